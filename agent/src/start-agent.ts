@@ -14,9 +14,9 @@ import { createHttpFetch } from './sync/transport/fetch-over-http.ts'
 import { agentVersion } from './version.ts'
 
 /**
- * Reads everything that the agent depends on, then starts it. What can be wrong is looked at before
- * anything is made, but for the enrolment of a machine that has a token for it. Answers null when
- * `stop` came before that. Throws `AgentError`.
+ * Reads the settings and files that the agent depends on, then starts it. They are checked before
+ * any resource is created, except for the enrolment of a machine that has an enrolment token.
+ * Returns null when `stop` aborts during that enrolment. Throws `AgentError`.
  */
 export async function startAgent(
   env: Readonly<Record<string, string | undefined>>,
@@ -54,7 +54,7 @@ export async function startAgent(
     uptime,
     machineAddresses,
   })
-  // Only now: all of the above happens while the lock is waited for.
+  // Awaited last, so that all of the above happens while flock(1) runs.
   const lock = await locking
   if (!lock.isHeld)
     log.warn('this machine has no `flock`: nothing keeps a second agent off the data directory')
@@ -67,14 +67,14 @@ export async function startAgent(
   return { ...agent, stop: () => agent.stop().finally(lock.release) }
 }
 
-/** Loads the reader of YAML only where there is a file to read: it stays in memory. */
+/** Loads the YAML parser only when there is a file to read: it stays in memory. */
 async function readLocal(path: string | null): Promise<readonly Policy[]> {
   if (path === null) return []
   const { readLocalPolicies } = await import('./config/read-local-policies.ts')
   return readLocalPolicies(path)
 }
 
-/** The home directory as policy-core takes it, or null; `HOME` may hold anything. */
+/** The home directory if policy-core accepts it, or null; `HOME` may hold any text. */
 function readHome(): string | null {
   const home = homedir()
   try {

@@ -1,20 +1,20 @@
 import { formatAuthority, isSameTarget, parseAuthority, type Target } from './authority.ts'
 import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from './header-list.ts'
 
-/** Field lines; node itself bounds their bytes. */
+/** Limit for header fields; Node itself limits their bytes. */
 const MAX_FIELDS = 100
 
-/** Those to which node adds no framing of its own. */
+/** Methods to which Node adds no framing of its own. */
 const BODYLESS_METHODS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'])
 
-/** The head of a request as node's parser gives it. */
+/** The head of a request as Node's parser returns it. */
 export interface RequestHead {
   readonly method: string
   readonly url: string
   readonly rawHeaders: readonly string[]
 }
 
-/** A request that may be judged, rebuilt from parsed parts: nothing is passed on as it came. */
+/** A valid request, rebuilt from parsed parts; no part is passed on unparsed. */
 export interface ForwardRequest {
   readonly ok: true
   readonly target: Target
@@ -31,8 +31,9 @@ export interface BadHead {
 }
 
 /**
- * Judges the head of an absolute-form request (RFC 9112 §3.2.2). Refuses all that the next reader
- * could understand differently: node's parser accepts two `Host` fields and any transfer coding.
+ * Validates the head of an absolute-form request (RFC 9112 §3.2.2). Refuses every form that the
+ * next reader could interpret differently: Node's parser accepts two `Host` fields and any transfer
+ * coding.
  */
 export function readForwardRequest(head: RequestHead): ForwardRequest | BadHead {
   const headers = pairHeaders(head.rawHeaders)
@@ -62,7 +63,7 @@ export function readForwardRequest(head: RequestHead): ForwardRequest | BadHead 
   }
 }
 
-/** Judges the head of a CONNECT request (RFC 9110 §9.3.6). */
+/** Validates the head of a CONNECT request (RFC 9110 §9.3.6). */
 export function readConnectTarget(
   head: RequestHead,
 ): { readonly ok: true; readonly target: Target } | BadHead {
@@ -103,7 +104,7 @@ function checkFraming(headers: HeaderList): BadHead | null {
 }
 
 function rebuild(method: string, headers: HeaderList, target: Target): HeaderList {
-  // `Expect` is answered here: the next hop gets the body as it comes.
+  // `Expect` is answered here; the next hop gets the body as it arrives.
   const kept = withoutHopByHop(headers).filter(
     ([field]) => !['host', 'expect', 'via'].includes(field.toLowerCase()),
   )
@@ -112,7 +113,7 @@ function rebuild(method: string, headers: HeaderList, target: Target): HeaderLis
   const hasBody = isChunked || hasLength
   const framing: HeaderList = isChunked
     ? [['Transfer-Encoding', 'chunked']]
-    : // Left alone, node would announce a chunked body for all other methods.
+    : // Otherwise Node would announce a chunked body for all other methods.
       !hasBody && !BODYLESS_METHODS.has(method)
       ? [['Content-Length', '0']]
       : []

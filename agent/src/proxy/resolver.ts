@@ -1,25 +1,25 @@
 import { Resolver } from 'node:dns/promises'
 import { createHostsFile, type FindListed } from './hosts-file.ts'
 
-/** All addresses of a name, in the order to try them; rejects when there are none or in time. */
+/** Returns all addresses of a name in the order to try; rejects without any, or after a timeout. */
 export type Resolve = (name: string) => Promise<readonly string[]>
 
-/** The system's own ways to find the addresses of a name. */
+/** The system's own sources of addresses. */
 export interface SystemNames {
   readonly findListed: FindListed
-  /** Empty for those of resolv.conf(5) as it is when a name is asked for. */
+  /** Empty for the servers of resolv.conf(5) at the time of a lookup. */
   readonly servers: readonly string[]
 }
 
 const TRIES = 2
 
 /**
- * A resolver that asks `servers` (`ip` or `ip:port`), or as the system does when the list is empty:
- * the hosts file first, which knows what name servers do not, then the name servers of the machine.
- * Answers within `timeoutMs`. A name is absolute: no search list applies to it.
+ * Creates a resolver that asks `servers` (`ip` or `ip:port`). With an empty list it reads the hosts
+ * file first, because name servers do not know its names, then asks the name servers of the
+ * machine. Answers within `timeoutMs`. A name is absolute: no search list applies to it.
  *
- * getaddrinfo(3) would hold a thread for each name, of which node has two: one program that asks
- * for names whose servers are silent would keep all others, and the agent itself, from finding any.
+ * getaddrinfo(3) would hold a thread for each name, of which Node has two for this: one program
+ * that asks for names with silent servers would block all others, and the agent itself.
  */
 export function createResolver(
   servers: readonly string[],
@@ -34,15 +34,15 @@ export function createResolver(
 }
 
 /**
- * A name often has addresses of one family only: one failure is no failure, nor is it when the
- * servers are silent about one.
+ * Asks for both address families. A name often has only one, so a failure or a timeout for one
+ * family is ignored when the other answers.
  */
 async function askServers(
   servers: readonly string[],
   timeoutMs: number,
   name: string,
 ): Promise<readonly string[]> {
-  // One for each name: `cancel` ends every query of a resolver.
+  // One resolver for each name, because `cancel` ends all queries of a resolver.
   const resolver = new Resolver({ timeout: Math.ceil(timeoutMs / TRIES), tries: TRIES })
   if (servers.length > 0) resolver.setServers(servers)
   let isLate = false

@@ -5,27 +5,27 @@ import { readTcpTables, type TcpEnd, type TcpSocket } from './tcp-table.ts'
 
 /** The program at the other end of a connection. */
 export interface Owner {
-  /** Null for one of another user, which is out of sight. */
+  /** Null for a process of another user, which is not visible. */
   readonly process: string | null
-  /** `session 12` of the process, or `user 1000` where the process is out of sight. */
+  /** `session 12` of the process, or `user 1000` when the process is not visible. */
   readonly crowd: string
 }
 
 /**
- * Finds the owner of each loopback connection to this proxy by its client's end. `closed` once the
- * client has closed or reset it; null where the owner is unknown.
+ * Finds the owner of each loopback connection to this proxy by its client end. Returns `closed`
+ * once the client has closed or reset the connection, and null for an unknown owner.
  */
 export type FindOwners = (
   clients: readonly TcpEnd[],
 ) => Promise<readonly (Owner | 'closed' | null)[]>
 
-/** Links read between two pauses: decisions must not wait for a machine with 100,000 of them. */
+/** Links read between two pauses: decisions must not wait for a machine with 100,000 links. */
 const LINKS_A_SLICE = 200
 
-/** Of a socket that no process has any more. */
+/** Inode of a socket that no process holds. */
 const NO_INODE = '0'
 
-/** Reads proc(5); knows nothing on a machine without it. */
+/** Reads proc(5); without it all owners are unknown. */
 export function createFindOwners(proxy: () => TcpEnd): FindOwners {
   return async (clients) => {
     // A client may connect by an IPv6 socket to the IPv4 address, as Java does.
@@ -51,15 +51,15 @@ export function createFindOwners(proxy: () => TcpEnd): FindOwners {
 }
 
 /**
- * Whether no process is at the other end. The kernel forgets that end after a minute, and both
- * after a reset; a table that changes while it is read may lack a line.
+ * Whether no process is at the other end. The kernel drops that end after a minute, and both ends
+ * after a reset. A table that changes while it is read may lack a line.
  */
 function isOver(theirs: TcpSocket | null, ours: TcpSocket | null): boolean {
   if (theirs !== null) return theirs.inode === NO_INODE && !theirs.isEstablished
   return ours?.isEstablished !== true
 }
 
-/** Which process has each socket; ends as soon as all are found. */
+/** Maps sockets to their processes; stops when all are found. */
 async function findProcesses(inodes: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   let links = 0
@@ -76,14 +76,14 @@ async function findProcesses(inodes: ReadonlySet<string>): Promise<ReadonlyMap<s
   return found
 }
 
-/** Null for a process that has ended. See proc_pid_stat(5): the name before may hold anything. */
+/** Null for an ended process. See proc_pid_stat(5): the name before may hold any character. */
 function sessionOf(pid: string): string | null {
   const stat = readText(`/proc/${pid}/stat`)
   const [, , , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return session === undefined ? null : `session ${session}`
 }
 
-/** Processes end while they are looked at, and those of other users are closed. */
+/** Empty for a process that has ended, or that belongs to another user. */
 function list(folder: string): readonly string[] {
   try {
     return readdirSync(folder)

@@ -1,17 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * An explanation reads every rule, which takes up to a third of a second: a fifth of the time is
- * for them.
+ * An explanation reads every rule. With this pause after each, explanations take a fifth of the
+ * time.
  */
 const RESTS_AN_EXPLANATION = 4
-/** A caller behind fifteen others is answered within its timeout. */
+/** Lets a caller behind fifteen others be answered within its timeout. */
 const MAX_REST_MS = 500
 
 /**
- * Spaces explanations, so that a program which asks for one after the other does not hold up
- * decisions: they are made in order, each in a turn of the event loop of its own, with a rest
- * behind each. `uptime` is in monotonic milliseconds.
+ * Spaces explanations, so that a program that asks for many does not delay decisions. They run in
+ * order, each in its own turn of the event loop, with a pause after each. `uptime` returns
+ * monotonic milliseconds.
  */
 export function createSpacedExplanations<E>(
   explain: (request: unknown) => E,

@@ -1,33 +1,33 @@
 import { endianness } from 'node:os'
 
-/** One end of a connection over IPv4. */
+/** One end of an IPv4 connection. */
 export interface TcpEnd {
   readonly address: string
   readonly port: number
 }
 
-/** One end of a connection as the kernel knows it. */
+/** One end of a connection in the kernel's table. */
 export interface TcpSocket {
   readonly uid: string
-  /** 0 once no process has it any more. */
+  /** 0 when no process holds it. */
   readonly inode: string
   readonly isEstablished: boolean
 }
 
-/** Looks up the socket at the end `from` of a connection; null for none. */
+/** Looks up the socket at the end `from` of a connection, or null. */
 export type FindSocket = (from: TcpEnd, to: TcpEnd) => TcpSocket | null
 
 const ESTABLISHED = '01'
 
 /**
- * Reads tables of the kernel, see proc_net_tcp(5), as far as they are about connections of `end`. A
- * socket is found by both ends, with addresses: others may use the same ports on other addresses.
+ * Reads the kernel's tables, see proc_net_tcp(5), for connections of `end`. Both ends with their
+ * addresses identify a socket, because others may use the same ports on other addresses.
  */
 export function readTcpTables(tables: readonly string[], end: TcpEnd): FindSocket {
   const sockets = new Map<string, TcpSocket>()
   const wanted = formatEnd(end)
   for (const line of tables.flatMap((table) => table.split('\n'))) {
-    // Tables have thousands of lines, and most are about others.
+    // Tables have thousands of lines, most about other connections.
     if (!line.includes(wanted)) continue
     const [, from = '', to = '', state, , , , uid = '', , inode = ''] = line.trim().split(/\s+/)
     const key = `${withoutMapping(from)} ${withoutMapping(to)}`
@@ -41,14 +41,14 @@ function formatEnd({ address, port }: TcpEnd): string {
   return `${formatWord(address.split('.').map(Number))}:${portText}`
 }
 
-/** `::ffff:0:0/96`, of an IPv6 socket that is connected to an IPv4 address. */
+/** `::ffff:0:0/96`, for an IPv6 socket that is connected to an IPv4 address. */
 const MAPPING = `${'0'.repeat(16)}${formatWord([0, 0, 255, 255])}`
 
 function withoutMapping(end: string): string {
   return end.startsWith(MAPPING) ? end.slice(MAPPING.length) : end
 }
 
-/** Addresses stand there in words of four bytes, as the processor has them. */
+/** The tables hold addresses as four-byte words in the byte order of the processor. */
 function formatWord(bytes: readonly number[]): string {
   const ordered = endianness() === 'LE' ? bytes.toReversed() : bytes
   return Buffer.from(ordered).toString('hex').toUpperCase()

@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net'
 
-/** Of the connections that the proxy takes, beyond which some are ended. */
+/** Share of the connection limit above which idle connections are closed. */
 const CROWDED = 7 / 8
 
-/** Ended at once, so that few connections in a crowd have to look for some. */
+/** Closed in one call, so that few new connections have to search in a crowd. */
 const AT_ONCE = 64
 
 /**
- * To be called after each new connection. Where nearly as many are there as the proxy takes, ends
- * those that came first and hold no place: they have asked for nothing, or were answered. Else one
- * program that only connects would keep all others out.
+ * Call after each new connection. Near the connection limit, closes the oldest connections that
+ * hold no slot: they have sent no request, or were answered. Otherwise one program that only
+ * connects would lock out all others.
  */
 export function thinOut(
   clients: ReadonlySet<Socket>,
@@ -22,7 +22,7 @@ export function thinOut(
   for (const client of clients) {
     if (ended === AT_ONCE) return
     if (held.has(client)) continue
-    // Those that were ended before count as well, until their `close` has come.
+    // Destroyed connections also count, until their `close` event.
     client.destroy()
     ended += 1
   }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 
 /**
- * Carries bytes both ways until both sides have ended, one fails, or nothing moves for `idleMs`.
+ * Carries bytes both ways until both sides end, one fails, or the connection is idle for `idleMs`.
  * Half-closed connections go on: a client may end its side and still wait for the answer.
  */
 export function carry(client: Socket, upstream: Socket, idleMs: number, onEnd: () => void): void {
@@ -14,7 +14,7 @@ export function carry(client: Socket, upstream: Socket, idleMs: number, onEnd: (
     side.setTimeout(idleMs, close)
     side.once('error', close)
     side.once('close', () => {
-      // The other side may still have bytes to deliver only when this one ended in order.
+      // The other side may still have bytes to deliver only if this one ended in order.
       if (!side.readableEnded || side.errored !== null) close()
       open -= 1
       if (open === 0) onEnd()

@@ -2,12 +2,14 @@ import { MAX_REPORT_DETAIL, type BreakGlassStatus, type DeviceReport } from '@pa
 import type { ActivePolicy } from '../decision/active-policy.ts'
 import type { SyncRecord } from '../sync/update/sync-status.ts'
 
-/** What the server takes no report with; what it once said itself may be in a message. */
+/**
+ * Characters that the server refuses in a report. A message may quote the server, and so hold them.
+ */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 /**
- * The server knows by itself that it was not there, or had no time. After an outage each machine of
- * a fleet would say so at once, and during it try to.
+ * Faults that the server knows by itself: it was unreachable or busy. Otherwise each machine of a
+ * fleet would report them at once after an outage, and try to during it.
  */
 const KNOWN_TO_THE_SERVER: ReadonlySet<string> = new Set([
   'unreachable',
@@ -16,7 +18,7 @@ const KNOWN_TO_THE_SERVER: ReadonlySet<string> = new Set([
   'busy',
 ])
 
-/** What this machine says of itself now. */
+/** The present report of this machine. */
 export function describeReport(
   active: Pick<ActivePolicy, 'state' | 'revision'>,
   { last_error }: Pick<SyncRecord, 'last_error'>,
@@ -37,7 +39,7 @@ export function describeReport(
   return { ...report, error: { code, detail: cutLine(message) } }
 }
 
-/** Cut between characters: half of one is not printable either. */
+/** Cuts between characters, because half of a surrogate pair is not printable. */
 function cutLine(text: string): string {
   const line = text.replaceAll(UNPRINTABLE, '\ufffd')
   const cut = line.slice(0, MAX_REPORT_DETAIL)

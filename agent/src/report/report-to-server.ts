@@ -9,7 +9,7 @@ import { createReporter, type Reporter } from './reporter.ts'
 const PATH = '/api/v1/device/report'
 const MAX_RECEIPT_BYTES = 1024
 
-/** A reporter of this machine's state and of its last attempt to fetch. */
+/** Creates a reporter of this machine's state and of its last fetch attempt. */
 export function reportToServer(deps: {
   readonly active: Pick<ActivePolicy, 'state' | 'revision' | 'subscribe'>
   readonly breakGlass: Pick<BreakGlass, 'inForce'>

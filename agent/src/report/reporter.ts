@@ -1,17 +1,19 @@
 import { backOffMs } from '@palisade/client'
 import type { DeviceReport } from '@palisade/protocol'
 
-/** For what changes together: a revision, the state that it leads to, and the end of an error. */
+/**
+ * Joins changes that come together: a revision, the state that it leads to, the end of an error.
+ */
 const SETTLE_MS = 250
 const PERIOD_MS = 6 * 60 * 60_000
-/** Of the period, to either side. */
+/** Share of the period, to either side. */
 const JITTER = 0.1
 const RETRY = { firstMs: 5_000, capMs: 15 * 60_000 } as const
 
 export interface ReporterDeps {
-  /** What there is to say now. */
+  /** Returns the present report. */
   readonly read: () => DeviceReport
-  /** Null once the server has it. Must not reject. */
+  /** Resolves to null once the server has the report. Must not reject. */
   readonly send: (
     report: DeviceReport,
     signal: AbortSignal,
@@ -22,22 +24,23 @@ export interface ReporterDeps {
   readonly uptime: () => number
 }
 
-/** Tells the server how this machine fares. Nothing waits for it, and nothing is decided by it. */
+/** Reports the state of this machine to the server. No other part waits for it or depends on it. */
 export interface Reporter {
-  /** Something may be another than it was. */
+  /** Call after a possible change. */
   notice(): void
   /**
-   * What is noticed from now on is not sent for so long: many machines have the same to say. A
-   * grant that begins or ends is this machine's alone, and is told at once.
+   * Delays the report of later changes for this long, because many machines have the same to
+   * report. The begin or end of a grant concerns this machine alone and is reported at once.
    */
   holdBack(ms: number): void
-  /** Breaks off a running attempt; resolves when it has ended. */
+  /** Aborts a running attempt; resolves when it has ended. */
   stop(): Promise<void>
 }
 
 /**
- * Sends a report when it differs from the last one that the server has, and every six hours. After
- * a failure it is sent again, as it is by then, after a random pause below a bound that doubles.
+ * Sends a report when it differs from the last one that the server received, and every six hours.
+ * After a failure it sends the then present report, after a random pause below a bound that
+ * doubles.
  */
 export function createReporter(deps: ReporterDeps): Reporter {
   const stopping = new AbortController()
@@ -46,7 +49,7 @@ export function createReporter(deps: ReporterDeps): Reporter {
   let received: DeviceReport | null = null
   let failures = 0
   let heldUntilMs = 0
-  /** When what was noticed is sent; Infinity while nothing was. */
+  /** When the noticed change is sent; Infinity without one. */
   let dueMs = Infinity
 
   const wait = (ms: number): void => {
@@ -64,7 +67,7 @@ export function createReporter(deps: ReporterDeps): Reporter {
     if (failure !== null) {
       const pauseMs = backOffMs(failures, { ...RETRY, random: deps.random })
       failures += 1
-      // Beyond what the server asked for: it may have asked all machines for the same.
+      // Added to the server's delay, which it may have asked of all machines.
       wait((failure.retryAfterMs ?? 0) + pauseMs)
       return
     }
@@ -79,14 +82,14 @@ export function createReporter(deps: ReporterDeps): Reporter {
 
   return {
     notice() {
-      // A pause after a failure is not cut short: what is sent then is the newest anyway.
+      // A pause after a failure is not shortened: the next report will be the newest anyway.
       if (running !== null || failures > 0) return
       const report = deps.read()
       if (!isOther(report, received)) return
       const nowMs = deps.uptime()
       const isOwn = isOther(report.break_glass, received?.break_glass)
-      // Never later than it was to be: what goes on changing, or a server with hints without end,
-      // would put it off for ever.
+      // Never later than planned: constant changes, or a server with endless hints, would postpone
+      // the report for ever.
       dueMs = Math.min(dueMs, Math.max(nowMs + SETTLE_MS, isOwn ? 0 : heldUntilMs))
       wait(Math.max(dueMs - nowMs, 0))
     },

@@ -1,64 +1,64 @@
 import type { AgentState } from '@palisade/protocol'
 
-/** How old what is in force is, by the limits that were signed with it. */
+/** How old the bundle in force is, by the limits that were signed with it. */
 export const AGES = ['fresh', 'stale', 'expired'] as const
 export type Age = (typeof AGES)[number]
 
-/**
- * What a machine knows that bears on what it enforces; `B` is a bundle, which is not looked into.
- */
+/** The knowledge of a machine that affects its enforcement; the bundle `B` is opaque. */
 export interface Facts<B> {
   readonly bundle:
     | { readonly kind: 'none' | 'damaged' | 'unreadable' }
     | { readonly kind: 'readable'; readonly value: B }
-  /** Of the bundle; never falls but with the next one. */
+  /** Age of the bundle; falls only with the next bundle. */
   readonly age: Age
-  /** What the server's last word comes to. */
+  /** The server's last answer. */
   readonly server: 'well' | 'refused' | 'revoked'
   /** How many organizations claim this machine. */
   readonly enrolments: 'one' | 'two'
   readonly grant: boolean
 }
 
-/** All that may happen to a machine. */
+/** All events of a machine. */
 export type AgentEvent<B> =
-  /** What was kept was verified again at start; nothing newer is forgotten for it. */
+  /** The cached bundle was verified at start; it does not replace a newer one. */
   | { readonly kind: 'loaded'; readonly bundle: B; readonly age: Age }
-  /** What was kept cannot be used. */
+  /** The cached bundle cannot be used. */
   | { readonly kind: 'damaged' }
-  /** A view was fetched and verified, is not older than what was accepted, and is on disk. */
+  /** A view was fetched and verified, is not older than the accepted ones, and is on disk. */
   | { readonly kind: 'verified'; readonly bundle: B; readonly age: Age }
-  /** The same, brought by hand: what the server says of this machine stands. */
+  /** As `verified`, for a view from a file: the server's last answer still counts. */
   | { readonly kind: 'imported'; readonly bundle: B; readonly age: Age }
-  /** The same, of a form that this version does not know; `unreadable` also from disk. */
+  /** As the two above, in a form unknown to this version; `unreadable` may also come from disk. */
   | { readonly kind: 'unreadable' | 'imported_unreadable' }
-  /** The same bundle, compiled for the addresses that the machine has now. */
+  /** The same bundle, compiled for new machine addresses. */
   | { readonly kind: 'recompiled'; readonly bundle: B }
-  /** The server has nothing else. */
+  /** The server confirmed the present bundle. */
   | { readonly kind: 'unchanged' }
-  /** Nothing was learned: the server was not reached, or what it has could not be kept. */
+  /** No new knowledge: the server was unreachable, or its answer could not be kept. */
   | { readonly kind: 'away' }
-  /** The server has something that was refused. */
+  /** The server offered a view that was refused. */
   | { readonly kind: 'refused' }
-  /** The server does not know this machine any more. */
+  /** The server no longer knows this machine. */
   | { readonly kind: 'revoked' }
-  /** It has signed for this machine after that; nothing else ends a revocation. */
+  /** The server has signed for this machine after the revocation; only this ends it. */
   | { readonly kind: 'readmitted' }
-  /** By the clock, the bundle is as old as this. A clock that was set back makes it no younger. */
+  /** The age of the bundle by the clock. A clock that was set back does not make it younger. */
   | { readonly kind: 'aged'; readonly age: Age }
   | { readonly kind: 'second_enrolment' }
   | { readonly kind: 'single_enrolment' }
-  /** A signed grant: what was allowed before the bundle expired is allowed again. */
+  /** A signed grant was accepted: the allows of an expired bundle count again. */
   | { readonly kind: 'grant_accepted' }
-  /** What is left of one that was accepted before this start. */
+  /** A grant that was accepted before this start continues. */
   | { readonly kind: 'grant_resumed' }
   | { readonly kind: 'grant_ended' }
 
-/** What every decision of a machine is made by. */
+/** The enforcement that every decision of a machine follows. */
 export type Enforcement<B> =
   /** Everything is denied. */
   | { readonly kind: 'nothing'; readonly reason: 'no_policy' | 'unsupported_policy' }
-  /** Denies of the bundle count always; of its allows all, those of `offline_allow`, or none. */
+  /**
+   * Denies of the bundle always count; of its allows all, those of `offline_allow`, or no allows.
+   */
   | {
       readonly kind: 'bundle'
       readonly bundle: B
@@ -75,7 +75,7 @@ export const STARTED: Facts<never> = {
   grant: false,
 }
 
-/** Events that set a fact, unless `set` says otherwise. */
+/** Events that set a fact, subject to the checks in `set`. */
 const SETS = {
   unchanged: { server: 'well' },
   away: {},
@@ -123,31 +123,30 @@ export function advance<B>(facts: Facts<B>, event: AgentEvent<B>): Facts<B> {
 function set<B>(facts: Facts<B>, kind: keyof typeof SETS): Facts<B> {
   if (kind === 'grant_accepted' && !mayBreakGlass(facts)) return facts
   const isRevoked = facts.server === 'revoked'
-  // INVARIANT: no unsigned or recorded answer ends a revocation, or a refused grant could be begun
-  // after it.
+  // INVARIANT: an unsigned or replayed answer never ends a revocation; otherwise a refused grant
+  // could begin after it.
   if (isRevoked && (kind === 'unchanged' || kind === 'refused')) return facts
   if (!isRevoked && kind === 'readmitted') return facts
   return { ...facts, ...SETS[kind] }
 }
 
-/** What the server comes to once it has given something good, which may be a recorded answer. */
+/** The server's standing after a good answer. The answer may be a replay, so a revocation stays. */
 function answeredBy({ server }: Facts<unknown>): 'well' | 'revoked' {
   return server === 'revoked' ? 'revoked' : 'well'
 }
 
-/** Whether there is something that a grant may lift, and nobody has put the machine out. */
+/** Whether a grant may begin: a readable bundle, no revocation, and a single enrolment. */
 export function mayBreakGlass({ bundle, server, enrolments }: Facts<unknown>): boolean {
   return bundle.kind === 'readable' && server !== 'revoked' && enrolments === 'one'
 }
 
-/** The same facts where they would become younger. */
+/** Unchanged if the facts would become younger. */
 function growOlder<B>(facts: Facts<B>, age: Age): Facts<B> {
   return AGES.indexOf(age) > AGES.indexOf(facts.age) ? { ...facts, age } : facts
 }
 
 /**
- * The first that applies names the state: what a person has to act on comes before what explains
- * it.
+ * The first match names the state: states that a person must act on come before explanatory ones.
  */
 export const STATE_ORDER: readonly (readonly [AgentState, (facts: Facts<unknown>) => boolean])[] = [
   ['conflict', ({ enrolments }) => enrolments === 'two'],
@@ -162,24 +161,24 @@ export const STATE_ORDER: readonly (readonly [AgentState, (facts: Facts<unknown>
   ['fresh', () => true],
 ]
 
-/** The name of where a machine stands. */
+/** The name of the machine's state. */
 export function stateOf(facts: Facts<unknown>): AgentState {
   return STATE_ORDER.find(([, applies]) => applies(facts))?.[0] ?? 'fresh'
 }
 
-/** What is enforced. Nothing else decides it. */
+/** The only function that chooses the enforcement. */
 export function enforcementOf<B>(facts: Facts<B>): Enforcement<B> {
   const { bundle, age, server, enrolments, grant } = facts
   if (bundle.kind === 'unreadable') return { kind: 'nothing', reason: 'unsupported_policy' }
   if (bundle.kind !== 'readable') return { kind: 'nothing', reason: 'no_policy' }
   const enforced = { kind: 'bundle', bundle: bundle.value, stale: age !== 'fresh' } as const
   if (enrolments === 'two') return { ...enforced, allows: 'none' }
-  // INVARIANT: a grant lifts the expiry, never a rule, and not for a machine that was put out.
+  // INVARIANT: a grant lifts the expiry, never a rule, and not for a revoked machine.
   const isLifted = grant && server !== 'revoked'
   return { ...enforced, allows: age === 'expired' && !isLifted ? 'offline' : 'all' }
 }
 
-/** How old something is at `nowMs`; what has no proper time has expired. */
+/** The age at `nowMs`; an invalid time counts as expired. */
 export function ageAt(nowMs: number, limits: { stale_at: string; expires_at: string }): Age {
   if (!(nowMs < Date.parse(limits.expires_at))) return 'expired'
   return nowMs < Date.parse(limits.stale_at) ? 'fresh' : 'stale'

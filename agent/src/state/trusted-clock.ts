@@ -1,7 +1,7 @@
-/** So much of the time that has really passed is lost when the machine loses its power. */
+/** A power loss forgets at most this much elapsed time. */
 const KEEP_EVERY_MS = 10 * 60_000
 
-/** As it is kept on disk, so that a restart does not make it earlier. */
+/** Kept on disk, so that a restart does not set the time back. */
 export interface KeptTime {
   readonly seen_ms: number
   readonly floor_ms: number
@@ -9,22 +9,23 @@ export interface KeptTime {
 
 export interface Bounds {
   /**
-   * What is issued later than this is of the future. By the own clock alone: were an issue to
-   * count, a thief of the online key could lift it by the tolerance again and again.
+   * An issue after this lies in the future. Only the machine's own clock counts: if accepted issues
+   * counted too, a thief of the online key could raise it by the tolerance again and again.
    */
   readonly futureMs: number
   /**
-   * What has expired by then has expired. Not by what the clock has shown once: it may be mended.
+   * Files that expire by this time are expired. The highest reading of the clock does not count,
+   * because the clock may have been corrected since.
    */
   readonly expiryMs: number
 }
 
-/** What the machine knows about the time, read by its two clocks. */
+/** The machine's knowledge of the time, from its two clocks. */
 export interface TrustedClock {
-  /** Epoch milliseconds; never falls but when a later issue proves the clock to have been wrong. */
+  /** Epoch milliseconds; falls only when a later issue proves the clock wrong. */
   now(): number
   bounds(): Bounds
-  /** At start, before anything is in force. */
+  /** Call at start, before any bundle is in force. */
   restore(kept: KeptTime | null): void
   recall(issuedMs: number): void
   believe(issuedMs: number, staleMs: number): void
@@ -65,8 +66,8 @@ export function createTrustedClock(clocks: {
 }
 
 /**
- * To be called often: keeps what is known about the time every ten minutes. What cannot be written
- * is told, and tried again after the next ten.
+ * Call often: keeps the known time on disk every ten minutes. A failed write is reported, and
+ * retried after another ten.
  */
 export function createTimeKeeper(deps: {
   readonly keep: () => Promise<void>
@@ -83,19 +84,21 @@ export function createTimeKeeper(deps: {
   }
 }
 
-/** What the two clocks of a machine show; both in milliseconds. */
+/** The readings of a machine's two clocks, in milliseconds. */
 interface Reading {
-  /** Since 1970. Anybody may have set it. */
+  /** Since 1970. Any user may have set it. */
   readonly wallMs: number
-  /** Since some moment; nobody sets it, and it stands still while the machine is off or asleep. */
+  /** Since an arbitrary moment. It cannot be set, and stops while the machine is off or asleep. */
   readonly uptimeMs: number
 }
 
-/** What a machine knows about the time; in milliseconds since 1970 but for `uptimeMs`. */
+/** The known times of a machine, in milliseconds since 1970 except for `uptimeMs`. */
 interface TrustedTime extends Reading {
-  /** The latest that its own clock has shown, gone on by the time that really passed since. */
+  /** The highest reading of the machine's own clock, plus the time elapsed since. */
   readonly seenMs: number
-  /** The latest issue that was accepted, gone on in the same way: it is no earlier than this. */
+  /**
+   * The latest accepted issue, plus the time elapsed since: the present is no earlier than this.
+   */
   readonly floorMs: number
   /** That issue as it was signed. */
   readonly issuedMs: number
@@ -116,7 +119,7 @@ function passTo(time: TrustedTime, reading: Reading): TrustedTime {
   }
 }
 
-/** What is on disk was issued, so that moment has passed. */
+/** A bundle on disk was issued, so its issue time has passed. */
 function recall(time: TrustedTime, issuedMs: number): TrustedTime {
   return {
     ...time,
@@ -126,8 +129,8 @@ function recall(time: TrustedTime, issuedMs: number): TrustedTime {
 }
 
 /**
- * The same for what was fetched and accepted. A later issue that would be stale already by what the
- * own clock has shown once proves that clock to have been wrong, and it is forgotten.
+ * The same for a bundle that was fetched and accepted. If a later issue would already be stale by
+ * the highest reading of the clock, that reading was wrong and is dropped.
  */
 function believe(time: TrustedTime, issuedMs: number, staleMs: number): TrustedTime {
   const next = recall(time, issuedMs)
@@ -135,17 +138,17 @@ function believe(time: TrustedTime, issuedMs: number, staleMs: number): TrustedT
   return { ...next, seenMs: Math.max(time.wallMs, next.floorMs) }
 }
 
-/** After other keys nothing counts that the former ones have signed. */
+/** After a change of keys, issues signed by the former keys do not count. */
 function forgetIssues(time: TrustedTime): TrustedTime {
   return { ...time, floorMs: 0, issuedMs: 0 }
 }
 
-/** By when what is in force grows old: setting the clock back must not make it young again. */
+/** The time that ages the bundle in force: setting the clock back must not make it younger. */
 function presentOf({ seenMs, floorMs }: TrustedTime): number {
   return Math.max(seenMs, floorMs)
 }
 
-/** How what is fetched is judged. */
+/** The time limits for fetched files. */
 function boundsOf({ seenMs, wallMs, floorMs }: TrustedTime): Bounds {
   return { futureMs: seenMs, expiryMs: Math.max(wallMs, floorMs) }
 }

@@ -1,12 +1,15 @@
 import { CODES_WITHOUT_POLICY } from '@palisade/protocol'
 
-/** Why an attempt to fetch brought nothing into force; stable, seen in `palisade status`. */
+/**
+ * Why a fetch attempt brought no bundle into force. Codes are stable and shown by `palisade
+ * status`.
+ */
 const FAULT_CODES = [
-  // the way to the server
+  // the connection to the server
   'unreachable',
   'timeout',
   'stopping',
-  // what the server answered
+  // the answer of the server
   'unauthorized',
   'revoked',
   'proof_refused',
@@ -18,7 +21,7 @@ const FAULT_CODES = [
   'empty',
   'too_large',
   'truncated',
-  // what the document is
+  // the content of the document
   'malformed',
   'bad_signature',
   'mixed',
@@ -42,43 +45,43 @@ export type FaultCode = (typeof FAULT_CODES)[number]
 
 const AWAY: ReadonlySet<FaultCode> = new Set(CODES_WITHOUT_POLICY)
 
-/** What a failed attempt is to the machine: an event of `state/agent-state.ts`. */
+/** The event of `state/agent-state.ts` for a failed attempt. */
 export function eventOfFault(code: FaultCode): { readonly kind: 'away' | 'refused' | 'revoked' } {
   if (code === 'revoked') return { kind: 'revoked' }
   return { kind: AWAY.has(code) ? 'away' : 'refused' }
 }
 
-/** A named reason; whatever was in force before stays in force. */
+/** A named reason; the bundle in force stays in force. */
 export interface Fault {
   readonly kind: 'fault'
   readonly code: FaultCode
   /** Lower-case sentence without a full stop. */
   readonly message: string
-  /** How long the server asked us to stay away (`Retry-After` of a 429 or 503). */
+  /** How long the server asks the machine to stay away (`Retry-After` of a 429 or 503). */
   readonly retryAfterMs?: number
 }
 
-/** Of an answer that no server of ours gives; `found` says how it was told. */
+/** A fault for an answer that did not come from the server; `found` names the evidence. */
 export function foreignFault(found: string): Fault {
   const message = 'the network answers in place of the server (captive portal?)'
   return fault('foreign_answer', `${message}: ${found}`)
 }
 
-/** Of an exception that nothing foresaw. */
+/** A fault for an unexpected exception. */
 export function internalFault(error: unknown): Fault {
   const reason = error instanceof Error ? error.message : String(error)
   return fault('internal', `the agent failed: ${reason}; report this`)
 }
 
-/** What could not be written is not put into force: after a restart it would be gone. */
+/** A bundle that cannot be written is not put into force, because a restart would lose it. */
 export function describeDiskFault(error: unknown): Fault {
   const reason = error instanceof Error ? error.message : String(error)
   return fault('cache_not_written', `the policy cannot be kept on disk: ${reason}`)
 }
 
 /**
- * Names that anybody may have made up are in messages, as long as the answer that holds them; each
- * failed attempt would write one of 8 MiB to the log.
+ * Messages quote names from unverified answers. Without this limit each failed attempt could write
+ * a message of 8 MiB to the log.
  */
 const MAX_MESSAGE = 512
 

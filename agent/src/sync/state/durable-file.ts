@@ -5,8 +5,8 @@ import { basename, dirname, join } from 'node:path'
 const INFIX = '.tmp-'
 
 /**
- * Durable and whole when it resolves; a crash in between leaves the former file, and maybe a
- * leftover.
+ * Resolves when the file is complete and durable. A crash before that leaves the former file, and
+ * perhaps a temporary one.
  */
 export async function writeDurably(file: string, content: string | Uint8Array): Promise<void> {
   const temporary = join(
@@ -23,14 +23,14 @@ export async function writeDurably(file: string, content: string | Uint8Array): 
     }
     await rename(temporary, file)
   } catch (error) {
-    // Not to hide why the write failed.
+    // A failed removal must not hide why the write failed.
     await unlink(temporary).catch(() => {})
     throw error
   }
   await syncDirectory(dirname(file))
 }
 
-/** Whether `name` is what a crash in the middle of a write has left. */
+/** Whether `name` is a temporary file left by a crash. */
 export function isLeftover(name: string): boolean {
   return name.includes(INFIX)
 }

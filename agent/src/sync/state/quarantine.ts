@@ -3,12 +3,12 @@ import { basename, dirname, join } from 'node:path'
 import { systemErrorCode } from '../../errors.ts'
 
 const INFIX = '.rejected-'
-/** So many of one name are left for whoever wants to know what happened. */
+/** How many files of one name are kept for diagnosis. */
 const MAX_REJECTED = 4
 
 /**
- * Moves what cannot be used out of the way, beside it; answers where it is now, which is where it
- * was when it cannot be moved. Of those moved earlier the oldest are removed.
+ * Renames an unusable file or directory, and removes the oldest of those renamed earlier. Returns
+ * the new path, or the old one if the rename fails.
  */
 export async function quarantine(path: string, nowMs: number): Promise<string> {
   const stamp = new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-')
@@ -23,9 +23,9 @@ export async function quarantine(path: string, nowMs: number): Promise<string> {
 }
 
 /**
- * At a start: moves a directory aside that others may have written to, or something else in its
- * place, and closes one that others may read. Null where the directory can be used or is not there.
- * The next write makes it anew.
+ * Call at start. Renames a directory that others may write to, or another kind of file in its
+ * place, and closes a directory that others may read. Returns null if the directory is usable or
+ * missing. The next write creates it again.
  */
 export async function quarantineUnsafeDirectory(
   directory: string,
@@ -55,9 +55,9 @@ async function directoryProblem(directory: string): Promise<string | null> {
 async function removeOldest(path: string): Promise<void> {
   const parent = dirname(path)
   const prefix = `${basename(path)}${INFIX}`
-  // Stamps sort as times do.
+  // Stamps sort like times.
   const names = (await readdir(parent)).filter((name) => name.startsWith(prefix)).toSorted()
-  // They take room and do no harm, so one that stays is no reason not to start.
+  // They only take space, so a failed removal does not prevent a start.
   for (const name of names.slice(0, -MAX_REJECTED))
     await rm(join(parent, name), { recursive: true }).catch(() => {})
 }

@@ -4,30 +4,30 @@ import type { StateKeeper } from './state-keeper.ts'
 
 const NONCE_BYTES = 16
 
-/** Whether the server does not know this machine, in memory and on disk. */
+/** Whether the server has revoked this machine, in memory and on disk. */
 export interface Revocation {
-  /** At start: whether this machine is revoked. */
+  /** Call at start; returns whether this machine is revoked. */
   restore(): boolean
-  /** The server has refused the key of this machine. */
+  /** Records that the server has refused the key of this machine. */
   begin(): void
   /**
-   * A nonce for one attempt, which replaces the one before. Null while this machine is not revoked.
+   * Returns a nonce for one attempt, which replaces the one before; null while this machine is not
+   * revoked.
    */
   challenge(): string | null
-  /** Whether that answers the newest challenge, which ends the revocation. */
+  /** Whether the view answers the newest challenge, which ends the revocation. */
   endBy(view: Pick<VerifiedView, 'nonce'>): boolean
   /**
-   * Writes a change that is not on disk yet. Never rejects: one that cannot be written is with the
-   * next call.
+   * Writes a change that is not on disk yet. Never rejects; the next call retries a failed write.
    */
   keep(): Promise<void>
 }
 
 /**
- * Only an assignment into which the server has signed the nonce of the very attempt ends a
- * revocation. Any page can be sent in place of the server, an earlier answer can be recorded, and
- * no date says when something was signed: the clocks of machine and server differ. A nonce that
- * served for two attempts could be answered before a later refusal.
+ * A revocation ends only with an assignment in which the server has signed the nonce of the same
+ * attempt. Any page may come in place of the server, an earlier answer may be replayed, and a date
+ * proves no order, because the clocks of machine and server differ. A nonce that served for two
+ * attempts could be answered before a later refusal.
  */
 export function createRevocation(
   keeper: Pick<StateKeeper, 'isRevoked' | 'keepInBoth'>,

@@ -10,24 +10,23 @@ const MAX_BYTES = 1024
 type Listing = Pick<VerifiedView, 'documents'>
 
 /**
- * Which self-tests this evaluator has held to, across restarts. A start does without them then: for
- * 100 policies they are a sixth of it, cold as everything is. An agent of another version asks
- * again, before what another one has kept is in force.
+ * Remembers across restarts which self-tests this evaluator has passed, so that a start can skip
+ * them. An agent of another version runs them again before it enforces a cached bundle.
  */
 export interface SelfTestMemory {
   isKnown(view: Listing): Promise<boolean>
-  /** What cannot be written now is asked again at the next start. Never rejects. */
+  /** After a failed write the next start runs the tests again. Never rejects. */
   remember(view: Listing): Promise<void>
-  /** Likewise. */
+  /** Never rejects. */
   forget(): Promise<void>
 }
 
 export function createSelfTestMemory(deps: {
-  /** That of the state. */
+  /** The directory of the state. */
   readonly directory: string
-  /** Of the agent, and so of its evaluator. */
+  /** Version of the agent, and so of its evaluator. */
   readonly version: string
-  /** What `~` stands for: without it some vectors are left out. */
+  /** The home directory that `~` stands for; without it some vectors are skipped. */
   readonly home: string | null
 }): SelfTestMemory {
   const { version, home } = deps
@@ -43,7 +42,7 @@ export function createSelfTestMemory(deps: {
       await writeDurably(file, key)
       remembered = key
     } catch {
-      // A full disk has been told of by what is written before.
+      // An earlier write has already reported the full disk.
     }
   }
 

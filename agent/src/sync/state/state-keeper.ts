@@ -15,51 +15,54 @@ export interface StateKeeperDeps {
   readonly clock: TrustedClock
 }
 
-/** A view with its documents, verified. */
+/** A verified view with its documents. */
 export interface FetchedView {
   readonly view: VerifiedView
   /** In the order of `view.documents`. */
   readonly texts: readonly string[]
 }
 
-/** What this machine trusts, in memory as it is on disk. */
+/** The trusted state of this machine, in memory and on disk. */
 export interface StateKeeper {
   state(): TrustedState
-  /** The newest; null when those that were kept do not lead on from the pinned one. */
+  /** The newest root; null if the kept roots do not follow the pinned one. */
   root(): Root | null
   grants(): GrantLedger
   isRevoked(): boolean
-  /** What was kept; a problem where something was damaged, and is out of the way now. */
+  /** Reads the kept view. Returns a problem for each damaged file, which is renamed by then. */
   restore(): Promise<{ readonly kept: FetchedView | null; readonly problem: StateProblem | null }>
-  /** Roots are kept whatever comes next: they are how an organization recovers from a theft. */
+  /**
+   * Keeps roots even if a later step fails: a rotation is how an organization recovers from a
+   * theft.
+   */
   keepRoots(roots: readonly string[]): Promise<Root | Fault>
   /**
-   * Makes the view what this machine trusts, durably. Throws the system's error; then nothing
-   * changed.
+   * Makes the view the trusted one, durably. Throws the system's error, which leaves the state
+   * unchanged.
    */
   keepView(view: VerifiedView): Promise<void>
   /**
-   * Durable, in both copies, when it resolves. Throws the system's error; then nothing changed. Not
-   * reentrant.
+   * Resolves when both copies are durable. Throws the system's error, which leaves the state
+   * unchanged. Not reentrant.
    */
   keepInBoth(changed: Partial<Pick<TrustedState, 'grants' | 'is_revoked'>>): Promise<void>
-  /** Keeps what is known about the time, so that a restart does not make it earlier. */
+  /** Keeps the known time on disk, so that a restart does not set it back. */
   keepTime(): Promise<void>
-  /** Forgets what was restored, because it cannot be used; answers where it is now. */
+  /** Discards a restored state that cannot be used; returns the new path of its file. */
   setAside(): Promise<string>
 }
 
 /**
- * Kept documents; each takes five turns of a thread, which add up to a third of a start on a busy
- * machine. No more, because a machine may allow few open files, and one that cannot be opened
- * passes for damaged.
+ * Documents read in parallel, because each takes several turns of a thread. The limit is low,
+ * because a machine may allow few open files, and a document that cannot be opened counts as
+ * damaged.
  */
 const READ_AT_ONCE = 16
 
 export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
   const { enrolment, store, clock } = deps
   let { state, root } = begin(enrolment)
-  /** Hashes of the documents of the view in `state`, when it came from here. */
+  /** Hashes of the documents of the view in `state`, if this process has kept it. */
   let kept: readonly string[] | null = null
 
   async function setAside(): Promise<string> {
@@ -69,10 +72,7 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
     return file
   }
 
-  /**
-   * One copy of the state; another may be there when it is not usable, because it is out of the way
-   * then.
-   */
+  /** Restores one copy. An unusable copy is renamed, so that another call tries the other one. */
   async function restoreCopy() {
     const read = await store.read(clock.now())
     if (read.state === null) return { kept: null, problem: read.problem, isUsable: true }
@@ -101,7 +101,7 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
       clock.restore(await store.readTime())
       const first = await restoreCopy()
       if (first.isUsable) return first
-      // The other copy still knows what must not come back.
+      // The other copy still knows the versions, grants and revocation that must not be forgotten.
       const { kept: other, problem } = await restoreCopy()
       return { kept: other, problem: first.problem ?? problem }
     },
@@ -113,7 +113,7 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
       try {
         if (next.isBegun) {
           clock.forgetIssues()
-          // First: with the roots on disk nobody would see any more that the keys were others.
+          // Written first: once the roots are on disk, the change of keys is no longer visible.
           if (state.view !== null) await store.writeTime(clock.kept())
         }
         if (roots.length > 0) await store.write(next.state)
@@ -128,12 +128,12 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
     async keepView(view) {
       const next = withView(state, view)
       await store.write(next)
-      // Those listed before stay as well: to go back to them fetches nothing.
+      // Documents of the previous view stay too, so that a return to it fetches no document.
       const listed = view.documents.map(({ sha256 }) => sha256)
       const hashes = new Set([...(kept ?? listHashes(state)), ...listed])
       state = next
       kept = listed
-      // What stays takes room and does no harm.
+      // Leftover documents only take space.
       await store.keepDocuments(hashes).catch(() => {})
     },
 
@@ -143,19 +143,19 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
     },
 
     async keepTime() {
-      // Before there is anything to keep, there is nothing that the time could bring back either.
+      // Before the first view there is no bundle that an earlier time could revive.
       if (state.view !== null) await store.writeTime(clock.kept())
     },
   }
 }
 
-/** Before anything was accepted, or after what was kept could not be used. */
+/** The state before the first accepted view, or after a kept one was unusable. */
 function begin(
   { org, device_id, root: pinned }: Enrolment,
   former?: TrustedState,
 ): { readonly state: TrustedState; readonly root: Root | null } {
   const isOurs = former !== undefined && isOfEnrolment({ org, device_id }, former)
-  // What cannot be used makes no grant good for a second time.
+  // An unusable state must not make a used grant valid again.
   const grants = isOurs ? withEnded(former.grants) : NO_GRANTS
   const is_revoked = isOurs && former.is_revoked
   const nothing = { roots: [], view: null, ...NO_MARKS, newest_assignment: null, issued_ms: 0 }
@@ -181,7 +181,7 @@ function listHashes({ view }: TrustedState): string[] {
   return Object.values(targets?.targets ?? {}).map(({ hashes }) => hashes.sha256)
 }
 
-/** Null when the roots do not lead on from those that are trusted. */
+/** Null if the roots do not follow the trusted ones. */
 function addRoots(
   former: Root,
   state: TrustedState,
@@ -196,7 +196,7 @@ function addRoots(
 }
 
 /**
- * With other keys for targets a grant is over: whoever stole the former ones may have signed it.
+ * A change of the targets keys ends a grant, because a thief of the former keys may have signed it.
  */
 function judgeGrants({ grants }: TrustedState, root: Root): GrantLedger {
   const { current } = grants
@@ -210,7 +210,7 @@ function isOfEnrolment(
   return state.org === org && state.device_id === device_id
 }
 
-/** What was kept, or why the state, or one document of it, cannot be used. */
+/** The kept view, or the reason why the state, or one document of it, cannot be used. */
 async function restoreView(
   { enrolment, store, clock }: StateKeeperDeps,
   state: TrustedState,

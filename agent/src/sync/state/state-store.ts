@@ -23,7 +23,7 @@ const COPIES = ['state.json', 'state.previous.json'] as const
 const DOCUMENTS = 'documents'
 const TIME = 'time.json'
 const METER = 'grant.json'
-/** Of either. */
+/** For the time and for the meter. */
 const MAX_TIME_BYTES = 1024
 
 export interface StateProblem {
@@ -32,35 +32,33 @@ export interface StateProblem {
 }
 
 export interface ReadState {
-  /** The one that is ahead; null when there is no copy, or none that is whole. */
+  /** The state of the copy that is ahead; null without a valid copy. */
   readonly state: TrustedState | null
-  /** A directory or copy that cannot be used, now out of the way; null when there was none. */
+  /** A renamed directory or copy that cannot be used, or null. */
   readonly problem: StateProblem | null
 }
 
-/**
- * What a machine trusts, on disk: two copies of the state, documents by their hashes, and the time.
- */
+/** The trusted state on disk: two copies of the state, documents by their hashes, and the time. */
 export interface StateStore {
   read(nowMs: number): Promise<ReadState>
   /**
-   * Durable, in both copies, when it resolves: nothing is to be forgotten with one of them. A crash
-   * at any moment leaves one whole copy at least. Rejects before it writes what could not be read
+   * Resolves when both copies are durable, so that a lost copy forgets no fact. A crash at any
+   * moment leaves at least one valid copy. Rejects, before it writes, a state too large to be read
    * again.
    */
   write(state: TrustedState): Promise<void>
-  /** Null when it is not there or damaged. */
+  /** Null if missing or damaged. */
   readTime(): Promise<KeptTime | null>
   writeTime(time: KeptTime): Promise<void>
-  /** How much of the grant in force is paid for; null when that is not there or damaged. */
+  /** How much of the grant in force is paid for; null if missing or damaged. */
   readMeter(): Promise<KeptMeter | null>
   writeMeter(meter: KeptMeter): Promise<void>
-  /** Null when it is not there or not what its name says. */
+  /** Null if missing, or if the content does not match the hash. */
   readDocument(hash: string): Promise<string | null>
   writeDocument(hash: string, body: Uint8Array): Promise<void>
-  /** Removes all documents but these. */
+  /** Removes all other documents. */
   keepDocuments(hashes: ReadonlySet<string>): Promise<void>
-  /** Moves the copy that was read out of the way; answers where it is now. */
+  /** Renames the copy that was read; returns its new path. */
   setAside(nowMs: number): Promise<string>
   quarantineDocument(hash: string, nowMs: number): Promise<string>
 }
@@ -74,7 +72,7 @@ export function createStateStore(directory: string): StateStore {
 
   const documentFile = (hash: string): string => join(documents, `${hash}.json`)
 
-  /** One copy; out of the way when it is damaged. */
+  /** Reads one copy; renames a damaged one. */
   async function readCopy(file: string, nowMs: number): Promise<ReadState> {
     const copy = await readPrivateFile(file, MAX_STATE_BYTES)
     const state = copy.ok ? parseState(copy.text) : null
@@ -109,9 +107,9 @@ export function createStateStore(directory: string): StateStore {
         await writeDurably(newest, text)
         inUse = newest
       } catch (error) {
-        // It is ahead of the newest now, and would be read at the next start.
+        // The previous copy is now ahead, and the next start would read it.
         const undone = former.ok ? writeDurably(previous, former.text) : unlink(previous)
-        // Not to hide why the write failed. To remove it needs no room.
+        // A failure here must not hide why the write failed. A removal needs no space on disk.
         await undone.catch(() => unlink(previous)).catch(() => {})
         throw error
       }
@@ -156,7 +154,7 @@ export function createStateStore(directory: string): StateStore {
   }
 }
 
-/** They take room and do no harm, so one that stays is no reason not to start. */
+/** Leftovers only take space, so a failed removal does not prevent a start. */
 async function removeLeftovers(directory: string): Promise<void> {
   for (const name of await readdir(directory).catch(() => []))
     if (isLeftover(name)) await rm(join(directory, name), { recursive: true }).catch(() => {})

@@ -3,28 +3,28 @@ import { errorEnvelopeSchema, parseJson } from '@palisade/protocol'
 import { fault, type Fault } from '../fault.ts'
 
 /**
- * Three polls. Whoever can send a header could keep a machine away with it, so it obeys no longer
- * than a server would have a reason to ask.
+ * Three polls. Bounds how long a forged header can keep a machine away; a server has no reason to
+ * ask for more.
  */
 export const MAX_RETRY_AFTER_MS = 15 * 60_000
 export const JSON_MEDIA_TYPE = 'application/json'
-/** RFC 6585 §6, of portals alone. */
+/** RFC 6585 §6; only portals send it. */
 const NETWORK_AUTHENTICATION_REQUIRED = 511
-/** Of the server's own refusal, which is a sentence in an envelope. */
+/** Limit for the server's own refusal, which is a sentence in an envelope. */
 const MAX_REFUSAL_BYTES = 4 * 1024
 const LESS_THAN = '<'.codePointAt(0)
 const WHITE_SPACE: ReadonlySet<number> = new Set(Buffer.from(' \t\r\n'))
 
-/** Without parameters, in lower case; empty where the answer names none. */
+/** In lower case, without parameters; empty if the answer has no media type. */
 export function mediaTypeOf({ headers }: Pick<FetchAnswer, 'headers'>): string {
   return (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
 /**
- * Whether something on the way has answered a request in place of the server, as captive portals,
- * gateways and proxies that want a password do. A 401 is the server's own only with the error
- * envelope of the protocol: any other one is not about the machine, and a gateway would revoke all
- * machines behind it. Reads the body of a 401.
+ * Whether something on the path has answered in place of the server: a captive portal, a gateway,
+ * or a proxy that wants a password. A 401 comes from the server only with the error envelope of the
+ * protocol. Any other 401 is not about the machine; otherwise a gateway would revoke all machines
+ * behind it. Reads the body of a 401.
  */
 export async function isForeign({ status, body }: FetchAnswer): Promise<boolean> {
   if (status === NETWORK_AUTHENTICATION_REQUIRED) return true
@@ -37,14 +37,12 @@ function isRefusal(body: Uint8Array | null): boolean {
   return errorEnvelopeSchema.safeParse(json.value).data?.error.code === 'unauthenticated'
 }
 
-/** Whether a body begins as a page does, which JSON never does. */
+/** Whether a body begins with markup, which JSON never does. */
 export function isMarkup(body: Uint8Array): boolean {
   return body.find((byte) => !WHITE_SPACE.has(byte)) === LESS_THAN
 }
 
-/**
- * What a server says that has too much to do, with how long it wants to be left alone; else null.
- */
+/** The fault for the answer of a busy server, with its `Retry-After`; null for other answers. */
 export function findBusyFault({
   status,
   headers,
@@ -55,7 +53,7 @@ export function findBusyFault({
   return retryAfterMs === null ? busy : { ...busy, retryAfterMs }
 }
 
-/** RFC 9110 §10.2.3; a date is taken relative to the server's own clock. */
+/** RFC 9110 §10.2.3; a date is relative to the server's own clock. */
 function parseRetryAfter(headers: FetchAnswer['headers']): number | null {
   const text = headers.get('retry-after')?.trim() ?? ''
   const waitMs = /^\d+$/.test(text)

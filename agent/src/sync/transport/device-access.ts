@@ -5,15 +5,15 @@ import { fault, foreignFault, type Fault } from '../fault.ts'
 
 const PATH = '/api/v1/device/token'
 const MAX_ANSWER_BYTES = 4 * 1024
-/** Of its life; what is left is for a server that is away. */
+/** Share of a token's life; the rest is for times when the server is unreachable. */
 const RENEW_AFTER = 0.8
 const RETRY = { firstMs: 5_000, capMs: 5 * 60_000 } as const
 
-/** The short token that this machine has for its server. */
+/** The short-lived token of this machine for its server. */
 export interface DeviceAccess {
-  /** One that is good, renewed where it is time. Never rejects. */
+  /** Returns a valid token, renewed when due. Never rejects. */
   token(signal: AbortSignal): Promise<{ readonly kind: 'token'; readonly token: string } | Fault>
-  /** The server has refused the token: it is not offered again. */
+  /** Call when the server has refused the token; it is not offered again. */
   reject(token: string): void
 }
 
@@ -23,8 +23,8 @@ export interface DeviceAccessDeps {
   readonly server: string
   readonly prove: Prove
   /**
-   * The server refuses a proof: dates the next ones by another clock. False where none shows
-   * another time.
+   * Called when the server refuses a proof: dates later proofs by another clock. Returns false if
+   * no clock shows another time.
    */
   readonly redate?: () => boolean
   /** For the whole exchange. */
@@ -42,8 +42,8 @@ interface Held {
 }
 
 /**
- * Asks for a token when there is none, and for the next one at 80 % of its life. While that fails
- * the present one serves until it ends, and the server is asked again after a random pause below a
+ * Requests a token when there is none, and the next one at 80 % of its life. While a renewal fails,
+ * the present token serves until it expires, and the next request follows a random pause below a
  * bound that doubles.
  */
 export function createDeviceAccess(deps: DeviceAccessDeps): DeviceAccess {
@@ -83,7 +83,7 @@ export function createDeviceAccess(deps: DeviceAccessDeps): DeviceAccess {
         held = renewed
         return { kind: 'token', token: renewed.token }
       }
-      // Who is not known any more shall hear of it, not go on with what is left.
+      // A revoked device must see the revocation, not keep using its old token.
       if (renewed.code === 'revoked') held = null
       return held === null || present === null ? renewed : { kind: 'token', token: present.token }
     },
@@ -126,7 +126,7 @@ async function ask(deps: DeviceAccessDeps, signal: AbortSignal): Promise<Answer 
 function readAnswer(body: Uint8Array | null): Answer | Fault {
   const json = body === null ? null : parseJson(Buffer.from(body).toString())
   const parsed = json?.ok === true ? deviceTokenResponseSchema.safeParse(json.value) : null
-  // What could end the header line or hide in it has no place in a token (RFC 6750 §2.1).
+  // Refuses characters that could end the header line or hide in it (RFC 6750 §2.1).
   if (parsed?.success === true && /^[A-Za-z0-9._~+/=-]{1,512}$/.test(parsed.data.access_token))
     return parsed.data
   return foreignFault('no device token')

@@ -25,7 +25,7 @@ const LEAST_DIFFERENCE_MS = 1_000
 export type Fetched =
   | { readonly kind: 'body'; readonly body: Buffer; readonly etag: string | null }
   | { readonly kind: 'not_modified' }
-  /** 404: there is no such file, or it is not for this device. */
+  /** 404: the file does not exist, or is not for this device. */
   | { readonly kind: 'absent' }
   | Fault
 
@@ -33,39 +33,39 @@ export interface Wanted {
   /** Below the server's origin. */
   readonly path: string
   readonly maxBytes: number
-  /** Of what is here; makes the request conditional. */
+  /** Tag of the local copy; makes the request conditional. */
   readonly etag?: string | null
-  /** Of the timestamp, which alone takes the device token without a proof beside it. */
+  /** For the timestamp, the only file that the token fetches without a proof. */
   readonly isPoll?: boolean
-  /** Beside those of every request. */
+  /** Added to the headers of every request. */
   readonly headers?: Readonly<Record<string, string>>
-  /** JSON to send, which makes the request a POST. */
+  /** JSON to send; makes the request a POST. */
   readonly body?: string
-  /** For the whole exchange, where it is another than usual. */
+  /** For the whole exchange, if not the default. */
   readonly timeoutMs?: number
-  /** A refusal of the device token is the answer, and no reason to ask for another one. */
+  /** Returns a refusal of the device token as the answer, instead of asking for another token. */
   readonly keepsToken?: boolean
 }
 
 /**
- * Fetches one file, or sends something and fetches the answer. Judges only the transport: what is
- * in the file is not looked at. Never rejects.
+ * Fetches one file, or sends a body and fetches the answer. Checks only the transport, not the
+ * content. Never rejects.
  */
 export type FetchFile = (wanted: Wanted, signal: AbortSignal) => Promise<Fetched>
 
 /**
- * Asks the server of the enrolment as the machine that has the key. Proofs are dated by the trusted
- * time, which a clock that is set back does not change; but a clock that was ahead once and was
- * mended stays in it until something is fetched, which nothing would be. So where the server
- * refuses one, the other serves.
+ * Sends requests as the machine that holds the key. Proofs carry the trusted time, which setting
+ * the clock back does not change. After a clock was ahead and is corrected, the trusted time stays
+ * ahead until a fetch succeeds, which the refused proofs would prevent. So when the server refuses
+ * a proof, the other clock serves.
  */
 export function fetchAsDevice(deps: {
   readonly enrolment: Pick<Enrolment, 'server'>
   readonly key: DeviceKey
   readonly fetch: Fetch
-  /** The trusted time, by which proofs are dated; epoch milliseconds. */
+  /** The trusted time, which dates proofs, in epoch milliseconds. */
   readonly now: () => number
-  /** What the machine's own clock shows. */
+  /** The machine's own clock, in epoch milliseconds. */
   readonly clock: () => number
   readonly random: () => number
 }): FetchFile {
@@ -107,7 +107,7 @@ export function createFileFetcher(deps: {
       body,
       headers: {
         authorization: `DPoP ${token}`,
-        // Nothing in vain in what a fleet sends all day.
+        // The whole fleet sends this all day, so optional headers are left out.
         ...(isPoll
           ? {}
           : {
@@ -116,8 +116,8 @@ export function createFileFetcher(deps: {
             }),
         ...wanted.headers,
         ...(etag === null ? {} : { 'if-none-match': etag }),
-        // Most likely there is nothing new, and the server would hold the connection for as long as
-        // it offers: 70 seconds of each 300, of every machine.
+        // The answer is most likely a 304, and the server would hold the connection for 70 of every
+        // 300 seconds, for every machine.
         ...(isPoll && etag !== null ? { connection: 'close' } : {}),
         ...(body === null ? {} : { 'content-type': JSON_MEDIA_TYPE }),
       },
@@ -131,7 +131,7 @@ export function createFileFetcher(deps: {
     try {
       const response = await deps.fetch(url, {
         ...describeRequest(wanted, url, token),
-        // A redirect would carry the device token to a place that the enrolment does not name.
+        // A redirect would carry the device token to a host that the enrolment does not name.
         redirect: 'manual',
         signal: AbortSignal.any([signal, timeout]),
       })
@@ -147,7 +147,7 @@ export function createFileFetcher(deps: {
     }
   }
 
-  /** Once more with another token: a server may have stopped taking one before it was over. */
+  /** Retries once with another token: a server may refuse one before it expires. */
   return async (wanted, signal) => {
     const first = await deps.access.token(signal)
     if (first.kind === 'fault') return first
@@ -204,7 +204,7 @@ function parseEtag(text: string | null): string | null {
   return text !== null && /^(?:W\/)?"[\x21\x23-\x7e]{1,256}"$/.test(text) ? text : null
 }
 
-/** fetch wraps the system's error, which is the one that says something to a person. */
+/** fetch wraps the system's error, which is the informative one. */
 function describeCause(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause: unknown = error.cause

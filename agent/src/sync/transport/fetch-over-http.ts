@@ -6,15 +6,15 @@ import { createLoopTurns, type LoopTurns } from '../../proxy/loop-turns.ts'
 import { paceAnswer, PacedAnswers } from '../../proxy/paced-answers.ts'
 import { readChunks } from './read-chunks.ts'
 
-/** Of a connection that nothing is asked over. */
+/** For a connection without a request. */
 const IDLE_MS = 5_000
 
 /**
- * Asks a server by `node:http`, which the agent has anyway. The global `fetch` is a client of its
- * own, in JavaScript and WebAssembly: it is 13 MiB of what an agent holds, and needs a compiler of
- * machine code.
+ * Asks a server by `node:http`, which the agent loads anyway. The global `fetch` is a separate
+ * client in JavaScript and WebAssembly: it takes more memory and needs a compiler of machine code.
  *
- * Follows no redirect, uses no proxy whatever the environment says, and takes no compressed answer.
+ * Follows no redirect, ignores the proxy variables of the environment, and accepts no compressed
+ * answer.
  */
 export function createHttpFetch(): Fetch {
   const turns = createLoopTurns()
@@ -33,15 +33,15 @@ export function createHttpFetch(): Fetch {
   }
 }
 
-/** Only where the server wants it: loading TLS takes longer than asking. */
+/** Created only for an `https:` server, because loading TLS takes longer than a request. */
 function createTls(turns: LoopTurns) {
   const { Agent: TlsAgent, request: tlsRequest } = process.getBuiltinModule('node:https')
-  // Said, because NODE_TLS_REJECT_UNAUTHORIZED in the environment decides where it is not.
+  // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED in the environment decides.
   const options = { keepAlive: true, timeout: IDLE_MS, rejectUnauthorized: true }
   return { request: tlsRequest, agent: pace(new TlsAgent(options), turns) }
 }
 
-/** Answers are read in pieces: an update in chunks of one byte would hold decisions up. */
+/** Reads answers in pieces: an update in one-byte chunks would delay decisions. */
 function pace(agent: Agent, turns: LoopTurns): Agent {
   const connect = agent.createConnection.bind(agent)
   agent.createConnection = (options) => {
@@ -64,8 +64,8 @@ function send(
       headers: { ...headers, 'accept-encoding': 'identity' },
       agent: wire.agent,
     })
-    // Not by the option of the same name, which ends it with an error: a connection that is just
-    // being laid aside would throw that where nobody catches it.
+    // The `signal` option of `node:http` would end the request with an error, which a connection on
+    // its way back to the pool throws where it cannot be caught.
     const stop = (): void => void sent.destroy()
     signal.addEventListener('abort', stop)
     paceAnswer(sent)
@@ -73,21 +73,21 @@ function send(
     sent.on('error', (error) => reject(signal.aborted ? signal.reason : nameable(error)))
     sent.once('close', () => {
       signal.removeEventListener('abort', stop)
-      // Without an error, as after an answer that goes on by another protocol.
+      // Covers a close without an error, as after an answer that switches protocols.
       reject(new Error('the server closed the connection'))
     })
     sent.end(body ?? undefined)
   })
 }
 
-/** As `node:http` finds it in a URL itself, with members that nobody asks for. */
+/** `node:http` would also derive these from a URL, with members that are not needed. */
 function placeOf(url: string): RequestOptions {
   const { protocol, hostname, port, pathname, search } = new URL(url)
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   return { protocol, hostname: host, port, path: `${pathname}${search}` }
 }
 
-/** Of all addresses of a name that were tried in vain, the first says why. */
+/** When all addresses of a name fail, the first error names the cause. */
 function nameable(error: Error): unknown {
   return error instanceof AggregateError ? (error.errors[0] as unknown) : error
 }
@@ -101,7 +101,7 @@ function describe(response: IncomingMessage, signal: AbortSignal): FetchAnswer {
       async cancel() {
         if (!response.complete) response.destroy()
         if (response.destroyed || response.readableEnded) return
-        // What is left of it has come; the connection is free for the next request after it.
+        // The rest of the answer has arrived; after it the connection is free for the next request.
         const ended = once(response, 'end')
         response.resume()
         await ended
@@ -110,7 +110,7 @@ function describe(response: IncomingMessage, signal: AbortSignal): FetchAnswer {
   }
 }
 
-/** Names and values come in turns; a member that stands twice is told as such. */
+/** Names and values alternate; the values of a repeated header are joined. */
 function readHeader(lines: readonly string[], name: string): string | null {
   const values = lines.filter((_, at) => at % 2 === 1 && lines[at - 1]?.toLowerCase() === name)
   return values.length === 0 ? null : values.join(', ')

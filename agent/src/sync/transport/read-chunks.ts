@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * A body may have so many chunks, and a further one for each so many bytes that it has brought.
- * A chunk costs the processor some microseconds, whatever it holds: 8 MiB in chunks of one byte
- * held decisions up for seconds. A server writes thousands of bytes at once.
+ * A body may have this many chunks, and a further one for each `LEAST_BYTES_A_CHUNK` received.
+ * Every chunk costs processor time: 8 MiB in one-byte chunks would delay decisions for seconds. A
+ * server writes thousands of bytes at once.
  */
 const FREE_CHUNKS = 1_024
 const LEAST_BYTES_A_CHUNK = 256
 
-/** Whether these many chunks of so many bytes in all are made to keep this machine busy. */
+/** Whether this many chunks with this many bytes in all are made to keep the machine busy. */
 export function isFragmented(chunks: number, bytes: number): boolean {
   return chunks > FREE_CHUNKS + bytes / LEAST_BYTES_A_CHUNK
 }
@@ -23,13 +23,13 @@ export class TooManyChunksError extends Error {
 }
 
 /**
- * The chunks of an answer as they come, for whoever takes each at once: what has come and was not
- * asked for is held. Leaving a loop over them early ends the connection, unless the answer has come
- * whole. Once the signal has aborted, its reason is what is thrown, whatever ended the answer.
+ * Iterates over the chunks of an answer as they arrive. Chunks that the caller has not taken stay
+ * in memory, so the caller must take each at once. Leaving a loop early ends the connection, unless
+ * the answer is complete. After the signal has aborted, its reason is thrown, however the answer
+ * ended.
  *
- * The iterator of `node:stream` puts small chunks together, so that they cannot be counted. The one
- * of `node:events` shows them when hundreds are held, which holds decisions up. bench:
- * agent/updates
+ * The iterator of `node:stream` joins small chunks, so they cannot be counted. The one of
+ * `node:events` delivers them once hundreds are held, which delays decisions. bench: agent/updates
  */
 export function readChunks(
   response: IncomingMessage,
@@ -61,7 +61,7 @@ export function readChunks(
   }
 
   function end(how: NonNullable<typeof ending>): void {
-    // A request that is ended drops what has come, and its answer may then end as if it were
+    // Destroying a request drops its buffered data, and its answer may then end as if it were
     // complete.
     ending ??= signal.aborted ? { error: signal.reason } : how
     if (waiting === null) return
@@ -77,7 +77,7 @@ export function readChunks(
   response.once('end', () => end('complete'))
   response.on('error', (error) => end({ error }))
   response.once('close', onClose)
-  // Nothing comes any more that could end the wait for it.
+  // No later event would end a wait.
   if (response.closed) onClose()
 
   return {

@@ -7,27 +7,27 @@ const assignmentSchema = deviceViewSchema.shape.signed
 /** The signed statement that one view belongs to this machine. */
 export type Assignment = z.infer<typeof assignmentSchema>
 
-/** Null for any other text. Nothing is verified. */
+/** Null for any other text. Does not verify it. */
 export function readAssignment(file: string | SignedFile): Assignment | null {
   return readSigned(file, assignmentSchema)
 }
 
-/** Where an assignment stands among those of its machine. */
+/** The position of an assignment among those of its machine. */
 export interface AssignmentOrder {
-  /** Assignments of different views have different ones. */
+  /** Differs between assignments of different views. */
   readonly version: number
   /** Milliseconds since 1970. */
   readonly issuedMs: number
 }
 
-/** Before every assignment. */
+/** Precedes every assignment. */
 const FIRST: AssignmentOrder = { version: 0, issuedMs: 0 }
 
 export function orderOf({ version, issued }: Assignment): AssignmentOrder {
   return { version, issuedMs: Date.parse(issued) }
 }
 
-/** The same of a text; `FIRST` for a text that is no assignment. */
+/** The order of an assignment text; `FIRST` for any other text. */
 export function orderOfText(text: string | null): AssignmentOrder {
   const assignment = text === null ? null : readAssignment(text)
   return assignment === null ? FIRST : orderOf(assignment)
@@ -38,8 +38,8 @@ export function isLater(one: AssignmentOrder, other: AssignmentOrder): boolean {
 }
 
 /**
- * Of the newest assignment that was accepted; null without one. By the present targets keys: one
- * that a thief signed with former keys keeps nothing out.
+ * The order of the newest accepted assignment; null without one. It counts only under the present
+ * targets keys: an assignment that a thief signed with former keys must not keep others out.
  */
 export function newestOrderOf(
   { newest_assignment: newest }: { readonly newest_assignment: string | null },
