@@ -7,7 +7,7 @@ const MAX_VERSION = 2 ** 48
 
 const instant = z.iso.datetime()
 const version = z.int().positive().max(MAX_VERSION)
-/** SHA-256 and nothing else: TUF would also be content with MD5. */
+/** Only SHA-256: TUF would also accept MD5. */
 const hashes = z.strictObject({ sha256: z.string().regex(/^[0-9a-f]{64}$/) })
 
 const rootSchema = z.object({
@@ -58,7 +58,7 @@ const targetsSchema = z.object({
   expires: instant,
   'x-org': z.string(),
   'x-view': z.string(),
-  /** Read only once the rest is believed: a later version may have others. */
+  /** Parsed after verification, because a later version may have other settings. */
   'x-settings': z.unknown(),
   targets: z.record(
     z.string(),
@@ -73,10 +73,10 @@ const fileSchema = z.object({
   signatures: z.array(z.object({ keyid: z.string(), sig: z.string() })),
   signed: z.unknown(),
 })
-/** A signed file that was read once, for whoever asks several things of it. */
+/** A signed file that is parsed once and used several times. */
 export type SignedFile = z.infer<typeof fileSchema>
 
-/** What a file holds, as far as its form goes; null for another form. Nothing is verified. */
+/** Reads the content of a file by its form; null for another form. Does not verify it. */
 export function readRoot(file: string | SignedFile): Root | null {
   return readSigned(file, rootSchema)
 }
@@ -94,14 +94,14 @@ export function readSigned<T>(file: string | SignedFile, schema: z.ZodType<T>): 
   return signed.success ? signed.data : null
 }
 
-/** Whether enough keys that `root` names for `role` have signed the file. */
+/** Whether enough of the keys that `root` names for `role` have signed the file. */
 export function isSignedBy(root: Root, role: Role, text: string | SignedFile): boolean {
   const file = open(text)
   const trusted = Object.hasOwn(root.roles, role) ? root.roles[role] : undefined
   if (file === null || trusted === undefined) return false
   const signed = formatCanonicalJson(file.signed)
   if (signed === null) return false
-  // By the key itself: one key under two ids must not count twice.
+  // Counts keys, not ids: one key under two ids must not count twice.
   const signers = new Set<string>()
   for (const { keyid, sig } of file.signatures) {
     if (!trusted.keyids.includes(keyid) || !Object.hasOwn(root.keys, keyid)) continue
@@ -112,8 +112,8 @@ export function isSignedBy(root: Root, role: Role, text: string | SignedFile): b
 }
 
 /**
- * Whether the private part of an Ed25519 key, whose public one is `key`, has signed a text; both in
- * hexadecimal. Throws for an invalid key.
+ * Verifies an Ed25519 signature of a text; `key` and `signature` are hexadecimal. Throws for an
+ * invalid key.
  */
 export function isSignature(text: string, key: string, signature: string): boolean {
   const x = Buffer.from(key, 'hex').toString('base64url')
@@ -126,7 +126,7 @@ export function sha256(content: string | Uint8Array): string {
   return hash('sha256', content, 'hex')
 }
 
-/** Null for what is no signed file. */
+/** Null for any other text. */
 export function readFile(text: string): SignedFile | null {
   const json = parseJson(text)
   if (!json.ok) return null
@@ -139,9 +139,9 @@ function open(file: string | SignedFile): SignedFile | null {
 }
 
 /**
- * The form that TUF signs: members sorted, no white space, strings with `\` and `"` escaped alone.
- * Null for what has none, as a fraction: what tuf-js would not read must not count as signed here
- * either.
+ * The canonical form that TUF signs: members sorted, no white space, only `\` and `"` escaped. Null
+ * for a value without one, such as a fraction: a file that tuf-js cannot read must not count as
+ * signed here either.
  */
 export function formatCanonicalJson(value: unknown): string | null {
   try {

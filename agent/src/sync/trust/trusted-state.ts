@@ -8,10 +8,10 @@ import { isLater, orderOfText } from './assignment.ts'
 import { sha256 } from './signed-metadata.ts'
 import { knowsMoreMarks, viewMarksShape } from './view-marks.ts'
 
-/** Signed texts of one view, as they were served. */
+/** Signed texts of one view, as served. */
 const viewFilesSchema = z.strictObject({
   id: z.string(),
-  /** How many of `roots` there were when they were accepted: their signatures hold by that one. */
+  /** How many of `roots` there were at acceptance; the last of these verifies the signatures. */
   roots: z.int().nonnegative(),
   assignment: z.string(),
   timestamp: z.string(),
@@ -23,29 +23,28 @@ export type ViewFiles = z.infer<typeof viewFilesSchema>
 const stateSchema = z.strictObject({
   org: z.string(),
   device_id: z.string(),
-  /** Those that followed the pinned one, oldest first. */
+  /** Roots after the pinned one, oldest first. */
   roots: z.array(z.string()),
-  /** Null until a view was accepted. */
+  /** Null before the first accepted view. */
   view: viewFilesSchema.nullable(),
   ...viewMarksShape,
   /**
-   * The latest assignment that was accepted, of whichever view; null before the first. Its text is
-   * kept because it counts only while the keys that signed it do.
+   * The latest accepted assignment, of any view; null before the first. Kept as text, because it
+   * counts only while the keys that signed it do.
    */
   newest_assignment: z.string().nullable(),
-  /** The latest time that anything accepted was issued at, in milliseconds since 1970. */
+  /** The latest issue time of all accepted files, in milliseconds since 1970. */
   issued_ms: instantMs,
   grants: grantLedgerSchema,
-  /** Whether the server's last word was that it does not know this machine. */
+  /** Whether the server's last answer was a revocation. */
   is_revoked: z.boolean(),
 })
-/** Everything that this machine trusts beyond its enrolment. */
+/** All trust of this machine beyond its enrolment. */
 export type TrustedState = z.infer<typeof stateSchema>
 
 /**
- * Whether the previous copy knows of something that the newest does not: that was not written to
- * the end, or an older one was put in its place. Of two that are as far, one of a machine that was
- * put out holds.
+ * Whether the previous copy knows a fact that the newest does not: the newest was not written to
+ * the end, or an older file was put in its place. If both know the same, a revoked state wins.
  */
 export function isAhead(previous: TrustedState, newest: TrustedState): boolean {
   if (previous.org !== newest.org || previous.device_id !== newest.device_id) return false
@@ -54,7 +53,7 @@ export function isAhead(previous: TrustedState, newest: TrustedState): boolean {
 }
 
 function knowsMore(one: TrustedState, other: TrustedState): boolean {
-  // With other keys versions begin anew.
+  // After a change of keys versions start again.
   if (one.roots.length !== other.roots.length) return one.roots.length > other.roots.length
   return (
     one.grants.passed_ms > other.grants.passed_ms ||
@@ -70,12 +69,12 @@ const timeSchema = z.strictObject({ seen_ms: instantMs, floor_ms: instantMs })
 
 const meterSchema = z.strictObject({ id: z.string(), paid_ms: z.int().nonnegative() })
 
-/** As it is kept, with a checksum: a disk that gives back something else must not go unnoticed. */
+/** Adds a checksum, which detects a disk that returns other content. */
 export function formatState(state: TrustedState): string {
   return seal(state)
 }
 
-/** Null for what is damaged. */
+/** Null for a damaged text. */
 export function parseState(text: string): TrustedState | null {
   return open(text, stateSchema)
 }
@@ -84,7 +83,7 @@ export function formatTime(time: KeptTime): string {
   return seal(time)
 }
 
-/** Null for what is damaged. */
+/** Null for a damaged text. */
 export function parseTime(text: string): KeptTime | null {
   return open(text, timeSchema)
 }
@@ -93,7 +92,7 @@ export function formatMeter(meter: KeptMeter): string {
   return seal(meter)
 }
 
-/** Null for what is damaged. */
+/** Null for a damaged text. */
 export function parseMeter(text: string): KeptMeter | null {
   return open(text, meterSchema)
 }

@@ -25,12 +25,12 @@ import {
 import type { TrustedState, ViewFiles } from './trusted-state.ts'
 import { isBehind, type Versions } from './view-marks.ts'
 
-/** How far clocks of server and machine may be apart. */
+/** Largest tolerated difference between the clocks of server and machine. */
 const TOLERANCE_MS = 10 * 60_000
-/** Each view is signed at a minute of its own, so another one may be as much older. */
+/** Each view is signed at its own minute of the hour, so another view may be this much older. */
 const SLOT_MS = 60 * 60_000
 const MAX_LIFE_MS = 30 * 24 * 60 * 60_000
-/** A policy has 400 KB unless the server's limits are raised. */
+/** A policy has at most 400 KB unless the server's limits are raised. */
 export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
 const NAME = /^policies\/(?<id>[a-z0-9_]{1,64})\.json$/
 
@@ -41,18 +41,18 @@ export interface Listed {
   readonly length: number
 }
 
-/** A view that holds together, is for this machine, and not older than what it had. */
+/** A view that is consistent, is for this machine, and is not older than the accepted ones. */
 export interface VerifiedView {
   readonly files: ViewFiles
   readonly versions: Versions
   readonly issuedMs: number
-  /** In the signed assignment; null without one. */
+  /** The nonce in the signed assignment, or null. */
   readonly nonce: string | null
   readonly staleMs: number
   /** Whether no later assignment was accepted before. */
   readonly isNewestAssignment: boolean
   readonly documents: readonly Listed[]
-  /** Null when the view holds what this version does not know: then everything is denied. */
+  /** Null if the view has content unknown to this version; then everything is denied. */
   readonly settings: ViewSettings | null
 }
 
@@ -61,7 +61,10 @@ export interface ViewContext {
   readonly root: Root
   readonly state: TrustedState
   readonly bounds: Bounds
-  /** What is on disk was in time when it came; it may have expired since, and denies then. */
+  /**
+   * True for a view from disk. Its times were checked on arrival; if it has expired since, it
+   * denies.
+   */
   readonly isKept: boolean
 }
 
@@ -73,9 +76,8 @@ interface Parsed {
 }
 
 /**
- * Judges what the specification leaves to us: whose view it is, what it must not fall behind, how
- * long it may live. Signatures and links are looked at once more, because files come from the disk,
- * too.
+ * Checks the parts that TUF leaves to the application: addressee, order and lifetime. Verifies
+ * signatures and links once more, because files also come from the disk.
  */
 export function verifyView(files: ViewFiles, context: ViewContext): VerifiedView | Fault {
   const parsed = parseFiles(files, context)
@@ -89,7 +91,7 @@ export function verifyView(files: ViewFiles, context: ViewContext): VerifiedView
   )
 }
 
-/** Holds nothing, so nothing is read from it. */
+/** A file without content, from which no metadata can be read. */
 const NO_FILE: SignedFile = { signatures: [], signed: null }
 
 function parseFiles(files: ViewFiles, { root }: ViewContext): Parsed | Fault {
@@ -158,9 +160,9 @@ function checkOrder(parsed: Parsed, files: ViewFiles, context: ViewContext): Fau
 }
 
 /**
- * A machine leaves its view only for a later assignment, or a recorded one would move it back.
- * Within one view the versions of its files order them, and servers whose clocks differ may assign
- * it.
+ * A machine leaves its view only for a later assignment; otherwise a replayed one would move it
+ * back. Within one view the versions of its files give the order, and servers whose clocks differ
+ * may assign it.
  */
 function checkAssignment(assignment: Assignment, context: ViewContext): Fault | null {
   const newest = newestOrderOf(context.state, context.root)
@@ -193,7 +195,7 @@ function checkTime(
     [assignment.issued, assignment.expires],
   ] as const) {
     const [issuedMs, expiresMs] = [Date.parse(issued), Date.parse(expires)]
-    // Whoever has the online key alone must not lift the clock of a machine.
+    // A thief of the online key alone must not raise the clock of a machine.
     if (issuedMs > bounds.futureMs + TOLERANCE_MS)
       return fault('issued_in_future', `the policy was issued at ${issued}; set the clock right`)
     if (expiresMs - issuedMs > lifeMs + TOLERANCE_MS)

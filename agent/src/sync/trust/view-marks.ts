@@ -10,17 +10,17 @@ const versionsSchema = z.strictObject({
 })
 export type Versions = Readonly<z.infer<typeof versionsSchema>>
 
-/** The highest versions of a view that were accepted. */
+/** The highest accepted versions of a view. */
 const markSchema = versionsSchema.extend({
-  /** The latest issue of them, in milliseconds since 1970. */
+  /** Their latest issue, in milliseconds since 1970. */
   issued_ms: instantMs,
 })
 
-/** Members of the state on disk, which every update writes as a whole. */
+/** Members of the state on disk; every update writes all of them. */
 export const viewMarksShape = {
   /**
-   * Of the views that this device had last: a device that returns to one must not fall behind in
-   * it.
+   * Marks of the views that this device had last: a device that returns to one must not fall behind
+   * in it.
    */
   marks: z.record(z.string(), markSchema),
   /**
@@ -32,9 +32,11 @@ export type ViewMarks = Readonly<z.infer<z.ZodObject<typeof viewMarksShape>>>
 
 export const NO_MARKS: ViewMarks = { marks: {}, marks_floor_ms: 0 }
 
-/** Some 100 bytes each. A machine changes its view when its user changes teams, or by a rollout. */
+/**
+ * About 100 bytes each. A machine changes its view by a rollout, or when its user changes teams.
+ */
 const MAX_MARKS = 1_024
-/** Of two servers that sign the versions of one view. */
+/** Largest clock difference of two servers that sign one view. */
 const CLOCKS_APART_MS = 10 * 60_000
 
 /** Signed files of one view. */
@@ -44,17 +46,17 @@ export interface Issue {
   readonly issuedMs: number
 }
 
-/** Whether files are older than those of their view that were accepted, or may be. */
+/** Whether files are older, or may be older, than the accepted ones of their view. */
 export function isBehind({ marks, marks_floor_ms }: ViewMarks, issue: Issue): boolean {
   const mark = Object.hasOwn(marks, issue.view) ? marks[issue.view] : undefined
-  // Zero stands for no floor at all: nothing is issued before 1970.
+  // Zero means no floor, because no file is issued before 1970.
   if (mark === undefined) return issue.issuedMs <= marks_floor_ms
   return ROLES.some((role) => issue.versions[role] < mark[role])
 }
 
 /**
- * The marks with those of accepted files. Beyond `most` the view that was issued longest ago loses
- * its mark, and the floor rises above all that it stood for: an older version was issued before it.
+ * Adds the mark of accepted files. Beyond `most`, the view with the oldest issue loses its mark,
+ * and the floor rises above that issue: older versions of the view were issued before it.
  */
 export function withMark(
   { marks, marks_floor_ms }: ViewMarks,
@@ -76,13 +78,13 @@ export function withMark(
   }
 }
 
-/** Whether `one` keeps something out that `other` lets in. */
+/** Whether `one` refuses an issue that `other` accepts. */
 export function knowsMoreMarks(one: ViewMarks, other: ViewMarks): boolean {
   if (one.marks_floor_ms > other.marks_floor_ms) return true
   return Object.entries(one.marks).some(([view, mark]) => {
     const known = Object.hasOwn(other.marks, view) ? other.marks[view] : undefined
     if (known !== undefined) return ROLES.some((role) => mark[role] > known[role])
-    // The floor keeps out all that a mark did that was dropped.
+    // The floor covers marks that were dropped.
     return mark.issued_ms + CLOCKS_APART_MS > other.marks_floor_ms
   })
 }

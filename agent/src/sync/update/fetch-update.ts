@@ -10,32 +10,32 @@ import { fault, type Fault } from '../fault.ts'
 import { openArchive, type Archive } from './open-archive.ts'
 import type { FetchFile } from '../transport/fetch-file.ts'
 
-/** What the server put together for this machine; nothing of it is verified. */
+/** An unverified update that the server composed for this machine. */
 export interface Update extends Archive {
-  /** Of the timestamp in it. */
+  /** Tag of the timestamp in it. */
   readonly etag: string | null
 }
 
-/** What of it is here already; null or 1 where there is nothing. */
+/** The files that this machine already has; null or 1 for missing ones. */
 export interface Held {
   readonly view: string | null
   /** Version of the newest root. */
   readonly root: number
   /** Version of the targets file of `view`. */
   readonly targets: number | null
-  /** Of the timestamp of `view`, to be told when nothing has changed. */
+  /** Tag of the timestamp of `view`; makes the request conditional. */
   readonly etag: string | null
-  /** Of the newest assignment that was accepted; 0 before the first. */
+  /** Version of the newest accepted assignment; 0 before the first. */
   readonly assignmentVersion?: number
   /** To be signed into the next assignment; null while this machine is not revoked. */
   readonly nonce?: string | null
-  /** The timestamp is to be issued after this, in milliseconds since 1970; null for any. */
+  /** The timestamp must be issued after this, in milliseconds since 1970; null for any. */
   readonly issuedAfterMs?: number | null
 }
 
 /**
- * Asks for all that is missing in one answer. What it does not hold, such as policies beyond its
- * length, is fetched one by one. Never rejects.
+ * Requests all missing files in one answer. Files that do not fit into it, such as many policies,
+ * are fetched one by one. Never rejects.
  */
 export async function fetchUpdate(
   fetchFile: FetchFile,

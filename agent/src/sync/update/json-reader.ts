@@ -1,34 +1,37 @@
 import { setImmediate as pause } from 'node:timers/promises'
 
-/** A hundred small files, or a long text, in some milliseconds without an optimizing compiler. */
+/**
+ * Small files by the hundred, or a long text, parsed in a few milliseconds without an optimizing
+ * compiler.
+ */
 const PIECE_BYTES = 16 * 1024
 const BLANKS = /^[ \t\n\r]*/
-/** The part of a string that can be decoded by itself: no escape is cut. */
+/** The part of a string that can be decoded by itself, without a cut escape. */
 const WHOLE_UNITS = /^(?:[^"\\]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/
-/** Of the longest escape, such as `\u0041`. */
+/** Length of the longest escape, such as `\u0041`. */
 const ESCAPE_LENGTH = 6
 
-/** The text is not UTF-8, or not JSON with strings alone for values. */
+/** The text is not UTF-8, or not JSON with only strings as values. */
 export class JsonDamage extends Error {
   override readonly name = 'JsonDamage'
 }
 
-/** Reads a JSON text token by token. Every function rejects with JsonDamage. */
+/** Reads JSON text token by token. Every function rejects with JsonDamage. */
 export interface JsonReader {
   expect(token: '{' | '}' | ':'): Promise<void>
-  /** Whether the token comes next, which is behind it then. */
+  /** Consumes the token if it comes next; returns whether it did. */
   skip(token: '}' | ','): Promise<boolean>
   /** A string; null for one of more than `maxUnits` UTF-16 code units. */
   string(maxUnits: number): Promise<string | null>
-  /** Only white space is left. */
+  /** Checks that only white space is left. */
   end(): Promise<void>
 }
 
-/** Decisions have their turn before each piece of the text. */
+/** Lets decisions be made before each piece of the text. */
 export function createJsonReader(chunks: readonly Uint8Array[]): JsonReader {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const pieces = cut(chunks)
-  /** Decoded and not yet read. */
+  /** Decoded but unread text. */
   let text = ''
 
   function decode(piece: Uint8Array | undefined): string {
@@ -39,7 +42,7 @@ export function createJsonReader(chunks: readonly Uint8Array[]): JsonReader {
     }
   }
 
-  /** Whether there was a further piece. */
+  /** Decodes the next piece; returns false at the end. */
   async function more(): Promise<boolean> {
     const { value, done } = pieces.next()
     if (done === true) {
@@ -51,7 +54,7 @@ export function createJsonReader(chunks: readonly Uint8Array[]): JsonReader {
     return true
   }
 
-  /** The next token's first character; empty at the end. */
+  /** The first character of the next token; empty at the end. */
   async function peek(): Promise<string> {
     do text = text.slice(BLANKS.exec(text)?.[0].length)
     while (text === '' && (await more()))
@@ -102,7 +105,7 @@ function* cut(chunks: readonly Uint8Array[]): Generator<Uint8Array, undefined> {
       yield chunk.subarray(start, start + PIECE_BYTES)
 }
 
-/** Refuses control characters, too. */
+/** Also refuses control characters. */
 function unquote(raw: string): string {
   try {
     return String(JSON.parse(`"${raw}"`))

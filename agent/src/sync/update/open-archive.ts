@@ -12,34 +12,33 @@ import { createJsonReader, JsonDamage, type JsonReader } from './json-reader.ts'
 import { MAX_DOCUMENT_BYTES } from '../trust/verify-view.ts'
 
 const MAX_ASSIGNMENT = 4 * 1024
-/** Three hundred policies and thousands of roots fit. */
+/** Room for three hundred policies and thousands of roots. */
 const MAX_FILES = 4_096
 /** In UTF-16 code units; the longest name of a file has 151. */
 const MAX_NAME = 256
 
 export interface Archive {
   readonly kind: 'archive'
-  /** The view that `assignment` names; nothing is verified. */
+  /** The view that `assignment` names, unverified. */
   readonly view: string
   readonly assignment: string
-  /** For files of that view. */
+  /** Fetches files of that view. */
   readonly fetchFile: FetchFile
 }
 
 export interface ArchiveOptions {
-  /** What it is called in messages. */
+  /** The name of the archive in messages. */
   readonly what: 'bundle file' | 'update'
-  /** Where to look for what it does not hold; null for nowhere. */
+  /** Source of files that the archive lacks; null without another source. */
   readonly orElse: FetchFile | null
 }
 
 const BUNDLE_FILE: ArchiveOptions = { what: 'bundle file', orElse: null }
 
 /**
- * Reads the chunks of a bundle as if it were a server: what is asked for is found by its name or is
- * absent, and is no longer than asked for. Whose it is, is looked at only to say so in plain words;
- * nothing is verified here, and nothing counts before it has been, in the way of everything that is
- * fetched.
+ * Serves the files of a bundle like a server: a file is found by its name or absent, and no longer
+ * than requested. The addressee is checked only for a plain message. Verification follows later, as
+ * for every fetched file.
  */
 export async function openArchive(
   body: readonly Uint8Array[],
@@ -82,7 +81,7 @@ export async function openArchive(
       const name = path.slice(place.length)
       const content = files.get(name)
       if (content !== undefined) return answer(content, `\`${name}\``, maxBytes)
-      // Roots are asked for until there is none.
+      // Roots are requested until one is absent.
       if (name.endsWith('.root.json')) return { kind: 'absent' }
       return orElse === null
         ? fault('truncated', `the ${what} lacks \`${name}\``)
@@ -94,11 +93,11 @@ export async function openArchive(
 export interface UnpackedBundle {
   readonly kind: 'bundle'
   readonly assignment: string
-  /** By their paths below the view. */
+  /** By path below the view. */
   readonly files: ReadonlyMap<string, string>
 }
 
-/** Carries a refusal out of the members that are read. */
+/** Carries a refusal out of the nested readers. */
 class Refused extends Error {
   readonly code: Fault['code']
 
@@ -109,9 +108,9 @@ class Refused extends Error {
 }
 
 /**
- * Reads the consecutive chunks of a bundle, as `bundleSchema` describes it. A parser of all JSON
- * would hold the agent's only thread for seconds, so this one reads the two levels that a bundle
- * has, and pauses between pieces. The first fault in the text is the one that is named.
+ * Reads the consecutive chunks of a bundle, in the form of `bundleSchema`. A general JSON parser
+ * would hold the agent's only thread for seconds, so this one reads only the two levels of a bundle
+ * and pauses between pieces. It reports the first fault in the text.
  */
 export async function unpackBundle(
   chunks: readonly Uint8Array[],
@@ -169,7 +168,7 @@ async function readFiles(json: JsonReader, files: Map<string, string>): Promise<
 }
 
 interface Members {
-  /** Throws for a name behind which nothing is read. The empty name stands for one too long. */
+  /** Throws for a name whose value must not be read. The empty name stands for one too long. */
   checkName(name: string): void
   readValue(name: string): Promise<void>
 }
@@ -190,7 +189,7 @@ function refuseTwice(found: ReadonlyMap<string, string>, name: string): void {
   if (found.has(name)) throw new JsonDamage(`member \`${name}\` stands twice`)
 }
 
-/** A text of more code units than the limit has more bytes, too. */
+/** A text with more code units than the limit also has more bytes. */
 async function readText(json: JsonReader, name: string, maxBytes: number): Promise<string> {
   const text = await json.string(maxBytes)
   if (text === null) throw new Refused('too_large', `\`${name}\` is larger than ${maxBytes} bytes`)

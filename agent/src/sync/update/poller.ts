@@ -4,38 +4,40 @@ import type { SyncOutcome } from './synchronizer.ts'
 import type { Timetable } from './timetable.ts'
 import { createCredit } from '../../hint/credit.ts'
 
-/** Attempts that may follow each other at once; then one for each second that passes. */
+/** Attempts that may follow each other at once; after them one a second. */
 const AT_ONCE = 30
 const SPACE_MS = 1_000
 
 export interface PollerDeps {
-  /** `isNewsExpected` but for the timetable, which most likely finds nothing new. */
+  /** `isNewsExpected` is false for the timetable, whose polls rarely find a change. */
   readonly run: (signal: AbortSignal, isNewsExpected: boolean) => Promise<SyncOutcome>
   readonly timetable: Timetable
   /** Epoch milliseconds. */
   readonly clock: () => number
-  /** A bug: nobody awaits an attempt of the timetable, so its rejection would end the process. */
+  /**
+   * Called with a bug: an attempt of the timetable is not awaited, so its rejection would end the
+   * process.
+   */
   readonly onError: (error: unknown) => void
 }
 
 /** Fetches at start, on the timetable, and on demand; never twice at the same time. */
 export interface Poller {
   start(): void
-  /** Called after each attempt but those that threw. */
+  /** Called after each attempt that did not throw. */
   subscribe(listener: (outcome: SyncOutcome) => void): void
   /**
-   * The outcome of an attempt that began after this call: a caller who has just changed a policy
-   * must not be answered by a fetch that was already under way. All who ask meanwhile share one.
+   * The outcome of an attempt that begins after this call: a caller that has just changed a policy
+   * must not get the outcome of a fetch already under way. Callers that wait meanwhile share one
+   * attempt.
    */
   demand(): Promise<SyncOutcome>
-  /**
-   * The same for a hint, which is nobody's wish: null while the server has asked us to stay away.
-   */
+  /** The same for a hint; null while the server has asked the machine to stay away. */
   hinted(): Promise<SyncOutcome | null>
-  /** Something else that must not meet a fetch: runs once nothing else does. */
+  /** Runs another task that must not overlap a fetch. */
   inTurn<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T>
   nextAttemptAt(): number | null
-  /** Breaks off the running attempt; resolves when it has ended. */
+  /** Aborts the running attempt; resolves when it has ended. */
   stop(): Promise<void>
 }
 
@@ -45,12 +47,12 @@ export function createPoller(deps: PollerDeps): Poller {
   let running: Promise<unknown> | null = null
   let queued: Promise<SyncOutcome> | null = null
   /**
-   * `Retry-After` binds the timetable; a person who asks now is answered now. The next tick after
-   * it is the machine's own, so those who were asked for the same do not come back together.
+   * `Retry-After` binds the timetable, not a person who asks now. The next tick after it has this
+   * machine's own phase, so machines with the same delay do not return together.
    */
   let away = { sinceMs: 0, untilMs: 0 }
 
-  /** Until when to stay away; a clock that was set back does not make it longer. */
+  /** When to ask again, or 0. A clock that was set back does not prolong the delay. */
   const awayUntil = (): number => {
     const nowMs = deps.clock()
     return nowMs >= away.sinceMs && nowMs < away.untilMs ? away.untilMs : 0
@@ -89,7 +91,7 @@ export function createPoller(deps: PollerDeps): Poller {
       queued = null
       return begin(poll)
     }
-    // Also after something else that failed, which is its caller's to handle.
+    // Also after a failed task, whose error its own caller handles.
     queued = running.then(follow, follow)
     return queued
   }
@@ -110,7 +112,7 @@ export function createPoller(deps: PollerDeps): Poller {
     demand,
     hinted: async () => (awayUntil() > 0 ? null : demand()),
     async inTurn(run) {
-      // Again after each: whoever waited as well may have been faster.
+      // Checks again after each wait, because another waiter may have been faster.
       for (let before = queued ?? running; before !== null; before = queued ?? running)
         await before.catch(() => {})
       return begin(run)
@@ -128,9 +130,9 @@ export function createPoller(deps: PollerDeps): Poller {
 }
 
 /**
- * Spaces the attempts that local programs ask for, so that none of them can keep the server busy by
- * this machine. All who ask while one is waited for share it: it begins after they have asked.
- * `uptime` is monotonic, in milliseconds; `demand` begins an attempt after its call.
+ * Spaces the attempts that local programs ask for, so that they cannot use this machine to keep the
+ * server busy. Callers that wait for the same attempt share it, because it begins after their
+ * calls. `uptime` returns monotonic milliseconds; `demand` begins an attempt after its call.
  */
 export function createSpacedDemand(
   demand: () => Promise<SyncOutcome>,

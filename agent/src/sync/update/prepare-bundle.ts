@@ -8,11 +8,11 @@ import { fault, type Fault } from '../fault.ts'
 import type { FetchedView } from '../state/state-keeper.ts'
 import type { VerifiedView } from '../trust/verify-view.ts'
 
-/** What can be put into force. */
+/** A bundle that can be put into force. */
 export interface Prepared {
   readonly kind: 'prepared'
   readonly bundle: CompiledBundle | UnreadableBundle
-  /** What is wrong although it is in force: it denies everything. */
+  /** The fault of a bundle that is put into force nevertheless, and denies everything. */
   readonly complaint: Fault | null
 }
 
@@ -22,8 +22,8 @@ interface PrepareDeps {
 }
 
 /**
- * In steps, between which what is in force stays so: reads, compiles and tests, so that nothing can
- * fail any more once the bundle is put into force. What is tested already need not be again.
+ * Reads, compiles and tests a bundle in steps, without changing the bundle in force, so that
+ * putting it into force cannot fail. Skips self-tests that have passed before.
  */
 export function* prepareBundle(
   { active, readBundle }: PrepareDeps,
@@ -41,22 +41,22 @@ export function* prepareBundle(
   if (misread === null) return { kind: 'prepared', bundle: compiled, complaint: null }
   const complaint = fault('self_test_failed', misread)
   if (!(yield* isMisreadInForce(active.current(), built.selfTests))) return complaint
-  // There is no last good one: what is in force has been misread all along.
+  // There is no last good bundle: the one in force is misread as well.
   const { revision, issued_at, stale_at } = built.bundle
   const bundle = { kind: 'unsupported', revision, issued_at, stale_at } as const
   return { kind: 'prepared', bundle, complaint }
 }
 
 /**
- * Asks what is in force of the documents that it has, too: what others came beside them is no
- * matter.
+ * Runs the self-tests of the documents that the bundle in force also has, against that bundle; its
+ * other documents do not matter.
  */
 function* isMisreadInForce(
   current: CompiledBundle | null,
   selfTests: readonly SelfTest[],
 ): Steps<boolean> {
   if (current === null) return false
-  // The same objects for as long as the documents are the same.
+  // Unchanged documents keep the same policy objects.
   const policies = new Set<Policy>(current.bundle.policies)
   const own = selfTests.filter(({ policy }) => policies.has(policy))
   return (yield* testBundle(current, own)) !== null
@@ -81,12 +81,12 @@ function describePolicyError(error: PolicyError): string {
   return `rule \`${problem.rule_id}\` of policy \`${problem.policy_id}\`: ${problem.member}: ${problem.message}`
 }
 
-/** What a view comes to, together with its documents. */
+/** The bundle of a view and its documents. */
 type BuiltBundle =
   | {
       readonly kind: 'bundle'
       readonly bundle: PolicyBundle
-      /** What the documents have with their policies, in the same order. */
+      /** The self-tests of the documents, in the order of the policies. */
       readonly selfTests: readonly SelfTest[]
     }
   | {
@@ -101,11 +101,11 @@ type BuiltBundle =
 type ReadBundle = (view: VerifiedView, texts: readonly string[]) => Steps<BuiltBundle>
 
 /**
- * Reads the documents of a view, in its order. What this version does not know makes the whole of
- * it unsupported: a rule that is left out could be the one that denies.
+ * Reads the documents of a view in order. Content unknown to this version makes the whole bundle
+ * unsupported, because a skipped rule could be the one that denies.
  *
- * A document that the view before listed by the same hash is not read again, and with all of them
- * the same the list is the same array: views are signed every hour and hold what they held before.
+ * A document with the same hash as in the previous view is not parsed again. If all documents are
+ * the same, the list is the same array: views are signed every hour, usually without a change.
  */
 export function createBundleReader(org: string): ReadBundle {
   let policies: readonly ViewPolicy[] = []
@@ -132,7 +132,7 @@ function isSameList(a: readonly ViewPolicy[], b: readonly ViewPolicy[]): boolean
   return a.length === b.length && a.every((policy, index) => policy === b[index])
 }
 
-/** Null for policies of which one cannot be read. */
+/** `policies` is null if one of them cannot be read. */
 function build(
   view: VerifiedView,
   policies: readonly ViewPolicy[] | null,
@@ -168,7 +168,7 @@ interface ReadDocument extends SelfTest {
   readonly policy: ViewPolicy
 }
 
-/** Null for what is not the policy of that id, or holds what this version does not know. */
+/** Null if the text is not the policy of that id, or has content unknown to this version. */
 function readDocument(text: string, id: string, org: string): ReadDocument | null {
   const json = parseJson(text)
   const document = json.ok ? viewPolicySchema.safeParse(json.value).data : undefined

@@ -4,37 +4,39 @@ import type { ViewFiles } from '../trust/trusted-state.ts'
 import type { Versions } from '../trust/view-marks.ts'
 import type { FetchFile } from '../transport/fetch-file.ts'
 
-/** Longest answers in bytes; the library believes what metadata says of other metadata. */
+/**
+ * Longest answers in bytes; the library trusts the lengths that metadata states of other metadata.
+ */
 const MAX_ROOT = 64 * 1024
 export const MAX_TIMESTAMP = 16 * 1024
 const MAX_SNAPSHOT = 16 * 1024
 const MAX_TARGETS = 256 * 1024
-/** A root lives a year, so this is more than anybody misses. */
+/** A root lives for a year, so a machine does not miss more than this. */
 const MAX_ROTATIONS = 32
 
 type Metadata = Pick<ViewFiles, 'timestamp' | 'snapshot' | 'targets'>
 
 export interface Refresh {
-  /** Where metadata is, such as `/api/v1/orgs/acme/views/…/metadata`. */
+  /** Path of the metadata, such as `/api/v1/orgs/acme/views/…/metadata`. */
   readonly path: string
-  /** The newest one that is trusted. */
+  /** The newest trusted root. */
   readonly root: string
-  /** Of the same view, as they were accepted last: what is the same is not fetched again. */
+  /** The last accepted files of the same view; unchanged ones are not fetched again. */
   readonly kept: (Pick<Metadata, 'snapshot' | 'targets'> & { readonly versions: Versions }) | null
-  /** Fetched already. */
+  /** Already fetched. */
   readonly timestamp: Buffer
 }
 
 export interface Refreshed {
-  /** Roots that follow the one given; accepted, whatever became of the rest. */
+  /** Roots after the given one, accepted even if a later step failed. */
   readonly roots: readonly string[]
   readonly result: Metadata | Fault
 }
 
 /**
- * Lets the set of trusted metadata of tuf-js judge what the server has, in the order of the
- * specification (§5). Its updater would do the same by way of files. What must not be older than it
- * was is judged by `judge-view.ts`, by marks that outlive the files. Never rejects.
+ * Verifies the server's metadata with the set of trusted metadata of tuf-js, in the order of the
+ * specification (§5). Its updater would do the same with files. `verify-view.ts` checks for
+ * rollbacks, by marks that outlive the files. Never rejects.
  */
 export async function refreshView(
   refresh: Refresh,
@@ -43,8 +45,8 @@ export async function refreshView(
 ): Promise<Refreshed> {
   const roots: string[] = []
   try {
-    // With the first update: what is on disk is enforced without the library, and loading it takes
-    // longer than that.
+    // Imported at the first update: a cached bundle is enforced without the library, and loading it
+    // takes longer than that.
     const tuf = await import('tuf-js/dist/store.js')
     const trusted = new tuf.TrustedMetadataStore(Buffer.from(refresh.root))
     const get = createGetter(refresh, fetchFile, signal)
@@ -55,7 +57,7 @@ export async function refreshView(
   }
 }
 
-/** Null for what is not there. Throws NotFetched. */
+/** Null for an absent file. Throws NotFetched. */
 type Get = (name: string, maxBytes: number) => Promise<Buffer | null>
 
 class NotFetched extends Error {
@@ -77,7 +79,7 @@ function createGetter({ path }: Refresh, fetchFile: FetchFile, signal: AbortSign
   }
 }
 
-/** By the names that the metadata before them gives them, with their versions. */
+/** Maps the kept files by their names with versions, as other metadata refers to them. */
 function nameKept({ versions, snapshot, targets }: NonNullable<Refresh['kept']>) {
   return new Map([
     [`${versions.snapshot}.snapshot.json`, snapshot],
@@ -85,7 +87,7 @@ function nameKept({ versions, snapshot, targets }: NonNullable<Refresh['kept']>)
   ])
 }
 
-/** §5.3: each next one until there is none; those that were accepted are added to `accepted`. */
+/** §5.3: loads every newer root in sequence, and adds accepted ones to `accepted`. */
 async function updateRoots(
   trusted: TrustedMetadataStore,
   get: Get,
@@ -100,7 +102,7 @@ async function updateRoots(
   }
 }
 
-/** §5.4 to §5.6. */
+/** §5.4 to §5.6: timestamp, snapshot and targets. */
 async function updateRest(
   trusted: TrustedMetadataStore,
   get: Get,
@@ -113,7 +115,8 @@ async function updateRest(
     try {
       if (known !== undefined) return judge(Buffer.from(known))
     } catch {
-      // Another one of the same version, such as whoever stole the former keys has made.
+      // The kept file may differ under the same version, such as one that a thief of former keys
+      // has signed.
     }
     const body = await get(name, maxBytes)
     if (body === null) throw new NotFetched(fault('http_status', `the server lacks \`${name}\``))
@@ -137,7 +140,7 @@ async function updateRest(
   }
 }
 
-/** By the text: its classes say less. */
+/** Classifies by message, because the error classes say less. */
 function describeRefusal(error: unknown): Fault {
   const said = error instanceof Error ? error.message : 'unknown'
   if (/was signed by \d+\/\d+ keys/.test(said))

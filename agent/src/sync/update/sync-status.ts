@@ -7,7 +7,7 @@ import {
 } from '@palisade/protocol'
 import { ageAt } from '../../state/agent-state.ts'
 
-/** What is known about the attempts to fetch; times are RFC 3339 UTC. */
+/** Record of the fetch attempts; times are RFC 3339 UTC. */
 export interface SyncRecord {
   readonly last_attempt_at: string | null
   readonly last_success_at: string | null
@@ -23,8 +23,8 @@ export const NO_ATTEMPTS: SyncRecord = {
 }
 
 /**
- * The record after one more attempt that began at `beganAt` and ended at `endedAt`; `error` null
- * for a success. `failing_since` is when the first of the failures in a row began.
+ * The record after one more attempt, from `beganAt` to `endedAt`; `error` is null for a success.
+ * `failing_since` is the begin of the first failure in a row.
  */
 export function recordAttempt(
   record: SyncRecord,
@@ -46,26 +46,26 @@ export function recordAttempt(
   }
 }
 
-/** Why the timestamp that a machine has does not do, and after when a better one is issued. */
+/** Why the present timestamp does not suffice, and after which time a better one is issued. */
 export interface AwaitedIssue {
   readonly reason: 'clock_was_ahead'
   /** In milliseconds since 1970. */
   readonly afterMs: number
 }
 
-/** What a machine knows of its times, in milliseconds since 1970. */
+/** The known times of a machine, in milliseconds since 1970. */
 export interface Times {
-  /** The trusted time, by which policies grow old. */
+  /** The trusted time, which ages policies. */
   readonly nowMs: number
-  /** The same without what the clock has shown once: it may be mended since. */
+  /** The same without the highest reading of the clock, which may have been corrected since. */
   readonly mendedMs: number
-  /** The latest issue that was accepted. */
+  /** The latest accepted issue. */
   readonly issuedMs: number
 }
 
 /**
- * Null while the timestamp does. A clock that was ahead once makes policies old until a later issue
- * proves it wrong: without asking, that comes within an hour.
+ * Null while the timestamp suffices. A clock that was ahead makes policies old until a later issue
+ * proves it wrong; without a request the next issue may take an hour.
  */
 export function findAwaitedIssue(
   bundle: { readonly stale_at: string; readonly expires_at: string } | null,
@@ -75,7 +75,7 @@ export function findAwaitedIssue(
   return { reason: 'clock_was_ahead', afterMs: issuedMs }
 }
 
-/** As `palisade status` shows it. */
+/** Formats it for `palisade status`. */
 export function describeAwaitedIssue(awaited: AwaitedIssue | null): AwaitedIssueStatus | null {
   if (awaited === null) return null
   const { reason, afterMs } = awaited
@@ -87,7 +87,7 @@ export function describeAwaitedIssue(awaited: AwaitedIssue | null): AwaitedIssue
   }
 }
 
-/** As `palisade sync` tells an attempt. */
+/** Formats an attempt for `palisade sync`. */
 export function describeSync(
   { outcome, revision, error }: SyncResult,
   in_force: InForce,

@@ -17,14 +17,14 @@ import type { Offer, ViewChannel } from './view-channel.ts'
 export interface SynchronizerDeps {
   readonly active: ActivePolicy
   readonly channel: ViewChannel
-  /** Without one everything is tested at each start. */
+  /** Without it every start runs all self-tests. */
   readonly selfTests?: SelfTestMemory
   readonly org: string
   /** Epoch milliseconds. */
   readonly clock: () => number
   /** Monotonic milliseconds. */
   readonly uptime?: () => number
-  /** A bug, which ends the attempt and not the agent. */
+  /** Called with a bug, which ends the attempt but not the agent. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -33,28 +33,29 @@ export interface SyncOutcome extends SyncResult {
 }
 
 export interface CacheProblem {
-  /** Where it is now; null where it was left. */
+  /** Its present path; null if it was left in place. */
   readonly file: string | null
   readonly message: string
 }
 
-/** Brings policy into force: at start from disk, later from the server. */
+/** Brings policies into force: from disk at start, later from the server. */
 export interface Synchronizer {
   /**
-   * Puts what was kept into force, or sets what is damaged aside, and says why it is not in force.
+   * Puts the kept bundle into force, or sets a damaged one aside. Returns the reason if it is not
+   * in force.
    */
   restore(): Promise<CacheProblem | null>
   /**
-   * One attempt; `isNewsExpected` where it is likely that there is something new. Never rejects;
-   * any failure leaves in force what was in force. Not reentrant.
+   * Makes one attempt; `isNewsExpected` is true when a change is likely. Never rejects. A failure
+   * leaves the bundle in force. Not reentrant.
    */
   run(signal: AbortSignal, isNewsExpected?: boolean): Promise<SyncOutcome>
-  /** The same for a bundle file; tells nothing of the server, so it is no attempt on the record. */
+  /** The same for a bundle file. It is no evidence about the server, so it is not recorded. */
   import(body: readonly Uint8Array[], signal: AbortSignal): Promise<SyncOutcome>
   record(): SyncRecord
-  /** Which timestamp this machine asks the server for; null while the one that it has does. */
+  /** The timestamp that this machine asks the server for; null while the present one suffices. */
   awaited(): AwaitedIssue | null
-  /** Keeps what is known about the time. Rejects with the system's error. */
+  /** Keeps the known time on disk. Rejects with the system's error. */
   keepTime(): Promise<void>
 }
 
@@ -72,12 +73,11 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
       return problem
     }
     const isTested = (await selfTests?.isKnown(kept.view)) === true
-    // Without turns: nothing is decided before the agent has started.
+    // Without turns, because no decision is made before the agent has started.
     const prepared = runSteps(prepareBundle(preparing, kept, { source: 'cache', isTested }))
     if (prepared.kind === 'fault') {
       active.apply({ kind: 'damaged' })
-      // What is misread here is whole: once this agent is mended, or another version, it goes on
-      // with it.
+      // A misread bundle is intact: a corrected agent, or another version, can enforce it.
       const isLeft = prepared.code === 'self_test_failed'
       return { file: isLeft ? null : await channel.setAside(), message: prepared.message }
     }
@@ -96,7 +96,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     try {
       await offer.keep()
     } catch (error) {
-      // What is in force and misread shall not stay for as long as the disk is full.
+      // A misread bundle in force must be replaced even while the disk is full.
       if (prepared.complaint?.code !== 'self_test_failed') return describeDiskFault(error)
     }
     if (prepared.complaint === null) await selfTests?.remember(offer.view)
@@ -111,7 +111,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     findAwaitedIssue(active.current()?.bundle ?? null, channel.times())
 
   const attempt = async (signal: AbortSignal, isNewsExpected: boolean): Promise<Fault | null> => {
-    // Only a signature renews freshness: once stale, it is asked for whole, not confirmed by a 304.
+    // Only a signature renews freshness, so a stale machine requests the update itself, not a 304.
     const isConfirmed = active.state() === 'fresh'
     const issuedAfterMs = awaited()?.afterMs ?? null
     const condition = { isConfirmed, isNewsExpected, issuedAfterMs }
@@ -126,7 +126,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     const beganAt = new Date(clock()).toISOString()
     const before = active.revision()
     const found = await attempt(signal, isNewsExpected).catch(nameError)
-    // What is unsupported is in force, and denies.
+    // An unsupported bundle is in force, and denies everything.
     if (found !== null && found.code !== 'unsupported_policy')
       active.apply(eventOfFault(found.code))
     if (found?.code === 'revoked') revocation.begin()

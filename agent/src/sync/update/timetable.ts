@@ -1,16 +1,17 @@
 import { createTask } from 'node-cron'
 
-/** A timer does not see that the clock was set, nor that the machine slept: it must look again. */
+/** A timer does not notice a clock change or a suspended machine, so it must check again. */
 const LOOK_MS = 30_000
 /**
- * More than this between the clock and the time that really passed, and one of the two happened.
+ * A larger difference between the clock and the elapsed time means a clock change or a suspended
+ * machine.
  */
 const MAX_DRIFT_MS = 5_000
 
 /** Time zones differ by multiples of 15 minutes, so these are due at the same instants in all. */
 const EVERY_MINUTES = /^(?:\*|\*\/(?<minutes>1|3|5|15)) \* \* \* \*$/
 
-/** When to poll: the ticks of a cron expression, shifted by a phase of this process's own. */
+/** When to poll: the ticks of a cron expression, shifted by a phase of this process. */
 export interface Timetable {
   start(onTick: () => void): void
   stop(): void
@@ -20,12 +21,12 @@ export interface Timetable {
 
 /**
  * A timetable whose every tick comes `fraction` (0 to 1, exclusive) of a period after cron's. One
- * fixed phase spreads machines over the whole period and keeps the period: a new random delay for
- * each tick would stretch some gaps beyond it, and a change must arrive within one. When the clock
- * was set or the machine slept, a tick comes within half a minute.
+ * fixed phase spreads machines over the whole period and keeps the period: a random delay for each
+ * tick would stretch some gaps beyond it, and a change must arrive within one. After a clock change
+ * or a suspension, a tick comes within half a minute.
  *
- * cron is only asked for its times. Its own timers wait out a clock that was set back, and walk
- * through every tick that a clock set forward has left out: a year of them takes seven seconds.
+ * node-cron only computes the times. Its own timers wait out a clock that was set back, and iterate
+ * over every tick that a clock set forward has skipped, which takes seconds for a year.
  */
 export function createTimetable(
   schedule: Schedule,
@@ -40,7 +41,7 @@ export function createTimetable(
     if (first === undefined || second === undefined) return null
     const periodMs = second - first
     const shiftedMs = first + Math.floor(fraction * periodMs)
-    // The tick of the period that is already running, when its shifted time is still to come.
+    // The tick of the running period, if its shifted time is still to come.
     return shiftedMs - periodMs > clock() ? shiftedMs - periodMs : shiftedMs
   }
 
@@ -72,13 +73,12 @@ export function createTimetable(
   }
 }
 
-/** Cron's part: the next two ticks after now, epoch milliseconds; fewer where there are none. */
+/** The next two unshifted ticks, in epoch milliseconds; fewer if there are fewer. */
 export type Schedule = () => readonly number[]
 
 /**
- * cron is asked where a calendar is needed; for whole periods, such as by default, it is not: the
- * tables of calendars that it loads hold 8 MiB for as long as the agent runs, and 50 ms of its
- * start.
+ * node-cron is used only where a calendar is needed, not for whole periods, such as by default: its
+ * tables of calendars take memory for as long as the agent runs, and lengthen its start.
  */
 export function createSchedule(expression: string, clock: () => number): Schedule {
   const everyMinutes = EVERY_MINUTES.exec(expression)

@@ -25,7 +25,8 @@ export interface ViewChannelDeps {
 export interface Offer extends FetchedView {
   readonly kind: 'offer'
   /**
-   * Makes it what this machine trusts, durably. Throws the system's error; then nothing changed.
+   * Makes it the trusted view, durably. Throws the system's error, which leaves the state
+   * unchanged.
    */
   keep(): Promise<void>
 }
@@ -33,21 +34,21 @@ export interface Offer extends FetchedView {
 type Asked = Offer | { readonly kind: 'same' } | Fault
 
 export interface Condition {
-  /** Whether it is enough to hear that nothing has changed. */
+  /** Whether the answer that the view is unchanged suffices. */
   readonly isConfirmed: boolean
-  /** The server is to sign a timestamp after this, in milliseconds since 1970; null for any. */
+  /** Asks the server to sign a timestamp after this, in milliseconds since 1970; null for any. */
   readonly issuedAfterMs: number | null
-  /** Then the timestamp is not asked for by itself, which is cheap as long as it is the same. */
+  /** Skips the request for the timestamp alone, which is cheap only if it is unchanged. */
   readonly isNewsExpected: boolean
 }
 
-/** What the server has for this machine, and what is trusted of it. Nothing is in force by it. */
+/** The server's views for this machine, and the trusted state. Puts no bundle into force. */
 export interface ViewChannel extends Omit<StateKeeper, 'state' | 'keepRoots' | 'keepView'> {
   readonly revocation: Revocation
   times(): Times
   /** Asks once. Never rejects. Not reentrant. */
   fetch(condition: Condition, signal: AbortSignal): Promise<Asked>
-  /** The same for a bundle file: judged in every way as if the server had sent what it holds. */
+  /** The same for a bundle file, verified as if the server had sent its content. */
   open(body: readonly Uint8Array[], signal: AbortSignal): Promise<Offer | Fault>
 }
 
@@ -56,7 +57,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   const { org } = enrolment
   const keeper = createStateKeeper(deps)
   const revocation = createRevocation(keeper)
-  /** Of the timestamp that is trusted, when this process fetched it; see `tagOf`. */
+  /** Tag of the trusted timestamp, if this process fetched it; see `tagOf`. */
   let etag: string | null = null
 
   async function follow(
@@ -126,9 +127,9 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
 }
 
 /**
- * As the server makes it, of what was verified. Not the one that came with it: whoever gives an
- * older timestamp the tag of the newest once would have the server itself say from then on that
- * nothing has changed.
+ * Computes the server's tag from the verified timestamp. The received tag is not used: a sender
+ * that once pairs an older timestamp with the tag of the newest would make the server itself answer
+ * 304 from then on.
  */
 function tagOf(timestamp: Uint8Array): string {
   return `"${hash('sha256', timestamp, 'base64url').slice(0, TIMESTAMP_TAG_CHARACTERS)}"`
@@ -142,10 +143,7 @@ function heldOf(keeper: Pick<StateKeeper, 'state' | 'root'>, etag: string | null
   return { view, root: keeper.root()?.version ?? 1, targets, etag, assignmentVersion }
 }
 
-/**
- * The files of that view, with their versions where they are still known: with other keys they
- * begin anew.
- */
+/** The files of that view and their versions, if still known: a change of keys resets versions. */
 function keptOf({ view, marks }: TrustedState, id: string | null): Refresh['kept'] {
   if (view === null || view.id !== id || !Object.hasOwn(marks, id)) return null
   const versions = marks[id]

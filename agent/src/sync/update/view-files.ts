@@ -5,15 +5,15 @@ import type { VerifiedView } from '../trust/verify-view.ts'
 import { sha256 } from '../trust/signed-metadata.ts'
 import type { StateStore } from '../state/state-store.ts'
 
-/** 100 policies of 400 KB fit with room to spare. */
+/** Room for 100 policies of 400 KB. */
 const MAX_DOCUMENTS = 64 * 1024 * 1024
 
-/** Where the files of a view are. */
+/** Path of the files of a view. */
 export function viewPath(org: string, view: string): string {
   return `/api/v1/orgs/${encodeURIComponent(org)}/views/${encodeURIComponent(view)}`
 }
 
-/** Whether there is another timestamp of the view than the one with that tag. Never rejects. */
+/** Whether the view has another timestamp than the one with that tag. Never rejects. */
 export async function pollView(
   fetchFile: FetchFile,
   known: { readonly org: string; readonly view: string; readonly etag: string },
@@ -23,11 +23,11 @@ export async function pollView(
   const wanted = { path: timestampPath(org, view), maxBytes: MAX_TIMESTAMP, etag, isPoll: true }
   const fetched = await fetchFile(wanted, signal)
   if (fetched.kind === 'fault') return fetched
-  // Absent is a view that is ours no more.
+  // Absent means that the view is no longer assigned to this machine.
   return fetched.kind === 'not_modified' ? { kind: 'same' } : { kind: 'changed' }
 }
 
-/** Nothing of it is verified. Never rejects. */
+/** Fetches the timestamp, unverified. Never rejects. */
 export async function fetchTimestamp(
   fetchFile: FetchFile,
   { org, view }: { readonly org: string; readonly view: string },
@@ -41,8 +41,8 @@ export async function fetchTimestamp(
 }
 
 /**
- * The documents of a view in its order: from the disk where they are already, else from the server,
- * and then onto the disk. Never rejects.
+ * The documents of a view in its order: from disk if present, otherwise fetched and written to
+ * disk. Never rejects.
  */
 export async function fetchDocuments(
   deps: { readonly org: string; readonly store: StateStore; readonly fetchFile: FetchFile },
