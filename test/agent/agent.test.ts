@@ -7,7 +7,7 @@ import type { EnforcementPoint } from '../../agent/src/points/enforcement-point.
 import { activePolicy } from './fixture/active-policy.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
 
-/** An enforcement point that writes down when it is started and stopped. */
+/** An enforcement point that records its starts and stops. */
 function createPoint(
   name: string,
   events: string[],
@@ -25,7 +25,7 @@ function createPoint(
   }
 }
 
-/** An agent with these points, which asks no server. */
+/** An agent with these points and no server. */
 async function createScene(
   points: readonly EnforcementPoint[],
 ): Promise<{ readonly agent: Agent; readonly socketPath: string }> {
@@ -62,7 +62,7 @@ async function createScene(
 }
 
 describe('an agent', () => {
-  it('starts its points in order, and stops them in the reverse order', async () => {
+  it('starts its points in order and stops them in reverse order', async () => {
     const events: string[] = []
     const { agent } = await createScene([createPoint('one', events), createPoint('two', events)])
 
@@ -73,7 +73,7 @@ describe('an agent', () => {
     expect(events).toEqual(['start one', 'start two', 'stop two', 'stop one'])
   })
 
-  it('leaves nothing open when a point cannot start, that point included', async () => {
+  it('closes everything when a point fails to start, including that point', async () => {
     const events: string[] = []
     const start = new Error('cannot start')
     const { agent, socketPath } = await createScene([
@@ -88,7 +88,7 @@ describe('an agent', () => {
     await expect(access(socketPath)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  it('tells why a point could not start although another one cannot stop', async () => {
+  it('reports why a point failed to start although another one fails to stop', async () => {
     const events: string[] = []
     const start = new Error('cannot start')
     const { agent } = await createScene([
@@ -102,7 +102,7 @@ describe('an agent', () => {
     expect(events.slice(-2)).toEqual(['stop two', 'stop one'])
   })
 
-  it('stops all other points when one cannot stop, and tells why', async () => {
+  it('stops all other points when one fails to stop, and reports the failure', async () => {
     const events: string[] = []
     const stop = new Error('cannot stop')
     const { agent } = await createScene([

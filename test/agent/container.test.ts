@@ -17,7 +17,7 @@ import { temporaryDirectory } from './fixture/temporary-directory.ts'
 import type { Served } from './fixture/pack-bundle.ts'
 import { createRepository, rulesOf, type Repository } from './fixture/view-repository.ts'
 
-/** A whole agent whose clock stands still and whose network is one release. */
+/** A complete agent with a fixed clock and a network that serves one release. */
 async function startAgent(
   rule: RuleLine,
   lines: unknown[] = [],
@@ -33,7 +33,7 @@ async function startAgent(
   } = {},
 ): Promise<string> {
   const directory = place.directory ?? (await temporaryDirectory())
-  // The library of the update framework reads the clock of the process.
+  // tuf-js reads the clock of the process.
   vi.useFakeTimers({ toFake: ['Date'], now: NOW_MS })
   onTestFinished(() => void vi.useRealTimers())
   const repository = place.repository ?? createRepository()
@@ -84,7 +84,7 @@ async function startAgent(
 }
 
 describe('the container', () => {
-  it('answers over its socket what the proxy would do with a name, by the same name servers', async () => {
+  it('answers over its socket like the proxy, with the same name servers', async () => {
     const { server, asked } = await startNameServer({ 'packages.test': { A: ['203.0.113.7'] } })
     const settings = { PALISADE_DNS_SERVERS: server }
     const socketPath = await startAgent(['allow', 'connect:tcp', '0.0.0.0/0'], [], { settings })
@@ -101,7 +101,7 @@ describe('the container', () => {
     expect(asked.filter((query) => query.endsWith(' A'))).toHaveLength(2)
   })
 
-  it('finds names by another resolver where one is registered', async () => {
+  it('resolves names with another resolver if one is registered', async () => {
     const resolve = async (): Promise<readonly string[]> => ['203.0.113.9']
     const rule = ['allow', 'connect:tcp', '0.0.0.0/0'] as const
     const socketPath = await startAgent(rule, [], { resolve })
@@ -136,7 +136,7 @@ describe('the container', () => {
     }
   })
 
-  it('tells the name that it was enrolled under, and none where it gave none', async () => {
+  it('shows the name that it was enrolled under, and no name without one', async () => {
     const named = await startAgent(['allow', 'read', '/x'], [], { name: 'build machine' })
     const unnamed = await startAgent(['allow', 'read', '/x'])
     const statusOf = async (socketPath: string) =>
@@ -146,7 +146,7 @@ describe('the container', () => {
     expect(await statusOf(unnamed)).not.toHaveProperty('enrolled_as')
   })
 
-  it('counts the rules of its own file in the status, and has no such member without one', async () => {
+  it('counts its local rules in the status, and omits the member without any', async () => {
     const mine = policyOf(['deny', 'read', '/a'], ['deny', 'read', '/b'], ['allow', 'read', '/c'])
     const withFile = await startAgent(['allow', 'read', '/x'], [], { localPolicies: [mine] })
     const without = await startAgent(['allow', 'read', '/x'])
@@ -157,7 +157,7 @@ describe('the container', () => {
     expect(await statusOf(without)).not.toHaveProperty('local_rules')
   })
 
-  it('lists a bounded part of the rules of its own file in the status', async () => {
+  it('lists a bounded part of its local rules in the status', async () => {
     const resources = Array.from({ length: 12 }, (_, index) => `/r${index}`)
     const many = Array.from({ length: 120 }, () => ['deny', 'read', ...resources] as const)
     const mine = policyOf(...many)
@@ -177,7 +177,7 @@ describe('the container', () => {
     })
   })
 
-  it('puts a whole agent together from what surrounds it', async () => {
+  it('composes a complete agent from its surroundings', async () => {
     const socketPath = await startAgent(['allow', 'read', '~/work/**'])
 
     const decide = (path: string): Promise<{ body: unknown }> =>
@@ -188,7 +188,7 @@ describe('the container', () => {
       revision: 7,
     })
     expect((await decide('/home/other/work/x')).body).toMatchObject({ decision: 'deny' })
-    // What is asked of the server beside the poll is answered in its own time.
+    // Requests beside the poll are answered in their own time.
     const status = async () => (await askAgent(socketPath, 'GET', '/v1/status')).body
     await expect.poll(status).toMatchObject({
       state: 'fresh',
@@ -202,7 +202,7 @@ describe('the container', () => {
     })
   })
 
-  it('enforces a bundle file that comes over the socket, though no server is reached', async () => {
+  it('enforces a bundle file from the socket although the server is unreachable', async () => {
     const lines: unknown[] = []
     const repository = createRepository()
     const rule = ['allow', 'read', '/data/**'] as const
@@ -227,7 +227,7 @@ describe('the container', () => {
     expect(lines).toContainEqual({ outcome: 'updated', revision: 7 })
   })
 
-  it('writes a line when the state becomes another', async () => {
+  it('logs a change of the state', async () => {
     const lines: unknown[] = []
 
     await startAgent(['allow', 'read', '/one'], lines)
@@ -235,7 +235,7 @@ describe('the container', () => {
     expect(lines).toContainEqual({ state: 'fresh', former: 'never_loaded', revision: 7 })
   })
 
-  it('reports what is in force', async () => {
+  it('reports its state and revision to the server', async () => {
     const sent: unknown[] = []
 
     await startAgent(['allow', 'read', '/one'], [], { sent })
@@ -246,7 +246,7 @@ describe('the container', () => {
       .toContainEqual(['/api/v1/device/report', report])
   })
 
-  it('shares nothing between two agents', async () => {
+  it('shares no state between two agents', async () => {
     const [one, other] = await Promise.all([
       startAgent(['allow', 'read', '/one']),
       startAgent(['allow', 'read', '/other']),

@@ -19,7 +19,7 @@ import { createRepository, rulesOf, serve, type Repository } from './fixture/vie
 
 interface Run {
   readonly child: ChildProcess
-  /** Resolves to the exit code and what was written to stderr. */
+  /** Resolves to the exit code and the output. */
   readonly ended: Promise<{ code: number | null; stderr: string; stdout: string }>
 }
 
@@ -64,7 +64,7 @@ async function writeEnrolment(dataDir: string, enrolment: Enrolment, mode = 0o60
   await writeFile(path, JSON.stringify(enrolment), { mode })
 }
 
-/** A release of these rules that is fresh on the machine's own clock. */
+/** A release of these rules, fresh by the machine's own clock. */
 function signNow({ repository }: Machine, revision: number, ...rules: readonly RuleLine[]): Served {
   const policies = rules.length === 0 ? {} : rulesOf(...rules)
   return repository.release({ ...policies, revision, atMs: Date.now() })
@@ -128,7 +128,7 @@ describe('palisade-agent start', () => {
     expect(ended.stdout).not.toContain(DEVICE_TOKEN)
   })
 
-  it('goes on and stops in order when its log cannot be written', async () => {
+  it('continues and stops in order when its log cannot be written', async () => {
     const machine = await setUp()
     const { env, socketPath, server } = machine
     server.answer = serve(signNow(machine, 7, ['allow', 'read', '/**']))
@@ -152,7 +152,7 @@ describe('palisade-agent start', () => {
     expect(stderr).toBe('')
   })
 
-  it('asks its server itself, whatever proxy its environment names', async () => {
+  it('asks its server directly, whatever proxy the environment names', async () => {
     const machine = await setUp()
     const { env, socketPath, server } = machine
     server.answer = serve(signNow(machine, 7))
@@ -196,7 +196,7 @@ describe('palisade-agent start', () => {
     expect((await ended).code).toBe(0)
   })
 
-  it('ends with 78 and one line when the token file is open to others', async () => {
+  it('exits with 78 and one line when the token file is open to others', async () => {
     const { env, dataDir, repository } = await setUp()
     const path = join(dataDir, 'open.json')
     await writeFile(path, JSON.stringify(repository.enrolment), { mode: 0o644 })
@@ -209,14 +209,14 @@ describe('palisade-agent start', () => {
     )
   })
 
-  it('prints its version for the verb, too', async () => {
+  it('prints its version for the subcommand too', async () => {
     const verb = await run(['version'], {}).ended
 
     expect(verb).toMatchObject({ code: 0, stderr: '' })
     expect(verb.stdout).toBe((await run(['--version'], {}).ended).stdout)
   })
 
-  it('prints no control character of a file it complains about', async () => {
+  it('prints no control characters from an invalid file', async () => {
     const { env, dataDir } = await setUp()
     const path = join(dataDir, 'local.json')
     await writeFile(path, JSON.stringify({ local: [{ name: '\u001B[2J\nforged line' }] }))
@@ -228,7 +228,7 @@ describe('palisade-agent start', () => {
     expect(stderr).not.toMatch(/[^\P{Cc}\n]/u)
   })
 
-  it('makes nothing when there is no token file', async () => {
+  it('creates no files when the token file is missing', async () => {
     const directory = await temporaryDirectory()
 
     const { code, stderr } = await run(['start'], {}, directory).ended
@@ -238,7 +238,7 @@ describe('palisade-agent start', () => {
     expect(await readdir(directory)).toEqual([])
   })
 
-  it('ends with 78 and a line for every wrong setting', async () => {
+  it('exits with 78 and a line for every invalid setting', async () => {
     const env = { PALISADE_PROXY_PORT: 'x', PALISADE_LOG_LEVEL: 'x' }
 
     const { code, stderr } = await run(['start'], env).ended
@@ -247,7 +247,7 @@ describe('palisade-agent start', () => {
     expect(stderr.trimEnd().split('\n')).toHaveLength(2)
   })
 
-  it('ends with 1 when the port is taken, and leaves no socket', async () => {
+  it('exits with 1 when the port is taken, and leaves no socket', async () => {
     const { env, dataDir } = await setUp()
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
@@ -266,7 +266,7 @@ describe('palisade-agent start', () => {
     expect(await readdir(join(dataDir, 'agent'))).toEqual(['enrolment.json', 'enrolment.json.key'])
   })
 
-  it('ends with 1 beside a living agent, which goes on', async () => {
+  it('exits with 1 next to a running agent, which continues', async () => {
     const machine = await setUp()
     const { env, socketPath, server } = machine
     server.answer = serve(signNow(machine, 7))
@@ -300,7 +300,7 @@ describe('palisade-agent start', () => {
     await waitForState(other, 'fresh')
   })
 
-  it('explains itself', async () => {
+  it('prints its help', async () => {
     const help = await run(['start', '--help'], {}).ended
     const usage = await run(['begin'], {}).ended
 

@@ -20,7 +20,7 @@ const DAY_MS = 24 * HOUR_MS
 const MINUTE_MS = 60_000
 const DENIED = { action: 'read', path: '/data/secret' }
 
-/** A machine whose bundle has expired, and whose server is away. */
+/** A machine with an expired bundle and an unreachable server. */
 async function expired(): Promise<Scene> {
   const scene = await setUp()
   const released = policyOf(['allow', 'read', '/data/**'], ['deny', 'read', '/data/secret'])
@@ -31,13 +31,13 @@ async function expired(): Promise<Scene> {
   return scene
 }
 
-/** Time that really passes. */
+/** Advances all clocks. */
 function pass(scene: Scene, ms: number): void {
   scene.surroundings.uptimeMs += ms
   scene.setClock(scene.surroundings.nowMs + ms)
 }
 
-/** The same while the agent runs, which looks twice a minute. */
+/** Advances all clocks while the agent runs, which looks twice a minute. */
 async function live(scene: Scene, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 30_000) {
     pass(scene, Math.min(30_000, ms - passed))
@@ -54,7 +54,7 @@ const enforced = ({ active }: Scene) =>
 const LIFTED = 'break_glass allow deny'
 const SHUT = 'expired deny deny'
 
-/** The same machine started again, killed before unless it was stopped. */
+/** The same machine after a restart, killed before unless it was stopped. */
 async function restart(scene: Scene, nowMs = scene.surroundings.nowMs): Promise<Scene> {
   const directory = await temporaryDirectory()
   await cp(scene.directory, directory, { recursive: true })
@@ -62,7 +62,7 @@ async function restart(scene: Scene, nowMs = scene.surroundings.nowMs): Promise<
 }
 
 describe('a break-glass grant', () => {
-  it('lets expired policies count as before, and what they deny stays denied', async () => {
+  it('restores the allows of expired policies, but not of a denied path', async () => {
     const scene = await expired()
     expect(enforced(scene)).toBe(SHUT)
     const before = scene.active.decide(request)
@@ -84,7 +84,7 @@ describe('a break-glass grant', () => {
     expect(scene.lines).toEqual(['break-glass: a grant is in force'])
   })
 
-  it('ends at its time, for good, and says so', async () => {
+  it('ends for good at its time, and logs the end', async () => {
     const scene = await expired()
     const grant = issue(scene)
     await begin(scene, grant)
@@ -103,7 +103,7 @@ describe('a break-glass grant', () => {
     expect(await begin(again, grant)).toBe('already_used')
   })
 
-  it('is over after a restart also where that was not written any more', async () => {
+  it('is over after a restart even if its end was not written to disk', async () => {
     const scene = await expired()
     await begin(scene, issue(scene))
     await live(scene, HOUR_MS - 1)
@@ -114,7 +114,7 @@ describe('a break-glass grant', () => {
     expect(again.breakGlass.inForce()).toBeNull()
   })
 
-  it('is ended by hand, at once and for good', async () => {
+  it('ends at once and for good when a person ends it', async () => {
     const scene = await expired()
     expect((await scene.breakGlass.end())?.code).toBe('none_in_force')
     await begin(scene, issue(scene))
@@ -127,7 +127,7 @@ describe('a break-glass grant', () => {
     expect(scene.active.decide(request)).not.toHaveProperty('break_glass')
   })
 
-  it('reminds every ten minutes', async () => {
+  it('logs a reminder every ten minutes', async () => {
     const scene = await expired()
     await begin(scene, issue(scene, { minutes: 25 }))
 
@@ -142,7 +142,7 @@ describe('a break-glass grant', () => {
     ])
   })
 
-  it('is taken once, by whatever is done to the clock, the process or one copy of the state', async () => {
+  it('is accepted once, whatever happens to the clock, the process or one copy of the state', async () => {
     const scene = await expired()
     const grant = issue(scene)
     await begin(scene, grant)
@@ -164,7 +164,7 @@ describe('a break-glass grant', () => {
     }
   })
 
-  it('is remembered beside what is fetched later', async () => {
+  it('is still remembered after later fetches', async () => {
     const scene = await expired()
     const grant = issue(scene)
     await begin(scene, grant)
@@ -180,7 +180,7 @@ describe('a break-glass grant', () => {
     expect(await begin(await restart(scene), grant)).toBe('already_used')
   })
 
-  it('is remembered among many, and what is older than those forgotten is not taken', async () => {
+  it('is remembered among many, and grants older than the forgotten ones are refused', async () => {
     const scene = await expired()
     const grants = Array.from({ length: 34 }, (_, index) =>
       issue(scene, { id: `g${index}`, atMs: scene.surroundings.nowMs + index * 1000 }),
@@ -198,8 +198,8 @@ describe('a break-glass grant', () => {
   })
 })
 
-describe('what is left of a grant', () => {
-  it('goes on after a restart, and does not begin again', async () => {
+describe('the remaining time of a grant', () => {
+  it('continues after a restart instead of starting again', async () => {
     const scene = await expired()
     await begin(scene, issue(scene))
     await live(scene, 40 * MINUTE_MS)
@@ -223,7 +223,7 @@ describe('what is left of a grant', () => {
     expect(enforced(later)).toBe(SHUT)
   })
 
-  it('is no longer for a clock that is set back, nor for an agent that is killed again and again', async () => {
+  it('is not prolonged by setting the clock back or by killing the agent repeatedly', async () => {
     let scene = await expired()
     await begin(scene, issue(scene, { minutes: 3 }))
     const beganMs = scene.surroundings.nowMs
@@ -234,13 +234,13 @@ describe('what is left of a grant', () => {
       scene = await restart(scene, beganMs)
     }
 
-    // What is paid ahead is lost each time, so it is less than three minutes.
+    // Each kill loses the time paid ahead, so the sum is less than three minutes.
     expect(lived).toBeGreaterThan(1)
     expect(lived * 29_000).toBeLessThan(3 * MINUTE_MS)
     expect(enforced(scene)).toBe(SHUT)
   })
 
-  it('is no longer for an agent that is killed before it has looked at anything', async () => {
+  it('is not prolonged by killing the agent before its first look', async () => {
     let scene = await expired()
     await begin(scene, issue(scene, { minutes: 3 }))
     const beganMs = scene.surroundings.nowMs
@@ -256,7 +256,7 @@ describe('what is left of a grant', () => {
     expect(enforced(scene)).toBe(SHUT)
   })
 
-  it('is less after a kill by what was paid for and had not passed', async () => {
+  it('loses the paid time that had not passed at a kill', async () => {
     const scene = await expired()
     await begin(scene, issue(scene, { minutes: 10 }))
     const beganMs = scene.surroundings.nowMs
@@ -269,7 +269,7 @@ describe('what is left of a grant', () => {
     expect(stopped.breakGlass.inForce()).toMatchObject({ until: '2026-11-29T12:09:00Z' })
   })
 
-  it('is nothing where it is not known how much has passed', async () => {
+  it('is zero when the elapsed time is unknown', async () => {
     for (const damage of [
       (file: string) => rm(file),
       (file: string) => writeFile(file, '{}', { mode: 0o600 }),
@@ -286,7 +286,7 @@ describe('what is left of a grant', () => {
     }
   })
 
-  it('is over with other keys for targets, and goes on with the same', async () => {
+  it('ends with other targets keys, and continues with the same ones', async () => {
     const scene = await expired()
     const { keys } = scene.repository
     await begin(scene, issue(scene))
@@ -303,7 +303,7 @@ describe('what is left of a grant', () => {
     expect((await restart(scene)).breakGlass.inForce()).toBeNull()
   })
 
-  it('counts nothing while the server has put the machine out', async () => {
+  it('does not count while the machine is revoked', async () => {
     const scene = await expired()
     await begin(scene, issue(scene))
 
@@ -313,7 +313,7 @@ describe('what is left of a grant', () => {
     expect(enforced(scene)).toBe('conflict deny deny')
   })
 
-  it('counts nothing on a machine that knows it was put out, also after a start without a server', async () => {
+  it('does not count on a revoked machine, even after a start without a server', async () => {
     const scene = await expired()
     await begin(scene, issue(scene))
     scene.server.answerToken = refuseKey
@@ -346,7 +346,7 @@ describe('what is left of a grant', () => {
 })
 
 describe('a grant is refused', () => {
-  it('that was issued for another device or organization, or by another key', async () => {
+  it('for another device or organization, or by another key', async () => {
     const scene = await expired()
     const { keys } = scene.repository
     const atMs = scene.surroundings.nowMs
@@ -365,8 +365,8 @@ describe('a grant is refused', () => {
     ['for another machine', { device_id: 'dev_1x' }],
     ['under another id', { id: 'g2' }],
     ['for another reason', { reason: 'none' }],
-    ['to be begun later', { use_by: '2026-12-05T12:00:00Z' }],
-  ])('that was made %s after it was signed', async (_title, members) => {
+    ['valid until later', { use_by: '2026-12-05T12:00:00Z' }],
+  ])('that was changed after signing to be %s', async (_title, members) => {
     const scene = await expired()
     const grant = issue(scene)
 
@@ -383,10 +383,10 @@ describe('a grant is refused', () => {
     ['no time', { duration_seconds: 0 }, 'malformed'],
     ['negative time', { duration_seconds: -60 }, 'malformed'],
     ['a broken time', { duration_seconds: 60.5 }, 'malformed'],
-    ['no proper end', { use_by: 'never' }, 'malformed'],
+    ['an invalid end', { use_by: 'never' }, 'malformed'],
     ['an end in the year 9999', { use_by: '9999-12-31T23:59:59Z' }, 'lives_too_long'],
-    ['a member that is not known', { also: 'everything' }, 'malformed'],
-    ['a reason of two lines', { reason: 'a\nb' }, 'malformed'],
+    ['an unknown member', { also: 'everything' }, 'malformed'],
+    ['a reason with two lines', { reason: 'a\nb' }, 'malformed'],
     ['an id that is a path', { id: '../g1' }, 'malformed'],
     ['an empty id', { id: '' }, 'malformed'],
   ])('that has %s, although it is signed', async (_title, members, code) => {
@@ -397,7 +397,7 @@ describe('a grant is refused', () => {
     expect(enforced(scene)).toBe(SHUT)
   })
 
-  it('whose JSON is hostile, and the machine goes on', async () => {
+  it('with hostile JSON, and the machine continues', async () => {
     const scene = await expired()
     const grant = issue(scene)
     const text = fileOf(grant).toString()
@@ -448,7 +448,7 @@ describe('a grant is refused', () => {
     expect(enforced(scene)).toBe(SHUT)
   })
 
-  it('by a machine that knows of other keys, though it was not begun before', async () => {
+  it('by a machine that knows newer keys, even if it was never begun', async () => {
     const scene = await inForce()
     const grant = issue(scene)
     scene.repository.rotate({ ...scene.repository.keys, targets: createKeys().targets })
@@ -457,7 +457,7 @@ describe('a grant is refused', () => {
     expect(await begin(scene, grant)).toBe('bad_signature')
   })
 
-  it('where there is nothing to lift, and may be begun later', async () => {
+  it('where it would lift no expiry, and may be begun later', async () => {
     const fresh = await setUp()
     expect(await begin(fresh, issue(fresh))).toBe('not_possible')
     const scene = await expired()
@@ -476,7 +476,7 @@ describe('a grant is refused', () => {
     expect(await begin(scene, grant)).toBe('begun')
   })
 
-  it('while the policies are fresh, and stays good for when they have expired', async () => {
+  it('while the policies are fresh, and stays valid for their expiry', async () => {
     const scene = await setUp()
     await scene.sync(scene.repository.release({ policies }))
     const grant = issue(scene, { useWithinMinutes: 14_400 })
@@ -494,7 +494,7 @@ describe('a grant is refused', () => {
     expect(await begin(scene, grant)).toBe('begun')
   })
 
-  it('before the policies expire, unless they expire while it would be in force', async () => {
+  it('before the policies expire, unless they expire during the grant', async () => {
     const scene = await setUp()
     await scene.sync(scene.repository.release({ policies }))
     const expiresMs = Date.parse(scene.active.current()?.bundle.expires_at ?? '')
@@ -515,7 +515,7 @@ describe('a grant is refused', () => {
     expect(enforced(scene)).toMatch(/^expired deny/)
   })
 
-  it('while what was verified last needs another agent, or what was kept is damaged', async () => {
+  it('while the newest bundle is unsupported or the kept one is damaged', async () => {
     const scene = await inForce()
     const custom = { schema: 99 }
     await scene.sync(scene.repository.release({ policies, revision: 8, custom }))
@@ -530,7 +530,7 @@ describe('a grant is refused', () => {
     expect(again.active.decide(request).decision).toBe('deny')
   })
 
-  it('by a machine of another organization whose keys have signed it all the same', async () => {
+  it('by a machine of another organization, even with a valid signature of its keys', async () => {
     const rival = createRepository(undefined, { org: 'rival' })
     const scene = await expired()
     const grant = grantOf(rival.keys.targets, { atMs: scene.surroundings.nowMs })

@@ -21,7 +21,7 @@ const begin = async (scene: Scene) =>
   (await scene.breakGlass.begin(grantFor(scene)))?.code ?? 'begun'
 
 it.skipIf(!canFillDisks())(
-  'a grant is begun or not, at whichever write the disk is full',
+  'a grant is begun or not begun, whichever write finds the disk full',
   async () => {
     const origin = await inForce()
     const disk = await mountSmallDisk()
@@ -73,14 +73,14 @@ it.skipIf(!canFillDisks())(
   },
 )
 
-it('a grant is begun once, or not yet, wherever the agent is killed', async () => {
+it('a grant is begun once or not at all, wherever the agent is killed', async () => {
   const origin = await inForce()
   const dead = new Set<string>()
   let walked = { directory: '', at: 0, isHalf: false, steps: [] as string[], onEnd: () => {} }
   const forever = new Promise<void>(() => {})
   const undo = await countWrites(await temporaryDirectory(), ({ name, path, halve }) => {
     const { directory, at, isHalf, steps, onEnd } = walked
-    // What is dead does nothing to its directory any more.
+    // A killed process must not touch its directory again.
     if ([...dead].some((each) => path.startsWith(each))) return forever
     if (!path.startsWith(directory)) return undefined
     steps.push(name)
@@ -130,9 +130,7 @@ it('a grant is begun once, or not yet, wherever the agent is killed', async () =
   expect(outcomes).toEqual(outcomes.map((_each, index) => (index < turn ? SHUT : LIFTED)))
 })
 
-/**
- * In memory where there is such a place: a process that ends loses nothing of what it wrote there.
- */
+/** In memory if possible: a process that is killed loses no data that it wrote there. */
 async function copyOf(directory: string): Promise<string> {
   const parent = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'palisade-'))
   onTestFinished(() => rm(parent, { recursive: true, force: true }))

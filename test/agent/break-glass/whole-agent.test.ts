@@ -18,10 +18,10 @@ const DAY_MS = 24 * HOUR_MS
 /** A busy machine takes longer than the default second. */
 const PATIENCE = { timeout: 300_000 }
 
-/** A real server with a policy, and a machine of it that can be started again. */
+/** A real server with a policy, and a machine of it that can be restarted. */
 async function openMachine() {
   const test = await openTestServer()
-  // The library of the update framework reads the clock of the process.
+  // tuf-js reads the clock of the process.
   vi.useFakeTimers({ toFake: ['Date'], now: test.now() })
   onTestFinished(() => void vi.useRealTimers())
   const { as } = await openOwner(test, 'acme', 'alice')
@@ -109,7 +109,7 @@ async function openMachine() {
   }
 }
 
-it('a grant is begun once, shown everywhere, goes on after a restart, and ends', async () => {
+it('a grant is begun once, shown everywhere, continues after a restart, and ends', async () => {
   const machine = await openMachine()
   const { world, lines, test, id } = machine
   const month = {
@@ -145,11 +145,11 @@ it('a grant is begun once, shown everywhere, goes on after a restart, and ends',
   expect(await machine.enforced()).toBe('break_glass allow deny')
   expect(await machine.use(grant)).toBe('already_in_force')
 
-  // Where the server is reached, it hears of it; what it has then makes the grant needless, not
-  // undone.
+  // Once reached, the server learns of the grant. Its policies make the grant needless but do not
+  // undo it.
   world.isAway = false
   await machine.ask('POST', '/v1/sync')
-  // A session of the first day is over by now.
+  // A session of the first day has expired by now.
   const session = await test.signIn(
     'alice',
     (await test.createOrganization('second', 'alice')).personal_token,

@@ -35,7 +35,7 @@ async function fileOf(text: string, mode = 0o600): Promise<string> {
 }
 
 describe('the environment', () => {
-  it('has defaults for everything', () => {
+  it('has a default for every setting', () => {
     expect(readConfig({ PALISADE_PROXY_PORT: '' }, '/srv')).toEqual({
       agentDir: '/srv/.palisade/agent',
       enrolmentPath: '/srv/.palisade/agent/enrolment.json',
@@ -50,7 +50,7 @@ describe('the environment', () => {
     })
   })
 
-  it('is taken as it stands when it is right', () => {
+  it('is taken as written when it is valid', () => {
     const config = readConfig(
       {
         PALISADE_DATA_DIR: 'data',
@@ -98,7 +98,7 @@ describe('the environment', () => {
 })
 
 describe('the socket path', () => {
-  it('moves to a short place when the data directory is long', () => {
+  it('moves to a short path when the data directory is long', () => {
     const long = `/data/${'x'.repeat(90)}`
 
     const path = agentSocketPath(long, {})
@@ -109,19 +109,19 @@ describe('the socket path', () => {
     expect(agentSocketPath(`${long}y`, {})).not.toBe(path)
   })
 
-  it('is what the environment says', () => {
+  it('is the one in the environment', () => {
     expect(agentSocketPath('/data', { PALISADE_AGENT_SOCKET: '/run/a.sock' })).toBe('/run/a.sock')
     expect(agentSocketPath('/data', { PALISADE_AGENT_SOCKET: '' })).toBe('/data/agent/agent.sock')
   })
 })
 
 describe('the enrolment file', () => {
-  it('is read when it is private and whole', async () => {
+  it('is read when it is private and complete', async () => {
     expect(await readEnrolment(await fileOf(JSON.stringify(enrolment)))).toEqual(enrolment)
   })
 
   it.each([
-    ['is not there', () => join(directory, 'nothing.json'), 'does not exist; write one with'],
+    ['is missing', () => join(directory, 'nothing.json'), 'does not exist; write one with'],
     ['is open to the group', () => fileOf(JSON.stringify(enrolment), 0o640), 'run `chmod 600`'],
     ['is open to the world', () => fileOf(JSON.stringify(enrolment), 0o604), 'run `chmod 600`'],
     [
@@ -143,7 +143,7 @@ describe('the enrolment file', () => {
       'is not a regular file',
     ],
     [
-      'is where others may write',
+      'is in a directory that others may write to',
       async () => {
         const place = join(directory, 'open')
         await mkdir(place)
@@ -153,7 +153,7 @@ describe('the enrolment file', () => {
       'is in a directory that others may write to',
     ],
     [
-      'is behind a directory that is a link',
+      'is below a symbolic link',
       async () => {
         const [place, link] = [join(directory, 'real'), join(directory, 'linked')]
         await mkdir(place, { mode: 0o700 })
@@ -164,12 +164,12 @@ describe('the enrolment file', () => {
       'is in a directory that is a symbolic link',
     ],
     ['is empty', () => fileOf(''), 'the text is empty'],
-    ['has a member twice', () => fileOf('{"org":"a","org":"b"}'), '`org` stands twice'],
+    ['repeats a member', () => fileOf('{"org":"a","org":"b"}'), '`org` stands twice'],
     ['lacks a member', () => fileOf(JSON.stringify({ ...enrolment, org: undefined })), 'org: '],
     ['has an unknown member', () => fileOf(JSON.stringify({ ...enrolment, extra: 1 })), 'extra'],
-    ['trusts no root', () => fileOf(JSON.stringify({ ...enrolment, root: '{}' })), 'root: is not'],
+    ['has an invalid root', () => fileOf(JSON.stringify({ ...enrolment, root: '{}' })), 'root: is not'],
     [
-      'has a root that was changed',
+      'has a changed root',
       () => fileOf(JSON.stringify({ ...enrolment, root: enrolment.root.replace('acme', 'acne') })),
       'has signed itself',
     ],
@@ -205,7 +205,7 @@ describe('the enrolment file', () => {
   })
 })
 
-/** A good enrolment in that place. */
+/** Writes a valid enrolment to `path`. */
 async function writeAt(path: string): Promise<string> {
   await writeFile(path, JSON.stringify(enrolment), { mode: 0o600 })
   return path
@@ -220,7 +220,7 @@ describe('the key file', () => {
     return path
   }
 
-  it('is read beside the enrolment when it is private and whole', async () => {
+  it('is read beside the enrolment when it is private and complete', async () => {
     expect(await readDeviceKey(await beside(JSON.stringify(key)))).toEqual(key)
   })
 
@@ -229,7 +229,7 @@ describe('the key file', () => {
     ['is empty', () => beside(''), 'is not the private key'],
     ['has no private part', () => beside(JSON.stringify({ ...key, d: undefined })), 'is not the'],
     [
-      'has the private part of another',
+      'has the private part of another key',
       () => beside(JSON.stringify({ ...key, d: createDeviceKey().d })),
       'is not the private key',
     ],
@@ -245,7 +245,7 @@ describe('the key file', () => {
   })
 })
 
-describe.runIf(process.getuid?.() === 0)('what another user made', () => {
+describe.runIf(process.getuid?.() === 0)('a file of another user', () => {
   const nobody = 65_534
 
   it('is not read as the token file', async () => {
@@ -268,7 +268,7 @@ describe.runIf(process.getuid?.() === 0)('what another user made', () => {
 })
 
 describe('the agent directory', () => {
-  it('is closed to others when it was open, and is no symbolic link', async () => {
+  it('is closed to other users, and may not be a symbolic link', async () => {
     const path = join(directory, 'wide')
     await mkdir(path, { mode: 0o755 })
     const link = join(directory, 'link')

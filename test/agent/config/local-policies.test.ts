@@ -36,7 +36,7 @@ local:
 `
 
 describe('the local policies', () => {
-  it('are the policies of a file', async () => {
+  it('are read from a file', async () => {
     const path = await fileOf(JSON.stringify({ local: [policyOf(['deny', 'read', '/data/**'])] }))
 
     expect(await readLocalPolicies(path)).toMatchObject([{ id: 'pol_1' }])
@@ -58,12 +58,12 @@ describe('the local policies', () => {
     },
   }
 
-  it('are written in YAML by name, as an organization keeps its own', async () => {
+  it('may be written in YAML by name, as an organization keeps its own', async () => {
     expect(await readLocalPolicies(await fileOf(YAML, 'local.yaml'))).toEqual([named])
     expect(await readLocalPolicies(await fileOf(YAML, 'local.yml'))).toEqual([named])
   })
 
-  it('are written in JSON by name, too', async () => {
+  it('may be written in JSON by name', async () => {
     const rules = [
       {
         name: 'no telemetry',
@@ -97,7 +97,7 @@ describe('the local policies', () => {
     expect(problems.join('\n')).toContain(`${path}${words}`)
   })
 
-  it('are refused when two have one name', async () => {
+  it('are refused when two have the same name', async () => {
     const [, second = ''] = YAML.split('local:\n')
     const path = await fileOf(`${YAML}${second}`, 'twice.yaml')
 
@@ -106,7 +106,7 @@ describe('the local policies', () => {
     ])
   })
 
-  it('are told from policies of an organization', async () => {
+  it('are not confused with policies of an organization', async () => {
     const path = await fileOf(YAML.replace('local:', 'policies:'), 'theirs.yaml')
 
     expect(await problemsOf(() => readLocalPolicies(path))).toEqual([
@@ -115,7 +115,7 @@ describe('the local policies', () => {
   })
 
   it.each([
-    ['is not there', () => join(directory, 'nothing.json'), ['no such file or directory']],
+    ['is missing', () => join(directory, 'nothing.json'), ['no such file or directory']],
     ['is not JSON', () => fileOf('local:'), ['line 1, column 1']],
     ['has no `local`', () => fileOf('{}'), ['`local` is missing; write `local: []` for none']],
     [
@@ -151,7 +151,7 @@ describe('the local policies', () => {
       ],
     ],
     [
-      'leaves a member out',
+      'lacks a member',
       () => fileOf('{"local":[{"name":"mine","scope":{}}]}'),
       ['id: is missing; must be a string'],
     ],

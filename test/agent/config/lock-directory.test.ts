@@ -4,7 +4,7 @@ import { AgentError } from '../../../agent/src/errors.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 
 describe('the lock of a directory', () => {
-  it('is held by one at a time, and free once it is released', async () => {
+  it('has one holder at a time, and is free once it is released', async () => {
     const directory = await temporaryDirectory()
     const first = await lockDirectory(directory)
     expect(first.isHeld).toBe(true)
@@ -22,7 +22,7 @@ describe('the lock of a directory', () => {
     third.release()
   })
 
-  it('is won by one of many who come at the same time', async () => {
+  it('goes to one of many agents that start at the same time', async () => {
     const directory = await temporaryDirectory()
 
     const ends = await Promise.allSettled(Array.from({ length: 8 }, () => lockDirectory(directory)))

@@ -25,7 +25,7 @@ describe('the active policy', () => {
     expect(active.state()).toBe('never_loaded')
   })
 
-  it('says what is in force, and that nothing is while everything is denied', () => {
+  it('reports the revision in force, or null while everything is denied', () => {
     const { active, surroundings, use } = activePolicy()
     const { issued_at, stale_at } = bundle
     const unreadable = { kind: 'unsupported', revision: 8, issued_at, stale_at } as const
@@ -46,7 +46,7 @@ describe('the active policy', () => {
     expect(active.inForce()).toEqual({ state: 'revoked', revision: 7 })
   })
 
-  it('says that two organizations claim the machine, but of its denies', () => {
+  it('explains that two organizations claim the machine, except for denies', () => {
     const { active, use } = activePolicy()
     use(
       bundleClaims({
@@ -67,7 +67,7 @@ describe('the active policy', () => {
     expect(denied).toMatchObject({ reason: 'rule', hint: null })
   })
 
-  it('decides by the bundle in force and names its revision', () => {
+  it('decides by the bundle in force and returns its revision', () => {
     const { active, use } = activePolicy()
 
     use(bundle)
@@ -80,7 +80,7 @@ describe('the active policy', () => {
     expect(active.state()).toBe('fresh')
   })
 
-  it('compiles the same policies again for whatever else counts', () => {
+  it('recompiles the same policies when another input changes', () => {
     const { active, surroundings, use } = activePolicy()
     use(bundle)
     const first = active.current()?.compiled
@@ -101,7 +101,7 @@ describe('the active policy', () => {
     expect(active.decide(request)).toMatchObject({ decision: 'deny', reason: 'protected_address' })
   })
 
-  it('goes on with a stale bundle and says so, and denies with an expired one', () => {
+  it('marks decisions by a stale bundle, and denies with an expired one', () => {
     const { active, surroundings, use } = activePolicy()
     use(bundle)
 
@@ -119,7 +119,7 @@ describe('the active policy', () => {
     expect(active.state()).toBe('expired')
   })
 
-  it('does not come back to life when the clock is set back', () => {
+  it('stays expired when the clock is set back', () => {
     const { active, surroundings, use } = activePolicy()
     use(bundle)
     surroundings.nowMs = NOW_MS + 200 * HOUR_MS
@@ -130,7 +130,7 @@ describe('the active policy', () => {
     expect(active.decide(request).reason).toBe('policy_expired')
   })
 
-  it('grows old by the time that really passes, whatever the clock shows', () => {
+  it('ages by elapsed time, whatever the clock shows', () => {
     const { active, surroundings, use } = activePolicy()
     use(bundle)
     surroundings.nowMs = NOW_MS - 48 * HOUR_MS
@@ -141,7 +141,7 @@ describe('the active policy', () => {
     expect(active.state()).toBe('expired')
   })
 
-  it('does not come back to life by the same issue once more', () => {
+  it('stays expired when the same issue is applied again', () => {
     const { active, surroundings, use } = activePolicy()
     use(bundle)
     surroundings.nowMs = NOW_MS + 200 * HOUR_MS
@@ -153,7 +153,7 @@ describe('the active policy', () => {
     expect(active.decide(request).reason).toBe('policy_expired')
   })
 
-  it('takes a new bundle after a clock that ran ahead was mended', () => {
+  it('accepts a new bundle after a fast clock was corrected', () => {
     const { active, surroundings, use } = activePolicy()
     use(bundle)
     surroundings.nowMs = NOW_MS + 999 * HOUR_MS
@@ -165,7 +165,7 @@ describe('the active policy', () => {
     expect(active.decide(request).decision).toBe('allow')
   })
 
-  it('denies everything under a bundle that it cannot read', () => {
+  it('denies everything under an unreadable bundle', () => {
     const { active, use } = activePolicy()
     use(bundle)
 
@@ -181,7 +181,7 @@ describe('the active policy', () => {
     expect(active.revision()).toBe(8)
   })
 
-  it('protects an address that the machine got after the bundle came', () => {
+  it('protects an address that the machine gets after the bundle was compiled', () => {
     const { active, surroundings, use } = activePolicy()
     use(bundle)
     const named = { ...request, host: 'a.test', address: '198.51.100.9' }
@@ -192,7 +192,7 @@ describe('the active policy', () => {
     expect(active.decide(named)).toMatchObject({ decision: 'deny', reason: 'protected_address' })
   })
 
-  it('lets local policies deny and never allow', () => {
+  it('lets local policies deny but never allow', () => {
     const local = [
       policyOf(['deny', 'connect:tcp', '203.0.113.7'], ['allow', 'connect:tcp', '192.0.2.1']),
     ]
@@ -207,7 +207,7 @@ describe('the active policy', () => {
   })
 
   it.each([[null], ['text'], [[]], [{}], [{ action: 'connect:tcp', host: 'a..b', port: 1 }]])(
-    'denies %j as invalid',
+    'denies %j as an invalid request',
     (bad) => {
       const { active, use } = activePolicy()
       use(bundle)
@@ -252,21 +252,21 @@ describe('an expired bundle', () => {
   it.each([
     ['the server', ask('control.test', 8420), 'allow', 'rule'],
     ['another port of the server', ask('control.test', 443), 'deny', 'policy_expired'],
-    ['a host of the list', ask('mirror.test', 443), 'allow', 'rule'],
-    ['its address', ask('mirror.test', 443, '203.0.113.9'), 'allow', 'rule'],
-    ['what it denies itself', ask('mirror.test', 25), 'deny', 'rule'],
-    ['an address of the list', ask('198.51.100.1', 53), 'allow', 'rule'],
-    ['another port of it', ask('198.51.100.1', 54), 'deny', 'policy_expired'],
+    ['a listed host', ask('mirror.test', 443), 'allow', 'rule'],
+    ['the address of a listed host', ask('mirror.test', 443, '203.0.113.9'), 'allow', 'rule'],
+    ['a listed host that a rule denies', ask('mirror.test', 25), 'deny', 'rule'],
+    ['a listed address', ask('198.51.100.1', 53), 'allow', 'rule'],
+    ['another port of a listed address', ask('198.51.100.1', 54), 'deny', 'policy_expired'],
     [
       'a protected address of a listed name',
       ask('mirror.test', 443, '127.0.0.1'),
       'deny',
       'protected_address',
     ],
-    ['what it allowed before', ask('a.test', 443), 'deny', 'policy_expired'],
+    ['a host allowed before the expiry', ask('a.test', 443), 'deny', 'policy_expired'],
     ['a name that only an address would open', ask('other.example', 22), 'deny', 'policy_expired'],
     ['a path', { action: 'read', path: '/data' }, 'deny', 'policy_expired'],
-    ['what cannot be read', ask('a..b', 1), 'deny', 'invalid_request'],
+    ['an invalid request', ask('a..b', 1), 'deny', 'invalid_request'],
   ])('answers for %s', (_what, asked, decision, reason) => {
     const { active, surroundings, use } = activePolicy()
     use(offline)
@@ -275,12 +275,12 @@ describe('an expired bundle', () => {
     const answer = active.decide(asked)
 
     expect(answer).toMatchObject({ decision, reason, stale: true, revision: 7 })
-    // A name that is not to be reached is not to be resolved either.
+    // A name that may not be reached must not be resolved either.
     expect(answer.address_required ?? false).toBe(decision === 'allow' && !hasAddress(asked))
     expect(active.explain(asked)).toMatchObject({ decision, reason })
   })
 
-  it('allows nothing by its list that the bundle itself does not allow', () => {
+  it('does not allow a listed host that the bundle itself does not allow', () => {
     const { active, surroundings, use } = activePolicy()
     use({ ...offline, policies: [policyOf(['allow', 'connect:tcp', 'a.test'])] })
 
@@ -290,7 +290,7 @@ describe('an expired bundle', () => {
     expect(active.decide(ask('control.test', 8420)).decision).toBe('deny')
   })
 
-  it('goes by the list of the bundle in force, whether it is the one before or another', () => {
+  it('uses the list of the bundle in force, the same or another one', () => {
     const { active, surroundings, use } = activePolicy()
     const open = (): boolean[] =>
       ['mirror.test', 'other.test'].map(
@@ -311,7 +311,7 @@ describe('an expired bundle', () => {
     expect(open()).toEqual([false, false])
   })
 
-  it('has the server written as a rule writes it', () => {
+  it('includes the server in rule syntax', () => {
     expect(controlPlane('https://palisade.example')).toEqual(['palisade.example:443'])
     expect(controlPlane('http://palisade.example')).toEqual(['palisade.example:80'])
     expect(controlPlane('http://127.0.0.1:8420')).toEqual(['127.0.0.1:8420'])
@@ -345,7 +345,7 @@ describe('the age watch', () => {
     return { ...scene, states, looks, errors, pass }
   }
 
-  it('tells when the bundle becomes stale and when it expires, though nobody asks', async () => {
+  it('notifies when the bundle becomes stale and when it expires, without a request', async () => {
     const { surroundings, states, pass } = watched()
     for (const [hours, state] of [
       [24, 'stale'],
@@ -358,7 +358,7 @@ describe('the age watch', () => {
     expect(states).toEqual(['stale', 'expired'])
   })
 
-  it('goes on after a look that failed', async () => {
+  it('continues after a failed look', async () => {
     const { surroundings, looks, errors, pass } = watched()
     const failure = new Error('no descriptor is left')
     Object.defineProperty(surroundings, 'machineAddresses', {

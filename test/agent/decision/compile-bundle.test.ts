@@ -13,7 +13,7 @@ function bundleOf(resources: readonly string[]): PolicyBundle {
 
 it.each([
   ['33 `**` in a pattern', ['/**/a'.repeat(33)], '/a'.repeat(33)],
-  ['too much in all', [`/**${'/x'.repeat(1_900)}/**/y`], `${'/x'.repeat(1_900)}/y`],
+  ['a high path cost in total', [`/**${'/x'.repeat(1_900)}/**/y`], `${'/x'.repeat(1_900)}/y`],
 ])('a signed bundle beyond the limits of cost keeps deciding: %s', (_, resources, path) => {
   const bundle = bundleOf(resources)
   const { policies } = bundle

@@ -14,7 +14,7 @@ function compile(denies: number, allows = 0): CompiledPolicy {
 }
 
 describe('the rules that an answer lists', () => {
-  it('are all of a hundred', () => {
+  it('are all of them up to a hundred', () => {
     const policy = compile(100, 100)
     const decision = decide(policy, REQUEST)
     const explanation = explain(policy, REQUEST)
@@ -36,7 +36,7 @@ describe('the rules that an answer lists', () => {
     expect(decision.rules).toHaveLength(1_001)
   })
 
-  it('are, of those that matched, the first hundred that decided and of the others', () => {
+  it('are the first hundred deciding and the first hundred other matched rules', () => {
     const explanation = explain(compile(150, 120), REQUEST)
 
     const { rules, matched, ...listed } = listExplanation(explanation)

@@ -6,7 +6,7 @@ import {
 } from '../../../agent/src/decision/machine-addresses.ts'
 import { AgentError } from '../../../agent/src/errors.ts'
 
-/** As node throws it when the process has no descriptor left. */
+/** The error of Node when the process has no free descriptor. */
 const noDescriptor = (): never => {
   throw new Error(
     'A system error occurred: uv_interface_addresses returned Unknown system error 24',
@@ -27,7 +27,7 @@ describe('the addresses of the machine', () => {
     return { scene, addresses }
   }
 
-  it('are read again once they are 100 ms old, and not before', () => {
+  it('are read again after 100 ms, and not before', () => {
     const { scene, addresses } = watch(() => ['192.0.2.1'])
     scene.read = () => ['192.0.2.1', '192.0.2.2']
 
@@ -39,7 +39,7 @@ describe('the addresses of the machine', () => {
     expect(scene.reads).toBe(2)
   })
 
-  it('stay as they are known while they cannot be read, which is told once', () => {
+  it('stay as known while a read fails, which is reported once', () => {
     const { scene, addresses } = watch(() => ['192.0.2.1'])
 
     for (scene.nowMs = 100; scene.nowMs < 500; scene.nowMs += 100) {
@@ -56,12 +56,12 @@ describe('the addresses of the machine', () => {
     expect(scene.errors).toHaveLength(2)
   })
 
-  it('must be known before anything is decided', () => {
+  it('must be known before the first decision', () => {
     expect(() => watch(noDescriptor)).toThrow(AgentError)
     expect(() => watch(noDescriptor)).toThrow('the addresses of this machine cannot be read')
   })
 
-  it('are those of all interfaces but loopback', () => {
+  it('are those of all interfaces except loopback', () => {
     const own = Object.values(networkInterfaces())
       .flatMap((entries) => entries ?? [])
       .filter(({ internal, family }) => !internal && family === 'IPv4')

@@ -65,7 +65,7 @@ describe('a machine without an enrolment', () => {
     return answer.json<{ data: { id: string }[] }>().data.map(({ id }) => id)
   }
 
-  it('enrols itself with its token: the files are what the agent reads, and for it alone', async () => {
+  it('enrols with its token and writes private files that the agent can read', async () => {
     expect(await ensure()).toBe(true)
 
     const enrolment = await readEnrolment(enrolmentPath)
@@ -78,7 +78,7 @@ describe('a machine without an enrolment', () => {
     expect((await stat(agentDir)).mode & 0o777).toBe(0o700)
   })
 
-  it('is not enrolled without its name where the server refuses the name', async () => {
+  it('is not enrolled without a name when the server refuses its name', async () => {
     const bodies: unknown[] = []
     const strict: Fetch = async (_url, init) => {
       bodies.push(JSON.parse(String(init?.body)))
@@ -92,7 +92,7 @@ describe('a machine without an enrolment', () => {
     expect(await devices()).toEqual([])
   })
 
-  it('does so once, and not at all without a token', async () => {
+  it('enrols once, and not at all without a token', async () => {
     expect(await ensure({ path: null })).toBe(true)
     expect(await devices()).toEqual([])
     await ensure()
@@ -104,7 +104,7 @@ describe('a machine without an enrolment', () => {
     expect(await devices()).toHaveLength(1)
   })
 
-  it('asks again when answers get lost, and is one device with one key', async () => {
+  it('retries after lost answers, and is one device with one key', async () => {
     let lost = 0
     const losing: Fetch = async (...request) => {
       const answer = await fetch(...request)
@@ -139,7 +139,7 @@ describe('a machine without an enrolment', () => {
     expect(pauses).toEqual([ms])
   })
 
-  it('goes on with the key of an attempt that was cut off', async () => {
+  it('reuses the key of an interrupted attempt', async () => {
     const stop = new AbortController()
     const dead: Fetch = async (...request) => {
       await (await fetch(...request)).body?.cancel()
@@ -156,7 +156,7 @@ describe('a machine without an enrolment', () => {
     expect(await devices()).toHaveLength(1)
   })
 
-  it('believes no server that has another root than the token pins', async () => {
+  it('refuses a server with another root than the token pins', async () => {
     const [secret = '', ...rest] = (await createToken()).token.split('.')
     const pin = rest[1]?.replace(/^./, (first) => (first === '0' ? '1' : '0'))
     await writeToken([secret, rest[0], pin, ...rest.slice(2)].join('.'))
@@ -197,7 +197,7 @@ describe('a machine without an enrolment', () => {
         await writeFile(keyFileOf(enrolmentPath), '{}', { mode: 0o644 })
       },
     ],
-  ])('is told %s when its token is %s', async (code, _title, arrange) => {
+  ])('gets %s when its token is %s', async (code, _title, arrange) => {
     await arrange()
 
     await expect(ensure()).rejects.toMatchObject({ code })
@@ -206,7 +206,7 @@ describe('a machine without an enrolment', () => {
     expect(pauses).toEqual([])
   })
 
-  /** Another machine has used the token. */
+  /** Another machine uses up the token. */
   async function ensureWithAnother(): Promise<void> {
     const former = enrolmentPath
     agentDir = join(await temporaryDirectory(), 'agent')

@@ -13,14 +13,14 @@ interface Exchange {
 }
 
 describe('the listener for hints', () => {
-  /** Passes only while the listener rests or waits for an answer. */
+  /** Advances only while the listener rests or waits for an answer. */
   let nowMs: number
   let asked: Exchange[]
   let polls: number[]
   let others: number[]
   let answer: (count: number) => HintAnswer
   let outcome: 'updated' | 'unchanged' | 'failed' | null
-  /** How long the server takes. */
+  /** How long the server takes to answer. */
   let tookMs: number
   let listener: HintListener
 
@@ -38,7 +38,7 @@ describe('the listener for hints', () => {
     hint: { revision, spread_seconds },
   })
 
-  /** Lets the listener run until so much time has passed. */
+  /** Runs the listener until that time. */
   async function pass(untilMs: number): Promise<void> {
     const over = Promise.withResolvers<void>()
     const spend = async (ms: number, signal: AbortSignal): Promise<void> => {
@@ -73,21 +73,21 @@ describe('the listener for hints', () => {
   const gaps = (times: readonly number[]): number[] =>
     times.slice(1).map((time, index) => time - (times[index] ?? 0))
 
-  it('polls for the first number and every other one, after a part of the spread', async () => {
+  it('polls for the first number and each new one, after a part of the spread', async () => {
     const numbers = [7, 7, 8]
     answer = () => hint(numbers.shift() ?? 8, 4)
     tookMs = QUIET_MS
 
     await pass(5 * MINUTE_MS)
 
-    // Asks again once all have polled, and says for how long that and their reports take.
+    // It asks again after all machines have polled, and holds the reporter back for that time.
     expect(polls).toEqual([QUIET_MS + 2_000, 3 * QUIET_MS + 8_000 + 3_000 + 2_000])
     expect(others).toEqual([8_000, 8_000])
     expect(asked.slice(0, 5).map(({ since }) => since)).toEqual([null, 7, 7, 8, 8])
     expect(listener.status()).toEqual({ is_on: true, failing_since: null, last_error: null })
   })
 
-  it('keeps asking for as long as there is nothing new', async () => {
+  it('keeps asking while there is no change', async () => {
     answer = () => hint(7)
     tookMs = QUIET_MS
 
@@ -97,7 +97,7 @@ describe('the listener for hints', () => {
     expect(polls).toHaveLength(1)
   })
 
-  it('polls once a second at most for changes without end, and later every five seconds', async () => {
+  it('polls at most once a second for endless changes, and later every five seconds', async () => {
     answer = (count) => hint(count)
 
     await pass(20 * MINUTE_MS)
@@ -119,7 +119,7 @@ describe('the listener for hints', () => {
     ['ever older numbers', (count) => hint(1_000_000 - count)],
     ['ever greater numbers', (count) => hint(2 ** 52 + count)],
     ['two numbers in turns', (count) => hint(count % 2)],
-  ])('soon polls twice a minute for a flood of %s that nothing comes of', async (_title, make) => {
+  ])('soon polls twice a minute for a fruitless flood of %s', async (_title, make) => {
     answer = make
     outcome = 'unchanged'
 
@@ -134,7 +134,7 @@ describe('the listener for hints', () => {
     ).toBe(true)
   })
 
-  it('polls no more for a number that it has, however often and soon it comes', async () => {
+  it('does not poll for a number that it has, however often it comes', async () => {
     answer = () => hint(7)
 
     await pass(20 * MINUTE_MS)
@@ -147,7 +147,7 @@ describe('the listener for hints', () => {
     ).toBe(true)
   })
 
-  it('asks ever more seldom while there is no answer, and says since when', async () => {
+  it('asks less and less often without an answer, and reports since when', async () => {
     tookMs = 10
     answer = () => fault('unreachable', 'cannot reach the server')
 
@@ -164,7 +164,7 @@ describe('the listener for hints', () => {
     })
   })
 
-  it('asks often again once there was an answer', async () => {
+  it('asks often again after an answer', async () => {
     tookMs = QUIET_MS
     answer = (count) => (count % 6 === 0 ? hint(7) : fault('truncated', 'broke off'))
 
@@ -174,7 +174,7 @@ describe('the listener for hints', () => {
     expect(rests.slice(6, 9)).toEqual([2_500, 5_000, 10_000])
   })
 
-  it('stays away for as long as the server asks', async () => {
+  it('stays away as long as the server asks', async () => {
     const retryAfterMs = 7 * MINUTE_MS
     answer = () => ({ ...fault('http_status', 'the server answered 503'), retryAfterMs })
 
@@ -183,7 +183,7 @@ describe('the listener for hints', () => {
     expect(asked.map(({ atMs }) => atMs)).toEqual([0, 1, 2].map((n) => n * retryAfterMs))
   })
 
-  it('leaves a server alone for an hour that tells nobody', async () => {
+  it('leaves a server without hints alone for an hour', async () => {
     answer = () => ({ kind: 'absent' })
 
     await pass(150 * MINUTE_MS)
@@ -196,7 +196,7 @@ describe('the listener for hints', () => {
   })
 
   it.each([['failed' as const], [null]])(
-    'has not heard of what a poll could not fetch (%s), and comes back for it ever more seldom',
+    'retries a hint whose poll failed (%s), less and less often',
     async (given) => {
       outcome = given
       answer = () => hint(7)
@@ -208,7 +208,7 @@ describe('the listener for hints', () => {
     },
   )
 
-  it('ends at once while it rests or waits', async () => {
+  it('stops at once while it rests or waits', async () => {
     tookMs = QUIET_MS
     answer = () => hint(7, 300)
     await pass(60_000)

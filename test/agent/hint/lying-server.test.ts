@@ -20,7 +20,7 @@ const format = (revision: number, spread_seconds = 0): string =>
   JSON.stringify({ revision, spread_seconds })
 
 /** The listener of the agent on real connections; only its rests take no time. */
-describe('a server that tells hints that are none', () => {
+describe('a server with false hints', () => {
   let server: PolicyServer
   let listener: HintListener
   let polls: number[]
@@ -56,7 +56,7 @@ describe('a server that tells hints that are none', () => {
     onTestFinished(() => listener.stop())
   })
 
-  /** Answers so many requests, then none, and waits until that is heard of. */
+  /** Gives that many answers, then waits until the listener has seen the last one. */
   async function lie(count: number, make: (response: ServerResponse, n: number) => void) {
     server.answer = (_request, response) => {
       answered += 1
@@ -66,7 +66,7 @@ describe('a server that tells hints that are none', () => {
     await expect.poll(() => answered, PATIENCE).toBeGreaterThan(count)
   }
 
-  it('is asked with the token, a proof of the path, and the number that is known', async () => {
+  it('is asked with the token, a proof of the path, and the known number', async () => {
     await lie(1, (response) => sendText(response, format(412)))
 
     const [first, second] = server.requests
@@ -105,7 +105,7 @@ describe('a server that tells hints that are none', () => {
     expect(restedMs).toBeGreaterThan(15 * MINUTE_MS)
   })
 
-  it('keeps nobody from hearing for longer than two and a half of the longest spreads and what polls cost', async () => {
+  it('delays a hint by at most 2.5 times the longest spread plus the time of polls', async () => {
     await lie(20, (response, n) => sendText(response, format(n, 300)))
 
     const gaps = polls.slice(1).map((at, index) => at - (polls[index] ?? 0))
@@ -116,26 +116,26 @@ describe('a server that tells hints that are none', () => {
   const cases: readonly [string, string, (response: ServerResponse) => void][] = [
     ['a number of more than 53 bits', 'malformed', (r) => sendText(r, format(2 ** 53))],
     ['a negative number', 'malformed', (r) => sendText(r, format(-1))],
-    ['half a revision', 'malformed', (r) => sendText(r, format(1.5))],
-    ['a spread beyond a poll', 'malformed', (r) => sendText(r, format(1, 301))],
+    ['a fractional revision', 'malformed', (r) => sendText(r, format(1.5))],
+    ['a spread longer than a poll interval', 'malformed', (r) => sendText(r, format(1, 301))],
     ['a negative spread', 'malformed', (r) => sendText(r, format(1, -1))],
     ['an endless spread', 'malformed', (r) => sendText(r, '{"revision":1,"spread_seconds":1e999}')],
     [
-      'more than a hint',
+      'a hint with another member',
       'malformed',
       (r) => sendText(r, `${format(1).slice(0, -1)},"policies":[]}`),
     ],
-    ['a member twice', 'malformed', (r) => sendText(r, `${format(1).slice(0, -1)},"revision":2}`)],
+    ['a repeated member', 'malformed', (r) => sendText(r, `${format(1).slice(0, -1)},"revision":2}`)],
     ['a list', 'malformed', (r) => sendText(r, '[]')],
     ['no JSON', 'foreign_answer', (r) => sendText(r, '<html>')],
-    ['nothing', 'empty', (r) => sendText(r, '')],
-    ['too much', 'too_large', (r) => sendText(r, `${format(1)}${' '.repeat(300)}`)],
+    ['an empty answer', 'empty', (r) => sendText(r, '')],
+    ['an answer that is too long', 'too_large', (r) => sendText(r, `${format(1)}${' '.repeat(300)}`)],
     ['HTML', 'foreign_answer', (r) => sendText(r, format(1), 200, { 'content-type': 'text/html' })],
     ['a redirect', 'redirected', (r) => sendText(r, '', 307, { location: '/elsewhere' })],
     ['a 304', 'not_modified_without_bundle', (r) => void r.writeHead(304).end()],
     ['a 500', 'http_status', (r) => sendText(r, '{}', 500)],
     ['a refusal of the token', 'unauthorized', (r) => sendText(r, REFUSAL, 401)],
-    ['a refusal of another', 'foreign_answer', (r) => sendText(r, '{}', 401)],
+    ['a refusal by another server', 'foreign_answer', (r) => sendText(r, '{}', 401)],
     ['a cut connection', 'unreachable', (r) => void r.destroy()],
     [
       'half a body',
@@ -146,7 +146,7 @@ describe('a server that tells hints that are none', () => {
       },
     ],
     [
-      'a body that comes letter by letter',
+      'a body that comes byte by byte',
       'timeout',
       (r) => {
         r.writeHead(200, { 'content-type': 'application/json' })
@@ -159,11 +159,11 @@ describe('a server that tells hints that are none', () => {
       'timeout',
       (r) => void r.writeHead(200, { 'content-type': 'application/json' }).write(format(1)),
     ],
-    ['no answer at all', 'timeout', () => {}],
+    ['no answer', 'timeout', () => {}],
   ]
 
   it.each(cases)(
-    'causes no poll by %s (%s), and is asked ever more seldom',
+    'causes no poll by %s (%s), and is asked less and less often',
     async (_, code, make) => {
       const count = code === 'timeout' ? 2 : 12
       if (code === 'timeout') timeoutMs = 500
@@ -172,14 +172,14 @@ describe('a server that tells hints that are none', () => {
 
       expect(polls).toEqual([])
       expect(listener.status()).toMatchObject({ is_on: true, last_error: { code } })
-      // Half of 5, 10, 20, … seconds, 300 at most.
+      // Half of 5, 10, 20, … seconds, at most 300.
       expect(restedMs).toBeGreaterThanOrEqual(count === 2 ? 7_500 : 17 * MINUTE_MS)
-      // Whatever is said of the token here, polls go on with it.
+      // The token stays in use for polls, whatever this endpoint answers.
       expect(server.tokenRequests).toHaveLength(1)
     },
   )
 
-  it('is left alone for an hour when it knows no such route', async () => {
+  it('is left alone for an hour when it does not know the route', async () => {
     await lie(3, (response) => sendText(response, '{}', 404))
     expect(restedMs).toBeGreaterThanOrEqual(180 * MINUTE_MS)
     expect(polls).toEqual([])

@@ -9,10 +9,10 @@ import { askAgent } from '../fixture/local-request.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 
 const PATIENCE = { timeout: 300_000, interval: 20 }
-/** No test lasts until then: what comes, comes by a hint. */
+/** Later than the end of each test, so every change arrives by a hint. */
 const ONCE_A_YEAR = '0 0 1 1 *'
 
-it('brings a change of a real server to a running agent long before its timetable would', async () => {
+it('a change on a real server reaches a running agent long before the next scheduled poll', async () => {
   const directory = await temporaryDirectory()
   const settings = { PALISADE_DATA_DIR: join(directory, 'server') }
   const made = await runServerCommand(
@@ -78,7 +78,7 @@ it('brings a change of a real server to a running agent long before its timetabl
     hints: { is_on: true, failing_since: null, last_error: null },
   })
 
-  // Neither waits for the other, though one request is open between them.
+  // Neither waits for the other, although a request is open between them.
   expect((await server.stop('SIGTERM')).status).toBe(0)
   await expect.poll(async () => (await readStatus())?.hints.failing_since, PATIENCE).not.toBeNull()
   agent.kill('SIGTERM')

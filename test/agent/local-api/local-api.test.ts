@@ -57,7 +57,7 @@ async function startApi(
 }
 
 describe('the local API', () => {
-  it('hands a bundle file over as it is, longer than any other body, and nothing that is huge', async () => {
+  it('passes a bundle file on unchanged, larger than other bodies but within its limit', async () => {
     const { socketPath, imported } = await startApi()
     const text = `{"not":"judged here${' '.repeat(1_000_000)}"`
 
@@ -70,7 +70,7 @@ describe('the local API', () => {
     expect(imported).toEqual([text])
   })
 
-  it('hands a grant file over as it is, and none that is longer than a grant', async () => {
+  it('passes a grant file on unchanged, but not a larger body', async () => {
     const { socketPath, imported } = await startApi()
     const text = '{"not":"judged here'
 
@@ -143,9 +143,9 @@ describe('the local API', () => {
   it.each([
     ['no body', ''],
     ['broken JSON', '{"action":'],
-    ['a member that stands twice', '{"action":"read","action":"write","path":"/data/x"}'],
+    ['a repeated member', '{"action":"read","action":"write","path":"/data/x"}'],
     ['deep nesting', '['.repeat(5000) + ']'.repeat(5000)],
-    ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0x22])],
+    ['invalid UTF-8', Buffer.from([0x22, 0xff, 0x22])],
     ['a byte order mark', '\uFEFF{}'],
   ])('answers 400 to %s', async (_what, body) => {
     const { socketPath } = await startApi()
@@ -166,7 +166,7 @@ describe('the local API', () => {
   })
 
   it.each(['/v1/import', '/v1/break-glass'])(
-    'takes a body of %s in 1,024 pieces, and in a further one for each 256 bytes',
+    'accepts a body of %s in 1,024 pieces, plus one for each 256 bytes',
     async (path) => {
       const { socketPath, imported } = await startApi()
 
@@ -206,7 +206,7 @@ describe('the local API', () => {
     expect(wrongMethod.headers['allow']).toBe('POST')
   })
 
-  it('answers 500 to a bug without telling it', async () => {
+  it('answers 500 to a bug without revealing it', async () => {
     const { socketPath, errors } = await startApi()
 
     expect(await askAgent(socketPath, 'GET', '/v1/status')).toEqual({
@@ -228,7 +228,7 @@ describe('a crowd on the socket', () => {
   }
 
   it.each(['', 'POST /v1/decide HTTP/1.1\r\nhost: agent\r\ncontent-length: 9\r\n\r\n{'])(
-    'of connections that send %j keeps no other out',
+    'of connections that send %j does not lock out others',
     async (text) => {
       const { socketPath } = await startApi()
       for (let index = 0; index < 300; index += 1) await open(socketPath, text)
@@ -239,7 +239,7 @@ describe('a crowd on the socket', () => {
     },
   )
 
-  it('that waits for an attempt is bounded, and the first of it get their answer', async () => {
+  it('of requests for a fetch is bounded, and the first ones get their answer', async () => {
     const end = Promise.withResolvers<void>()
     const { socketPath } = await startApi(async () => {
       await end.promise
@@ -259,10 +259,10 @@ describe('a crowd on the socket', () => {
   })
 })
 
-describe('a caller that ends its side behind the request', () => {
+describe('a caller that ends its side after the request', () => {
   it.each([
     ['that waits', '/v1/sync'],
-    ['that does not', '/v1/decide'],
+    ['that does not wait', '/v1/decide'],
   ])('gets the answer to one %s, and the connection ends', async (_what, path) => {
     const { socketPath } = await startApi(async () => {
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -277,7 +277,7 @@ describe('a caller that ends its side behind the request', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  it('within the request is closed', async () => {
+  it('is closed when the request is incomplete', async () => {
     const { socketPath } = await startApi()
     const socket = connect({ path: socketPath, allowHalfOpen: true })
     socket.end('POST /v1/decide HTTP/1.1\r\nhost: agent\r\ncontent-length: 2\r\n\r\n{')
@@ -290,7 +290,7 @@ describe('a caller that ends its side behind the request', () => {
 })
 
 describe('explanations', () => {
-  it('that wait are sixteen at most', async () => {
+  it('waiting at once are at most sixteen', async () => {
     const end = Promise.withResolvers<void>()
     const { active } = activePolicy()
     let waiting = 0
@@ -316,8 +316,8 @@ describe('explanations', () => {
   })
 })
 
-describe('an answer that is not read', () => {
-  /** More than the kernel keeps for a reader. */
+describe('an unread answer', () => {
+  /** More than the kernel buffers. */
   const error = { code: 'x', message: 'x'.repeat(2_000_000) }
   const ask = (socketPath: string): Socket => {
     const socket = connect(socketPath).on('error', () => {})
@@ -325,7 +325,7 @@ describe('an answer that is not read', () => {
     socket.write('POST /v1/import HTTP/1.1\r\nhost: agent\r\ncontent-length: 0\r\n\r\n')
     return socket
   }
-  /** Two requests of a route that lets two wait, whose answers nobody reads. */
+  /** Sends two unread requests on a route that lets two wait. */
   const start = async (takeMs: number) => {
     let imports = 0
     const { socketPath } = await startApi(undefined, undefined, {
@@ -342,7 +342,7 @@ describe('an answer that is not read', () => {
     return { unread, again }
   }
 
-  it('keeps the place of its request until it is', async () => {
+  it('keeps its slot until it is read', async () => {
     const { unread, again } = await start(60_000)
 
     const before = await again()
@@ -352,7 +352,7 @@ describe('an answer that is not read', () => {
     expect(before).toBe(429)
   })
 
-  it('ends with its connection', async () => {
+  it('frees its slot with its connection', async () => {
     const { unread, again } = await start(500)
     await expect.poll(again).toBe(200)
     let received = 0
@@ -371,7 +371,7 @@ describe('requests of one connection', () => {
   interface Outcome {
     readonly most: number
     readonly answers: number
-    /** The calls before that of a connection that asks once. */
+    /** Calls before that of another connection with a single request. */
     readonly before: number
   }
 
@@ -402,7 +402,7 @@ describe('requests of one connection', () => {
     return { most, before, answers: answer.match(/HTTP\/1\.1 200/g)?.length ?? 0 }
   }
 
-  it('are answered one after another, others in between', async () => {
+  it('are answered one after another, with others in between', async () => {
     const { most, answers, before } = await send(3_000)
 
     expect(answers).toBe(3_000)
@@ -410,7 +410,7 @@ describe('requests of one connection', () => {
     expect(before).toBeLessThan(20)
   })
 
-  it('are not read on before an answer', async () => {
+  it('are not read further before an answer', async () => {
     const first = Promise.withResolvers<void>()
     const { active } = activePolicy()
     const api = await startApi(undefined, async (value) => {
@@ -435,7 +435,7 @@ describe('requests of one connection', () => {
     expect(answer.match(/HTTP\/1\.1 200/g)).toHaveLength(10)
   })
 
-  it('with an expectation that is none are answered 417 one after another, too', async () => {
+  it('with an unknown expectation are each answered 417', async () => {
     const { socketPath } = await startApi()
     const socket = connect(socketPath)
     const odd = 'GET /v1/status HTTP/1.1\r\nhost: agent\r\nexpect: tea\r\n'
@@ -448,7 +448,7 @@ describe('requests of one connection', () => {
   })
 })
 
-/** The answer to a body in chunks of one byte, up to the end of the connection. */
+/** Sends a body in one-byte chunks; returns the answer up to the end of the connection. */
 async function sendInPieces(socketPath: string, path: string, chunks: number): Promise<string> {
   const socket = connect(socketPath)
   const head = `POST ${path} HTTP/1.1\r\nhost: agent\r\nconnection: close\r\n`
@@ -456,7 +456,7 @@ async function sendInPieces(socketPath: string, path: string, chunks: number): P
   socket.write(`${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`)
   let answer = ''
   socket.setEncoding('utf8').on('data', (text: string) => (answer += text))
-  // It ends within what is still being written.
+  // The server ends the connection while this side still writes.
   socket.on('error', () => {})
   await new Promise((resolve) => socket.once('close', resolve))
   return answer
@@ -470,7 +470,7 @@ describe('the socket', () => {
     expect((await stat(join(socketPath, '..'))).mode & 0o777).toBe(0o700)
   })
 
-  it('replaces what a dead agent left', async () => {
+  it('replaces the socket of a dead agent', async () => {
     const path = join(await temporaryDirectory(), 'agent.sock')
     const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
     spawnSync(process.execPath, ['-e', script])
@@ -484,7 +484,7 @@ describe('the socket', () => {
     server.close()
   })
 
-  it('leaves a living agent alone', async () => {
+  it('leaves the socket of a running agent alone', async () => {
     const { socketPath } = await startApi()
 
     await expect(claimSocket(socketPath)).rejects.toThrow('an agent is already running')
@@ -495,21 +495,21 @@ describe('the socket', () => {
     expect(await askAgent(socketPath, 'POST', '/v1/sync')).toMatchObject({ status: 200 })
   })
 
-  it('does not remove a file that is no socket', async () => {
+  it('does not remove a file that is not a socket', async () => {
     const path = join(await temporaryDirectory(), 'agent.sock')
     await writeFile(path, 'precious')
 
     await expect(claimSocket(path)).rejects.toThrow('is not a socket')
   })
 
-  it('does not stand in a directory that is open to others', async () => {
+  it('is refused in a directory that is open to others', async () => {
     const directory = join(await temporaryDirectory(), 'open')
     await mkdir(directory, { mode: 0o755 })
 
     await expect(claimSocket(join(directory, 'agent.sock'))).rejects.toThrow('open to other users')
   })
 
-  it('says that a path is too long', async () => {
+  it('reports a path that is too long', async () => {
     const path = join(await temporaryDirectory(), 'x'.repeat(120), 'agent.sock')
 
     await expect(listenOnSocket(createServer(), path)).rejects.toThrow('PALISADE_AGENT_SOCKET')

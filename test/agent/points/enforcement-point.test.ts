@@ -28,7 +28,7 @@ function createPoint() {
 }
 
 describe('an enforcement point', () => {
-  it('may be stopped before it was started, and more than once', async () => {
+  it('may be stopped before its start, and more than once', async () => {
     const point = createPoint()
 
     await point.stop()
@@ -37,7 +37,7 @@ describe('an enforcement point', () => {
     await point.stop()
   })
 
-  it('says where programs reach it once it has started, and denies them without a policy', async () => {
+  it('reports its address once started, and denies without a policy', async () => {
     const point = createPoint()
     expect(describePoints([point])).toEqual({ proxy: 'http://127.0.0.1:0' })
 
@@ -51,7 +51,7 @@ describe('an enforcement point', () => {
     })
   })
 
-  it('that is not in the list has no address', () => {
+  it('missing from the list has an empty address', () => {
     expect(describePoints([])).toEqual({ proxy: '' })
   })
 })
