@@ -116,7 +116,7 @@ describe('the container', () => {
     ['allows loopback', ['allow', 'connect:tcp', '127.0.0.0/8', '0.0.0.0/32', '::1', '::/128']],
     ['denies loopback', ['deny', 'connect:tcp', '127.0.0.0/8', '0.0.0.0/32', '::1', '::/128']],
     ['allows every address', ['allow', 'connect:tcp', '0.0.0.0/0', '::/0']],
-  ])('answers for its own proxy what the proxy does, where the policy %s', async (_, rule) => {
+  ])('answers like the proxy for its own address, when the policy %s', async (_, rule) => {
     const { server } = await startNameServer({ 'back.test': { A: ['127.0.0.1'] } })
     const settings = { PALISADE_DNS_SERVERS: server, PALISADE_PROXY_PORT: '0' }
     const socketPath = await startAgent(rule, [], { settings })

@@ -389,7 +389,7 @@ describe('a grant is refused', () => {
     ['a reason with two lines', { reason: 'a\nb' }, 'malformed'],
     ['an id that is a path', { id: '../g1' }, 'malformed'],
     ['an empty id', { id: '' }, 'malformed'],
-  ])('that has %s, although it is signed', async (_title, members, code) => {
+  ])('that has %s, even if it is signed', async (_title, members, code) => {
     const scene = await expired()
     const { targets } = scene.repository.keys
 

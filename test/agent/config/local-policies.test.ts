@@ -89,7 +89,7 @@ describe('the local policies', () => {
       ['[telemetry.example.com]', '*x'],
       ': alias `*x` is not read; write it out at line 8',
     ],
-  ])('are refused in YAML for %s, by file, line and column', async (_what, [from, to], words) => {
+  ])('are refused in YAML for %s, with file, line and column', async (_what, [from, to], words) => {
     const path = await fileOf(YAML.replace(from ?? '', to ?? ''), 'wrong.yaml')
 
     const problems = await problemsOf(() => readLocalPolicies(path))

@@ -125,7 +125,7 @@ describe('a machine without an enrolment', () => {
     ['900', 900_000],
     ['901', 900_000],
     ['999999', 900_000],
-  ])('stays away for a quarter of an hour at most, after `Retry-After: %s`', async (asked, ms) => {
+  ])('stays away for at most a quarter of an hour after `Retry-After: %s`', async (asked, ms) => {
     let answers = 0
     const busy: Fetch = async (...request) => {
       if ((answers += 1) > 1) return fetch(...request)

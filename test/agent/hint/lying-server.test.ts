@@ -89,7 +89,7 @@ describe('a server with false hints', () => {
     ['old', (n) => 1_000 - n],
     ['huge', (n) => Number.MAX_SAFE_INTEGER - n],
     ['alternating', (n) => n % 2],
-  ])('causes a poll a second at most, soon one in half a minute: %s numbers', async (_, make) => {
+  ])('causes at most one poll a second, and soon one in half a minute: %s numbers', async (_, make) => {
     await lie(40, (response, n) => sendText(response, format(make(n))))
 
     const gaps = polls.slice(1).map((at, index) => at - (polls[index] ?? 0))

@@ -180,7 +180,7 @@ describe('the local API', () => {
     ['/v1/break-glass', 1_029],
     ['/v1/import', 20_000],
     ['/v1/decide', 20_000],
-  ])('answers 413 to a body of %s in %d pieces of a byte, and closes', async (path, chunks) => {
+  ])('answers 413 to a body of %s in %d one-byte pieces, and closes', async (path, chunks) => {
     const { socketPath, imported } = await startApi()
 
     const answer = await sendInPieces(socketPath, path, chunks)
@@ -263,7 +263,7 @@ describe('a caller that ends its side after the request', () => {
   it.each([
     ['that waits', '/v1/sync'],
     ['that does not wait', '/v1/decide'],
-  ])('gets the answer to one %s, and the connection ends', async (_what, path) => {
+  ])('gets the answer to a request %s, and the connection ends', async (_what, path) => {
     const { socketPath } = await startApi(async () => {
       await new Promise((resolve) => setTimeout(resolve, 50))
       return { outcome: 'unchanged', revision: 7, error: null }

@@ -27,7 +27,7 @@ import {
 
 const LOCAL = bundleOf(['allow', 'connect:tcp', '127.0.0.1'])
 
-/** Opens tunnels one by one and prints each status; keeps them until it ends. */
+/** Opens tunnels one by one and prints each status; holds them until it exits. */
 const GREEDY = `
 const [proxy, target, count] = process.argv.slice(1).map(Number)
 const net = require('node:net')
@@ -59,7 +59,7 @@ async function runGreedy(proxy: number, target: number, count: number): Promise<
 
 const ownSession = (n: number): Owner => ({ process: `${n}`, crowd: `session ${n}` })
 
-/** How many of 1,024 places connections get that ask one after the other. */
+/** Counts how many of 1,024 slots connections get that ask one after the other. */
 async function countPlaces(
   ownerOf: (index: number) => Owner | null,
   connections = 1_100,
@@ -74,7 +74,7 @@ async function countPlaces(
   }
   const admission = createAdmission(live, {
     ownerOf: async (client) => {
-      // As a look does: it finds the owners of all that hold a place.
+      // Like a scan, finds the owners of all connections that hold a slot.
       if (live.size() === 256) live.clients().forEach(find)
       return find(client)
     },
@@ -84,7 +84,7 @@ async function countPlaces(
   return live.size()
 }
 
-describe('the places of the proxy', () => {
+describe('the slots of the proxy', () => {
   it('are never all taken by one process', async () => {
     const target = await startTcpServer(() => {})
     const { port } = await startProxy(LOCAL, {}, 12)
@@ -112,12 +112,12 @@ describe('the places of the proxy', () => {
     ['a session of many processes', 896, (n: number) => ({ process: `${n}`, crowd: 'session 1' })],
     ['another user', 896, () => ({ process: null, crowd: 'user 7' })],
     ['processes in sessions of their own', 1_024, ownSession],
-    ['owners that are out of sight', 1_024, () => null],
-  ])('are shared out: %s gets %d', async (_, expected, ownerOf) => {
+    ['owners that are not visible', 1_024, () => null],
+  ])('are shared: %s gets %d', async (_, expected, ownerOf) => {
     expect(await countPlaces(ownerOf)).toBe(expected)
   })
 
-  it('leave one for a process that holds none, beside a crowd in one session', async () => {
+  it('leave one for a process without any, beside a crowd in one session', async () => {
     const crowd = (n: number) => ({ process: `${n}`, crowd: 'session 1' })
 
     const places = await countPlaces((n) => (n < 1_000 ? crowd(n) : ownSession(n)), 1_001)
@@ -125,7 +125,7 @@ describe('the places of the proxy', () => {
     expect(places).toBe(897)
   })
 
-  it('are free again for a process that gives its own back', async () => {
+  it('are free again when a process returns its own', async () => {
     const target = await startTcpServer((socket) => socket.resume())
     const { port, live } = await startProxy(LOCAL, {}, 4)
     const open = (): Promise<Socket> => openRaw(port, connectTo(`127.0.0.1:${target}`))
@@ -139,7 +139,7 @@ describe('the places of the proxy', () => {
     expect(await readUntil(await open(), '\r\n\r\n')).toContain('HTTP/1.1 200 ')
   })
 
-  it('look for no owner while less than a quarter is taken', async () => {
+  it('are given without a search for owners while less than a quarter is taken', async () => {
     const asked: number[] = []
     const ownerOf = (n: number): Owner => {
       asked.push(n)
@@ -153,8 +153,8 @@ describe('the places of the proxy', () => {
   })
 })
 
-describe('connections that ask for nothing', () => {
-  it('keep no other out, nor do they end one that is in use', async () => {
+describe('connections without a request', () => {
+  it('do not lock out others, nor end one that is in use', async () => {
     const target = await startTcpServer((socket) => socket.pipe(socket))
     const { port } = await startProxy(LOCAL)
     const used = await openRaw(port, connectTo(`127.0.0.1:${target}`))
@@ -170,7 +170,7 @@ describe('connections that ask for nothing', () => {
 })
 
 describe('one connection', () => {
-  it('opens one connection at a time, however many requests it sends at once', async () => {
+  it('opens one upstream connection at a time, however many requests it sends at once', async () => {
     const held: Socket[] = []
     const target = await startTcpServer((socket) => {
       held.push(socket)
@@ -210,7 +210,7 @@ describe('one connection', () => {
     expect(paths).toEqual(Array.from({ length: 100 }, (_, index) => `/${index}`))
   })
 
-  it('is not read on behind a refusal, which ends it', async () => {
+  it('is not read further after a refusal, which ends it', async () => {
     const { port, decisions } = await startProxy(LOCAL)
     const denied = 'GET http://denied.test/ HTTP/1.1\r\nHost: denied.test\r\n\r\n'
 
@@ -226,7 +226,7 @@ describe('a request body', () => {
   const post = (authority: string): string =>
     `POST http://${authority}/ HTTP/1.1\r\nHost: ${authority}\r\nContent-Length: 100000\r\n\r\n`
 
-  it('that comes too slowly ends with 408 and gives its place back', async () => {
+  it('that comes too slowly ends with 408 and frees its slot', async () => {
     const target = await startTcpServer((socket) => socket.resume())
     const bodyRate = { bytes: 1_000, windowMs: 200 }
     const { port, live } = await startProxy(LOCAL, {}, 10, { bodyRate })
@@ -240,7 +240,7 @@ describe('a request body', () => {
     await expect.poll(() => live.size()).toBe(0)
   })
 
-  it('may wait as long as the origin does not take it', async () => {
+  it('may wait while the origin does not take it', async () => {
     const target = await startTcpServer((socket) => socket.pause())
     const bodyRate = { bytes: 1_000, windowMs: 50 }
     const { port, live } = await startProxy(LOCAL, {}, 10, { bodyRate })
@@ -257,7 +257,7 @@ describe('a request body', () => {
     expect(live.size()).toBe(1)
   })
 
-  it('that has ended is not too slow while the origin thinks', async () => {
+  it('that is complete is not too slow while the origin works', async () => {
     const sockets: Socket[] = []
     const target = await startTcpServer((socket) => {
       sockets.push(socket)
@@ -273,8 +273,8 @@ describe('a request body', () => {
   })
 })
 
-describe('a client that ends its side behind its request', () => {
-  it('gets its answer all the same', async () => {
+describe('a client that ends its side after its request', () => {
+  it('still gets its answer', async () => {
     const target = await startTcpServer((socket) =>
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')),
     )
@@ -289,7 +289,7 @@ describe('a client that ends its side behind its request', () => {
     await expect.poll(() => live.size()).toBe(0)
   })
 
-  it('gets its refusal, too', async () => {
+  it('still gets its refusal', async () => {
     const { port } = await startProxy(LOCAL)
     const client = await openRaw(port, '')
 
@@ -298,7 +298,7 @@ describe('a client that ends its side behind its request', () => {
     expect(await readUntil(client, '\r\n\r\n')).toContain('HTTP/1.1 403 Palisade: denied.test:80')
   })
 
-  it('is closed when it has asked for nothing', async () => {
+  it('is closed when it has sent no request', async () => {
     const { port } = await startProxy(LOCAL)
 
     expect(await exchangeRaw(port, '')).toMatchObject({ status: 0 })
@@ -308,7 +308,7 @@ describe('a client that ends its side behind its request', () => {
 describe('the owner of a connection', () => {
   const LOOPBACK = '127.0.0.1'
 
-  /** A connection to a server at `address` that never ends its own side. */
+  /** Connects to a server at `address` that never ends its own side. */
   async function connectFrom(
     port: number,
     address = LOOPBACK,
@@ -341,7 +341,7 @@ describe('the owner of a connection', () => {
     expect(await findOwners(port, client.localPort ?? 0)).toEqual([ourselves])
   })
 
-  it('is unknown once it is closed or reset', async () => {
+  it('is unknown once the connection is closed or reset', async () => {
     const closed = await connectFrom(0)
     const reset = await connectFrom(0)
     const ports = [closed.client.localPort ?? 0, reset.client.localPort ?? 0] as const
@@ -353,7 +353,7 @@ describe('the owner of a connection', () => {
     expect(await findOwners(reset.port, ports[1])).toEqual(['closed'])
   })
 
-  it('is still the process that has ended its own side alone', async () => {
+  it('is still the process that has ended only its own side', async () => {
     const { port, client } = await connectFrom(0)
     client.end()
     await once(client, 'finish')
@@ -361,7 +361,7 @@ describe('the owner of a connection', () => {
     expect(await findOwners(port, client.localPort ?? 0)).toEqual([ourselves])
   })
 
-  it('is found by addresses, when others use the same ports', () => {
+  it('is found by addresses when others use the same ports', () => {
     const line = (from: string, to: string, inode: string): string =>
       `   0: ${from} ${to} 01 00000000:00000000 00:00000000 00000000  1000        0 ${inode} 1 0000 20 4 30 10 -1`
     const proxy = { address: LOOPBACK, port: 8421 }
@@ -392,7 +392,7 @@ describe('the owner of a connection', () => {
 })
 
 describe('a connection that its process has closed', () => {
-  it('is ended when the owner of another is looked for', async () => {
+  it('is ended when the owner of another connection is looked up', async () => {
     const [gone, other] = [new Socket(), new Socket()]
     const owners = createClientOwners(
       () => [gone, other],

@@ -9,7 +9,7 @@ import {
   startTcpServer,
 } from '../fixture/proxy.ts'
 
-/** An origin that answers every connection with the same bytes, and the proxy before it. */
+/** An origin that answers every connection with the same bytes, behind the proxy. */
 async function setUp(answer: string): Promise<{ port: number; authority: string }> {
   const target = await startTcpServer((socket) => socket.once('data', () => socket.end(answer)))
   const { port } = await startProxy(bundleOf(['allow', 'connect:tcp', '127.0.0.1']))
@@ -27,14 +27,14 @@ describe('an answer of the origin', () => {
       '2\r\nok\r\n0\r\n\r\n',
     ],
     ['without a body', 'HTTP/1.1 204 No Content\r\n\r\n', 204, ''],
-    ['that nothing changed', 'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n\r\n', 304, ''],
+    ['that confirms an unchanged resource', 'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n\r\n', 304, ''],
     [
       'after an early hint',
       'HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
       200,
       'ok',
     ],
-  ])('%s arrives as it was', async (_what, text, status, body) => {
+  ])('%s arrives unchanged', async (_what, text, status, body) => {
     const { port, authority } = await setUp(text)
 
     expect(await exchangeRaw(port, get(authority))).toMatchObject({ status, body })
@@ -60,7 +60,7 @@ describe('an answer of the origin', () => {
     expect(await readUntil(socket, '\r\n\r\nok')).toContain('HTTP/1.1 200 OK')
   })
 
-  it('that breaks off breaks off for the client too', async () => {
+  it('that breaks off also breaks off for the client', async () => {
     const { port, authority } = await setUp('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf')
     const socket = await openRaw(port, get(authority))
 

@@ -14,7 +14,7 @@ const authority = fc.oneof(
 )
 
 describe('parseAuthority', () => {
-  test.prop([authority])('takes its own canonical form for the same target', (text) => {
+  test.prop([authority])('parses its own canonical form to the same target', (text) => {
     const target = parseAuthority(text, 80)
     if (target === null) return
 
@@ -24,7 +24,7 @@ describe('parseAuthority', () => {
   })
 
   test.prop([fc.domain(), fc.integer({ min: 1, max: 65_535 })])(
-    'takes every plain name and port',
+    'accepts every plain name and port',
     (name, port) => {
       expect(parseAuthority(`${name.toUpperCase()}:${port}`, null)).toEqual({
         host: name.toLowerCase(),
@@ -37,7 +37,7 @@ describe('parseAuthority', () => {
     fc.string(),
     fc.constantFrom('@', '/', '\\', '?', '#', '%', ' ', '\0', '\n', '\u0080'),
     fc.string(),
-  ])('refuses whatever holds a delimiter', (before, delimiter, behind) => {
+  ])('refuses every text with a delimiter', (before, delimiter, behind) => {
     expect(parseAuthority(before + delimiter + behind, 80)).toBeNull()
   })
 })

@@ -5,7 +5,7 @@ import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleClaims, bundleOf, type RuleLine } from '../fixture/bundle.ts'
 import { connectTo, exchangeRaw, startProxy } from '../fixture/proxy.ts'
 
-/** Nothing listens on port 1 of any of them: a dial that is allowed fails with 502. */
+/** No server listens on port 1 of any address: an allowed dial fails with 502. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   'home.test': ['127.0.0.1'],
   'mixed.test': ['127.0.0.1', '127.0.0.2'],
@@ -33,7 +33,7 @@ describe('decideAsProxy', () => {
     ['a denied name under a catch-all', [CATCH_ALL, OPEN, ['deny', 'connect:tcp', 'mixed.test']]],
     ['a denied address', [NAMED, ['deny', 'connect:tcp', '127.0.0.0/8']]],
     ['no rules', []],
-  ])('answers what the proxy does, and asks for the same names, under %s', async (_what, rules) => {
+  ])('answers like the proxy, and queries the same names, under %s', async (_what, rules) => {
     const bundle = bundleOf(...rules)
     const proxy = await startProxy(bundle, NAMES)
     const { active, use } = activePolicy()
@@ -58,7 +58,7 @@ describe('decideAsProxy', () => {
     expect(asked).toEqual(proxy.resolved)
   })
 
-  it('gives the first allowed address, and every other with its reason', async () => {
+  it('returns the first allowed address, and every other one with its reason', async () => {
     const { active, use } = activePolicy()
     use(bundleOf(CATCH_ALL, ['deny', 'connect:tcp', '10.0.0.0/8']))
     const request = { action: 'connect:tcp', host: 'X.test.', port: 443, resolve: true }
@@ -87,7 +87,7 @@ describe('decideAsProxy', () => {
     expect(explained).toBe(1)
   })
 
-  it('lets others have their turn between the addresses', async () => {
+  it('lets other work run between the addresses', async () => {
     const { active, use } = activePolicy()
     use(bundleOf(CATCH_ALL))
     const request = { action: 'connect:tcp', host: 'x.test', port: 443, resolve: true }
@@ -106,7 +106,7 @@ describe('decideAsProxy', () => {
     expect(turns).toBeGreaterThanOrEqual(15)
   })
 
-  it('explains what does not resolve as it was asked', async () => {
+  it('explains the name itself when it does not resolve', async () => {
     const { active, use } = activePolicy()
     use(bundleOf(CATCH_ALL))
     const explain = async (value: unknown): Promise<Explanation> => active.explain(value)
@@ -123,7 +123,7 @@ describe('decideAsProxy', () => {
     }
   })
 
-  it('leaves the decision on the name where the name does not resolve', async () => {
+  it('keeps the decision on the name when the name does not resolve', async () => {
     const { active, use } = activePolicy()
     use(bundleOf(CATCH_ALL))
     const request = { action: 'connect:tcp', host: 'gone.test', port: 443, resolve: true }
@@ -140,13 +140,13 @@ describe('decideAsProxy', () => {
 
   it.each([
     ['that does not ask for it', { action: 'connect:tcp', host: 'x.test', port: 443 }],
-    ['that asks in other words', { action: 'connect:tcp', host: 'x.test', port: 443, resolve: 1 }],
+    ['that asks with another value', { action: 'connect:tcp', host: 'x.test', port: 443, resolve: 1 }],
     ['of UDP', { action: 'connect:udp', host: 'x.test', port: 443, resolve: true }],
     ['for a denied name', { action: 'connect:tcp', host: 'no.test', port: 443, resolve: true }],
     ['for an invalid name', { action: 'connect:tcp', host: 'a..b', port: 443, resolve: true }],
     ['for a path', { action: 'read', path: '/x', resolve: true }],
-    ['that is none', null],
-  ])('resolves nothing for a request %s', async (_what, request) => {
+    ['that is null', null],
+  ])('resolves no name for a request %s', async (_what, request) => {
     const { active, use } = activePolicy()
     use(
       bundleClaims({

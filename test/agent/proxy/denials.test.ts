@@ -19,7 +19,7 @@ import {
 const DENY: RuleLine = ['deny', 'connect:tcp', 'bad.test']
 const NEAR: RuleLine = ['allow', 'connect:tcp', 'api.test:443']
 
-/** A deny by one rule of that name. */
+/** A denial by one rule with that name. */
 function deniedBy(ruleName: string, host = 'bad.test'): Decision {
   const rule = { id: 'rule_1', name: ruleName, decision: 'deny' as const, resources: [host] }
   const policy = {
@@ -48,7 +48,7 @@ describe('a denial', () => {
     expect(JSON.parse(body)).toMatchObject({ error: sentence, reason: 'rule', near_misses: [] })
   })
 
-  it('says that no rule allows the target, which came close, and who can add one', async () => {
+  it('says that no rule allows the target, which nearly did, and who can add one', async () => {
     const { port } = await startProxy(bundleOf(NEAR))
 
     const { head, body } = await exchangeRaw(port, connectTo('api.test:8443'))
@@ -62,7 +62,7 @@ describe('a denial', () => {
     })
   })
 
-  it('by thousands of rules lists a hundred, and says how many more there are', async () => {
+  it('by thousands of rules lists a hundred, and counts the others', async () => {
     const rules = Array.from({ length: 2_000 }, () => DENY)
     const { port } = await startProxy(bundleOf(...rules))
 
@@ -76,7 +76,7 @@ describe('a denial', () => {
     expect(page.body).toContain('<li>and 1900 more</li>')
   })
 
-  it('advises to open nothing for a name that resolves to a protected address', async () => {
+  it('gives no advice for a name that resolves to a protected address', async () => {
     const { port } = await startProxy(bundleOf(NEAR), { 'api.test': ['127.0.0.1'] })
 
     const { head, body } = await exchangeRaw(port, connectTo('api.test:443'))
@@ -103,13 +103,13 @@ describe('a denial', () => {
   })
 })
 
-describe('a denial that is not read', () => {
+describe('an unread denial', () => {
   it.each([
     ['CONNECT', connectTo('bad.test:443')],
     ['an absolute-form request', get('bad.test')],
-  ])('of %s keeps the place of its client for some time', async (_what, text) => {
+  ])('of %s keeps the slot of its client for some time', async (_what, text) => {
     const policy = policyOf(...Array.from({ length: 100 }, () => DENY))
-    // More in all than the kernel keeps for a reader.
+    // More in total than the kernel buffers.
     const bundle = bundleClaims({ policies: [{ ...policy, name: 'x'.repeat(200_000) }] })
     const { port, decisions, live } = await startProxy(bundle, {}, 100, { takeMs: 1_000 })
 
@@ -123,7 +123,7 @@ describe('a denial that is not read', () => {
     expect(received.length).toBeLessThan(20_000_000)
   })
 
-  it('that is read leaves its place at once', async () => {
+  it('frees its slot at once when it is read', async () => {
     const { port, live } = await startProxy(bundleOf(DENY))
 
     for (const text of [connectTo('bad.test:443'), get('bad.test')]) {
@@ -133,8 +133,8 @@ describe('a denial that is not read', () => {
   })
 })
 
-describe('a rule of any name', () => {
-  it('never leaves the status line, nor ends its quotation', () => {
+describe('a rule with any name', () => {
+  it('stays within the status line and its quotation marks', () => {
     const names = fc.oneof(fc.string({ unit: 'binary', maxLength: 255 }), fc.constant('"\r\nX: 1'))
     fc.assert(
       fc.property(names, (name) => {
@@ -159,7 +159,7 @@ describe('a rule of any name', () => {
     expect(page).not.toContain('<script')
   })
 
-  it('is cut, as a long name is, so that the sentence stays bounded', () => {
+  it('is cut when its name is long, so that the sentence stays bounded', () => {
     const host = `${'a'.repeat(60)}.`.repeat(4) + 'test'
 
     const sentence = describeDenial(deniedBy('x'.repeat(255), host))
@@ -170,7 +170,7 @@ describe('a rule of any name', () => {
 })
 
 describe('near misses', () => {
-  it('are searched for in a twentieth of the time at most', () => {
+  it('are searched for in at most a twentieth of the time', () => {
     let uptimeMs = 0
     let searches = 0
     let searchMs = 400

@@ -16,7 +16,7 @@ describe('the hosts file', () => {
     '192.0.2.10 last.test',
   ].join('\r\n')
 
-  it('gives the canonical addresses of a name, each once, in their order', () => {
+  it('gives the canonical addresses of a name, each once, in order', () => {
     const lower = text.toLowerCase()
 
     expect(findHostAddresses(lower, 'a.test')).toEqual(['192.0.2.7', '2001:db8::7'])
@@ -24,7 +24,7 @@ describe('the hosts file', () => {
     expect(findHostAddresses(lower, 'last.test')).toEqual(['192.0.2.10'])
   })
 
-  it('gives none for a comment, a part of a name, or an address that is none', () => {
+  it('ignores comments, parts of names, and invalid addresses', () => {
     const lower = text.toLowerCase()
 
     expect(findHostAddresses(lower, 'c.test')).toEqual([])
@@ -33,7 +33,7 @@ describe('the hosts file', () => {
     expect(findHostAddresses(lower, '192.0.2.9')).toEqual([])
   })
 
-  it('is read again when it has changed', async () => {
+  it('is read again after a change', async () => {
     const path = join(await temporaryDirectory(), 'hosts')
     const find = createHostsFile(path)
     expect(await find('a.test')).toEqual([])
@@ -45,7 +45,7 @@ describe('the hosts file', () => {
     expect(await find('a.test')).toEqual(['192.0.2.1', '192.0.2.2'])
   })
 
-  it('that cannot be read gives no answer, and is read as soon as it can be', async () => {
+  it('gives no answer while it is unreadable, and is read as soon as it is readable', async () => {
     const path = join(await temporaryDirectory(), 'hosts')
     const find = createHostsFile(path)
     await mkdir(path)
@@ -58,7 +58,7 @@ describe('the hosts file', () => {
     expect(await find('a.test')).toEqual(['192.0.2.1'])
   })
 
-  it('below what is no directory gives no answer', async () => {
+  it('gives no answer when its parent is not a directory', async () => {
     const file = join(await temporaryDirectory(), 'file')
     await writeFile(file, '')
 

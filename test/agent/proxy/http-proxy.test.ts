@@ -67,7 +67,7 @@ describe('an absolute-form request', () => {
     expect(origin.requests[2]?.headers['content-length']).toBe('0')
   })
 
-  it('leaves out what only concerned the way to the proxy', async () => {
+  it('is forwarded without the fields meant for the proxy', async () => {
     const origin = await startOrigin()
     const { port } = await startProxy(bundleOf(local))
     const authority = `127.0.0.1:${origin.port}`
@@ -98,7 +98,7 @@ describe('an absolute-form request', () => {
     ])
   })
 
-  it('decides every request of a kept connection by itself', async () => {
+  it('is decided separately on a kept connection', async () => {
     const origin = await startOrigin()
     const { port } = await startProxy(bundleOf(['allow', 'connect:tcp', '127.0.0.1']))
     const authority = `127.0.0.1:${origin.port}`
@@ -138,7 +138,7 @@ describe('an absolute-form request', () => {
     ['a percent-encoded host', at('GET http://a%2etest/', 'Host: a%2etest')],
     ['a backslash', at('GET http://a.test\\@b.test/', 'Host: a.test')],
     ['two dots', at('GET http://a..test/', 'Host: a..test')],
-    ['a number that is no address', at('GET http://1.2.3.4.5/', 'Host: 1.2.3.4.5')],
+    ['a number that is not an address', at('GET http://1.2.3.4.5/', 'Host: 1.2.3.4.5')],
     ['another Host', at('GET http://a.test/', 'Host: b.test')],
     ['another port in Host', at('GET http://a.test/', 'Host: a.test:81')],
     ['no Host', at('GET http://a.test/')],
@@ -223,7 +223,7 @@ describe('a request without a body', () => {
 })
 
 describe('a proxy that stops', () => {
-  it('waits for no tunnel whose name is still being resolved', async () => {
+  it('does not wait for a tunnel whose name is still being resolved', async () => {
     const asked = Promise.withResolvers<void>()
     const { active, use } = activePolicy()
     use(bundleOf(['allow', 'connect:tcp', '*.a.test']))
@@ -259,7 +259,7 @@ describe('a proxy that stops', () => {
 })
 
 describe('an origin that misbehaves', () => {
-  it('and announces its answer without end is answered for with 502', async () => {
+  it('with endless interim answers leads to 502', async () => {
     const hint = 'HTTP/1.1 103 Early Hints\r\n\r\n'
     const target = await startTcpServer((socket) =>
       socket.once('data', () => socket.write(hint.repeat(20))),
@@ -276,15 +276,15 @@ describe('an origin that misbehaves', () => {
     ['closes without an answer', ''],
     ['answers with another protocol', 'SSH-2.0-x\r\n'],
     [
-      'switches protocols unasked',
+      'switches protocols without a request for it',
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
     ],
     [
-      'codes its answer in another way',
+      'uses another transfer coding',
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
     ],
-    ['gives two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx'],
-  ])('and %s is answered for with 502', async (_what, text) => {
+    ['sends two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx'],
+  ])('that %s leads to 502', async (_what, text) => {
     const target = await startTcpServer((socket) => socket.once('data', () => socket.end(text)))
     const { port, live, errors } = await startProxy(bundleOf(local))
 

@@ -2,14 +2,14 @@ import { setImmediate as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createLoopTurns } from '../../../agent/src/proxy/loop-turns.ts'
 
-/** Longer than all that waits has of a turn. */
+/** Takes longer than the time of a turn. */
 function work(): void {
   const untilMs = performance.now() + 5
   while (performance.now() < untilMs);
 }
 
-describe('what waits', () => {
-  it('goes on in order, long work each in a turn of its own', async () => {
+describe('waiting tasks', () => {
+  it('run in order, long ones each in their own turn', async () => {
     const turns = createLoopTurns()
     const done: string[] = []
     for (const name of ['a', 'b', 'c'])
@@ -27,7 +27,7 @@ describe('what waits', () => {
     expect(seen).toEqual(expect.arrayContaining([0, 1, 2]))
   })
 
-  it('has time again in the next turn', async () => {
+  it('have time again in the next turn', async () => {
     const turns = createLoopTurns()
     work()
     expect(turns.hasTime()).toBe(true)
@@ -39,7 +39,7 @@ describe('what waits', () => {
     expect(turns.hasTime()).toBe(true)
   })
 
-  it('comes behind what waits already', async () => {
+  it('run after the tasks that wait already', async () => {
     const turns = createLoopTurns()
     const done: string[] = []
     turns.later(() => {

@@ -36,7 +36,7 @@ describe('names and addresses', () => {
     expect(origin.requests).toHaveLength(0)
   })
 
-  it('judges a second answer of the same name by itself', async () => {
+  it('decides a second answer for the same name by itself', async () => {
     const origin = await startOrigin()
     const names: Record<string, string[]> = { 'x.a.test': ['127.0.0.1'] }
     const bundle = bundleOf(
@@ -53,7 +53,7 @@ describe('names and addresses', () => {
     expect(resolved).toHaveLength(2)
   })
 
-  it('dials only the permitted ones of mixed addresses', async () => {
+  it('dials only the permitted addresses of a mixed answer', async () => {
     const origin = await startOrigin('127.0.0.2')
     const { port } = await startProxy(
       bundleOf(named, ['allow', 'connect:tcp', '127.0.0.2'], ['deny', 'connect:tcp', '10.0.0.0/8']),
@@ -79,7 +79,7 @@ describe('names and addresses', () => {
     })
   })
 
-  it('goes on to the next permitted address when one cannot be reached', async () => {
+  it('tries the next permitted address when one is unreachable', async () => {
     const origin = await startOrigin('127.0.0.2')
     const { port } = await startProxy(bundleOf(named, local), {
       'x.a.test': ['127.0.0.1', '127.0.0.2'],
@@ -90,8 +90,8 @@ describe('names and addresses', () => {
 
   it.each([
     ['that no rule names', 'secret.evil.test'],
-    ['one label too deep', 'y.x.a.test'],
-    ['that only looks like an allowed one', 'xa.test'],
+    ['that is one label too deep', 'y.x.a.test'],
+    ['that only resembles an allowed one', 'xa.test'],
     ['that a rule denies', 'bad.a.test'],
   ])('sends no query for a name %s', async (_what, name) => {
     const { port, resolved } = await startProxy(
@@ -105,7 +105,7 @@ describe('names and addresses', () => {
   })
 
   it.each(['localhost', 'x.localhost', 'LOCALHOST.'])(
-    'takes %s for loopback without asking',
+    'takes %s for loopback without a query',
     async (name) => {
       const origin = await startOrigin()
       const closed = await startProxy(
@@ -143,7 +143,7 @@ describe('names and addresses', () => {
     expect((await exchangeRaw(open.port, text)).body).toBe('127.0.0.1 /')
   })
 
-  it('tells an unknown name and an unreachable address from a denied one', async () => {
+  it('distinguishes an unknown name and an unreachable address from a denied one', async () => {
     const { port } = await startProxy(bundleOf(named, local), { 'x.a.test': ['127.0.0.1'] })
 
     const unknown = await exchangeRaw(port, get('y.a.test'))
@@ -160,7 +160,7 @@ describe('names and addresses', () => {
     expect(JSON.parse(closed.body)).toMatchObject({ reason: 'dial_failed' })
   })
 
-  it('does not take the way round by 0.0.0.0', async () => {
+  it('does not reach loopback through 0.0.0.0', async () => {
     const origin = await startOrigin()
     const { port } = await startProxy(bundleOf(['allow', 'connect:tcp', '0.0.0.0/32']))
 
@@ -168,7 +168,7 @@ describe('names and addresses', () => {
     expect(origin.requests).toHaveLength(0)
   })
 
-  it('connects to another address of a name that leads to itself as well', async () => {
+  it('connects to another address of a name that also leads to itself', async () => {
     const proxy = await startProxy(bundleOf(local, named), {
       'x.a.test': ['127.0.0.1', '127.0.0.2'],
     })

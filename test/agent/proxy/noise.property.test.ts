@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { bundleOf } from '../fixture/bundle.ts'
 import { openRaw, parseRaw, readAll, startOrigin, startProxy } from '../fixture/proxy.ts'
 
-/** Requests of which every piece may be wrong; `PORT` stands for the allowed origin's port. */
+/** Requests in which every part may be wrong; `PORT` stands for the allowed origin's port. */
 const line = fc.constantFrom('GET ', 'POST ', 'CONNECT ', 'OPTIONS ', 'get ', '')
 const place = fc.constantFrom(
   'http://127.0.0.1:PORT/',
@@ -53,8 +53,8 @@ const noise = fc
   .tuple(fc.oneof(usual, unusual), fc.array(field, { maxLength: 4 }), body)
   .map(([head, fields, rest]) => [...head, ...fields, '', rest].join('\r\n'))
 
-describe('whatever a client sends', () => {
-  it('gets an answer of HTTP or none, and never reaches a place that is not allowed', async () => {
+describe('any input of a client', () => {
+  it('gets an HTTP answer or no answer, and never reaches a denied address', async () => {
     const allowed = await startOrigin('127.0.0.1')
     const denied = await startOrigin('127.0.0.2', allowed.port)
     const { port, errors, live } = await startProxy(bundleOf(['allow', 'connect:tcp', '127.0.0.1']))
@@ -72,7 +72,7 @@ describe('whatever a client sends', () => {
 
     expect(denied.requests).toHaveLength(0)
     expect(errors).toEqual([])
-    // Both outcomes occur, or the property says nothing.
+    // Both outcomes must occur, or the property is empty.
     expect(allowed.requests.length).toBeGreaterThan(0)
     expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 403]))
     await expect.poll(() => live.size()).toBe(0)

@@ -11,7 +11,7 @@ import { startTcpServer } from '../fixture/proxy.ts'
 const dial = createDial(60_000)
 const never = new AbortController().signal
 
-/** Opens a connection to an allowed address while `meanwhile` happens at each dial. */
+/** Opens a connection to an allowed address and calls `meanwhile` at each dial. */
 async function openWhile(
   meanwhile: (change: (...rules: readonly RuleLine[]) => void, address: string) => void,
 ): Promise<{ opening: Opening; sockets: Socket[]; dialled: string[] }> {
@@ -57,7 +57,7 @@ describe('openConnection', () => {
     sockets[0]?.destroy()
   })
 
-  it('obeys a policy that came into force while it dialled', async () => {
+  it('obeys a policy that came into force during the dial', async () => {
     const { opening, sockets } = await openWhile((change, address) => {
       if (address === '127.0.0.1') change()
     })
@@ -66,7 +66,7 @@ describe('openConnection', () => {
     expect(sockets[0]?.destroyed).toBe(true)
   })
 
-  it('does not dial an address that a policy of the meantime denies', async () => {
+  it('does not dial an address that a new policy denies', async () => {
     const { opening, sockets, dialled } = await openWhile((change) =>
       change(['allow', 'connect:tcp', '*.a.test'], ['deny', 'connect:tcp', '127.0.0.1']),
     )
@@ -79,7 +79,7 @@ describe('openConnection', () => {
     })
   })
 
-  it('goes on to an address that a policy of the meantime still allows', async () => {
+  it('tries an address that a new policy still allows', async () => {
     const { opening, sockets, dialled } = await openWhile((change) =>
       change(['allow', 'connect:tcp', '127.0.0.1'], ['deny', 'connect:tcp', '127.0.0.2']),
     )
@@ -91,7 +91,7 @@ describe('openConnection', () => {
 })
 
 describe('dial', () => {
-  it('connects to the address alone, without looking anything up', async () => {
+  it('connects to exactly the address, without a lookup', async () => {
     const port = await startTcpServer(() => {}, '127.0.0.2')
 
     const socket = await dial('127.0.0.2', port, never)
@@ -101,13 +101,13 @@ describe('dial', () => {
     await expect(dial('localhost', port, never)).rejects.toThrow('an address was looked up')
   })
 
-  it('refuses a connection that went elsewhere', async () => {
+  it('refuses a connection that reached another address', async () => {
     const port = await startTcpServer(() => {})
 
     await expect(dial('0.0.0.0', port, never)).rejects.toThrow('not to 0.0.0.0')
   })
 
-  it('ends in time and when it is cancelled', async () => {
+  it('ends at its timeout and when it is cancelled', async () => {
     const gone = new AbortController()
     gone.abort()
 

@@ -38,7 +38,7 @@ describe('CONNECT', () => {
     expect(JSON.parse(answer.body)).toMatchObject({ decision: 'deny', request: { port: 443 } })
   })
 
-  it('keeps what the client sent before the tunnel stood, in order', async () => {
+  it('keeps early bytes of the client in order', async () => {
     let seen = ''
     const target = await startTcpServer((socket) => {
       socket.setEncoding('utf8')
@@ -66,8 +66,8 @@ describe('CONNECT', () => {
     expect(await readUntil(socket, 'goodbye')).toBe('goodbye')
   })
 
-  it('delivers everything to a slow client after the other side has gone', async () => {
-    // More than the kernel holds: the proxy has to wait for the client.
+  it('delivers all bytes to a slow client after the other side has closed', async () => {
+    // More than the kernel buffers: the proxy has to wait for the client.
     const size = 24_000_000
     const target = await startTcpServer((socket) => {
       socket.resume()
@@ -87,7 +87,7 @@ describe('CONNECT', () => {
     expect(received).toBe(size)
   })
 
-  it('frees its place when both sides have ended', async () => {
+  it('frees its slot when both sides have ended', async () => {
     const target = await startTcpServer((socket) => socket.end('bye'))
     const { port, live } = await startProxy(bundleOf(local))
     const socket = await openRaw(port, connectTo(`127.0.0.1:${target}`))
@@ -135,7 +135,7 @@ describe('CONNECT', () => {
     expect(tunnels).toBe(0)
   })
 
-  it('begins once the request before it is answered, with what came behind it', async () => {
+  it('begins after the request before it is answered, with the bytes that follow it', async () => {
     const origin = await startOrigin()
     const echo = await startTcpServer((socket) => socket.pipe(socket))
     const { port } = await startProxy(bundleOf(local))
@@ -150,7 +150,7 @@ describe('CONNECT', () => {
     )
   })
 
-  it('is refused beyond the number of connections', async () => {
+  it('is refused beyond the connection limit', async () => {
     const target = await startTcpServer(() => {})
     const { port } = await startProxy(bundleOf(local), {}, 1)
     await readUntil(await openRaw(port, connectTo(`127.0.0.1:${target}`)), '200')
@@ -163,7 +163,7 @@ describe('CONNECT', () => {
 })
 
 describe('a change of policy', () => {
-  it('closes a live tunnel that is denied now, and no other', async () => {
+  it('closes a live tunnel that is now denied, and no other', async () => {
     const echo = await startTcpServer((socket) => socket.pipe(socket))
     const other = await startTcpServer((socket) => socket.pipe(socket), '127.0.0.2')
     const { port, use, live } = await startProxy(bundleOf(local))
@@ -181,7 +181,7 @@ describe('a change of policy', () => {
     expect(live.size()).toBe(1)
   })
 
-  it('breaks off a download that is denied now', async () => {
+  it('interrupts a download that is now denied', async () => {
     const target = await startTcpServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nstart')
     })

@@ -10,7 +10,7 @@ import { startTcpServer } from '../fixture/proxy.ts'
 /** One piece in each turn of the loop. */
 const slow: LoopTurns = { hasTime: () => false, later: (run) => void setImmediate(run) }
 
-/** A server that answers every request on a connection with the next of `answers`, as it stands. */
+/** A server that answers each request on a connection with the next of `answers`, unchanged. */
 async function startServer(answers: readonly string[]): Promise<{ port: number; sockets: number }> {
   const server = { port: 0, sockets: 0 }
   let answered = 0
@@ -44,7 +44,7 @@ const ok = (body: string): string =>
   `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 
 describe('an answer', () => {
-  it('in chunks of one byte comes a few at a time, others in between', async () => {
+  it('in one-byte chunks arrives a few at a time, with other work in between', async () => {
     const count = 20_000
     const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
     const { port } = await startServer([`${head}${'1\r\nx\r\n'.repeat(count)}0\r\n\r\n`])
@@ -62,7 +62,7 @@ describe('an answer', () => {
     expect(most).toBeLessThan(200)
   })
 
-  it('of known length comes as it is read, whatever is in it', async () => {
+  it('of known length arrives as it is read, whatever it contains', async () => {
     const body = '\r\n\r\n'.repeat(50_000)
     const { port } = await startServer([ok(body)])
     const answer = await ask(port, pacedAgent())
@@ -78,7 +78,7 @@ describe('an answer', () => {
     expect(pieces).toBeLessThan(100)
   })
 
-  it('leaves the connection to the next request, also where it names a length and has no body', async () => {
+  it('leaves the connection to the next request, even if it names a length but has no body', async () => {
     const head = 'HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n'
     const server = await startServer([head, ok('second')])
     const agent = pacedAgent()
@@ -90,7 +90,7 @@ describe('an answer', () => {
     expect(server.sockets).toBe(1)
   })
 
-  it('is not followed by another that was not asked for', async () => {
+  it('is not followed by an unrequested one', async () => {
     const server = await startServer([`${ok('first')}${ok('forged')}`, ok('second')])
     const agent = pacedAgent()
 

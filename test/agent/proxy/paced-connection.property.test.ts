@@ -12,7 +12,7 @@ interface Sent {
   readonly body: string
 }
 
-/** Full of what ends a head. */
+/** Full of byte sequences that end a head. */
 const body = fc
   .array(fc.constantFrom('\r\n', '\r\n\r\n', '\r', '\n', 'x', 'GET / HTTP/1.1\r\n\r\n'), {
     maxLength: 12,
@@ -41,7 +41,7 @@ const requests = fc.array(fc.oneof(bodyless, measured, chunked), { minLength: 1,
 const lengths = fc.infiniteStream(fc.integer({ min: 1, max: 300 }))
 
 describe('requests of a paced connection', () => {
-  it('come whole and in order, one at a time, however they are cut', async () => {
+  it('arrive complete and in order, one at a time, however they are cut', async () => {
     let seen: string[] = []
     let underWay = 0
     let most = 0

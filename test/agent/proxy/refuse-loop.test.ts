@@ -22,7 +22,7 @@ describe('refuseLoop', () => {
   it.each<[string, readonly RuleLine[]]>([
     ['a rule allows it', [ALLOWED]],
     ['no rule opens the address', []],
-  ])('denies the proxy itself and advises no rule where %s', (_, rules) => {
+  ])('denies the proxy itself and suggests no rule when %s', (_, rules) => {
     const refused = refuseLoop(enforcing(...rules).decide(itself), isSelf)
 
     expect(refused).toMatchObject({ decision: 'deny', reason: 'protected_address', rules: [] })
@@ -38,16 +38,16 @@ describe('refuseLoop', () => {
   it.each([
     ['another port', { ...itself, port: 3129 }],
     ['another loopback address', { ...itself, host: '127.0.0.2' }],
-    ['a name that is not resolved', { ...itself, host: 'x.test' }],
+    ['an unresolved name', { ...itself, host: 'x.test' }],
     ['a path', { action: 'read', path: '/x' }],
     ['an invalid request', null],
-  ])('leaves the decision on %s as it is', (_, request) => {
+  ])('keeps the decision on %s', (_, request) => {
     const made = enforcing(ALLOWED).decide(request)
 
     expect(refuseLoop(made, isSelf)).toBe(made)
   })
 
-  it('leaves a denial by rule, and one of a machine without a policy', () => {
+  it('keeps a denial by rule, and one of a machine without a policy', () => {
     const byRule = enforcing(['deny', 'connect:tcp', '127.0.0.1']).decide(itself)
     const withoutPolicy = activePolicy().active.decide(itself)
 
@@ -57,7 +57,7 @@ describe('refuseLoop', () => {
 })
 
 describe('explainLoop', () => {
-  it('lists the rule that allows it as one that did not decide', () => {
+  it('lists the rule that allows it as not deciding', () => {
     const explained = explainLoop(enforcing(ALLOWED).explain(itself), isSelf)
 
     expect(explained).toMatchObject({
@@ -67,7 +67,7 @@ describe('explainLoop', () => {
     })
   })
 
-  it('leaves every other explanation', () => {
+  it('keeps every other explanation', () => {
     const made = enforcing(ALLOWED).explain({ ...itself, port: 3129 })
 
     expect(explainLoop(made, isSelf)).toBe(made)

@@ -9,7 +9,7 @@ const ALLOWING = bundleOf(['allow', 'connect:tcp', '203.0.113.0/24'])
 const DENYING = bundleOf(['deny', 'connect:tcp', '203.0.113.0/24'])
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Places that guard connections to addresses of one network. */
+/** Slots that guard connections to addresses of one network. */
 function guardedPlaces(count: number) {
   const scene = activePolicy()
   scene.use(ALLOWING)
@@ -37,8 +37,8 @@ function guardedPlaces(count: number) {
   return { ...scene, watched, live }
 }
 
-describe('what passes through the proxy', () => {
-  it('is not judged again by a poll that brings nothing, nor by new times of the same rules', () => {
+describe('a live connection', () => {
+  it('is not decided again after a poll without a change, or for new times of the same rules', () => {
     const { active, watched, use } = guardedPlaces(3)
 
     active.apply({ kind: 'unchanged' })
@@ -49,7 +49,7 @@ describe('what passes through the proxy', () => {
     expect(watched.judged).toBe(0)
   })
 
-  it('is judged again, and closed, when the rules are others', async () => {
+  it('is decided again, and closed, when the rules change', async () => {
     const { watched, use, live } = guardedPlaces(3)
 
     use(DENYING)
@@ -62,7 +62,7 @@ describe('what passes through the proxy', () => {
 
   it.each([
     ['another organization claims the machine', 'second_enrolment'],
-    ['the bundle cannot be read any more', 'unreadable'],
+    ['the bundle is no longer readable', 'unreadable'],
   ] as const)('is closed when %s', (_, kind) => {
     const { active, watched } = guardedPlaces(1)
 
@@ -81,7 +81,7 @@ describe('what passes through the proxy', () => {
     expect(watched.closed).toEqual([0])
   })
 
-  it('is closed when the bundle expires, and when a target becomes an address of the machine', () => {
+  it('is closed when the bundle expires, and when its target becomes an address of the machine', () => {
     for (const change of ['age', 'address']) {
       const { active, watched, surroundings } = guardedPlaces(1)
       if (change === 'age') surroundings.nowMs = Date.parse(hoursFromNow(169))
@@ -93,7 +93,7 @@ describe('what passes through the proxy', () => {
     }
   })
 
-  it('is judged in turns, so that other work comes in between', async () => {
+  it('is decided in turns, with other work in between', async () => {
     const { watched, use } = guardedPlaces(20)
 
     use(DENYING)
@@ -106,7 +106,7 @@ describe('what passes through the proxy', () => {
     expect(watched.told).toEqual([{ closed: 20 }])
   })
 
-  it('is judged by the newest rules where they change during that', async () => {
+  it('is decided by the newest rules when they change meanwhile', async () => {
     const { watched, use } = guardedPlaces(20)
 
     use(

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { createResolver } from '../../../agent/src/proxy/resolver.ts'
 import { startNameServer } from '../fixture/name-server.ts'
 
-/** For an answer that comes. */
+/** Timeout where an answer is expected. */
 const PATIENT_MS = 60_000
 
 describe('the resolver', () => {
-  it('gives the addresses of both families', async () => {
+  it('returns the addresses of both families', async () => {
     const { server, asked } = await startNameServer({
       'a.test': { A: ['192.0.2.1', '192.0.2.2'], AAAA: ['2001:db8::1'] },
     })
@@ -16,13 +16,13 @@ describe('the resolver', () => {
     expect(asked.toSorted()).toEqual(['a.test A', 'a.test AAAA'])
   })
 
-  it('is content with one family', async () => {
+  it('succeeds with one family', async () => {
     const { server } = await startNameServer({ 'a.test': { AAAA: ['2001:db8::1'] } })
 
     expect(await createResolver([server], PATIENT_MS)('a.test')).toEqual(['2001:db8::1'])
   })
 
-  it('asks anew for every request', async () => {
+  it('asks again for every request', async () => {
     const records: Record<string, { A: string[] }> = { 'a.test': { A: ['192.0.2.1'] } }
     const { server } = await startNameServer(records)
     const resolve = createResolver([server], PATIENT_MS)
@@ -33,7 +33,7 @@ describe('the resolver', () => {
     expect(await resolve('a.test')).toEqual(['192.0.2.9'])
   })
 
-  it('fails for a name without addresses, and in time for one without an answer', async () => {
+  it('fails for a name without addresses, and in time without an answer', async () => {
     const { server } = await startNameServer({ 'empty.test': {} })
     const beganMs = performance.now()
 
@@ -42,13 +42,13 @@ describe('the resolver', () => {
     expect(performance.now() - beganMs).toBeLessThan(10_000)
   })
 
-  it('gives the addresses of one family when the server is silent about the other', async () => {
+  it('returns the addresses of one family when the server is silent about the other', async () => {
     const { server } = await startNameServer({ 'a.test': { A: ['192.0.2.1'] } }, ['AAAA'])
 
     expect(await createResolver([server], 200)('a.test')).toEqual(['192.0.2.1'])
   })
 
-  it('asks the servers of the system when none is named', async () => {
+  it('asks the servers of the system when it has no list', async () => {
     const { server, asked } = await startNameServer({ 'a.test': { A: ['192.0.2.1'] } })
     const system = { findListed: async () => [], servers: [server] }
 
@@ -56,7 +56,7 @@ describe('the resolver', () => {
     expect(asked.toSorted()).toEqual(['a.test A', 'a.test AAAA'])
   })
 
-  it('finds a name while servers are silent about a hundred others', async () => {
+  it('resolves a name while servers are silent about a hundred others', async () => {
     const { server } = await startNameServer({ 'a.test': { A: ['192.0.2.1'] } })
     const resolve = createResolver([], PATIENT_MS, {
       findListed: async () => [],
@@ -72,7 +72,7 @@ describe('the resolver', () => {
     expect(settled).toBe(0)
   })
 
-  it('takes a name of the hosts file from there alone', async () => {
+  it('takes a name of the hosts file only from there', async () => {
     const { server, asked } = await startNameServer({ 'a.test': { A: ['192.0.2.1'] } })
     const findListed = async (name: string) => (name === 'a.test' ? ['192.0.2.7'] : [])
 
@@ -82,7 +82,7 @@ describe('the resolver', () => {
     expect(asked).toEqual([])
   })
 
-  it('finds the names of this machine', async () => {
+  it('resolves the names of this machine', async () => {
     expect(await createResolver([], PATIENT_MS)('localhost')).toContain('127.0.0.1')
   })
 })

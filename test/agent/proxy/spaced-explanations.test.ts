@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createSpacedExplanations } from '../../../agent/src/proxy/spaced-explanations.ts'
 
 describe('explanations', () => {
-  it('are made in order, and rest four times as long as one took, up to half a second', async () => {
+  it('run in order, each with a pause of four times its duration, up to half a second', async () => {
     let uptimeMs = 0
     const log: unknown[] = []
     const explain = createSpacedExplanations(
@@ -33,7 +33,7 @@ describe('explanations', () => {
     ])
   })
 
-  it('go on behind one that failed', async () => {
+  it('continue after a failed one', async () => {
     const explain = createSpacedExplanations(
       (request) => {
         if (request === 'bug') throw new Error('a bug')

@@ -15,7 +15,7 @@ const CHUNKS = 20_000
 const TINY_CHUNKS = '1\r\na\r\n'.repeat(CHUNKS)
 const LAST_CHUNK = '0\r\n\r\n'
 
-/** The sizes and the bytes of a body in chunks. */
+/** Reads the sizes and the bytes of a chunked body. */
 function readChunked(text: string): { sizes: number[]; body: string } {
   const sizes: number[] = []
   let body = ''
@@ -39,7 +39,7 @@ describe('interim answers of an origin', () => {
       })
     })
 
-  it('up to sixteen come before the answer', async () => {
+  it('are accepted up to sixteen', async () => {
     const { port } = await startProxy(LOCAL)
 
     const answer = await exchangeRaw(port, get(`127.0.0.1:${await answering(16)}`))
@@ -47,7 +47,7 @@ describe('interim answers of an origin', () => {
     expect(answer).toMatchObject({ status: 200, body: 'ok' })
   })
 
-  it('beyond sixteen end the exchange with 502 and give the place back', async () => {
+  it('end the exchange with 502 beyond sixteen, and free the slot', async () => {
     const { port, live, errors } = await startProxy(LOCAL)
 
     const answer = await exchangeRaw(port, get(`127.0.0.1:${await answering(17)}`))
@@ -58,8 +58,8 @@ describe('interim answers of an origin', () => {
   })
 })
 
-describe('a body in chunks of a byte', () => {
-  it('of an origin comes whole, in fewer chunks', async () => {
+describe('a body in one-byte chunks', () => {
+  it('from an origin arrives complete, in fewer chunks', async () => {
     const origin = await startTcpServer((socket) => {
       socket.once('data', () => {
         socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
@@ -75,7 +75,7 @@ describe('a body in chunks of a byte', () => {
     expect(sizes.length).toBeLessThan(CHUNKS / 20)
   })
 
-  it('of a client comes whole, in fewer chunks, and the connection goes on', async () => {
+  it('from a client arrives complete, in fewer chunks, and the connection stays open', async () => {
     let received = ''
     const origin = await startTcpServer((socket) => {
       socket.setEncoding('utf8')
@@ -102,7 +102,7 @@ describe('a body in chunks of a byte', () => {
     expect(live.size()).toBe(0)
   })
 
-  it('of a client whose origin closes is answered 502', async () => {
+  it('from a client whose origin closes is answered 502', async () => {
     const origin = await startTcpServer((socket) => {
       socket.once('data', () => socket.destroy())
     })

@@ -38,7 +38,7 @@ describe('the reporter', () => {
   }
   const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
-  it('says what changed together in one report, and nothing when nothing changed', async () => {
+  it('reports simultaneous changes together, and sends no report without a change', async () => {
     change({ revision: 8 })
     change({ state: 'stale' })
     await pass(1_000)
@@ -48,7 +48,7 @@ describe('the reporter', () => {
     expect(sent).toEqual([{ revision: 8, state: 'stale', agent_version: '1' }])
   })
 
-  it('is held back while many machines have the same to say, and then says what is so by then', async () => {
+  it('is held back while many machines have the same to report, then sends the present state', async () => {
     reporter.holdBack(4_000)
     change({ revision: 8 })
     await pass(2_000)
@@ -63,7 +63,7 @@ describe('the reporter', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('tells of a grant that begins or ends at once, however long others are held back', async () => {
+  it('reports the begin or end of a grant at once, even while it is held back', async () => {
     const break_glass = { grant_id: 'bgg_1', begun_at: '2026-11-01T00:00:00Z' }
     reporter.holdBack(HOUR_MS)
     change({ revision: 8 })
@@ -82,7 +82,7 @@ describe('the reporter', () => {
     expect(sent.map(({ state }) => state)).toEqual(['break_glass', 'fresh'])
   })
 
-  it('is held back once for what it has to say, however often others have something to say', async () => {
+  it('is held back only once for a change, however often it is held back again', async () => {
     reporter.holdBack(10 * MINUTE_MS)
     change({ revision: 8 })
     for (let minutes = 0; minutes < 30; minutes += 3) {
@@ -95,7 +95,7 @@ describe('the reporter', () => {
     expect(sent.map(({ revision }) => revision)).toContain(8)
   })
 
-  it('says it again after six hours, a tenth sooner or later', async () => {
+  it('reports again after six hours, plus or minus a tenth', async () => {
     chance = 0
     reporter.notice()
     await pass(5.3 * HOUR_MS)
@@ -109,7 +109,7 @@ describe('the reporter', () => {
     expect(sent).toHaveLength(3)
   })
 
-  it('tries again what was not received, as it is by then, ever more seldom', async () => {
+  it('retries a report that was not received, with present content, less and less often', async () => {
     answer = async () => ({ retryAfterMs: null })
     chance = 1 - Number.EPSILON
     reporter.notice()
@@ -129,7 +129,7 @@ describe('the reporter', () => {
     expect(sent.at(-1)?.revision).toBe(100)
   })
 
-  it('stays away for as long as the server asks', async () => {
+  it('stays away as long as the server asks', async () => {
     answer = async () => ({ retryAfterMs: 10 * MINUTE_MS })
     reporter.notice()
     await pass(9 * MINUTE_MS)
@@ -138,7 +138,7 @@ describe('the reporter', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('comes back later than asked by a random while, or all who were asked would come at once', async () => {
+  it('adds a random delay to that of the server, which all machines may have been given', async () => {
     answer = async () => ({ retryAfterMs: MINUTE_MS })
     chance = 1 - Number.EPSILON
     reporter.notice()
@@ -148,7 +148,7 @@ describe('the reporter', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('sends one at a time, and after it what has changed meanwhile', async () => {
+  it('sends one report at a time, followed by later changes', async () => {
     let release = (): void => {}
     answer = () => new Promise((resolve) => (release = () => resolve(null)))
     reporter.notice()
@@ -164,7 +164,7 @@ describe('the reporter', () => {
     release()
   })
 
-  it('ends at once, also in the middle of an attempt, and says nothing after that', async () => {
+  it('stops at once, even during an attempt, and sends no more reports', async () => {
     answer = (signal) =>
       new Promise((resolve) => {
         signal.addEventListener('abort', () => resolve({ retryAfterMs: null }))
@@ -187,7 +187,7 @@ describe('the report of a machine', () => {
   const detailOf = (message: string) =>
     describeReport(active, { last_error: { code: 'malformed', message } }, ALONE).error?.detail
 
-  it('has an error while the last attempt is one', () => {
+  it('has an error while the last attempt failed', () => {
     expect(describeReport(active, { last_error: null }, ALONE)).toEqual({
       revision: 7,
       state: 'rejected',
@@ -197,7 +197,7 @@ describe('the report of a machine', () => {
   })
 
   it.each(['unreachable', 'timeout', 'stopping', 'busy'])(
-    'does not tell the server that it was away (%s), which a whole fleet would at once',
+    'omits an error that the server knows itself (%s), because a whole fleet would report it at once',
     (code) => {
       const last_error = { code, message: 'away' }
 
@@ -207,7 +207,7 @@ describe('the report of a machine', () => {
     },
   )
 
-  it('names the grant in force, and not why there is one', () => {
+  it('names the grant in force, but not its reason', () => {
     const begun_at = '2026-11-21T11:00:00Z'
     const grant = { id: 'g1', reason: 'r', issued_by: 'user:ann', begun_at, until: begun_at }
 
@@ -216,13 +216,13 @@ describe('the report of a machine', () => {
     expect(deviceReportSchema.parse(report).break_glass).toEqual({ grant_id: 'g1', begun_at })
   })
 
-  it('has no revision before there is one', () => {
+  it('has no revision before the first bundle', () => {
     const none = { state: () => 'never_loaded' as const, revision: () => null }
     const report = describeReport(none, { last_error: null }, ALONE)
     expect(deviceReportSchema.parse(report)).toEqual({ state: 'never_loaded', agent_version: '1' })
   })
 
-  it('holds nothing that a server would refuse', () => {
+  it('contains no text that a server refuses', () => {
     expect(detailOf('a\nb\u202ec\u001b[2J')).toBe('a\ufffdb\ufffdc\ufffd[2J')
     expect(detailOf('x'.repeat(600))).toHaveLength(512)
     expect(detailOf(`${'x'.repeat(511)}😀`)).toBe('x'.repeat(511))

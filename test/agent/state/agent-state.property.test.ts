@@ -13,42 +13,40 @@ const YEAR_HOURS = 365 * 24
 const HOSTS = ['a.test', 'b.test', 'c.test', 'control.test']
 const EVERYTHING = [...HOSTS, '/data', '/other']
 
-/** What somebody may sign. */
+/** Content of a signed bundle. */
 interface Drawn {
   readonly allow: readonly string[]
   readonly deny: readonly string[]
   readonly offline: readonly string[]
-  /** How long ago it was issued. */
+  /** Time since its issue. */
   readonly age: number
   readonly freshHours: number
   readonly expiresHours: number
 }
 
-/** What ought to be, by the true time and the newest that was verified; knows nothing of states. */
+/** The expected enforcement by the true time and the newest verified bundle; it has no states. */
 interface Model {
   newest: (Drawn & { readonly expiresMs: number }) | 'nothing' | 'damaged' | 'unreadable'
   trueMs: number
-  /** Once the clock was ahead, the machine may take its bundle for older than it is. */
+  /** After a fast clock the machine may take its bundle for older than it is. */
   hasBeenAhead: boolean
-  /**
-   * Once the clock was wrong, the machine's time may be late by as long as an issue was to live.
-   */
+  /** After a wrong clock the machine's time may be late by the life of an issue. */
   lateMs: number
   hasBeenWrong: boolean
   isGranted: boolean
-  /** By when the grant is over, in true time; it counts nothing but what passes. */
+  /** End of the grant in true time; only elapsed time counts. */
   grantEndsMs: number
   isClaimedTwice: boolean
   isPutOut: boolean
 }
 
-/** The real machine, its clock wrong by `offMs`. */
+/** The real machine; its clock is wrong by `offMs`. */
 interface Real {
   machine: ReturnType<typeof activePolicy>
   bundle: CompiledBundle | null
   offMs: number
   revision: number
-  /** Of the grant, by the monotonic clock. */
+  /** Remaining time of the grant by the monotonic clock. */
   grantRestMs: number
 }
 
@@ -75,7 +73,7 @@ function isAllowed({ machine: { active } }: Real, target: string): boolean {
   return decision === 'allow'
 }
 
-/** One thing that happens, to the machine and to the model; then they are compared. */
+/** Applies one event to the machine and to the model, then compares them. */
 class Step implements fc.Command<Model, Real> {
   readonly name: string
   readonly happen: (model: Model, real: Real) => void
@@ -96,10 +94,10 @@ class Step implements fc.Command<Model, Real> {
     model.hasBeenWrong ||= real.offMs !== 0
     const lateMs = model.hasBeenWrong ? model.lateMs : 0
     const is = EVERYTHING.filter((target) => isAllowed(real, target))
-    // The law: whatever the clock shows, nothing is open that ought not to be.
+    // Safety: whatever the clock shows, the machine allows only what the model allows.
     const most = EVERYTHING.filter((target) => mayBeAllowed(model, target, lateMs))
     expect(most).toEqual(expect.arrayContaining(is))
-    // And nothing else is shut, or a machine that denies everything would pass.
+    // Liveness: all else stays allowed, or a machine that denies everything would pass.
     const least = EVERYTHING.filter((target) => mayBeAllowed(model, target, 0))
     expect(is).toEqual(expect.arrayContaining(model.hasBeenAhead ? [] : least))
   }
@@ -135,8 +133,7 @@ type Kind = 'loaded' | 'verified' | 'imported'
 
 function verify(drawn: Drawn, kind: Kind, model: Model, real: Real): void {
   const staleMs = model.trueMs + (drawn.freshHours - drawn.age) * HOUR_MS
-  // As the judge of views does; and before the first one nothing tells of a clock that was set
-  // back.
+  // As `verify-view.ts` does. Before the first view a clock that was set back is not noticed.
   if (kind === 'verified' && real.machine.clock.bounds().expiryMs >= staleMs) return
   if (typeof model.newest === 'string' && model.trueMs >= staleMs) return
   const bundle = compile(drawn, model, real)
@@ -155,10 +152,10 @@ function meetUnreadable(model: Model, { machine }: Real): void {
   model.newest = 'unreadable'
 }
 
-/** The machine starts again from what it keeps; of the rest it has to hear anew. */
+/** Restarts the machine with its kept state; it learns all other facts again. */
 function restart(model: Model, real: Real): void {
   const kept = real.machine.clock.kept()
-  // Whatever was the case, as the grant itself is kept.
+  // Unconditionally, because the grant itself is kept.
   const goesOn = isGranted(model)
   real.machine = openMachine(real)
   real.machine.surroundings.nowMs = model.trueMs + real.offMs
@@ -177,7 +174,7 @@ function openMachine(real: Pick<Real, 'grantRestMs'>): Real['machine'] {
   return machine
 }
 
-/** Asks for a grant; where none can be begun, nothing is. */
+/** Asks for a grant; it begins only if a grant is possible. */
 function beginGrant(hours: number, model: Model, real: Real): void {
   const { active } = real.machine
   const isPossible = typeof model.newest !== 'string' && !model.isClaimedTwice && !model.isPutOut
@@ -189,7 +186,7 @@ function beginGrant(hours: number, model: Model, real: Real): void {
   active.apply({ kind: 'grant_accepted' })
 }
 
-/** An event of the machine, and what it is to the model. */
+/** An event of the machine, and its effect on the model. */
 function event(sent: PolicyEvent, change: (model: Model) => Partial<Model> = () => ({})): Step {
   return new Step(sent.kind, (model, { machine }) => {
     machine.active.apply(sent)
@@ -263,7 +260,7 @@ const addresses = fc.subarray(['198.51.100.1', '198.51.100.2']).map(
     }),
 )
 
-it('allows nothing that the newest verified bundle denies, whatever happens to the machine', () => {
+it('no event lets the machine allow a request that the newest verified bundle denies', () => {
   const steps = [
     view('verified'),
     view('imported'),

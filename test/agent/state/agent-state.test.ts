@@ -16,7 +16,7 @@ import {
 const aged = (kind: 'loaded' | 'verified' | 'imported') =>
   AGES.map((age): AgentEvent<string> => ({ kind, bundle: kind, age }))
 
-/** Every event in each of its forms, by what the document calls it. */
+/** Every event in each of its forms, by its name in the document. */
 const EVENTS: readonly (readonly [string, readonly AgentEvent<string>[]])[] = [
   ['loaded from disk', aged('loaded')],
   ['what was kept is damaged', [{ kind: 'damaged' }]],
@@ -40,7 +40,7 @@ const EVENTS: readonly (readonly [string, readonly AgentEvent<string>[]])[] = [
   ['grant ended', [{ kind: 'grant_ended' }]],
 ]
 
-/** All that can be the case, found by walking from the start until nothing new is met. */
+/** All reachable facts, found by exploring from the start. */
 function reachable(): readonly Facts<string>[] {
   const found = new Map<string, Facts<string>>()
   const open: Facts<string>[] = [STARTED]
@@ -55,9 +55,7 @@ function reachable(): readonly Facts<string>[] {
 
 const ALL = reachable()
 
-/**
- * `·` for the same state, `*` where more than three may follow: then the order of states decides.
- */
+/** `·` for the same state, `*` if more than three may follow: then the order of states decides. */
 function cellOf(state: AgentState, events: readonly AgentEvent<string>[]): string {
   const next = new Set<string>()
   for (const facts of ALL.filter((each) => stateOf(each) === state))
@@ -67,7 +65,7 @@ function cellOf(state: AgentState, events: readonly AgentEvent<string>[]): strin
   return names.map((name) => (name === state ? '·' : name)).join(', ')
 }
 
-/** Rows of cells of the first table below a heading. */
+/** Reads the cells of the first table below a heading. */
 async function readTable(heading: string): Promise<string[][]> {
   const text = await readFile(new URL('../../../docs/agent-states.md', import.meta.url), 'utf8')
   const lines = text.slice(text.indexOf(`\n${heading}\n`)).split('\n')
@@ -88,14 +86,14 @@ async function readTable(heading: string): Promise<string[][]> {
 }
 
 describe('the states of an agent', () => {
-  it('are those that docs/agent-states.md lists, in the order in which they apply', async () => {
+  it('are listed in docs/agent-states.md in the order in which they apply', async () => {
     const [, ...rows] = await readTable('## The states')
 
     expect(rows.map(([name]) => name)).toEqual(STATE_ORDER.map(([name]) => `\`${name}\``))
     expect(STATE_ORDER.map(([name]) => name).toSorted()).toEqual([...AGENT_STATES].toSorted())
   })
 
-  it('follow each other as the table in docs/agent-states.md says', async () => {
+  it('follow each other as in the table of docs/agent-states.md', async () => {
     const rows = EVENTS.map(([name, forms]) => [
       name,
       ...AGENT_STATES.map((state) => cellOf(state, forms)),
@@ -105,13 +103,13 @@ describe('the states of an agent', () => {
     expect(await readTable('## Transitions')).toEqual(expected)
   })
 
-  it('are all reached', () => {
+  it('are all reachable', () => {
     expect(new Set(ALL.map(stateOf))).toEqual(new Set(AGENT_STATES))
   })
 })
 
 describe('a grant', () => {
-  it('is taken only where a bundle is in force, by one organization that has not put the machine out', () => {
+  it('is accepted only with a bundle in force, a single organization, and no revocation', () => {
     const takers = ALL.filter((facts) => !facts.grant).filter(
       (facts) => advance(facts, { kind: 'grant_accepted' }).grant,
     )
@@ -123,15 +121,15 @@ describe('a grant', () => {
   })
 })
 
-describe('what is enforced', () => {
+describe('the enforcement', () => {
   const enforced = ALL.map((facts) => ({ facts, state: stateOf(facts), ...enforcementOf(facts) }))
 
-  it('is nothing exactly while there is no bundle that can be read', () => {
+  it('is empty exactly while there is no readable bundle', () => {
     for (const { facts, kind } of enforced)
       expect(kind).toBe(facts.bundle.kind === 'readable' ? 'bundle' : 'nothing')
   })
 
-  it('is no allow beyond the expiry but those of the list, unless a grant lifts it', () => {
+  it('has only the allows of the list after the expiry, unless a grant lifts it', () => {
     const expired = enforced.filter(({ facts }) => facts.age === 'expired')
     const open = expired.filter((each) => each.kind === 'bundle' && each.allows === 'all')
 
@@ -157,7 +155,7 @@ describe('what is enforced', () => {
     expect(allows).toEqual(new Set(expected))
   })
 
-  it('is the newest bundle that was verified, whatever else comes after it', () => {
+  it('uses the newest verified bundle, whatever event follows', () => {
     for (const facts of ALL) {
       const verified = advance(facts, { kind: 'verified', bundle: 'newest', age: 'fresh' })
       for (const event of EVENTS.flatMap(([, forms]) => forms)) {
@@ -184,7 +182,7 @@ describe('the age of a bundle', () => {
     ['2026-01-02T00:00:00Z', { ...limits, expires_at: '2026-01-01T00:00:00Z' }, 'expired'],
     ['2026-01-01T00:00:00Z', { ...limits, expires_at: 'never' }, 'expired'],
     ['2026-01-01T00:00:00Z', { ...limits, stale_at: 'never' }, 'stale'],
-  ])('at %s is what its limits say', (now, given, age) => {
+  ])('at %s follows its limits', (now, given, age) => {
     expect(ageAt(Date.parse(now), given)).toBe(age)
   })
 })

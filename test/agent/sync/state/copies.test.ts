@@ -25,7 +25,7 @@ async function copyOf({ directory }: Scene): Promise<string> {
   return copy
 }
 
-/** A machine that had a wide policy until a moment ago, and the directory that it had then. */
+/** A machine that just got a narrower policy, and its directory from before. */
 async function narrowed() {
   const scene = await setUp()
   const former = scene.repository.release({ policies: wide, revision: 6 })
@@ -38,9 +38,9 @@ async function narrowed() {
 
 describe.each(COPIES)('of two copies of the state, %s', (name) => {
   it.each([
-    ['gone', (file: string) => rm(file)],
+    ['missing', (file: string) => rm(file)],
     ['damaged', (file: string) => writeFile(file, 'garbage', { mode: 0o600 })],
-  ])('brings nothing older back when it is %s right after a change', async (_what, spoil) => {
+  ])('does not bring older facts back when it is %s right after a change', async (_what, spoil) => {
     const { scene, former } = await narrowed()
     await spoil(join(scene.directory, name))
 
@@ -50,7 +50,7 @@ describe.each(COPIES)('of two copies of the state, %s', (name) => {
     expectKept(restarted)
   })
 
-  it('brings nothing older back when an older one is put in its place', async () => {
+  it('does not bring older facts back when replaced by an older copy', async () => {
     const { scene, former, directory } = await narrowed()
     await copyFile(join(directory, 'state.json'), join(scene.directory, name))
 
@@ -59,7 +59,7 @@ describe.each(COPIES)('of two copies of the state, %s', (name) => {
     expect(await restarted.sync(former)).toMatchObject({ error: { code: 'older_version' } })
   })
 
-  it('brings nothing older back when that of another machine is put in its place', async () => {
+  it('does not bring older facts back when replaced by the copy of another machine', async () => {
     const { scene, former } = await narrowed()
     const other = createRepository()
     const rival = await setUp(undefined, other)
@@ -71,7 +71,7 @@ describe.each(COPIES)('of two copies of the state, %s', (name) => {
     expect(await restarted.sync(former)).toMatchObject({ error: { code: 'older_version' } })
   })
 
-  it('keeps a machine put out that was, when one from before is put in its place', async () => {
+  it('does not end a revocation when replaced by a copy from before it', async () => {
     const { scene } = await narrowed()
     const before = await copyOf(scene)
     scene.server.answer = refuseKey
@@ -84,7 +84,7 @@ describe.each(COPIES)('of two copies of the state, %s', (name) => {
     expect((await restart(scene)).active.state()).toBe('revoked')
   })
 
-  it('makes no grant good again when an older one is put in its place', async () => {
+  it('does not make a grant valid again when replaced by an older copy', async () => {
     const { scene } = await narrowed()
     const nowMs = NOW_MS + 8 * 24 * HOUR_MS
     const expired = await restart(scene, nowMs)

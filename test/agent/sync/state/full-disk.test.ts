@@ -8,7 +8,7 @@ import { createKeys, serve } from '../../fixture/view-repository.ts'
 
 const changed = [policyOf(['allow', 'read', '/new/**'], ['deny', 'read', '/data/**'])]
 
-it.skipIf(!canFillDisks())('keeps a whole bundle at whichever write the disk is full', async () => {
+it.skipIf(!canFillDisks())('keeps a complete bundle, whichever write finds the disk full', async () => {
   const origin = await inForce()
   const { repository } = origin
   await origin.sync(repository.release({ policies }))
@@ -37,7 +37,8 @@ it.skipIf(!canFillDisks())('keeps a whole bundle at whichever write the disk is 
   const failures = codes.indexOf('none')
   expect(failures).toBeGreaterThan(5)
   expect(codes.slice(0, failures)).toEqual(Array(failures).fill('cache_not_written'))
-  // Nothing half: the former one, also after a restart, and the new one once there is room.
+  // Never a partial bundle: the former one, also after a restart, and the new one once there is
+  // space.
   const [former, next] = ['7 allow deny', '8 deny allow']
   expect(revisions.slice(0, failures)).toEqual(
     Array.from({ length: failures }, () => [former, former, next, next]),

@@ -17,7 +17,7 @@ import { expectKept, policies, request, setUp, type Scene } from '../../fixture/
 import { temporaryDirectory } from '../../fixture/temporary-directory.ts'
 
 const SPOILS: readonly (readonly [string, (directory: string) => Promise<unknown>])[] = [
-  ['open to the writes of others', (directory) => chmod(directory, 0o777)],
+  ['open to writes of others', (directory) => chmod(directory, 0o777)],
   [
     'a symbolic link',
     async (directory) => {
@@ -34,10 +34,7 @@ const SPOILS: readonly (readonly [string, (directory: string) => Promise<unknown
   ],
 ]
 
-/**
- * A machine with its state in `policy`, as every agent has it, and a start of it that tells its
- * problem.
- */
+/** A machine with its state in `policy`, and a start of it that returns its problem. */
 async function keptMachine() {
   const directory = join(await temporaryDirectory(), 'policy')
   await mkdir(directory, { mode: 0o700 })
@@ -52,7 +49,7 @@ const rejectedIn = async (directory: string, name: string) =>
   (await readdir(directory)).filter((each) => each.startsWith(`${name}.rejected-`))
 
 describe.each(['policy', 'policy/documents'])('when at a start `%s`', (place) => {
-  it.each(SPOILS)('is %s, it is moved aside and made anew', async (_what, spoil) => {
+  it.each(SPOILS)('is %s, it is moved aside and created again', async (_what, spoil) => {
     const { scene, served, directory } = await keptMachine()
     const spoilt = join(dirname(directory), place)
     await spoil(spoilt)
@@ -65,15 +62,15 @@ describe.each(['policy', 'policy/documents'])('when at a start `%s`', (place) =>
     expect(await rejectedIn(dirname(spoilt), basename(spoilt))).toHaveLength(1)
     expect(await again.sync(served)).toMatchObject({ outcome: 'updated', error: null })
     expect(await lstat(spoilt).then(({ mode }) => mode & 0o777)).toBe(0o700)
-    // What a link led to is left alone.
+    // The target of a link is left alone.
     expect((await lstat(target)).isDirectory()).toBe(true)
-    // Mended for good: the next start has nothing to report.
+    // The next start has no problem to report.
     const third = await restart(scene)
     expectKept(third)
     expect(await rejectedIn(dirname(spoilt), basename(spoilt))).toHaveLength(1)
   })
 
-  it('is open to the eyes of others alone, it is closed and used', async () => {
+  it('is open to reads of others, it is closed and used', async () => {
     const { scene, directory } = await keptMachine()
     const open = join(dirname(directory), place)
     await chmod(open, 0o755)
@@ -85,7 +82,7 @@ describe.each(['policy', 'policy/documents'])('when at a start `%s`', (place) =>
   })
 })
 
-it('says which directory was replaced, and why', async () => {
+it('reports which directory was replaced, and why', async () => {
   const { scene, directory } = await keptMachine()
   await chmod(join(directory, 'documents'), 0o777)
 
@@ -95,7 +92,7 @@ it('says which directory was replaced, and why', async () => {
   expect(problem?.message).toMatch(/documents` was open to the writes of other users$/)
 })
 
-it('leaves the four newest of what was moved aside', async () => {
+it('keeps the four newest of the quarantined directories', async () => {
   const directory = await temporaryDirectory()
   const file = join(directory, 'state.json')
   for (let second = 0; second < 9; second += 1) {

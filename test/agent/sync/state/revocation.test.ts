@@ -18,8 +18,8 @@ const answerWith =
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 /**
- * A machine whose key was refused an hour after its policy came, and what the server had signed
- * until then.
+ * A machine whose key was refused an hour after its policy arrived, and the release signed before
+ * that.
  */
 async function revoked(): Promise<{ scene: Scene; recorded: Served }> {
   const scene = await inForce()
@@ -39,7 +39,7 @@ async function refuse({ server, synchronizer }: Scene): Promise<void> {
   server.answerToken = answerToken
 }
 
-/** After the policy has expired a grant is of use; it is refused. */
+/** After the expiry of the policy a grant would help; it is refused. */
 async function expectRevoked(scene: Scene): Promise<void> {
   const lateMs = NOW_MS + 8 * 24 * HOUR_MS
   for (const machine of [scene, await setUp(scene.directory, scene.repository, lateMs)]) {
@@ -80,7 +80,7 @@ describe('a revocation', () => {
     await expectRevoked(scene)
   })
 
-  it('does not end with what was signed before it, however late that is dated, also after a restart', async () => {
+  it('does not end with files signed before it, however late they are dated, even after a restart', async () => {
     const { scene, recorded } = await revoked()
 
     expect(await scene.sync(recorded)).toMatchObject({ error: null })
@@ -93,10 +93,10 @@ describe('a revocation', () => {
     await expectRevoked(restarted)
   })
 
-  it('does not end with what an earlier request was answered, nor with the answer to another nonce', async () => {
+  it('does not end with the answer to an earlier request or to another nonce', async () => {
     const { scene } = await revoked()
     const answers: string[] = []
-    // On its way to the machine each answer is kept.
+    // An attacker records each answer on its way to the machine.
     scene.server.answer = (asked, response) => {
       answers.push(packBundle(answerTo(scene, nonceOf(asked))).toString())
       response.writeHead(503).end()
@@ -114,7 +114,7 @@ describe('a revocation', () => {
     await expectRevoked(scene)
   })
 
-  it('does not end with an answer whose nonce is not signed', async () => {
+  it('does not end with an unsigned nonce', async () => {
     const { scene } = await revoked()
     scene.server.answer = (asked, response) => {
       const nonce = JSON.stringify(nonceOf(asked))
@@ -129,7 +129,7 @@ describe('a revocation', () => {
     await expectRevoked(scene)
   })
 
-  it('does not end with a bundle file, which says nothing of the server', async () => {
+  it('does not end with a bundle file, which is no evidence about the server', async () => {
     const { scene } = await revoked()
     scene.setClock(REFUSED_MS + MINUTE_MS)
     const after = scene.repository.release({ policies, atMs: REFUSED_MS + 1000 })
@@ -142,10 +142,10 @@ describe('a revocation', () => {
   })
 
   it.each([
-    ['of the same clock', 0],
+    ['with the same clock', 0],
     ['whose clock is minutes behind', -5 * MINUTE_MS],
     ['whose clock is minutes ahead', 5 * MINUTE_MS],
-  ])('ends with an answer to it by a server %s, also after a restart', async (_which, aheadMs) => {
+  ])('ends with an answer to it by a server %s, even after a restart', async (_which, aheadMs) => {
     const { scene } = await revoked()
     scene.setClock(REFUSED_MS + 1000)
     scene.server.answer = (asked, response) =>
@@ -159,7 +159,7 @@ describe('a revocation', () => {
     expect(restarted.active.state()).toBe('fresh')
   })
 
-  it('sends a new nonce with each request, and none when it has ended', async () => {
+  it('sends a new nonce with each request, and no nonce after its end', async () => {
     const { scene, recorded } = await revoked()
     scene.server.requests.length = 0
 
@@ -178,7 +178,7 @@ describe('a revocation', () => {
     expect(nonces.slice(3)).toEqual([undefined])
   })
 
-  it('ends although the clock was ahead by years at the refusal', async () => {
+  it('ends although the clock was years ahead at the refusal', async () => {
     const scene = await inForce()
     scene.setClock(NOW_MS + 10 * 365 * 24 * HOUR_MS)
     await refuse(scene)
@@ -197,7 +197,7 @@ function nonceOf({ headers }: IncomingMessage): string {
   return String(headers['palisade-nonce'])
 }
 
-/** What a server has that signs this nonce; null for none. */
+/** A release of the server that signs this nonce; without one if null. */
 function answerTo({ repository }: Scene, nonce: string | null, atMs = REFUSED_MS): Served {
   return repository.release({ policies, atMs, assignment: nonce === null ? {} : { nonce } })
 }

@@ -19,7 +19,7 @@ const stateWith = (roots: readonly string[]): TrustedState => ({
   ...NO_MARKS,
 })
 
-it('writes no state that is too large to be read again, and keeps the former', async () => {
+it('refuses to write a state too large to be read again, and keeps the former one', async () => {
   const store = createStateStore(join(await temporaryDirectory(), 'policy'))
   const small = stateWith(['x'.repeat(4_000_000)])
   await store.write(small)

@@ -14,7 +14,7 @@ import { alter } from '../../fixture/view-repository.ts'
 
 const UNREADABLE = ['yesterday', '', '2026-02-30T00:00:00Z', '99999-01-01T00:00:00Z', '+1']
 
-/** Signed by the targets key, as only its holder can. */
+/** Signs with the targets key, which only its holder can do. */
 function signAgain({ repository }: Scene, text: string, change: object): string {
   const { signed } = JSON.parse(text) as { signed: object }
   const changed = { ...signed, ...change }
@@ -28,8 +28,8 @@ function withAssignment(scene: Scene, change: object): Served {
   return alter(served, /device\/view$/, (text) => signAgain(scene, text, change))
 }
 
-describe.each(['issued', 'expires'])('an assignment whose `%s` cannot be read', (member) => {
-  it.each(UNREADABLE)('is refused by name when that is `%s`', async (value) => {
+describe.each(['issued', 'expires'])('an assignment with an unreadable `%s`', (member) => {
+  it.each(UNREADABLE)('is refused with a named fault for the value `%s`', async (value) => {
     const scene = await inForce()
 
     const fetched = await scene.sync(withAssignment(scene, { [member]: value }))
@@ -44,7 +44,7 @@ describe.each(['issued', 'expires'])('an assignment whose `%s` cannot be read', 
     expectKept(await setUp(scene.directory, scene.repository))
   })
 
-  it('keeps nothing out that can be read', async () => {
+  it('does not block a readable one', async () => {
     const scene = await inForce()
     await scene.sync(withAssignment(scene, { [member]: 'yesterday' }))
 
@@ -53,7 +53,7 @@ describe.each(['issued', 'expires'])('an assignment whose `%s` cannot be read', 
 })
 
 it.each(['expires_after_seconds', 'fresh_for_seconds'])(
-  'a life beyond the calendar in `%s` is refused by name',
+  'a life beyond the calendar in `%s` is refused with a named fault',
   async (member) => {
     const scene = await inForce()
     const settings = { [member]: 2 ** 52 }
@@ -64,7 +64,7 @@ it.each(['expires_after_seconds', 'fresh_for_seconds'])(
   },
 )
 
-it('an exception of an attempt is its error, and leaves in force what was in force', async () => {
+it('an exception in an attempt becomes its error and leaves the bundle in force', async () => {
   const scene = await inForce()
   const told: unknown[] = []
   const bug = new Error('a bug')

@@ -54,7 +54,7 @@ describe('the device token of a machine', () => {
     return answer.kind === 'token' ? answer.token : answer.code
   }
 
-  it('is asked for once, with a proof that the server takes', async () => {
+  it('is requested once, with a proof that the server accepts', async () => {
     expect([await ask(), await ask()]).toEqual(['t1', 't1'])
 
     const [request] = server.tokenRequests
@@ -74,7 +74,7 @@ describe('the device token of a machine', () => {
     expect([await ask(), await ask()]).toEqual(['t2', 't2'])
   })
 
-  it('serves until its end while the server is away, which is asked with longer and longer pauses', async () => {
+  it('serves until it expires while the server is unreachable, which is retried with growing pauses', async () => {
     await ask()
     refuseWith(503)
     nowMs += 48 * MINUTE_MS
@@ -96,7 +96,7 @@ describe('the device token of a machine', () => {
     expect(await ask()).toBe('busy')
   })
 
-  it('is asked for again when a busy server has said, and a random while later', async () => {
+  it('is requested again after the delay of a busy server plus a random one', async () => {
     await ask()
     server.answerToken = (_request, response) =>
       response.writeHead(503, { 'retry-after': '60' }).end('{}')
@@ -115,7 +115,7 @@ describe('the device token of a machine', () => {
     expect(await access.token(never)).toMatchObject({ code: 'busy', retryAfterMs: 60_000 })
   })
 
-  it('is given up at once when the server does not know the machine any more', async () => {
+  it('is dropped at once when the server no longer knows the machine', async () => {
     await ask()
     server.answerToken = refuseKey
     nowMs += 48 * MINUTE_MS
@@ -123,7 +123,7 @@ describe('the device token of a machine', () => {
     expect([await ask(), await ask()]).toEqual(['revoked', 'revoked'])
   })
 
-  it('serves on while something on the way refuses in place of the server', async () => {
+  it('stays in use while a third party refuses in place of the server', async () => {
     await ask()
     refuseWith(401)
     nowMs += 48 * MINUTE_MS
@@ -133,7 +133,7 @@ describe('the device token of a machine', () => {
     expect(await ask()).toBe('foreign_answer')
   })
 
-  it('is not offered again once the server has refused it', async () => {
+  it('is not offered again after the server has refused it', async () => {
     access.reject('another')
     expect(await ask()).toBe('t1')
 
@@ -146,18 +146,18 @@ describe('the device token of a machine', () => {
     ['proof_refused', '400', (response) => response.writeHead(400).end('{}')],
     ['redirected', 'a redirect', (response) => response.writeHead(302, { location: '/x' }).end()],
     ['foreign_answer', 'HTML', (response) => response.writeHead(200).end('<html>')],
-    ['foreign_answer', 'nothing', (response) => response.writeHead(200).end()],
+    ['foreign_answer', 'an empty body', (response) => response.writeHead(200).end()],
     [
       'foreign_answer',
       'a bearer token',
       (response) => give(response, 'x', { token_type: 'Bearer' }),
     ],
     ['foreign_answer', 'a header in the token', (response) => give(response, 'x\r\ny: z')],
-    ['foreign_answer', 'a life of none', (response) => give(response, 'x', { expires_in: 0 })],
-    ['foreign_answer', 'far too much', (response) => give(response, 'x'.repeat(100_000))],
+    ['foreign_answer', 'a life of zero', (response) => give(response, 'x', { expires_in: 0 })],
+    ['foreign_answer', 'a token that is too long', (response) => give(response, 'x'.repeat(100_000))],
     ['unreachable', 'a closed connection', (response) => response.destroy()],
     ['timeout', 'silence', () => undefined],
-  ])('is %s when the server answers with %s', async (code, _title, answer) => {
+  ])('fails with %s when the server answers with %s', async (code, _title, answer) => {
     server.answerToken = (_request, response) => void answer(response)
     if (code === 'timeout') timeoutMs = 500
 

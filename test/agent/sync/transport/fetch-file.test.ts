@@ -10,7 +10,10 @@ import { refuseKey, startPolicyServer } from '../../fixture/policy-server.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** A machine whose server, of the right time, takes proofs that are five minutes off at most. */
+/**
+ * A machine whose server has the right time and accepts proofs that are off by five minutes at
+ * most.
+ */
 async function setUp() {
   const server = await startPolicyServer()
   const clocks = { wallMs: NOW_MS, trueMs: NOW_MS }
@@ -33,7 +36,7 @@ async function setUp() {
     clock: wall,
     random: () => 0.5,
   })
-  /** Time that really passes, on a clock that is wrong by `wrongMs`. */
+  /** Advances the time, on a clock that is wrong by `wrongMs`. */
   const pass = (ms: number, wrongMs: number): void => {
     clocks.trueMs += ms
     clocks.wallMs = clocks.trueMs + wrongMs
@@ -54,7 +57,7 @@ function issueOf({ headers }: IncomingMessage): number {
 
 describe('the proofs of a machine', () => {
   it.each([10 * MINUTE_MS, 12 * HOUR_MS, 5 * 365 * 24 * HOUR_MS])(
-    'hold again once a clock that was %d ms ahead is mended',
+    'are accepted again once a clock that was %d ms ahead is corrected',
     async (aheadMs) => {
       const { ask, pass } = await setUp()
       expect(await ask()).toBe('body')
@@ -68,7 +71,7 @@ describe('the proofs of a machine', () => {
     },
   )
 
-  it('hold while a clock is set back, at the first attempt', async () => {
+  it('are accepted at the first attempt while the clock is set back', async () => {
     const { ask, pass, server } = await setUp()
     expect(await ask()).toBe('body')
     pass(2 * HOUR_MS, -24 * HOUR_MS)

@@ -47,7 +47,7 @@ async function textOf({ body }: FetchAnswer, maxBytes = 1_000): Promise<string |
   return bytes === null ? null : Buffer.from(bytes).toString()
 }
 
-/** An answer of `count` chunks of `size` bytes each, written as fast as it is taken. */
+/** Answers with `count` chunks of `size` bytes each, as fast as they are read. */
 function answerInChunks(count: number, size: number): void {
   answer = ({ socket: connection }) => {
     connection.on('error', () => {})
@@ -58,21 +58,21 @@ function answerInChunks(count: number, size: number): void {
 }
 
 describe('an answer in small chunks', () => {
-  it('is taken when it is short', async () => {
+  it('is accepted when it is short', async () => {
     const url = await start()
     answerInChunks(1_000, 1)
 
     expect(await textOf(await get(url))).toBe('x'.repeat(1_000))
   })
 
-  it('is taken when the chunks are of ordinary size', async () => {
+  it('is accepted when the chunks have an ordinary size', async () => {
     const url = await start()
     answerInChunks(8_000, 1_024)
 
     expect(await textOf(await get(url), 8_192_000)).toHaveLength(8_192_000)
   })
 
-  it.each([1, 2, 100])('is ended when there are too many, of %d bytes each', async (size) => {
+  it.each([1, 2, 100])('is aborted when there are too many, of %d bytes each', async (size) => {
     const url = await start()
     answerInChunks(200_000, size)
 
@@ -86,7 +86,7 @@ describe('an answer in small chunks', () => {
     expect(chunks).toBeLessThan(1_024 * 2)
   })
 
-  it('is ended, too, when it is announced without an end', async () => {
+  it('is also aborted when its interim answers have no end', async () => {
     const url = await start()
     answer = ({ socket }) => {
       socket.on('error', () => {})
@@ -98,7 +98,7 @@ describe('an answer in small chunks', () => {
 })
 
 describe('fetching by node:http', () => {
-  it('sends method, members and body, and gives what was answered', async () => {
+  it('sends method, headers and body, and returns the answer', async () => {
     const url = await start()
     answer = (request, response) => {
       const { method, headers } = request
@@ -127,7 +127,7 @@ describe('fetching by node:http', () => {
     expect(JSON.parse((await textOf(given)) ?? '')).toEqual(['POST', '/p?q=1', 'b', '3', 'öl'])
   })
 
-  it('keeps a connection for the next request, and lets go of it when it is not to be kept', async () => {
+  it('keeps a connection for the next request, unless it must be closed', async () => {
     const url = await start()
     const ports = new Set<number | undefined>()
     answer = (request, response) => {
@@ -160,7 +160,7 @@ describe('fetching by node:http', () => {
     expect(asked).toEqual(['/here'])
   })
 
-  it('asks for nothing compressed, and expands nothing', async () => {
+  it('asks for no compression, and does not decompress', async () => {
     const url = await start()
     const bomb = gzipSync('x'.repeat(1_000_000))
     let wanted: unknown
@@ -175,7 +175,7 @@ describe('fetching by node:http', () => {
     expect(bytes).toEqual(bomb)
   })
 
-  it('shows a member that comes twice as both, so that neither passes for the only one', async () => {
+  it('joins a repeated header, so that neither value passes for the only one', async () => {
     const url = await start()
     answer = (_request, response) => {
       response.setHeader('content-type', ['application/json', 'text/html'])
@@ -187,9 +187,9 @@ describe('fetching by node:http', () => {
 
   it.each([
     ['that is never answered', () => {}],
-    ['whose answer is never whole', (_request, response) => void response.write('a')],
+    ['whose answer is never complete', (_request, response) => void response.write('a')],
     [
-      'whose answer goes on for as long as its connection',
+      'whose answer lasts as long as its connection',
       (request) => void request.socket.write('HTTP/1.1 200 OK\r\n\r\na'),
     ],
   ] as [string, RequestListener][])('ends a request %s by its signal', async (_what, never) => {
@@ -209,7 +209,7 @@ describe('fetching by node:http', () => {
     await expect.poll(() => ended).toBe(1)
   })
 
-  it('rejects an answer that breaks off, and not by the name of a signal', async () => {
+  it('rejects an answer that breaks off, but not with the error of a signal', async () => {
     const url = await start()
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': 1000 })
@@ -219,7 +219,7 @@ describe('fetching by node:http', () => {
     await expect(textOf(await get(url))).rejects.toMatchObject({ code: 'ECONNRESET' })
   })
 
-  it('rejects an answer that has broken off before it is read', async () => {
+  it('rejects an answer that broke off before it was read', async () => {
     const url = await start()
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': 1000 })
@@ -236,7 +236,7 @@ describe('fetching by node:http', () => {
   it.each([
     ['before it is read', (abort: () => void) => abort()],
     ['as it ends', (abort: () => void) => process.nextTick(abort)],
-  ])('rejects an answer that came whole, when its signal ends it %s', async (_when, then) => {
+  ])('rejects a complete answer when its signal aborts %s', async (_when, then) => {
     const url = await start()
     const stop = new AbortController()
 
@@ -247,14 +247,14 @@ describe('fetching by node:http', () => {
   })
 
   it.each([
-    ['no HTTP', 'SSH-2.0-x\r\n'],
+    ['another protocol', 'SSH-2.0-x\r\n'],
     [
-      'another protocol',
+      'a protocol switch',
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
     ],
-    ['members without end', `HTTP/1.1 200 OK\r\n${'name: value\r\n'.repeat(5_000)}\r\n`],
+    ['endless headers', `HTTP/1.1 200 OK\r\n${'name: value\r\n'.repeat(5_000)}\r\n`],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
-  ])('rejects what answers by %s', async (_what, bytes) => {
+  ])('rejects an answer with %s', async (_what, bytes) => {
     const server = createPlain()
     server.on('connection', (socket) => socket.write(bytes))
     const url = `http://127.0.0.1:${await listen(server)}`
@@ -262,7 +262,7 @@ describe('fetching by node:http', () => {
     await expect(get(url).then((given) => textOf(given))).rejects.toBeInstanceOf(Error)
   })
 
-  it('sends nothing for a signal that has aborted', async () => {
+  it('does not send a request for an aborted signal', async () => {
     const asked: (string | undefined)[] = []
     const url = await start()
     answer = ({ url: path }, response) => {
@@ -278,7 +278,7 @@ describe('fetching by node:http', () => {
     expect(asked).toEqual(['/that'])
   })
 
-  it('watches the signal for as long as the answer goes on, and no longer', async () => {
+  it('watches the signal until the answer ends, and no longer', async () => {
     const url = await start()
     answer = (_request, response) => void response.write('{')
     const stop = new AbortController()
@@ -306,13 +306,13 @@ describe('fetching by node:http', () => {
     expect(await textOf(await get(`http://${host}/`))).toBe(host)
   })
 
-  it('says why nobody can be reached, also behind a name with several addresses', async () => {
+  it('reports why a server is unreachable, also for a name with several addresses', async () => {
     const server = createPlain()
     const port = await listen(server)
     server.close()
     await once(server, 'close')
 
-    // `localhost` is two addresses on many machines, and the error is of both then.
+    // `localhost` has two addresses on many machines, and the error covers both.
     for (const host of ['127.0.0.1', 'localhost']) {
       const error: unknown = await get(`http://${host}:${port}/`).catch((thrown: unknown) => thrown)
       expect(error).toMatchObject({ code: 'ECONNREFUSED' })
@@ -320,13 +320,13 @@ describe('fetching by node:http', () => {
     }
   })
 
-  it('asks over TLS only who shows a certificate that is trusted, for the name that was asked', async () => {
+  it('sends over TLS only to a server with a trusted certificate for the requested name', async () => {
     const startTls = async (certificate: { cert: string; key: string }): Promise<string> => {
       const server = createTls(certificate, (request, response) => answer(request, response))
       return `https://127.0.0.1:${await listen(server)}`
     }
     const url = await startTls(makeCertificate({ name: 'one', authority: AUTHORITY }))
-    // It names neither a host nor an address.
+    // A certificate that names neither a host nor an address.
     const nameless = await startTls(AUTHORITY)
     await expect(get(url)).rejects.toMatchObject({ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
 
@@ -338,7 +338,7 @@ describe('fetching by node:http', () => {
     await expect(get(nameless)).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
   })
 
-  it('asks nobody of a foreign certificate, whatever the environment says', async () => {
+  it('refuses an untrusted certificate, whatever the environment says', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     onTestFinished(() => void vi.unstubAllEnvs())
     let requests = 0

@@ -22,11 +22,11 @@ const breakOff: Answer = (_request, response) => {
 const PORTALS: readonly (readonly [string, string, Answer])[] = [
   ['a page', 'foreign_answer', answerWith(200, HTML, PAGE)],
   ['a page that is called JSON', 'foreign_answer', answerWith(200, JSON_TYPE, PAGE)],
-  ['a page that wants a password', 'foreign_answer', answerWith(401, HTML, PAGE)],
+  ['a page that asks for a password', 'foreign_answer', answerWith(401, HTML, PAGE)],
   ['401 without a body', 'foreign_answer', answerWith(401, {}, '')],
   ['401 with the JSON of a gateway', 'foreign_answer', answerWith(401, JSON_TYPE, GATEWAY)],
   ['401 with another code', 'foreign_answer', answerWith(401, JSON_TYPE, FORBIDDEN)],
-  ['401 with more than a refusal holds', 'foreign_answer', answerWith(401, JSON_TYPE, LONG)],
+  ['401 with a body that is too long', 'foreign_answer', answerWith(401, JSON_TYPE, LONG)],
   ['a page of status 511', 'foreign_answer', answerWith(511, HTML, PAGE)],
   ['a redirect', 'redirected', answerWith(302, { location: 'http://portal.test/' }, '')],
 ]
@@ -60,10 +60,10 @@ describe.each(['fresh', 'rejected'] as const)('a machine that is %s', (state) =>
   it.each([
     ['breaks off', 'truncated', breakOff],
     ['ends before it begins', 'empty', answerWith(200, JSON_TYPE, '')],
-    ['is 304 to no condition', 'not_modified_without_bundle', answerWith(304, {}, '')],
+    ['is 304 without a condition', 'not_modified_without_bundle', answerWith(304, {}, '')],
   ] as const)('stays so when an answer %s', async (_what, code, answer) => {
     const scene = await machine()
-    // As without anything to compare: a condition would be answered.
+    // A stale machine sends no condition.
     scene.setClock(scene.surroundings.nowMs + 25 * 3_600_000)
     const before = scene.active.state()
     scene.server.answer = answer
@@ -74,7 +74,7 @@ describe.each(['fresh', 'rejected'] as const)('a machine that is %s', (state) =>
   })
 })
 
-it('a machine is `rejected` when the server has what was refused', async () => {
+it("a machine is `rejected` when the server's offer was refused", async () => {
   const scene = await inForce()
 
   await scene.sync(scene.repository.release({ policies: wide, org: 'rival' }))

@@ -12,8 +12,8 @@ const SECRET = { action: 'read', path: '/etc/passwd' }
 const STATES = ['state.json', 'state.previous.json']
 
 /**
- * Signed so many minutes from the start; the versions of both views are the same, so they decide
- * nothing.
+ * Assigned that many minutes after the start. Both views have the same versions, which therefore
+ * decide no case.
  */
 const assigned = (minutes: number, release: Release): Release => ({
   version: 1,
@@ -30,7 +30,7 @@ const WAYS: readonly (readonly [string, (scene: Scene, served: Served) => Promis
   ['by a bundle file', (scene, served) => scene.synchronizer.import([packBundle(served)], never)],
 ]
 
-/** A machine that was in the lax view, and is in the strict one since `minutes`. */
+/** A machine that was in the lax view, and in the strict one since `minutes`. */
 async function movedAt(minutes: number): Promise<Scene> {
   const scene = await setUp()
   scene.setClock(NOW_MS + minutes * MINUTE_MS)
@@ -43,7 +43,7 @@ async function movedAt(minutes: number): Promise<Scene> {
 
 describe.each(WAYS)('an older assignment that comes %s', (_way, offer) => {
   it.each([1, 5, 9, 11])(
-    'brings no former view back when it is %i minutes older',
+    'does not restore a former view when it is %i minutes older',
     async (minutes) => {
       const scene = await movedAt(minutes)
 
@@ -54,7 +54,7 @@ describe.each(WAYS)('an older assignment that comes %s', (_way, offer) => {
     },
   )
 
-  it('brings no former view back when both are of the same second', async () => {
+  it('does not restore a former view when both are of the same second', async () => {
     const scene = await movedAt(1)
 
     const outcome = await offer(scene, scene.repository.release(lax(1)))
@@ -63,7 +63,7 @@ describe.each(WAYS)('an older assignment that comes %s', (_way, offer) => {
     expect(scene.active.decide(SECRET).decision).toBe('deny')
   })
 
-  it('brings no former view back after ever older ones of the view in force', async () => {
+  it('does not restore a former view after ever older ones of the view in force', async () => {
     const scene = await movedAt(60)
     for (const [index, minutes] of [51, 42, 33, 24, 15, 6].entries())
       await offer(scene, scene.repository.release({ ...strict(minutes), version: 2 + index }))
@@ -74,7 +74,7 @@ describe.each(WAYS)('an older assignment that comes %s', (_way, offer) => {
     expect(scene.active.decide(SECRET).decision).toBe('deny')
   })
 
-  it('brings no former view back after a restart', async () => {
+  it('does not restore a former view after a restart', async () => {
     const before = await movedAt(9)
     const scene = await setUp(before.directory, before.repository, NOW_MS + 9 * MINUTE_MS)
 
@@ -84,7 +84,7 @@ describe.each(WAYS)('an older assignment that comes %s', (_way, offer) => {
     expect(scene.active.decide(SECRET).decision).toBe('deny')
   })
 
-  it('is taken for the view in force while it is less than ten minutes older', async () => {
+  it('is accepted for the view in force while it is less than ten minutes older', async () => {
     const scene = await movedAt(20)
 
     const within = await offer(scene, scene.repository.release({ ...strict(11), version: 2 }))
@@ -94,7 +94,7 @@ describe.each(WAYS)('an older assignment that comes %s', (_way, offer) => {
     expect(beyond).toMatchObject({ error: { code: 'older_issue' } })
   })
 
-  it('keeps no machine from a former view that it is assigned to again', async () => {
+  it('does not keep a machine from a former view that it is assigned to again', async () => {
     const scene = await movedAt(5)
 
     const outcome = await offer(scene, scene.repository.release(lax(6)))
@@ -105,14 +105,14 @@ describe.each(WAYS)('an older assignment that comes %s', (_way, offer) => {
 })
 
 const SECONDS = NOW_MS / 1000
-/** Signed by a server that counts the views of the machine. */
+/** Signed by a server that counts the assignments of the machine. */
 const versioned = (version: number, release: Release): Release => ({
   ...release,
   assignment: { version: SECONDS + version },
 })
 
 describe.each(WAYS)('the version of an assignment that comes %s', (_way, offer) => {
-  /** In the strict view by version 5, after the lax one by version 1; half an hour has passed. */
+  /** In the strict view by version 5, after the lax one by version 1, half an hour later. */
   async function movedByVersion(): Promise<Scene> {
     const scene = await setUp()
     scene.setClock(NOW_MS + 30 * MINUTE_MS)
@@ -123,7 +123,7 @@ describe.each(WAYS)('the version of an assignment that comes %s', (_way, offer) 
   }
 
   it.each([1, 4, 5])(
-    'brings no former view back by version %i, whenever it was issued',
+    'does not restore a former view by version %i, whatever its issue time',
     async (version) => {
       const before = await movedByVersion()
       const nowMs = NOW_MS + 30 * MINUTE_MS
@@ -136,7 +136,7 @@ describe.each(WAYS)('the version of an assignment that comes %s', (_way, offer) 
     },
   )
 
-  it('moves the machine by a higher one, although another clock has dated it earlier', async () => {
+  it('moves the machine when it is higher, even if another clock has dated it earlier', async () => {
     const scene = await movedByVersion()
 
     const outcome = await offer(scene, scene.repository.release(versioned(6, lax(16))))
@@ -145,7 +145,7 @@ describe.each(WAYS)('the version of an assignment that comes %s', (_way, offer) 
     expect(scene.active.decide(SECRET).decision).toBe('allow')
   })
 
-  it('is taken for the view in force whatever its version, and hides no later one', async () => {
+  it('does not matter for the view in force, and hides no later assignment', async () => {
     const scene = await movedByVersion()
 
     for (const [count, version] of [4, 7, 6].entries())
@@ -161,7 +161,7 @@ describe.each(WAYS)('the version of an assignment that comes %s', (_way, offer) 
     })
   })
 
-  it('is required, also of the first one', async () => {
+  it('is required, even of the first assignment', async () => {
     const moved = await movedByVersion()
     for (const scene of [moved, await setUp()]) {
       const unversioned = { ...lax(35), isUnversioned: true }
@@ -174,7 +174,7 @@ describe.each(WAYS)('the version of an assignment that comes %s', (_way, offer) 
   })
 })
 
-it('a machine tells the server the version of the newest assignment that it has accepted', async () => {
+it('a machine sends the server the version of its newest accepted assignment', async () => {
   const scene = await setUp()
   for (const release of [lax(0), versioned(3, strict(0)), versioned(2, strict(0)), strict(1)]) {
     scene.server.answer = serve(scene.repository.release(release))
@@ -187,8 +187,8 @@ it('a machine tells the server the version of the newest assignment that it has 
   expect(sent).toEqual(['0', ...[0, 3, 3].map((version) => String(SECONDS + version))])
 })
 
-describe('the newest assignment that was accepted', () => {
-  it('makes a state without it a damaged one, by which everything is denied', async () => {
+describe('the newest accepted assignment', () => {
+  it('makes a state without it damaged, and everything is denied', async () => {
     const before = await movedAt(9)
     for (const name of STATES) await forgetAssignment(join(before.directory, name))
 
@@ -199,7 +199,7 @@ describe('the newest assignment that was accepted', () => {
     expect(scene.active.decide(SECRET)).toMatchObject({ decision: 'deny', reason: 'no_policy' })
   })
 
-  it.each(STATES)('counts when %s is replaced by one from before it', async (name) => {
+  it.each(STATES)('counts when %s is replaced by an earlier copy', async (name) => {
     const first = await setUp()
     first.setClock(NOW_MS + 9 * MINUTE_MS)
     for (const release of [lax(0), strict(1), lax(2)])
@@ -216,7 +216,7 @@ describe('the newest assignment that was accepted', () => {
     })
   })
 
-  it('still counts after another online key', async () => {
+  it('still counts after a change of the online key', async () => {
     const scene = await movedAt(9)
     const { keys } = scene.repository
     scene.repository.rotate({ ...createKeys(), root: keys.root, targets: keys.targets })
@@ -227,7 +227,7 @@ describe('the newest assignment that was accepted', () => {
     expect(scene.active.decide(SECRET).decision).toBe('deny')
   })
 
-  it('keeps nothing out after another targets key', async () => {
+  it('blocks no assignment after a change of the targets key', async () => {
     const scene = await movedAt(9)
     scene.repository.rotate({ ...createKeys(), root: scene.repository.keys.root })
 
@@ -236,7 +236,7 @@ describe('the newest assignment that was accepted', () => {
     expect(outcome).toMatchObject({ outcome: 'updated', error: null })
   })
 
-  it('is none that a thief of the targets key has dated in the future', async () => {
+  it('is not one that a thief of the targets key has dated in the future', async () => {
     const scene = await movedAt(1)
     expect(await scene.sync(scene.repository.release(lax(60)))).toMatchObject({
       error: { code: 'issued_in_future' },
@@ -246,7 +246,7 @@ describe('the newest assignment that was accepted', () => {
   })
 })
 
-/** Sealed as the agent seals it, without the member. */
+/** Removes the member and seals the state like the agent. */
 async function forgetAssignment(file: string): Promise<void> {
   const { state } = JSON.parse(await readFile(file, 'utf8')) as { state: string }
   const { newest_assignment, ...rest } = JSON.parse(state) as Record<string, unknown>

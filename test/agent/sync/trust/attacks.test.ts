@@ -60,7 +60,7 @@ describe('the last good policy stays in force after', () => {
     ['an answer that breaks off', truncated, 'truncated'],
     ['a redirect', status(302, { location: 'http://127.0.0.1:1/' }), 'redirected'],
     ['401', refuseKey, 'unauthorized'],
-    ['401 in other words', status(401), 'foreign_answer'],
+    ['401 without the error envelope', status(401), 'foreign_answer'],
     ['404', status(404), 'http_status'],
     ['500', status(500), 'http_status'],
     ['silence', () => {}, 'timeout'],
@@ -94,7 +94,7 @@ describe('the last good policy stays in force after', () => {
     expectKept(scene)
   })
 
-  it('a 304 that nobody asked for', async () => {
+  it('an unrequested 304', async () => {
     const { server, synchronizer, active } = await setUp()
     server.answer = status(304)
 
@@ -114,7 +114,7 @@ describe('the last good policy stays in force after', () => {
       const again = file.signatures.map(({ sig }) => ({ keyid: other, sig }))
       return JSON.stringify({ ...file, signatures: [...file.signatures, ...again] })
     }
-  /** Signed parts of one release under the signatures of the one before, which was believed. */
+  /** Signed content of one release under the accepted signatures of the previous one. */
   const underFormerSignatures = (its: Repository, path: RegExp): Served => {
     const former = its.release({ version: 3, policies })
     const next = its.release({ version: 4, policies: wide })
@@ -124,16 +124,18 @@ describe('the last good policy stays in force after', () => {
   }
   const stolenOnline = ({ keys }: Repository) => ({ ...thief, online: keys.online })
 
-  /** Everything that somebody on the way can have or make, against a machine at version 3. */
+  /**
+   * Everything that an attacker on the network can have or make, against a machine at version 3.
+   */
   const ATTACKS: readonly [string, string, (repository: Repository) => Served][] = [
     ['a timestamp with another version', 'bad_signature', (its) => forged(its.release())],
     [
-      'a timestamp under a signature that was believed for another',
+      'a timestamp under a signature accepted for another',
       'bad_signature',
       (its) => underFormerSignatures(its, TIMESTAMP),
     ],
     [
-      'an assignment under a signature that was believed for another',
+      'an assignment under a signature accepted for another',
       'bad_signature',
       (its) => {
         const believed = its.release({ version: 3, policies }).get(ASSIGNMENT) ?? ''
@@ -166,7 +168,7 @@ describe('the last good policy stays in force after', () => {
     ],
     ['version 2^53', 'malformed', (its) => its.release({ version: 2 ** 53, policies: wide })],
     [
-      'the highest version that a number tells from the next',
+      'the largest version that a number holds exactly',
       'malformed',
       (its) => its.release({ version: Number.MAX_SAFE_INTEGER, policies: wide }),
     ],
@@ -237,7 +239,7 @@ describe('the last good policy stays in force after', () => {
       },
     ],
     [
-      'a document that is another',
+      'another document',
       'mixed',
       (its) =>
         alter(its.release({ policies: wide }), DOCUMENT, (text) => text.replace('/**', '/*x')),
@@ -254,7 +256,7 @@ describe('the last good policy stays in force after', () => {
         new Map([...its.release({ policies: wide })].filter(([path]) => !DOCUMENT.test(path))),
     ],
     [
-      'a document by a name out of its place',
+      'a document with a misplaced name',
       'malformed',
       (its) => its.release({ policies: wide, entry: () => 'policies/../../state.json' }),
     ],
@@ -272,7 +274,7 @@ describe('the last good policy stays in force after', () => {
       },
     ],
     [
-      'a new root that has one key under two names where it wants two',
+      'a new root with one key under two names where it requires two keys',
       'bad_signature',
       (its) => {
         const other = 'f'.repeat(64)
@@ -303,14 +305,14 @@ describe('the last good policy stays in force after', () => {
 
     expect(outcome).toMatchObject({ outcome: 'failed', revision: 7, error: { code } })
     expectKept(scene)
-    // Nor does any of it lie in wait on the disk.
+    // The disk holds no trace of the attack either.
     const restarted = await setUp(scene.directory, scene.repository)
     expectKept(restarted)
   })
 
   const withoutRoots = ATTACKS.filter(([what]) => !what.startsWith('a new root'))
 
-  it.each(withoutRoots)('%s, which keeps no honest policy out', async (_what, _code, attack) => {
+  it.each(withoutRoots)('%s, which blocks no honest policy', async (_what, _code, attack) => {
     const scene = await inForce()
     for (let version = 2; version <= 3; version += 1)
       await scene.sync(scene.repository.release({ policies }))
@@ -338,7 +340,7 @@ describe('keys', () => {
     },
   )
 
-  it('are followed through any number of roots, also by a machine that was away', async () => {
+  it('are followed through any number of roots, even by a machine that was offline', async () => {
     const { repository, sync, directory } = await inForce()
     for (let root = 2; root <= 5; root += 1) repository.rotate(createKeys())
 
@@ -350,7 +352,7 @@ describe('keys', () => {
     expect(restarted.active.decide({ action: 'read', path: '/etc/x' }).decision).toBe('allow')
   })
 
-  it('are not followed across a root that is missing', async () => {
+  it('are not followed across a missing root', async () => {
     const scene = await inForce()
     const { repository, sync } = scene
     for (let root = 2; root <= 3; root += 1) repository.rotate(createKeys())
@@ -363,7 +365,7 @@ describe('keys', () => {
     expect(await sync(served)).toMatchObject({ outcome: 'updated', revision: 8 })
   })
 
-  it('are followed no further than 32 roots at a time', async () => {
+  it('are followed through at most 32 roots at a time', async () => {
     const scene = await inForce()
     const { repository, sync, server } = scene
     for (let root = 2; root <= 40; root += 1)
@@ -379,7 +381,7 @@ describe('keys', () => {
     expect(await sync(served)).toMatchObject({ outcome: 'updated', revision: 8 })
   })
 
-  it('are given up by a new root, even when nothing else of the answer is good', async () => {
+  it('are replaced by a new root, even when the rest of the answer is invalid', async () => {
     const scene = await inForce()
     const { repository, sync, directory } = scene
     const stolen = repository.keys
@@ -402,7 +404,7 @@ describe('keys', () => {
 })
 
 describe('after a theft of the online keys', () => {
-  it('a machine recovers by a new root from versions that nobody can pass', async () => {
+  it('a machine recovers with a new root from the highest possible versions', async () => {
     const scene = await inForce()
     const { repository, sync, active } = scene
     await sync(repository.release({ version: 2 ** 48, policies: wide, revision: 8 }))
@@ -420,7 +422,7 @@ describe('after a theft of the online keys', () => {
     expect(active.decide({ action: 'read', path: '/etc/x' }).decision).toBe('deny')
   })
 
-  it('a machine recovers where the thief has used the very versions that follow', async () => {
+  it('a machine recovers when the thief has used the very next versions', async () => {
     const { repository, sync, active } = await inForce()
     await sync(repository.release({ version: 9, policies: wide, revision: 8 }))
     repository.rotate({ ...createKeys(), root: repository.keys.root })

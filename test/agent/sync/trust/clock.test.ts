@@ -21,22 +21,22 @@ const CHANGES = [
   ['five years', 5 * 365 * DAY_MS],
 ] as const
 
-/** Time that really passes, on a clock that was set wrong by `wrongMs`. */
+/** Advances the time, on a clock that was set wrong by `wrongMs`. */
 function pass(scene: Scene, hours: number, wrongMs = 0): void {
   scene.surroundings.uptimeMs += hours * HOUR_MS
   scene.setClock(NOW_MS + scene.surroundings.uptimeMs + wrongMs)
 }
 
-/** The same machine after a restart; its monotonic clock begins anew. */
+/** The same machine after a restart, which resets its monotonic clock. */
 function restart(scene: Scene, nowMs: number): Promise<Scene> {
   return setUp(scene.directory, scene.repository, nowMs)
 }
 
-/** What the server signs now, by the true time. */
+/** A release that the server signs at the true time. */
 const signedNow = (hours: number) => ({ atMs: NOW_MS + hours * HOUR_MS })
 
 describe.each(CHANGES)('a clock that is set back by %s', (_what, backMs) => {
-  it('keeps nothing in force for longer', async () => {
+  it('does not keep a bundle in force for longer', async () => {
     const scene = await inForce()
     scene.setClock(NOW_MS - backMs)
 
@@ -46,7 +46,7 @@ describe.each(CHANGES)('a clock that is set back by %s', (_what, backMs) => {
     expect(scene.active.decide(request).reason).toBe('policy_expired')
   })
 
-  it('lets no timestamp in that has expired in truth', async () => {
+  it('does not admit a timestamp that has really expired', async () => {
     const scene = await inForce()
     pass(scene, 30, -backMs)
 
@@ -55,7 +55,7 @@ describe.each(CHANGES)('a clock that is set back by %s', (_what, backMs) => {
     expectKept(scene)
   })
 
-  it('keeps out nothing that the server signs', async () => {
+  it('does not block files that the server signs', async () => {
     const scene = await inForce()
     for (const hours of [1, 2, 3]) {
       pass(scene, 1, -backMs)
@@ -69,7 +69,7 @@ describe.each(CHANGES)('a clock that is set back by %s', (_what, backMs) => {
     }
   })
 
-  it('is not believed after a restart either', async () => {
+  it('is not trusted after a restart either', async () => {
     const scene = await inForce()
     pass(scene, 25)
     await scene.synchronizer.keepTime()
@@ -86,7 +86,7 @@ describe.each(CHANGES)('a clock that is set back by %s', (_what, backMs) => {
 })
 
 describe.each(CHANGES)('a clock that is set ahead by %s', (_what, aheadMs) => {
-  it('shuts nobody out once it is mended', async () => {
+  it('locks no machine out once it is corrected', async () => {
     const scene = await inForce()
     pass(scene, 0, aheadMs)
     expect(['stale', 'expired']).toContain(scene.active.state())
@@ -106,7 +106,7 @@ describe.each(CHANGES)('a clock that is set ahead by %s', (_what, aheadMs) => {
 })
 
 describe('the floor of the time', () => {
-  it('is lifted by the tolerance once, however often a thief of the online key signs', async () => {
+  it('is raised by the tolerance only once, however often a thief of the online key signs', async () => {
     const scene = await inForce()
     const accepted: number[] = []
     for (const minutes of [9, 18, 27, 36, 45]) {
@@ -119,9 +119,9 @@ describe('the floor of the time', () => {
     expect(await scene.sync(honest)).toMatchObject({ outcome: 'updated', revision: 8 })
   })
 
-  it('begins anew after other keys in the root', async () => {
+  it('starts again after a change of keys in the root', async () => {
     const scene = await inForce()
-    // A thief and a clock that ran ahead, together.
+    // A thief and a fast clock together.
     pass(scene, 0, 12 * HOUR_MS)
     await scene.sync(scene.repository.release({ policies, atMs: NOW_MS + 12 * HOUR_MS }))
     await scene.synchronizer.keepTime()
@@ -139,7 +139,7 @@ describe('the floor of the time', () => {
     expect(await restarted.sync(served)).toMatchObject({ outcome: 'unchanged', error: null })
   })
 
-  it('is that of the last issue when what was kept of the time is damaged', async () => {
+  it('is that of the last issue when the kept time is damaged', async () => {
     const scene = await inForce()
     pass(scene, 25)
     await scene.synchronizer.keepTime()
@@ -154,7 +154,7 @@ describe('the floor of the time', () => {
     expect(await restarted.sync(old)).toMatchObject({ error: { code: 'older_issue' } })
   })
 
-  it('is not kept before there is anything in force', async () => {
+  it('is not kept before a bundle is in force', async () => {
     const scene = await setUp()
     await scene.synchronizer.keepTime()
     scene.server.answer = (_request, response) => response.writeHead(500).end()
@@ -171,12 +171,12 @@ describe('after a clock that was ahead', () => {
     return Array.isArray(header) ? header[0] : header
   }
 
-  it.each(CHANGES)('of %s a newer timestamp is asked for until it came', async (_what, aheadMs) => {
+  it.each(CHANGES)('of %s a newer timestamp is requested until it arrives', async (_what, aheadMs) => {
     const scene = await inForce()
     const issued = String(NOW_MS / 1000)
     pass(scene, 0, aheadMs)
     expect(scene.active.state()).not.toBe('fresh')
-    // By this clock the server could sign nothing better.
+    // By this clock the server could not sign a better one.
     expect(scene.synchronizer.awaited()).toBeNull()
     await scene.synchronizer.keepTime()
     pass(scene, 0)
@@ -201,7 +201,7 @@ describe('after a clock that was ahead', () => {
     }
   })
 
-  it('nothing is asked for while the policies are of their age', async () => {
+  it('no timestamp is requested while the policies have their true age', async () => {
     const scene = await inForce()
     await scene.synchronizer.run(never, true)
     expect(askedFor(scene)).toBeUndefined()

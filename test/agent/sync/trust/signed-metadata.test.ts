@@ -24,11 +24,11 @@ describe('a signature', () => {
   const [own, other] = [createKey(), createKey()]
   const made = own.sign('open')
 
-  it('holds, as often as it is asked for', () => {
+  it('is valid, as often as it is verified', () => {
     expect([1, 2, 3].map(() => isSignature('open', own.key, made))).toEqual([true, true, true])
   })
 
-  it('holds for no other text, key or signature', () => {
+  it('is invalid for another text, key or signature', () => {
     const altered = made.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))
 
     expect(isSignature('opens', own.key, made)).toBe(false)
@@ -41,7 +41,7 @@ describe('a signature', () => {
 })
 
 describe('tuf-js', () => {
-  it('refuses a fraction, although somebody has signed it', () => {
+  it('refuses a signed fraction', () => {
     const { enrolment, release, keys } = createRepository(undefined, { nowMs: Date.now() })
     const text = release().get(`/api/v1/orgs/acme/views/${VIEW}/metadata/timestamp.json`) ?? ''
     const trusted = new TrustedMetadataStore(Buffer.from(enrolment.root))
@@ -60,14 +60,14 @@ describe('tuf-js', () => {
 })
 
 describe('the canonical form', () => {
-  it('is sorted, without white space, and escapes two characters alone', () => {
+  it('is sorted, has no white space, and escapes only two characters', () => {
     const value = { b: [1, true, null], a: { d: 'x\n"\\', c: -7 } }
 
     expect(formatCanonicalJson(value)).toBe('{"a":{"c":-7,"d":"x\n\\"\\\\"},"b":[1,true,null]}')
   })
 
   it.each([1.5, Number.NaN, undefined, { deep: [{ in: 0.1 }] }, () => 1])(
-    'is none of %j, which tuf-js does not read either',
+    'does not exist for %j, which tuf-js does not read either',
     (value) => {
       expect(formatCanonicalJson(value)).toBeNull()
     },

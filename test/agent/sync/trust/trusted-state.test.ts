@@ -23,7 +23,7 @@ const STATE: TrustedState = {
   is_revoked: false,
 }
 
-/** Sealed as the agent seals it, whatever it holds. */
+/** Seals any content like the agent. */
 function seal(state: unknown): string {
   const text = JSON.stringify(state)
   return JSON.stringify({ sum: hash('sha256', text), state: text })
@@ -52,20 +52,20 @@ describe('a kept state', () => {
     'grants.used.0.issued_ms',
     'grants.current.begun_ms',
     'marks.a.issued_ms',
-  ])('is damaged when %s is no time that can be told', (path) => {
+  ])('is damaged when %s is not a representable time', (path) => {
     const number = path.replaceAll('.', '/')
     for (const wrong of [1e300, -1])
       expect(parseState(seal(replaced(STATE, number, wrong)))).toBe(null)
   })
 
-  it.each([[{}], [[]], [7.5], [true]])('is damaged or whole when a member is %j', (change) => {
+  it.each([[{}], [[]], [7.5], [true]])('is either damaged or complete when a member is %j', (change) => {
     const read = withEach(STATE, change).map((changed) => parseState(seal(changed)))
 
     const whole = read.filter((state) => state !== null)
     expect(whole.map((state) => parseState(formatState(state)))).toEqual(whole)
   })
 
-  it('is damaged when any member is missing, or there is one more', () => {
+  it('is damaged when a member is missing or added', () => {
     for (const name of Object.keys(STATE))
       expect(parseState(seal({ ...STATE, [name]: undefined })), name).toBe(null)
     expect(parseState(seal({ ...STATE, refused_ms: 0 }))).toBe(null)

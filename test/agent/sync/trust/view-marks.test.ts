@@ -35,7 +35,7 @@ const stateWith = (marks: ViewMarks, issued_ms: number): TrustedState => ({
   ...marks,
 })
 
-/** Takes what is not behind, one after the other. */
+/** Accepts each issue that is not behind, in order. */
 function accept(issues: readonly Issue[], most: number): ViewMarks {
   return issues.reduce(
     (marks, issue) => (isBehind(marks, issue) ? marks : take(marks, issue, most)),
@@ -46,7 +46,7 @@ function accept(issues: readonly Issue[], most: number): ViewMarks {
 const take = (marks: ViewMarks, issue: Issue, most?: number): ViewMarks =>
   withMark(marks, issue, most)
 
-/** One signed each minute, by either of two servers whose clocks are up to ten minutes apart. */
+/** One release a minute, signed by one of two servers whose clocks are up to ten minutes apart. */
 const releases = fc
   .array(fc.record({ view: fc.nat(7), aheadMs: fc.nat(10 * MINUTE_MS) }), { maxLength: 60 })
   .map((signed) =>
@@ -57,7 +57,7 @@ const releases = fc
 
 describe('marks of views that are dropped', () => {
   property.prop([releases, fc.array(fc.nat(), { maxLength: 60 }), fc.integer({ min: 1, max: 4 })])(
-    'let no older version in that all marks would keep out',
+    'refuse every older version that the full set of marks would refuse',
     (signed, order, most) => {
       let [bounded, unbounded] = [NO_MARKS, NO_MARKS]
       for (const pick of order) {
@@ -73,7 +73,7 @@ describe('marks of views that are dropped', () => {
     },
   )
 
-  it('keep out nothing that is issued later, of a view with or without a mark', () => {
+  it('refuse no later issue, of a view with or without a mark', () => {
     const issues = Array.from({ length: 50 }, (_, n) =>
       releaseOf(`view-${n}`, 1, BEGIN_MS + n * 60 * MINUTE_MS),
     )
@@ -81,13 +81,13 @@ describe('marks of views that are dropped', () => {
     const marks = accept(issues, 4)
 
     const lastMs = issues.at(-1)?.issuedMs ?? 0
-    // Views are signed at a minute of their own each hour.
+    // Each view is signed hourly, at its own minute.
     expect(isBehind(marks, releaseOf('new', 1, lastMs - 60 * MINUTE_MS))).toBe(false)
     expect(isBehind(marks, releaseOf('view-3', 2, lastMs))).toBe(false)
     expect(isBehind(marks, releaseOf('view-3', 1, BEGIN_MS + 3 * 60 * MINUTE_MS))).toBe(true)
   })
 
-  it('leave a state that can be read after 5,000 views', () => {
+  it('leave a readable state after 5,000 views', () => {
     let marks = NO_MARKS
     for (let n = 0; n < 5_000; n += 1)
       marks = take(marks, releaseOf(`${n}`.padStart(64, '0'), n, BEGIN_MS + n * MINUTE_MS))
@@ -95,7 +95,7 @@ describe('marks of views that are dropped', () => {
     expect(formatState(stateWith(marks, 0)).length).toBeLessThan(1024 * 1024)
   })
 
-  it('do not put the copy that still has them ahead', () => {
+  it('do not make the copy that still has them the newer one', () => {
     const former = accept([releaseOf('a', 1, BEGIN_MS)], 1)
     const next = take(former, releaseOf('b', 1, BEGIN_MS + MINUTE_MS), 1)
     const [previous, newest] = [stateWith(former, BEGIN_MS), stateWith(next, BEGIN_MS + MINUTE_MS)]

@@ -13,7 +13,7 @@ const large = [
   ),
 ]
 
-/** Every look at it is a long time later, so that each turn has one step. */
+/** Each reading is a second later, so that each turn has one step. */
 function slowUptime(scene: Scene): void {
   Object.defineProperty(scene.surroundings, 'uptimeMs', { get: nextSecond })
 }
@@ -26,7 +26,7 @@ const importLarge = (scene: Scene, signal: AbortSignal, revision = 8) =>
     signal,
   )
 
-/** What is decided in every turn of the loop until the work has ended. */
+/** Decides in every turn of the loop until the work has ended. */
 async function decideMeanwhile(scene: Scene, work: Promise<unknown>): Promise<string[]> {
   const seen: string[] = []
   const progress = { isOver: false }
@@ -39,8 +39,8 @@ async function decideMeanwhile(scene: Scene, work: Promise<unknown>): Promise<st
   return seen
 }
 
-describe('a large policy that comes', () => {
-  it('leaves what is in force so between its turns, until it is whole', async () => {
+describe('a large new policy', () => {
+  it('leaves the bundle in force between its turns, until it is complete', async () => {
     const scene = await inForce()
     slowUptime(scene)
 
@@ -56,7 +56,7 @@ describe('a large policy that comes', () => {
     expect(scene.active.decide(request)).toMatchObject({ decision: 'deny', revision: 8 })
   })
 
-  it('is broken off when the agent stops, and nothing of it is kept', async () => {
+  it('is abandoned when the agent stops, and no part of it is kept', async () => {
     const scene = await inForce()
     slowUptime(scene)
     const stopping = new AbortController()
@@ -81,7 +81,7 @@ describe('a large policy that comes', () => {
     expect(scene.active.decide(request)).toMatchObject({ decision: 'allow', revision: 7 })
   })
 
-  it('lets what is in force expire meanwhile', async () => {
+  it('lets the bundle in force expire meanwhile', async () => {
     const scene = await inForce()
     slowUptime(scene)
 

@@ -29,7 +29,7 @@ const importServed = ({ synchronizer }: Scene, served: Served) =>
   synchronizer.import([packBundle(served)], never)
 
 describe('a bundle file', () => {
-  it('brings policy to a machine that has never reached its server', async () => {
+  it('brings a policy to a machine that has never reached its server', async () => {
     const scene = await setUp()
     expect(scene.active.decide(request)).toMatchObject({ decision: 'deny', reason: 'no_policy' })
 
@@ -42,7 +42,7 @@ describe('a bundle file', () => {
     expectKept(scene)
   })
 
-  it('is still in force after the next start, and ages as everything that is signed', async () => {
+  it('is still in force after the next start, and ages like every signed bundle', async () => {
     const first = await setUp()
     await importServed(first, first.repository.release({ policies }))
 
@@ -72,7 +72,7 @@ describe('a bundle file', () => {
     expectKept(scene)
   })
 
-  it('and the server may bring newer policy after one another', async () => {
+  it('and the server may bring newer policies after one another', async () => {
     const scene = await inForce()
     const { repository } = scene
 
@@ -95,7 +95,7 @@ describe('a bundle file', () => {
     expectKept(scene)
   })
 
-  it('brings a machine that was put out no way back in', async () => {
+  it('does not readmit a revoked machine', async () => {
     const scene = await inForce()
     scene.active.apply({ kind: 'revoked' })
 
@@ -108,7 +108,7 @@ describe('a bundle file', () => {
     expect(scene.active.state()).toBe('revoked')
   })
 
-  it('of a form that this version does not know shuts everything', async () => {
+  it('in a form unknown to this version denies everything', async () => {
     const scene = await inForce()
 
     const result = await importServed(
@@ -134,14 +134,14 @@ describe('the last good policy stays in force after a bundle file', () => {
       change(repository.release({ policies: wide }))
 
   it.each<[string, (scene: Scene) => Served, string]>([
-    ['of before', released({ revision: 6, atMs: NOW_MS - HOUR_MS }), 'older_issue'],
+    ['older than the one in force', released({ revision: 6, atMs: NOW_MS - HOUR_MS }), 'older_issue'],
     [
-      'that another organization signed',
+      'signed by another organization',
       () => other({ org: 'evil' }).release({ policies: wide }),
       'wrong_organization',
     ],
-    ['that names another organization', released({ org: 'evil' }), 'wrong_organization'],
-    ['that others signed', () => other().release({ version: 9, policies: wide }), 'bad_signature'],
+    ['naming another organization', released({ org: 'evil' }), 'wrong_organization'],
+    ['signed by unknown keys', () => other().release({ version: 9, policies: wide }), 'bad_signature'],
     ['for another machine', released({ assignment: { device_id: 'dev_2' } }), 'wrong_device'],
     ['for the machine of another user', released({ assignment: { user: 'eve' } }), 'wrong_user'],
     [
@@ -150,7 +150,7 @@ describe('the last good policy stays in force after a bundle file', () => {
       'wrong_view',
     ],
     ['that has expired', released({ atMs: NOW_MS - 25 * HOUR_MS }), 'expired'],
-    ['of the future', released({ atMs: NOW_MS + HOUR_MS }), 'issued_in_future'],
+    ['from the future', released({ atMs: NOW_MS + HOUR_MS }), 'issued_in_future'],
     ['that would live for years', released({ lifeMs: 9_000 * HOUR_MS }), 'lives_too_long'],
     [
       'without its policy',
@@ -195,12 +195,12 @@ describe('the last good policy stays in force after a bundle file', () => {
       revision: 7,
       error: { code },
     })
-    // A file says nothing about the server.
+    // A file is no evidence about the server.
     expect(state()).toBe(before)
     expectKept(scene)
   })
 
-  it('that is older than what the server has sent since', async () => {
+  it('that is older than a view from the server', async () => {
     const scene = await setUp()
     const old = scene.repository.release({ policies: wide, revision: 6 })
     await scene.sync(scene.repository.release({ policies }))
@@ -223,18 +223,18 @@ describe('the last good policy stays in force after a bundle file', () => {
     ['that is empty', () => Buffer.alloc(0), 'malformed'],
     ['that is cut off', (bundle) => bundle.subarray(0, bundle.byteLength / 2), 'malformed'],
     ['that is not UTF-8', (bundle) => Buffer.concat([bundle, Buffer.from([0xff])]), 'malformed'],
-    ['that is no object', () => Buffer.from('[]'), 'malformed'],
-    ['that nests without end', () => Buffer.from('['.repeat(100_000)), 'malformed'],
+    ['that is not an object', () => Buffer.from('[]'), 'malformed'],
+    ['with endless nesting', () => Buffer.from('['.repeat(100_000)), 'malformed'],
     [
       'of another format',
       packed((bundle) => ({ ...bundle, format: 'palisade-bundle-2' })),
       'malformed',
     ],
-    ['with a member twice', text((all) => all.replace('{', '{"assignment":"{}",')), 'malformed'],
-    ['with a member more', packed((bundle) => ({ ...bundle, org: 'acme' })), 'malformed'],
+    ['with a repeated member', text((all) => all.replace('{', '{"assignment":"{}",')), 'malformed'],
+    ['with an additional member', packed((bundle) => ({ ...bundle, org: 'acme' })), 'malformed'],
     ['without an assignment', packed(({ assignment: _none, ...rest }) => rest), 'malformed'],
     [
-      'with an assignment that is none',
+      'with an invalid assignment',
       packed((bundle) => ({ ...bundle, assignment: '{}' })),
       'malformed',
     ],
@@ -244,7 +244,7 @@ describe('the last good policy stays in force after a bundle file', () => {
     ['with a path upwards in a name', withFile('targets/policies/../../x.json'), 'malformed'],
     ['with an absolute path', withFile('/etc/passwd'), 'malformed'],
     ['with a NUL in a path', withFile('metadata/timestamp.json\0.json'), 'malformed'],
-    ['with the name of a member of all objects', withFile('constructor'), 'malformed'],
+    ['with a name that every object inherits', withFile('constructor'), 'malformed'],
     ['that is huge', () => Buffer.alloc(MAX_BUNDLE_BYTES + 1, ' '), 'too_large'],
   ])('%s', async (_what, change, code) => {
     const scene = await inForce()
@@ -259,7 +259,7 @@ describe('the last good policy stays in force after a bundle file', () => {
     expect(scene.active.decide(SECRET).decision).toBe('deny')
   })
 
-  it('that comes when the agent is stopping', async () => {
+  it('that arrives while the agent is stopping', async () => {
     const scene = await inForce()
     const bundle = packBundle(scene.repository.release({ policies: wide }))
 

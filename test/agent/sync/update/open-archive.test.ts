@@ -5,7 +5,7 @@ import { openArchive } from '../../../../agent/src/sync/update/open-archive.ts'
 const ENROLMENT = { org: 'acme', device_id: '0b9f2b52-6f0e-4a3e-9f5a-0d7c3b1f2a11' }
 const MIB = 1024 * 1024
 
-/** What comes of a body, and how often others had their turn meanwhile. */
+/** Opens a body; returns the outcome and the number of turns that other work had meanwhile. */
 async function openBeside(...body: Uint8Array[]): Promise<{ message: string; turns: number }> {
   let turns = 0
   let isOver = false
@@ -19,12 +19,12 @@ async function openBeside(...body: Uint8Array[]): Promise<{ message: string; tur
   return { message: archive.kind === 'fault' ? archive.message : '', turns }
 }
 
-/** The beginning of a bundle, and then `size` bytes of a text that is repeated. */
+/** The beginning of a bundle, followed by `size` bytes of a repeated text. */
 function beginWith(head: string, text: string, size: number): Uint8Array[] {
   return [Buffer.from(head), Buffer.alloc(size, text)]
 }
 
-/** A bundle of that many files. */
+/** A bundle with `count` files. */
 function bundleOf(count: number, content: string): Buffer {
   const files: Record<string, string> = {}
   for (let n = 1; n <= count; n += 1) files[`metadata/${n}.root.json`] = content
@@ -58,21 +58,21 @@ describe('a bundle file that is made to keep the agent busy', () => {
     ['{"files":{"metadata/1.root.json":"', 'é', 'larger than 4194304 bytes'],
     ['{"files":{"metadata/1.root.json":"', String.raw`\"`, 'larger than 4194304 bytes'],
     ['{"files":{"metadata/1.root.json":"', String.raw`\u0041`, 'larger than 4194304 bytes'],
-  ])('lets others have their turn when it is `%s` and many of `%s`', async (head, text, reason) => {
+  ])('lets other work run when it is `%s` and many of `%s`', async (head, text, reason) => {
     const { message, turns } = await openBeside(...beginWith(head, text, 32 * MIB))
 
     expect(message).toContain(reason)
     expect(turns).toBeGreaterThan(32)
   })
 
-  it('lets others have their turn while it is read to its end', async () => {
+  it('lets other work run while it is read to its end', async () => {
     const { message, turns } = await openBeside(bundleOf(16, '{"a":"é"}'.repeat(MIB / 16)))
 
     expect(message).toBe('the bundle file assigns no proper view')
     expect(turns).toBeGreaterThan(128)
   })
 
-  it('holds 4,096 files and no more', async () => {
+  it('may hold 4,096 files and no more', async () => {
     const [most, more] = [
       await openBeside(bundleOf(4_096, '{}')),
       await openBeside(bundleOf(4_097, '{}')),

@@ -7,7 +7,7 @@ import { NOW_MS } from '../../fixture/bundle.ts'
 
 interface Scene {
   readonly poller: Poller
-  /** Ends of the attempts that began, in order. */
+  /** Ends the attempts, in the order of their beginning. */
   readonly attempts: ((outcome?: Partial<SyncOutcome>) => void)[]
   readonly tick: () => void
   nowMs: number
@@ -49,7 +49,7 @@ function setUp(): Scene {
 }
 
 describe('an exception of a poll', () => {
-  it('is its outcome, and ends neither the process nor the polls', async () => {
+  it('becomes its outcome, and ends neither the process nor the polls', async () => {
     const unhandled: unknown[] = []
     const onUnhandled = (error: unknown): void => void unhandled.push(error)
     process.on('unhandledRejection', onUnhandled)
@@ -77,7 +77,7 @@ describe('an exception of a poll', () => {
     expect([polls, told, unhandled]).toEqual([3, [bug, bug, bug], []])
   })
 
-  it('of something else in turn keeps no poll from its own', async () => {
+  it('of another task does not stop the next poll', async () => {
     const { poller, attempts } = setUp()
     const failed = poller.inTurn(async () => {
       throw new Error('broken')
@@ -106,7 +106,7 @@ describe('the poller', () => {
     expect(attempts).toHaveLength(2)
   })
 
-  it('fetches once for a hint, a person and the timetable that come together, and not beside a fetch', async () => {
+  it('fetches once for a hint, a person and the timetable together, and not beside another fetch', async () => {
     const { poller, attempts, tick } = setUp()
     poller.start()
 
@@ -123,7 +123,7 @@ describe('the poller', () => {
     expect(attempts).toHaveLength(2)
   })
 
-  it('fetches for no hint while the server wants to be left alone, but for a person', async () => {
+  it('does not fetch for a hint while the server asks it to stay away, but does for a person', async () => {
     const scene = setUp()
     const { poller, attempts } = scene
     poller.start()
@@ -144,7 +144,7 @@ describe('the poller', () => {
     attempts[2]?.()
   })
 
-  it('runs what is brought by hand when nothing else runs, one after the other, and no fetch meanwhile', async () => {
+  it('runs imports one after the other, without a fetch meanwhile', async () => {
     const { poller, attempts, tick } = setUp()
     poller.start()
     const done: string[] = []
@@ -176,7 +176,7 @@ describe('the poller', () => {
     attempts[1]?.()
   })
 
-  it('stays away as the server has asked, whatever is brought by hand', async () => {
+  it('stays away as the server has asked, despite imports', async () => {
     const { poller, attempts, tick } = setUp()
     poller.start()
     attempts[0]?.({ outcome: 'failed', retryAfterMs: 60_000 })
@@ -194,7 +194,7 @@ describe('the poller', () => {
     expect(poller.nextAttemptAt()).toBe(NOW_MS + 60_000)
   })
 
-  it('answers everybody who asks during a fetch by one that begins after it', async () => {
+  it('answers all callers during a fetch with one that begins after it', async () => {
     const { poller, attempts } = setUp()
     poller.start()
 
@@ -227,7 +227,7 @@ describe('the poller', () => {
     expect(scene.attempts).toHaveLength(3)
   })
 
-  it('breaks off the running attempt when it stops', async () => {
+  it('aborts the running attempt when it stops', async () => {
     const { poller, attempts } = setUp()
     poller.start()
 
@@ -290,7 +290,7 @@ describe('the timetable', () => {
     },
   )
 
-  it('ticks, and not after it was stopped', async () => {
+  it('ticks until it is stopped', async () => {
     let ticks = 0
     const timetable = createTimetable(createSchedule('* * * * * *', Date.now), 0.1, Date.now)
     const ticked = Promise.withResolvers<void>()
@@ -311,14 +311,14 @@ describe('the timetable', () => {
   const ways = [
     ['back', -30 * 24 * 3_600_000],
     ['forward', 30 * 24 * 3_600_000],
-    // A machine without a clock of its own begins in 1970.
+    // A machine without a real-time clock starts in 1970.
     ['forward by decades', 56 * 365 * 24 * 3_600_000],
   ] as const
   // Once without cron, once with it.
   const expressions = ['*/5 * * * *', '0 */5 * * * *']
   it.each(
     ways.flatMap(([way, shiftMs]) => expressions.map((each) => [way, each, shiftMs] as const)),
-  )('ticks on when the clock was set %s, by %s', async (_way, expression, shiftMs) => {
+  )('still ticks when the clock was set %s, by %s', async (_way, expression, shiftMs) => {
     vi.useFakeTimers({ now: NOW_MS })
     onTestFinished(() => {
       vi.useRealTimers()
@@ -333,7 +333,7 @@ describe('the timetable', () => {
 
     vi.setSystemTime(NOW_MS + shiftMs)
     await vi.advanceTimersByTimeAsync(60_000)
-    // What passed meanwhile is unknown, so one tick comes at once; the others keep their period.
+    // The elapsed time is unknown, so one tick comes at once; the others keep their period.
     expect(ticks).toBe(1)
     await vi.advanceTimersByTimeAsync(10 * 60_000)
 

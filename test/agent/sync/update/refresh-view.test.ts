@@ -8,7 +8,7 @@ const NOW_MS = Date.parse('2026-11-22T08:00:00Z')
 const YEARS_MS = 3 * 365 * 24 * 60 * 60_000
 
 describe('a refresh of a view', () => {
-  // The library goes by the global clock.
+  // tuf-js reads the global clock.
   beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: NOW_MS }))
   afterEach(() => void vi.useRealTimers())
 
@@ -43,14 +43,14 @@ describe('a refresh of a view', () => {
     return damaged
   }
 
-  it('knows nothing of those before it', async () => {
+  it('is independent of earlier ones', async () => {
     const { accepted, refresh } = setUp()
 
-    // Of the same version each time, which tuf-js refuses where it has it already.
+    // The same version each time, which tuf-js refuses if it already has it.
     for (let round = 0; round < 3; round += 1) expect(await refresh()).toEqual(accepted)
   })
 
-  it('begins with no root that has not signed itself, however little of it is another', async () => {
+  it('does not begin with a root that has not signed itself, however small the change', async () => {
     const { root, accepted, refresh } = setUp()
     expect(await refresh()).toEqual(accepted)
 
@@ -61,7 +61,7 @@ describe('a refresh of a view', () => {
     expect(await refresh()).toEqual(accepted)
   })
 
-  it('refuses what somebody else has signed, as often as the root was begun with', async () => {
+  it('refuses files signed by unknown keys, as often as it starts with the same root', async () => {
     const { timestamp, accepted, refresh } = setUp()
 
     for (let round = 0; round < 3; round += 1) {
@@ -71,7 +71,7 @@ describe('a refresh of a view', () => {
     }
   })
 
-  it('judges by the time at which it was begun, and not by that of an earlier one', async () => {
+  it('uses the time at which it began, not that of an earlier one', async () => {
     const { accepted, refresh } = setUp()
     expect(await refresh()).toEqual(accepted)
 

@@ -18,7 +18,7 @@ import type { Release } from '../../fixture/view-repository.ts'
 const matchX = '+0 - read /data/x'
 const missX = '+ -0 read /data/x'
 
-/** Documents as a server signs them: policies with whatever it says of them. */
+/** Documents as a server signs them: policies with any self-test. */
 function release(self_test: unknown, [policy]: readonly PolicyBody[] = policies): Release {
   return { policies: [{ ...policy, self_test } as never], revision: 8 }
 }
@@ -30,7 +30,7 @@ async function refusal(scene: Scene, content: Release): Promise<string> {
 }
 
 describe('a policy with a self-test', () => {
-  it('is enforced where this evaluator reads it as the server does', async () => {
+  it('is enforced when this evaluator agrees with the server', async () => {
     const { repository, sync, active } = await inForce()
     const [policy] = wide as [PolicyBody]
 
@@ -42,7 +42,7 @@ describe('a policy with a self-test', () => {
     expect(active.decide({ action: 'read', path: '/etc/x' }).decision).toBe('allow')
   })
 
-  it('is refused where it does not, by rule and request, and the last good one stays', async () => {
+  it('is refused by rule and request when it does not, and the last good one stays', async () => {
     const scene = await inForce()
     const policy = policyOf(['allow', 'read', '/etc/*'], ['deny', 'read', '/etc/x'])
 
@@ -58,7 +58,7 @@ describe('a policy with a self-test', () => {
     expect(await scene.sync(honest)).toMatchObject({ outcome: 'updated', revision: 8, error: null })
   })
 
-  it('opens nothing where it is the first one of the machine and is refused', async () => {
+  it("allows nothing when the machine's first one is refused", async () => {
     const scene = await setUp()
 
     await refusal(scene, release([missX]))
@@ -79,7 +79,7 @@ describe('a policy with a self-test', () => {
     expectKept(scene)
   })
 
-  it('is enforced where it asks for what a later version knows', async () => {
+  it('is enforced when it has vectors of a later version', async () => {
     const { repository, sync } = await inForce()
 
     const later = ['~0 read /data/x', '+0 -0 stat /data/x', '']
@@ -89,22 +89,22 @@ describe('a policy with a self-test', () => {
   })
 
   it.each<[string, unknown]>([
-    ['is no list', matchX],
+    ['is not a list', matchX],
     ['is null', null],
-    ['has a line that is no text', [{}]],
+    ['has a line that is not a text', [{}]],
     ['has a line without a request', ['+0 -']],
-    ['has a line of no proper length', [`${matchX}${'x'.repeat(1024)}`]],
-    ['has a path of no proper length', [`${matchX}${'x'.repeat(510)}`]],
+    ['has a line that is too long', [`${matchX}${'x'.repeat(1024)}`]],
+    ['has a path that is too long', [`${matchX}${'x'.repeat(510)}`]],
     ['has a host without a port', ['+0 - connect:tcp example.com']],
-    ['has a port that is none', ['+0 - connect:tcp 0x1 example.com']],
+    ['has an invalid port', ['+0 - connect:tcp 0x1 example.com']],
     ['has a port that is too high', ['+0 - connect:tcp 65536 example.com']],
-    ['has an address that is none', ['+0 - connect:tcp 443 example.com 192.0.2.256']],
-    ['is about a rule that is not there', ['+1 - read /data/x']],
-    ['is about `__proto__`', ['+__proto__ - read /data/x']],
-    ['is about a number that nothing has', ['+1e3 -999999999999999999999 read /data/x']],
+    ['has an invalid address', ['+0 - connect:tcp 443 example.com 192.0.2.256']],
+    ['names a rule that does not exist', ['+1 - read /data/x']],
+    ['names the rule `__proto__`', ['+__proto__ - read /data/x']],
+    ['names a rule number out of range', ['+1e3 -999999999999999999999 read /data/x']],
     ['is too long', Array.from({ length: 65 }, () => matchX)],
     ['names too many rules', [`+${'0,'.repeat(64)}0 - read /data/x`]],
-    ['asks for what nobody can ask for', ['+0 - read data/../x']],
+    ['has a request that is not canonical', ['+0 - read data/../x']],
   ])('is refused, and not taken for one of a later version, when it %s', async (_what, hostile) => {
     const scene = await inForce()
 
@@ -113,9 +113,9 @@ describe('a policy with a self-test', () => {
     expectKept(scene)
   })
 
-  it('denies everything when what was kept is misread after a start, and is left for another version', async () => {
+  it('denies everything when the kept bundle is misread after a start, and leaves it for another version', async () => {
     const scene = await inForce()
-    // Without a home directory there is nothing to ask; with one the answer is another.
+    // Without a home directory the vector is skipped; with one the decision differs.
     const vector = '+0 - read ~/x'
     await scene.sync(scene.repository.release(release([vector])))
     expect(scene.active.revision()).toBe(8)
@@ -131,14 +131,14 @@ describe('a policy with a self-test', () => {
     expect(mended.active.decide(request)).toMatchObject({ decision: 'allow', revision: 8 })
   })
 
-  it('is not asked again at a start of the evaluator that held to it, but by any other', async () => {
+  it('is not run again at a start of the same evaluator, but by any other', async () => {
     const scene = await inForce()
     const listed = `${scene.directory}/documents`
     const former = await readdir(listed)
     await scene.sync(scene.repository.release(release(['+0 - read ~/x'])))
     const [name = ''] = (await readdir(listed)).filter((each) => !former.includes(each))
     const documents = [{ id: 'pol_1', sha256: name.replace('.json', ''), length: 1 }]
-    // As if this one had held to it, which it would not do when asked.
+    // Records a pass of this evaluator, which would fail the test.
     const known = { directory: scene.directory, version: '2', home: '/home/ann' }
     await createSelfTestMemory(known).remember({ documents })
     const start = async (version: string, home: string) =>
@@ -151,7 +151,7 @@ describe('a policy with a self-test', () => {
     expect(await start('2', '/home/ann')).toBe('corrupt')
   })
 
-  /** A start on what this evaluator is said to have held to, and does not: it asks for `~/x`. */
+  /** Starts an evaluator with a recorded pass although it would fail: the vector reads `~/x`. */
   async function startMisreading() {
     const scene = await inForce()
     const listed = `${scene.directory}/documents`
@@ -168,7 +168,7 @@ describe('a policy with a self-test', () => {
     return { start, started, content }
   }
 
-  it('denies everything when what is in force already is misread, until there is another policy', async () => {
+  it('denies everything when the bundle in force is misread, until there is another policy', async () => {
     const { start, started, content } = await startMisreading()
 
     expect(await refusal(started, content)).toContain('`read ~/x`')
@@ -181,7 +181,7 @@ describe('a policy with a self-test', () => {
     expect(started.active.decide(request).decision).toBe('allow')
   })
 
-  it('denies everything also when that is found out by a policy that came beside it', async () => {
+  it('denies everything when a policy beside it reveals the misreading', async () => {
     const { start, started, content } = await startMisreading()
     const beside = { ...policyOf(['deny', 'read', '/beside']), id: 'pol_2' }
 
@@ -191,7 +191,7 @@ describe('a policy with a self-test', () => {
     expect((await start()).active.decide(request).reason).toBe('no_policy')
   })
 
-  it('denies everything also when that cannot be written to the disk', async () => {
+  it('denies everything even if that cannot be written to the disk', async () => {
     const { started, content } = await startMisreading()
     await rm(`${started.directory}/state.previous.json`)
     await mkdir(`${started.directory}/state.previous.json/in the way`, { recursive: true })
@@ -201,7 +201,7 @@ describe('a policy with a self-test', () => {
     expect(started.active.decide(request).reason).toBe('unsupported_policy')
   })
 
-  it('is known after it has been brought into force, for as long as the documents are these', async () => {
+  it('is remembered after it came into force, while the documents stay the same', async () => {
     const { directory, repository, sync } = await inForce()
     const kept = () => readFile(`${directory}/self-test`, 'utf8')
     await sync(repository.release(release([matchX])))

@@ -24,8 +24,8 @@ function setUp() {
   return { demand, begunAt, rests, endRest, pass }
 }
 
-describe('attempts that local programs ask for', () => {
-  it('begin at once for a person who asks now and then', async () => {
+describe('attempts that local programs request', () => {
+  it('begin at once for an occasional request', async () => {
     const { demand, begunAt, pass } = setUp()
 
     for (let asked = 0; asked < 100; asked += 1) {
@@ -36,7 +36,7 @@ describe('attempts that local programs ask for', () => {
     expect(begunAt).toHaveLength(100)
   })
 
-  it('begin once a second at most for a program that asks without pause', async () => {
+  it('begin at most once a second for a program that asks continuously', async () => {
     const { demand, begunAt, rests, endRest } = setUp()
 
     for (let asked = 0; asked < 60; asked += 1) {
@@ -49,7 +49,7 @@ describe('attempts that local programs ask for', () => {
     expect(begunAt.slice(31)).toEqual(Array.from({ length: 29 }, (_, n) => (n + 1) * 1_000))
   })
 
-  it('are shared by all who ask while one is waited for', async () => {
+  it('are shared by all callers that wait for the same one', async () => {
     const { demand, begunAt, rests, endRest } = setUp()
     for (let asked = 0; asked < 31; asked += 1) await demand()
 
@@ -61,7 +61,7 @@ describe('attempts that local programs ask for', () => {
     expect(rests).toEqual([])
   })
 
-  it('begin anew for who asks once it has begun', async () => {
+  it('begin again for a caller that asks after the beginning', async () => {
     const { demand, begunAt, endRest } = setUp()
     for (let asked = 0; asked < 31; asked += 1) await demand()
 

@@ -45,7 +45,7 @@ describe('a sync', () => {
       expect(sent.headers.authorization).toBe(`DPoP ${DEVICE_TOKEN}`)
   })
 
-  it('asks once, conditionally, while nothing has changed, and whole once it is stale', async () => {
+  it('sends one conditional request while there is no change, and a full one once stale', async () => {
     const { server, synchronizer, setClock } = await inForce()
     const asked = (): (string | undefined)[] =>
       server.requests.splice(0).map((sent) => sent.headers['if-none-match'])
@@ -59,7 +59,7 @@ describe('a sync', () => {
     expect(asked()[0]).toBeUndefined()
   })
 
-  it('sends no header in vain: a fleet does it all day', async () => {
+  it('sends no unneeded header, because a fleet polls all day', async () => {
     const { server, synchronizer } = await inForce()
     server.requests.length = 0
 
@@ -70,7 +70,7 @@ describe('a sync', () => {
     expect(Object.keys(poll?.headers ?? {}).toSorted()).toEqual(sent)
   })
 
-  it('fetches nothing anew but what has changed', async () => {
+  it('fetches only changed files', async () => {
     const { server, repository, sync, synchronizer } = await inForce()
     server.requests.length = 0
     const asked = (): string[] =>
@@ -88,7 +88,7 @@ describe('a sync', () => {
     expect(asked()).toEqual([`${known}2`])
   })
 
-  it('keeps its policy where the server has no updates, and asks for nothing file by file', async () => {
+  it('keeps its policy when the server has no updates, and does not fetch single files', async () => {
     const scene = await inForce()
     const { server, repository, synchronizer } = scene
     const others = serve(repository.release({ policies: [], revision: 9 }))
@@ -107,7 +107,7 @@ describe('a sync', () => {
     expectKept(scene)
   })
 
-  it('holds no connection until the next poll, of which a server would have one for each machine', async () => {
+  it('does not hold a connection until the next poll, of which a server would have one per machine', async () => {
     const scene = await inForce()
     const { server, synchronizer } = scene
     server.requests.splice(0)
@@ -119,7 +119,7 @@ describe('a sync', () => {
     await expect.poll(() => socket.destroyed).toBe(true)
   })
 
-  it('renews freshness by an hourly timestamp, and not by a 304', async () => {
+  it('renews freshness by an hourly timestamp, not by a 304', async () => {
     const { repository, sync, active, setClock, synchronizer } = await inForce()
     setClock(NOW_MS + 23 * HOUR_MS)
     await synchronizer.run(never)
@@ -133,7 +133,7 @@ describe('a sync', () => {
     expect(active.state()).toBe('fresh')
   })
 
-  it('compiles what is signed again once, and what was changed anew', async () => {
+  it('does not recompile a policy that is signed again, but recompiles a changed one', async () => {
     const { repository, sync, active, setClock } = await inForce()
     const first = active.current()
     setClock(NOW_MS + HOUR_MS)
@@ -154,7 +154,7 @@ describe('a sync', () => {
     expect(active.current()?.bundle.policies[0]).toBe(first?.bundle.policies[0])
   })
 
-  it('follows its device into another view, and back into none of its former releases', async () => {
+  it('follows its device into another view, and never back into a former release', async () => {
     const { repository, sync, active } = await inForce()
     const back = { policies, assignedAtMs: NOW_MS + 2000 }
     const former = repository.release({ ...back, version: 2 })
@@ -183,7 +183,7 @@ describe('a sync', () => {
     expectKept(scene)
   })
 
-  it.skipIf(process.getuid?.() === 0)('says so when nothing can be written at all', async () => {
+  it.skipIf(process.getuid?.() === 0)('says so when the disk is not writable', async () => {
     const scene = await inForce()
     await chmod(scene.directory, 0o500)
     onTestFinished(() => chmod(scene.directory, 0o700))
@@ -194,7 +194,7 @@ describe('a sync', () => {
     expectKept(scene)
   })
 
-  it('takes on the wait that a busy server asks for', async () => {
+  it('adopts the delay that a busy server asks for', async () => {
     const { server, synchronizer } = await setUp()
     server.answer = (_request, response) => response.writeHead(503, { 'retry-after': '120' }).end()
 
@@ -216,7 +216,7 @@ describe('a sync', () => {
     ['1e3', null],
     ['soon', null],
     ['', null],
-  ])('does not stay silent for longer than a server can ask: `%s`', async (header, waitMs) => {
+  ])('bounds the delay that a server can ask for: `%s`', async (header, waitMs) => {
     const { server, synchronizer } = await setUp()
     const headers = { 'retry-after': header, date: 'Sat, 21 Nov 2026 08:00:00 GMT' }
     server.answer = (_request, response) => response.writeHead(503, headers).end()
@@ -224,7 +224,7 @@ describe('a sync', () => {
     expect((await synchronizer.run(never)).retryAfterMs).toBe(waitMs)
   })
 
-  it('names an unreachable server and remembers since when', async () => {
+  it('reports an unreachable server and since when', async () => {
     const { server, synchronizer, setClock, repository, sync } = await setUp()
     server.answer = (_request, response) => response.writeHead(500).end()
     await synchronizer.run(never)
@@ -249,7 +249,7 @@ describe('the state', () => {
     (_request, response) =>
       response.writeHead(code).end()
 
-  it('says that something was refused until the server is good again', async () => {
+  it('reports a refused view until the server offers a good one', async () => {
     const scene = await inForce()
     const { repository, sync, active } = scene
     const good = repository.release({ policies })
@@ -265,12 +265,12 @@ describe('the state', () => {
     expect(active.state()).toBe('fresh')
   })
 
-  it('says that the machine was put out, and keeps the bundle until it expires', async () => {
+  it('reports a revocation, and keeps the bundle until it expires', async () => {
     const scene = await inForce()
     scene.server.answer = refuseKey
     expect((await scene.synchronizer.run(never)).error?.code).toBe('unauthorized')
     expect(scene.active.state()).toBe('fresh')
-    // That a token is refused may have many reasons; that none is given to the key has this one.
+    // A token may be refused for many reasons, a key only for this one.
     scene.server.answerToken = refuseKey
 
     expect((await scene.synchronizer.run(never)).error?.code).toBe('revoked')
@@ -282,7 +282,7 @@ describe('the state', () => {
     expect(scene.active.state()).toBe('revoked')
   })
 
-  it('says that what was kept is damaged until there is a bundle again', async () => {
+  it('reports damaged files until there is a bundle again', async () => {
     const scene = await inForce()
     for (const name of ['state.json', 'state.previous.json'])
       await writeFile(join(scene.directory, name), 'garbage', { mode: 0o600 })
@@ -296,10 +296,10 @@ describe('the state', () => {
   })
 })
 
-describe('what this version does not know', () => {
+describe('content that is unknown to this version', () => {
   const UNKNOWN: readonly [string, Release][] = [
     ['a later schema of documents', { custom: { schema: 2 } }],
-    ['settings of a later kind', { settings: { poll_seconds: -1 } }],
+    ['settings of a later version', { settings: { poll_seconds: -1 } }],
     [
       'a member of a policy',
       { policies: [{ ...policyOf(['allow', 'read', '/**']), later: 1 } as never] },
@@ -318,7 +318,7 @@ describe('what this version does not know', () => {
     expect(second.active.decide(request).reason).toBe('unsupported_policy')
   })
 
-  it('enforces where it is but a mode', async () => {
+  it('does not deny when only the mode is unknown', async () => {
     const { repository, sync, active } = await setUp()
 
     await sync(repository.release({ policies, custom: { mode: 'later' } }))
@@ -338,7 +338,7 @@ describe('a restart', () => {
     return scene
   }
 
-  it('goes on deciding offline', async () => {
+  it('continues to decide offline', async () => {
     const { directory, repository } = await kept()
 
     const { active } = await setUp(directory, repository)
@@ -347,7 +347,7 @@ describe('a restart', () => {
     expect(active.current()).toMatchObject({ source: 'cache' })
   })
 
-  it('denies with an expired policy, and still takes no older one', async () => {
+  it('denies with an expired policy, and still refuses an older one', async () => {
     const { directory, repository } = await kept(3)
     const restarted = await setUp(directory, repository)
     restarted.setClock(NOW_MS + 8 * 24 * HOUR_MS)
@@ -361,7 +361,7 @@ describe('a restart', () => {
   it.each([
     ['days', 2],
     ['years', 5 * 365],
-  ])('believes no clock that was set back by %s', async (_unit, days) => {
+  ])('does not trust a clock that was set back by %s', async (_unit, days) => {
     const scene = await kept()
     const served = scene.repository.release({ policies: wide, atMs: NOW_MS - 26 * HOUR_MS })
     const restarted = await setUp(scene.directory, scene.repository)
@@ -372,7 +372,7 @@ describe('a restart', () => {
     expectKept(restarted)
   })
 
-  it('lives on its other copy when one is damaged or gone, and says so', async () => {
+  it('uses the other copy when one is damaged or missing, and reports it', async () => {
     const scene = await kept(3)
     await writeFile(stateOf(scene.directory), 'garbage', { mode: 0o600 })
 
@@ -385,13 +385,15 @@ describe('a restart', () => {
     expect(await restarted.sync(old)).toMatchObject({ error: { code: 'older_version' } })
   })
 
-  it('finds a whole policy wherever it was killed in the middle of an update', async () => {
+  it('finds a complete policy wherever an update was killed', async () => {
     const scene = await kept()
     const older = await readFile(stateOf(scene.directory), 'utf8')
     await scene.sync(scene.repository.release({ policies }))
     const newer = await readFile(stateOf(scene.directory), 'utf8')
     const torn = newer.slice(0, newer.length / 2)
-    /** Every state of the disk between two writes, in order; the last one is the whole update. */
+    /**
+     * Every state of the disk between two writes, in order; the last one is the complete update.
+     */
     const steps: readonly Readonly<Record<string, string>>[] = [
       { 'documents/x.json.tmp-1': '{', 'state.json': older },
       { 'staging.tmp-1': '', 'state.json': older },
@@ -418,7 +420,7 @@ describe('a restart', () => {
     }
   })
 
-  it.each(['state.json', 'state.previous.json'])('goes on without %s', async (name) => {
+  it.each(['state.json', 'state.previous.json'])('works without %s', async (name) => {
     const scene = await kept(3)
     await rm(join(scene.directory, name))
 
@@ -431,7 +433,7 @@ describe('a restart', () => {
     expect(await restarted.sync(newer)).toMatchObject({ revision: 8, error: null })
   })
 
-  it('goes on when its directory is deleted meanwhile, and writes all of it anew', async () => {
+  it('continues when its directory is deleted meanwhile, and writes all files again', async () => {
     const scene = await kept(2)
     await rm(scene.directory, { recursive: true })
 
@@ -455,7 +457,7 @@ describe('a restart', () => {
     expect(restarted.active.decide(request).reason).toBe('no_policy')
   })
 
-  it('denies everything when both copies are gone, until the server has answered', async () => {
+  it('denies everything when both copies are missing, until the server has answered', async () => {
     const scene = await kept(3)
     for (const name of ['state.json', 'state.previous.json']) await rm(join(scene.directory, name))
 
@@ -480,7 +482,7 @@ describe('a restart', () => {
     expectKept(restarted)
   })
 
-  it('keeps many policies, and sets the one aside that is damaged, whichever it is', async () => {
+  it('keeps many policies, and sets any damaged one aside', async () => {
     const many = Array.from({ length: 40 }, (_, index) => {
       const folder = index === 0 ? '/data/**' : `/elsewhere/${index}/**`
       return { ...policyOf(['allow', 'read', folder]), id: `pol_${index}` }
@@ -506,7 +508,7 @@ describe('a restart', () => {
     expect(await readFile(join(documents, aside[0] ?? ''), 'utf8')).toContain('"id":"pol_39"')
   })
 
-  it('takes nothing that somebody else has signed from the disk', async () => {
+  it('does not accept files from the disk with other signatures', async () => {
     const [own, foreign] = [await kept(), createRepository()]
     const rival = await setUp(undefined, foreign)
     await rival.sync(foreign.release({ policies: wide }))

@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createSchedule } from '../../../../agent/src/sync/update/timetable.ts'
 
-/** Of the machine's own zone, as cron means it: some are three quarters of an hour beside UTC. */
+/**
+ * In the machine's time zone, as cron uses it; some zones differ from UTC by three quarters of an
+ * hour.
+ */
 const at = (time: string): number => Date.parse(`2026-11-21T${time}`)
 
 function nextTimes(expression: string): readonly string[] {
@@ -31,11 +34,11 @@ describe('a schedule', () => {
     expect(nextTimes(expression)).toEqual(times)
   })
 
-  it.each(['*', '*/1', '*/3', '*/5', '*/15'])('of whole periods is that of cron: %s', (minutes) => {
+  it.each(['*', '*/1', '*/3', '*/5', '*/15'])('of whole periods equals that of cron: %s', (minutes) => {
     for (const now of ['00:00:00', '00:00:01', '07:14:59', '12:30:30', '23:59:59']) {
       vi.setSystemTime(at(now))
 
-      // The same for cron, which does not pass for whole periods.
+      // The same ticks for cron, in a form without the shortcut for whole periods.
       expect(nextTimes(`${minutes} * * * *`)).toEqual(nextTimes(`0 ${minutes} * * * *`))
     }
   })

@@ -5,7 +5,7 @@ import { unpackBundle } from '../../../../agent/src/sync/update/open-archive.ts'
 
 const HASH = '0123456789abcdef'.repeat(4)
 
-/** A string with every kind of escape, and none where none is needed. */
+/** A string with every kind of escape, needed or not. */
 const quoted = fc
   .array(
     fc.oneof(
@@ -38,7 +38,7 @@ function written(members: readonly string[], space: string): string {
   return `${space}{${space}${members.join(`${space},${space}`)}${space}}${space}`
 }
 
-/** Bundles as any writer of JSON could have made them; in a few a file stands twice. */
+/** Bundles in any JSON notation; a few repeat a file. */
 const bundle = fc
   .record({
     assignment: quoted,
@@ -66,7 +66,7 @@ function cut(text: Uint8Array, size: number): Uint8Array[] {
   return chunks
 }
 
-/** The texts of a bundle, or null for a refused one. */
+/** The texts of a bundle, or null if it is refused. */
 async function unpack(text: string | Uint8Array, size: number): Promise<object | null> {
   const unpacked = await unpackBundle(cut(Buffer.from(text), size), 'bundle file')
   if (unpacked.kind === 'bundle')
@@ -75,7 +75,7 @@ async function unpack(text: string | Uint8Array, size: number): Promise<object |
   return null
 }
 
-/** The same by way of a parser of all JSON. */
+/** The same with a general JSON parser. */
 function parse(text: string): object | null {
   const json = parseJson(text)
   const parsed = json.ok ? bundleSchema.safeParse(json.value) : null
@@ -88,7 +88,7 @@ const chunkSize = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.constant(100_000))
 
 describe('a bundle that is unpacked', () => {
   property.prop([bundle, chunkSize], { numRuns: 1_000 })(
-    'holds the texts that a parser of JSON finds, wherever its chunks are cut',
+    'yields the same texts as a JSON parser, wherever its chunks are cut',
     async (text, size) => {
       expect(await unpack(text, size)).toEqual(parse(text))
     },
@@ -102,7 +102,7 @@ describe('a bundle that is unpacked', () => {
       fc.constantFrom('', '"', '{', '}', '[', ',', ':', '1', 'null', '\\', '\\x', '\n', '\0'),
     ],
     { numRuns: 3_000 },
-  )('is refused exactly where a parser of JSON refuses it', async (text, size, at, put) => {
+  )('is refused exactly when a JSON parser refuses it', async (text, size, at, put) => {
     const place = at % (text.length + 1)
     const spoilt = Buffer.from(text.slice(0, place) + put + text.slice(place + 1)).toString()
 
@@ -110,7 +110,7 @@ describe('a bundle that is unpacked', () => {
   })
 
   property.prop([bundle, chunkSize, fc.nat()], { numRuns: 1_000 })(
-    'is refused where it is cut off',
+    'is refused when it is cut off',
     async (text, size, at) => {
       const whole = Buffer.from(text.trimEnd())
 
@@ -119,7 +119,7 @@ describe('a bundle that is unpacked', () => {
   )
 
   it.each<[string, Uint8Array]>([
-    ['a byte that begins nothing', Buffer.from([0xff])],
+    ['a byte that starts no character', Buffer.from([0xff])],
     ['half a character', Buffer.from('é').subarray(0, 1)],
     ['a surrogate', Buffer.from([0xed, 0xa0, 0x80])],
   ])('is refused with %s in a text', async (_what, bytes) => {

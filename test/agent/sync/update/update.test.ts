@@ -5,7 +5,7 @@ import { packBundle, type Served } from '../../fixture/pack-bundle.ts'
 import { expectKept, inForce, never, policies, type Scene } from '../../fixture/sync-scene.ts'
 import { createKeys, serve, tagOfTimestamp } from '../../fixture/view-repository.ts'
 
-/** Answers updates with what `change` makes of one, and everything else as it is. */
+/** Answers update requests with the result of `change`, and all others unchanged. */
 function serveChanged(
   { server }: Scene,
   served: Served,
@@ -36,7 +36,7 @@ const without =
 describe('an update in one answer', () => {
   const other = { ...policyOf(['allow', 'read', '/other/**']), id: 'pol_2' }
 
-  it('is completed by what it does not hold', async () => {
+  it('is completed by separate requests', async () => {
     const scene = await inForce()
     const served = scene.repository.release({ policies: [...policies, other], revision: 8 })
     const asked = serveChanged(scene, served, without(/pol_2|snapshot/))
@@ -47,7 +47,7 @@ describe('an update in one answer', () => {
     expect(scene.active.decide({ action: 'read', path: '/other/x' }).decision).toBe('allow')
   })
 
-  it('with the tag of a newer one is followed by that one all the same', async () => {
+  it('with the tag of a newer one does not block that one', async () => {
     const scene = await inForce()
     const served = scene.repository.release({ policies, revision: 8 })
     const newer = scene.repository.release({ policies: [...policies, other], revision: 9 })
@@ -77,17 +77,17 @@ describe('an update in one answer', () => {
     ['of another device', reassign('dev_1', 'dev_2'), 'wrong_device'],
     ['of another organization', reassign('"acme"', '"evil"'), 'wrong_organization'],
     ['for another user', reassign('"alice"', '"mallory"'), 'bad_signature'],
-    ['whose policy is another one', damage, 'mixed'],
-    ['with a member more', (bundle: Bundle) => ({ ...bundle, more: 1 }), 'malformed'],
+    ['with another policy', damage, 'mixed'],
+    ['with an additional member', (bundle: Bundle) => ({ ...bundle, more: 1 }), 'malformed'],
     ['of another format', (bundle: Bundle) => ({ ...bundle, format: 'x' }), 'malformed'],
-    ['that names a place elsewhere', nameElsewhere, 'malformed'],
+    ['that names a file elsewhere', nameElsewhere, 'malformed'],
     ['that is too long', (b: Bundle) => ({ ...b, pad: 'x'.repeat(MAX_UPDATE_BYTES) }), 'too_large'],
     [
       'whose assignment is too long',
       (b: Bundle) => ({ ...b, assignment: unsigned() }),
       'too_large',
     ],
-    ['that is no object', () => [], 'malformed'],
+    ['that is not an object', () => [], 'malformed'],
   ])('%s is refused', async (_what, change, code) => {
     const scene = await inForce()
     const changed = policyOf(['allow', 'read', '/data/**'], ['allow', 'read', '/etc/**'])
@@ -109,10 +109,10 @@ describe('an update in one answer', () => {
   }
 
   it.each([
-    ['the timestamp of before', /timestamp/, 'older_version'],
-    ['the snapshot of before', /timestamp|snapshot/, 'older_version'],
-    ['all metadata of before', /metadata/, 'older_version'],
-  ])('with %s is refused, and the next one is not', async (_what, name, code) => {
+    ['the earlier timestamp', /timestamp/, 'older_version'],
+    ['the earlier snapshot', /timestamp|snapshot/, 'older_version'],
+    ['all earlier metadata', /metadata/, 'older_version'],
+  ])('with %s is refused, but the next one is not', async (_what, name, code) => {
     const scene = await inForce()
     const { repository, synchronizer } = scene
     const before = repository.release({ policies: [other], revision: 6 })
@@ -128,8 +128,8 @@ describe('an update in one answer', () => {
 
   it.each([
     ['a name', (name: string) => JSON.stringify({ [name]: 'x' })],
-    ['a name that stands twice', (name: string) => `{"${name}":"x","${name}":"x"}`],
-  ])('is refused in few words, however long %s in it is', async (_what, files) => {
+    ['a repeated name', (name: string) => `{"${name}":"x","${name}":"x"}`],
+  ])('is refused with a short message, however long %s in it is', async (_what, files) => {
     const scene = await inForce()
     const text = `{"format":"palisade-bundle-1","assignment":"","files":${files('x'.repeat(1e6))}}`
     scene.server.answer = (_request, response) =>
@@ -142,7 +142,7 @@ describe('an update in one answer', () => {
     expectKept(scene)
   })
 
-  it('without the roots that lead on is refused, and one with them is not', async () => {
+  it('is refused without the roots in between, and accepted with them', async () => {
     const scene = await inForce()
     scene.repository.rotate(createKeys())
     const served = scene.repository.release({ policies, revision: 8 })
@@ -152,12 +152,12 @@ describe('an update in one answer', () => {
       error: { code: 'bad_signature' },
     })
     expectKept(scene)
-    // What an update says is all that there is of roots.
+    // The update alone provides roots.
     expect(asked).toEqual([])
     expect(await scene.sync(served)).toMatchObject({ revision: 8, error: null })
   })
 
-  it('of hundreds of thousands of members is refused before any of them is looked at', async () => {
+  it('with hundreds of thousands of members is refused before any of them is read', async () => {
     const scene = await inForce()
     const served = scene.repository.release({ policies, revision: 8 })
     serveChanged(scene, served, (bundle) => ({ ...bundle, files: manyMembers() }))
@@ -168,7 +168,7 @@ describe('an update in one answer', () => {
     expectKept(scene)
   })
 
-  it('that says nothing has changed is believed only by who has something', async () => {
+  it('without a change is accepted only by a machine that has a bundle', async () => {
     const scene = await inForce()
     scene.server.answer = (_request, response) => response.writeHead(304).end()
     expect(await scene.synchronizer.run(never, true)).toMatchObject({ outcome: 'unchanged' })
@@ -180,7 +180,7 @@ function manyMembers(): Record<string, string> {
   return Object.fromEntries(Array.from({ length: 600_000 }, (_, index) => [`x${index}`, '']))
 }
 
-/** Signed by millions, as far as a schema can tell. */
+/** A file with millions of empty signatures. */
 function unsigned(): string {
   return `{"signatures":[${'{},'.repeat(2_000_000)}{}],"signed":{}}`
 }

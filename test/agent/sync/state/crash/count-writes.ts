@@ -11,15 +11,15 @@ const HANDLE_CHANGES = ['writeFile', 'sync']
 
 export interface WriteStep {
   readonly name: string
-  /** What it is done to. */
+  /** The file or directory that changes. */
   readonly path: string
-  /** Does the first half of a write; nothing for anything else. */
+  /** Performs the first half of a write; has no effect for other steps. */
   readonly halve: () => Promise<void>
 }
 
 /**
- * Calls `onStep` before everything that this process does to its disk from now on, and waits for
- * what it answers. Nothing of ours knows about it. Answers what ends it.
+ * From now on calls `onStep` before each change that this process makes to its disk, and awaits the
+ * result. The agent's code does not notice. Returns a function that undoes it.
  */
 export async function countWrites(
   directory: string,
@@ -37,7 +37,7 @@ export async function countWrites(
     undo.push(() => define(former))
   }
 
-  // Before they are replaced.
+  // Opened before the functions are replaced.
   const prototype = await handlePrototype(directory)
   for (const name of CHANGES)
     replace(fsPromises, name, (former) => async (...args) => {
@@ -75,7 +75,7 @@ export async function countWrites(
   }
 }
 
-/** A `FileHandle` has no name of its own in Node. */
+/** Node does not export the class `FileHandle`. */
 async function handlePrototype(directory: string): Promise<object> {
   const probe = join(directory, 'probe')
   await writeFile(probe, '')

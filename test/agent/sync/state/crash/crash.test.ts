@@ -14,7 +14,7 @@ import { countWrites } from './count-writes.ts'
 import { createKeys, createRepository, serve } from '../../../fixture/view-repository.ts'
 
 const CHILD = fileURLToPath(new URL('update-once.ts', import.meta.url))
-/** A process takes a second; all of them by `PALISADE_CASES=100`. */
+/** A process takes a second; `PALISADE_CASES=100` runs all of them. */
 const FEW = 2
 
 const changed = [
@@ -26,7 +26,7 @@ const OLD = 'allow allow deny deny deny'
 const NEW = 'allow deny allow allow deny'
 
 interface Point {
-  /** From 1. */
+  /** Counted from 1. */
   readonly at: number
   readonly isHalf: boolean
 }
@@ -51,9 +51,7 @@ function allowed({ active }: Scene): string {
   return PATHS.map((path) => active.decide({ action: 'read', path }).decision).join(' ')
 }
 
-/**
- * In memory where there is such a place: a process that ends loses nothing of what it wrote there.
- */
+/** In memory if possible: a process that is killed loses no data that it wrote there. */
 async function copyOf(directory: string): Promise<string> {
   const parent = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'palisade-'))
   onTestFinished(() => rm(parent, { recursive: true, force: true }))
@@ -62,19 +60,21 @@ async function copyOf(directory: string): Promise<string> {
   return copied
 }
 
-/** A machine whose directory can be copied before an update, and what makes one. */
+/** A machine whose directory can be copied before an update, and the files of the update. */
 async function beforeUpdate() {
   const nowMs = Date.now()
   const repository = createRepository(undefined, { nowMs })
   const scene = await setUp(undefined, repository, nowMs)
   await scene.sync(repository.release({ policies, revision: 6 }))
   await scene.sync(repository.release({ policies, revision: 7 }))
-  // Other keys as well: then roots and time are kept, too.
+  // With other keys, roots and time are kept too.
   repository.rotate({ ...createKeys(), root: repository.keys.root })
   const served = repository.release({ policies: changed, revision: 8 })
   scene.server.answer = serve(served)
 
-  /** What a machine enforces that starts on what is left; then, that it goes on from there. */
+  /**
+   * Starts a machine on a left directory; returns its enforcement, then checks that it continues.
+   */
   async function enforcedAfter(directory: string, goesOn = true): Promise<string> {
     const restarted = await setUp(directory, repository, nowMs)
     const left = allowed(restarted)
@@ -96,16 +96,16 @@ function pointsOf(steps: readonly string[]): readonly Point[] {
   })
 }
 
-/** The old one up to some point, and from there on the new one. */
+/** Expects the old bundle up to some step, and the new one from there on. */
 function expectOneTurn(left: readonly string[]): void {
   const turn = left.indexOf(NEW)
   expect(turn).toBeGreaterThan(0)
   expect(left).toEqual(left.map((_each, index) => (index < turn ? OLD : NEW)))
 }
 
-it('leaves the old bundle or the new one whole, wherever an update stops', async () => {
+it('leaves the complete old or new bundle, wherever an update stops', async () => {
   const machine = await beforeUpdate()
-  /** What is dead does nothing to its directory any more. */
+  /** A stopped process must not touch its directory again. */
   const dead = new Set<string>()
   let walked = { directory: '', at: 0, isHalf: false, steps: [] as string[], onEnd: () => {} }
   const forever = new Promise<void>(() => {})
@@ -131,7 +131,7 @@ it('leaves the old bundle or the new one whole, wherever an update stops', async
     })
     walked = { directory: '/nowhere', at: 0, isHalf: false, steps: [], onEnd: () => {} }
     if (dead.has(directory)) {
-      // The dead one still has the name; whoever comes next finds a directory like it.
+      // The stopped one keeps its directory; the next machine gets an equal copy.
       const left = await copyOf(directory)
       found.push(await machine.enforcedAfter(left, at % 4 === 0))
     }

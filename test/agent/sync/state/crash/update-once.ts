@@ -11,8 +11,8 @@ import { createFileFetcher } from '../../../../../agent/src/sync/transport/fetch
 import { countWrites } from './count-writes.ts'
 
 /**
- * A process that makes one update and ends by SIGKILL at one of its steps on the disk: before step
- * `at`, or, when `half` is given, in the middle of it. Prints what it did and what came of it.
+ * A process that makes one update and kills itself with SIGKILL at one of its disk steps: before
+ * step `at`, or in the middle of it if `half` is given. Prints its steps and the outcome.
  */
 const [directory = '', enrolmentText = '', at = '', half = ''] = process.argv.slice(2)
 const enrolment = JSON.parse(enrolmentText) as Enrolment
