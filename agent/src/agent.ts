@@ -18,7 +18,7 @@ import type { Poller } from './sync/update/poller.ts'
 import type { CacheProblem, Synchronizer } from './sync/update/synchronizer.ts'
 
 const ANSWER_FIRST_MS = 20
-const TIME_NOT_KEPT = 'the time cannot be kept on disk'
+const TIME_NOT_KEPT = 'the time cannot be written to disk'
 
 /** Inputs of the agent from its environment. The container creates all other parts. */
 export interface AgentSurroundings {

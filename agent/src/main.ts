@@ -18,15 +18,15 @@ Environment:
   PALISADE_DATA_DIR        where the agent keeps its files, in DIR/agent (default .palisade)
   PALISADE_ENROLMENT       enrolment file of this machine, mode 0600, with its key beside it in
                            FILE.key (default DIR/agent/enrolment.json)
-  PALISADE_ENROLMENT_TOKEN file with an enrolment token, mode 0600, for a machine without enrolment
+  PALISADE_ENROLMENT_TOKEN file with an enrolment token, mode 0600, used while not enrolled
   PALISADE_AGENT_SOCKET    Unix socket of the local API (default DIR/agent/agent.sock)
   PALISADE_PROXY_PORT      port of the proxy on 127.0.0.1; 0 for any free one (default 8421)
   PALISADE_DNS_SERVERS     resolvers, as ip or ip:port (default: the system's)
-  PALISADE_LOCAL_POLICIES  file with your own rules, YAML or JSON with a list \`local\`; denies count
+  PALISADE_LOCAL_POLICIES  file with your own rules, a list \`local\` in YAML or JSON; only denies count
   PALISADE_SYNC_SCHEDULE   cron expression (default */5 * * * *)
-  PALISADE_HINTS           on, or off to hear of changes by the schedule alone (default on)
+  PALISADE_HINTS           on, or off to learn of changes only by the schedule (default on)
   PALISADE_LOG_LEVEL       fatal, error, warn, info, debug, trace, silent (default info)
-  The agent asks its server directly; HTTP_PROXY and its kin are not for it.
+  The agent connects to its server directly and ignores HTTP_PROXY and the like.
 
 Exit status:
   0 after a signal, 1 when another start may succeed, 2 bad usage, 78 when a setting has to change

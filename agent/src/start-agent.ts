@@ -57,7 +57,7 @@ export async function startAgent(
   // Awaited last, so that all of the above happens while flock(1) runs.
   const lock = await locking
   if (!lock.isHeld)
-    log.warn('this machine has no `flock`: nothing keeps a second agent off the data directory')
+    log.warn('this machine has no `flock`: a second agent could use the data directory too')
   try {
     await agent.start()
   } catch (error) {

@@ -82,7 +82,9 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
 
   const pay = async (paidFor: SignedGrant, paidMs: number): Promise<void> => {
     const meter = { id: paidFor.signed.id, paid_ms: paidMs }
-    const fault = await tryToKeep('the time cannot be kept', () => store.writeMeter(meter))
+    const fault = await tryToKeep('the used time cannot be written to disk', () =>
+      store.writeMeter(meter),
+    )
     if (fault !== null) log.warn({ fault }, `break-glass: ${fault.message}`)
     else if (current?.grant === paidFor)
       current = { ...current, meter: { ...current.meter, paidMs } }
@@ -92,7 +94,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
 
   /** Removes an ended grant from disk; otherwise a clock corrected later could revive it. */
   const settle = async (): Promise<void> => {
-    const fault = await tryToKeep('the end cannot be kept', () => deps.inTurn(forget))
+    const fault = await tryToKeep('the end cannot be written to disk', () => deps.inTurn(forget))
     if (fault !== null) log.warn({ fault }, `break-glass: ${fault.message}`)
     settling = null
   }
@@ -107,7 +109,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
       const kept = await readKept(deps)
       if (kept === null) return
       if (kept === 'unusable') {
-        log.warn({}, 'break-glass: what was kept of a grant cannot be used; it is over')
+        log.warn({}, 'break-glass: the kept grant cannot be used; it is over')
         // Otherwise the next start finds it unusable again.
         await forget().catch(() => {})
         return
@@ -115,7 +117,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
       current = kept
       if (isOver()) return
       active.apply({ kind: 'grant_resumed' })
-      say(kept, 'the grant goes on')
+      say(kept, 'the grant continues')
     },
 
     async begin(body) {
@@ -129,7 +131,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
       const [begunMs, uptimeMs] = [clock.now(), uptime()]
       const { id, duration_seconds } = grant.signed
       const paidMs = dueOf(startMeter(duration_seconds * 1000, 0, 0), 0) ?? 0
-      const fault = await tryToKeep('the grant cannot be kept on disk', async () => {
+      const fault = await tryToKeep('the grant cannot be written to disk', async () => {
         await store.writeMeter({ id, paid_ms: paidMs })
         await channel.keepInBoth({ grants: withBegun(channel.grants(), grant, begunMs) })
       })
@@ -145,7 +147,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
       say(current, 'the grant was ended')
       current = null
       active.apply({ kind: 'grant_ended' })
-      return tryToKeep('the grant has ended, but would go on after a restart', forget)
+      return tryToKeep('the grant has ended, but would resume after a restart', forget)
     },
 
     async look() {
@@ -177,7 +179,7 @@ function judgeBegin(deps: BreakGlassDeps, body: Uint8Array): SignedGrant | Grant
   if (!active.mayBreakGlass())
     return grantFault('not_possible', `no grant can be begun in state \`${active.state()}\``)
   const root = channel.root()
-  if (root === null) return grantFault('bad_signature', 'the kept roots do not hold')
+  if (root === null) return grantFault('bad_signature', 'the kept roots are invalid')
   const grant = readGrant(body, { ...deps, root })
   if (grant.kind === 'fault') return grant
   if (isUsed(channel.grants(), grant.signed))
@@ -204,7 +206,7 @@ async function readKept(deps: BreakGlassDeps): Promise<GrantInForce | 'unusable'
   // Pays before the grant counts: otherwise killing the agent before each `look` makes it free.
   const paidMs = dueOf(startMeter(durationMs, spentMs, 0), 0) ?? spentMs
   const pay = () => deps.store.writeMeter({ id, paid_ms: paidMs })
-  if ((await tryToKeep('the time cannot be kept', pay)) !== null) return 'unusable'
+  if ((await tryToKeep('the used time cannot be written to disk', pay)) !== null) return 'unusable'
   return putInForce(grant, kept.begun_ms, { spentMs, paidMs, uptimeMs: deps.uptime() })
 }
 

@@ -52,14 +52,17 @@ function parseGrant(body: Uint8Array): SignedGrant | GrantFault {
   const json = parseJson(text)
   if (!json.ok) return grantFault('malformed', `the grant file is damaged: ${json.problem.message}`)
   const known = versionSchema.safeParse(json.value)
-  if (!known.success) return grantFault('malformed', 'the file is no grant')
+  if (!known.success) return grantFault('malformed', 'the file is not a grant')
   if (known.data.signed.version !== GRANT_VERSION)
-    return grantFault('unsupported_grant', 'the grant needs another agent; update the agent')
+    return grantFault(
+      'unsupported_grant',
+      'this agent does not know the version of the grant; update the agent',
+    )
   const parsed = grantSchema.safeParse(json.value)
   if (parsed.success) return { kind: 'grant', signed: parsed.data.signed, text }
   const [issue] = parsed.error.issues
-  const where = issue?.path.join('.') || 'the whole of it'
-  return grantFault('malformed', `the grant is none that this agent reads, at ${where}`)
+  const where = issue?.path.join('.') || 'the top level'
+  return grantFault('malformed', `this agent cannot read the grant: invalid value at ${where}`)
 }
 
 function findStranger(
@@ -71,7 +74,7 @@ function findStranger(
   if (signed.device_id !== enrolment.device_id)
     return grantFault('wrong_device', 'the grant is for another device')
   if (!isSignedBy(root, 'targets', text))
-    return grantFault('bad_signature', 'the signature of the grant does not hold')
+    return grantFault('bad_signature', 'the signature of the grant is invalid')
   return null
 }
 
@@ -85,8 +88,8 @@ export function judgeTime(
   if (issuedMs > bounds.futureMs + TOLERANCE_MS)
     return grantFault('issued_in_future', `the grant was issued at ${issued}; set the clock right`)
   if (useByMs - issuedMs > GRANT_LIMITS.maxUseWithin * 1000)
-    return grantFault('lives_too_long', 'the grant could be begun for longer than is allowed')
-  if (nowMs >= useByMs) return grantFault('expired', `the grant was to be begun before ${use_by}`)
+    return grantFault('lives_too_long', 'the grant can be begun for longer than allowed')
+  if (nowMs >= useByMs) return grantFault('expired', `the grant had to be begun before ${use_by}`)
   // Keys of an expired root are not trusted for a new grant.
   if (nowMs >= Date.parse(root.expires))
     return grantFault('expired', `the keys that signed the grant expired at ${root.expires}`)
@@ -116,6 +119,6 @@ export function judgeNeed(
   const [expires, from] = [lifetime.expiresMs, fromMs].map((ms) => new Date(ms).toISOString())
   return grantFault(
     'nothing_to_lift',
-    `the policies count until ${expires}: there is nothing to lift yet; begin the grant after ${from}`,
+    `the policies are valid until ${expires}: there is nothing to lift yet; begin the grant after ${from}`,
   )
 }

@@ -69,9 +69,9 @@ function checkTrust(path: string, enrolment: Enrolment): void {
       'server: must not hold a user or password; write only `http(s)://host:port`',
     )
   const root = followRoots(enrolment.root, [])
-  if (root === null) throw refusal(path, 'root: is not a root that has signed itself; enrol again')
+  if (root === null) throw refusal(path, 'root: is not signed by itself; enrol again')
   if (root['x-org'] !== enrolment.org)
-    throw refusal(path, 'root: is of another organization; enrol again')
+    throw refusal(path, 'root: belongs to another organization; enrol again')
 }
 
 function refusal(path: string, message: string): AgentError {

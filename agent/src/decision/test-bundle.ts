@@ -44,7 +44,7 @@ function describe({ policy_id, vector, match, miss, decision }: SelfTestFailure)
   const not = wrong.length === 0 ? '' : `, not ${listed(wrong)}`
   const actual = `${decision.decision} by ${named.size === 0 ? decision.reason : listed([...named])}`
   const asked = `${vector.action} ${vector.kind === 'path' ? vector.path : `${vector.host} ${vector.port}`}`
-  return `policy \`${policy_id}\` is not read as the server reads it: ${expected} must match${not}, this agent decides ${actual}, for \`${asked}\`; update the agent`
+  return `policy \`${policy_id}\` is read differently by the server: ${expected} must match${not}, but this agent decides ${actual} for \`${asked}\`; update the agent`
 }
 
 function listed(ids: readonly string[]): string {

@@ -134,7 +134,7 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
     }
     const last_error =
       answer.kind === 'absent'
-        ? { code: 'absent', message: 'the server tells no hints' }
+        ? { code: 'absent', message: 'the server does not support hints' }
         : { code: answer.code, message: answer.message }
     const failing_since = status.failing_since ?? new Date(clock()).toISOString()
     status = { is_on: true, failing_since, last_error }

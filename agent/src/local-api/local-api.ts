@@ -183,14 +183,14 @@ async function answer(
   }
   if (route.method !== request.method) {
     response.setHeader('allow', route.method)
-    const message = `this path takes ${route.method} only`
+    const message = `this path accepts only ${route.method}`
     refuse(request, response, { status: 405, code: 'invalid_argument', message })
     return
   }
   const leave = route.most === 0 ? () => {} : waiting.enter(route, connectionOf(request).client)
   if (leave === null) {
     response.setHeader('retry-after', '1')
-    const message = 'too many requests of this kind wait already; try again later'
+    const message = 'too many requests of this kind are waiting; try again later'
     refuse(request, response, { status: 429, code: 'limit_exceeded', message })
     return
   }

@@ -187,7 +187,7 @@ function explainBrokenOrigin(): Answer {
     status: 502,
     code: 'internal',
     reason: 'bad_answer',
-    message: 'the origin did not answer properly',
+    message: 'the origin sent an invalid answer',
   })
 }
 
@@ -196,7 +196,7 @@ function explainSlowBody(): Answer {
     status: 408,
     code: 'invalid_argument',
     reason: 'slow_body',
-    message: 'the request body comes too slowly',
+    message: 'the request body is too slow',
   })
 }
 

@@ -147,7 +147,7 @@ function isOwn(address: string, port: number, ownPort: number): boolean {
 function describeParseError(code: string | undefined): Answer {
   const status =
     code === 'HPE_HEADER_OVERFLOW' ? 431 : code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-  const message = `the request is not proper HTTP/1.1 (${code ?? 'unknown'})`
+  const message = `the request is not valid HTTP/1.1 (${code ?? 'unknown'})`
   return answerRefusal({ status, code: 'invalid_argument', reason: 'malformed_request', message })
 }
 

@@ -16,7 +16,8 @@ export function paceAnswer(request: ClientRequest): void {
   let interim = 0
   request.on('information', () => {
     interim += 1
-    if (interim > MAX_INTERIM) request.destroy(new Error('the server answers without an end'))
+    if (interim > MAX_INTERIM)
+      request.destroy(new Error('the server sends endless interim answers'))
   })
   request.once('response', (response) => {
     if (response.socket instanceof PacedStream) response.socket.follow(response)

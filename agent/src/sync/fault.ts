@@ -76,7 +76,7 @@ export function internalFault(error: unknown): Fault {
 /** A bundle that cannot be written is not put into force, because a restart would lose it. */
 export function describeDiskFault(error: unknown): Fault {
   const reason = error instanceof Error ? error.message : String(error)
-  return fault('cache_not_written', `the policy cannot be kept on disk: ${reason}`)
+  return fault('cache_not_written', `the policy cannot be written to disk: ${reason}`)
 }
 
 /**

@@ -208,7 +208,7 @@ describe('the remaining time of a grant', () => {
     const again = await restart(scene)
 
     expect(enforced(again)).toBe(LIFTED)
-    expect(again.lines).toEqual(['break-glass: the grant goes on'])
+    expect(again.lines).toEqual(['break-glass: the grant continues'])
     expect(again.breakGlass.inForce()).toMatchObject({ until: '2026-11-29T13:00:00Z' })
     pass(again, 20 * MINUTE_MS)
     expect(enforced(again)).toBe(SHUT)

@@ -68,7 +68,7 @@ it.skipIf(!canFillDisks())(
     expect(enforced(again)).toBe(SHUT)
     expect(again.breakGlass.inForce()).toBeNull()
     expect(again.lines).toContain(
-      'break-glass: what was kept of a grant cannot be used; it is over',
+      'break-glass: the kept grant cannot be used; it is over',
     )
   },
 )

@@ -171,7 +171,7 @@ describe('the enrolment file', () => {
     [
       'has a changed root',
       () => fileOf(JSON.stringify({ ...enrolment, root: enrolment.root.replace('acme', 'acne') })),
-      'has signed itself',
+      'signed by itself',
     ],
     [
       'has a root of another organization',
@@ -182,7 +182,7 @@ describe('the enrolment file', () => {
             root: createRepository('', { org: 'rival' }).enrolment.root,
           }),
         ),
-      'is of another organization',
+      'belongs to another organization',
     ],
     [
       'names another scheme',

@@ -191,7 +191,7 @@ describe('the listener for hints', () => {
     expect(asked.map(({ atMs }) => atMs)).toEqual([0, 60 * MINUTE_MS, 120 * MINUTE_MS])
     expect(listener.status().last_error).toEqual({
       code: 'absent',
-      message: 'the server tells no hints',
+      message: 'the server does not support hints',
     })
   })
 

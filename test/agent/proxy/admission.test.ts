@@ -236,7 +236,7 @@ describe('a request body', () => {
 
     const text = await readUntil(client, '\r\n\r\n')
 
-    expect(text).toContain('HTTP/1.1 408 Palisade: the request body comes too slowly')
+    expect(text).toContain('HTTP/1.1 408 Palisade: the request body is too slow')
     await expect.poll(() => live.size()).toBe(0)
   })
 

@@ -39,16 +39,16 @@ export async function quarantineUnsafeDirectory(
 async function directoryProblem(directory: string): Promise<string | null> {
   try {
     const found = await lstat(directory)
-    if (found.isSymbolicLink()) return 'was a symbolic link, and what it led to is not believed'
-    if (!found.isDirectory()) return 'was no directory'
+    if (found.isSymbolicLink()) return 'was a symbolic link, whose target is not trusted'
+    if (!found.isDirectory()) return 'was not a directory'
     const user = process.geteuid?.()
     if (user !== undefined && found.uid !== user) return 'belonged to another user'
-    if ((found.mode & 0o022) !== 0) return 'was open to the writes of other users'
+    if ((found.mode & 0o022) !== 0) return 'was writable by other users'
     if ((found.mode & 0o077) !== 0) await chmod(directory, 0o700)
     return null
   } catch (error) {
     if (systemErrorCode(error) === 'ENOENT') return null
-    return 'could not be looked at'
+    return 'could not be inspected'
   }
 }
 

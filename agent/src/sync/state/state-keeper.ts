@@ -109,7 +109,7 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
     async keepRoots(roots) {
       const next = root === null ? null : addRoots(root, state, roots)
       if (next === null)
-        return fault('bad_signature', 'the roots of the server do not lead on from the pinned one')
+        return fault('bad_signature', 'the roots of the server do not follow the pinned one')
       try {
         if (next.isBegun) {
           clock.forgetIssues()
@@ -215,10 +215,10 @@ async function restoreView(
   { enrolment, store, clock }: StateKeeperDeps,
   state: TrustedState,
 ): Promise<FetchedView | StateProblem | string | null> {
-  if (!isOfEnrolment(enrolment, state)) return 'the kept state is of another enrolment'
+  if (!isOfEnrolment(enrolment, state)) return 'the kept state belongs to another enrolment'
   const root = followRoots(enrolment.root, state.roots.slice(0, state.view?.roots))
   if (root === null || followRoots(enrolment.root, state.roots) === null)
-    return 'the kept roots do not hold'
+    return 'the kept roots are invalid'
   if (state.view === null) return null
   const bounds = clock.bounds()
   const context = { enrolment, root, state, bounds, isKept: true }

@@ -138,7 +138,7 @@ function judgeRefusal(status: number): Fault {
   if (status === 401)
     return fault(
       'revoked',
-      'the server does not know the key of this machine any more; enrol it again',
+      'the server no longer knows the key of this machine; enrol it again',
     )
   if (status === 400)
     return fault(

@@ -175,7 +175,7 @@ async function readAnswer(response: FetchAnswer, maxBytes: number): Promise<Fetc
     return fault('truncated', `the connection broke off: ${describeCause(error)}`)
   }
   if (body === null) return fault('too_large', `the answer is larger than ${maxBytes} bytes`)
-  if (isMarkup(body)) return foreignFault('a page that is called a document')
+  if (isMarkup(body)) return foreignFault('a page labelled as a document')
   if (body.byteLength === 0) return fault('empty', 'the server answered 200 without a document')
   return { kind: 'body', body: Buffer.from(body), etag: parseEtag(response.headers.get('etag')) }
 }
@@ -196,7 +196,7 @@ function judgeStatus(response: FetchAnswer, etag: string | null): Fetched {
       `a redirect (${status}), by a captive portal or the server; if the latter, enrol with its final address`,
     )
   if (status === 401)
-    return fault('unauthorized', 'the server does not take the device token that it gave')
+    return fault('unauthorized', 'the server refuses the device token that it issued')
   return findBusyFault(response) ?? fault('http_status', `the server answered ${status}`)
 }
 

@@ -107,13 +107,13 @@ function parseFiles(files: ViewFiles, { root }: ViewContext): Parsed | Fault {
   const targets = readTargets(file.targets)
   const assignment = readAssignment(file.assignment)
   if (timestamp === null || snapshot === null || targets === null || assignment === null)
-    return fault('malformed', 'there is metadata that this agent does not accept')
+    return fault('malformed', 'the metadata is invalid for this agent')
   const isSigned =
     isSignedBy(root, 'timestamp', file.timestamp) &&
     isSignedBy(root, 'snapshot', file.snapshot) &&
     isSignedBy(root, 'targets', file.targets) &&
     isSignedBy(root, 'targets', file.assignment)
-  if (!isSigned) return fault('bad_signature', 'the signature of the policy does not hold')
+  if (!isSigned) return fault('bad_signature', 'the signature of the policy is invalid')
   if (
     !isDescribed(timestamp.meta['snapshot.json'], snapshot.version, files.snapshot) ||
     !isDescribed(snapshot.meta['targets.json'], targets.version, files.targets)
@@ -143,7 +143,7 @@ function checkAddressee(
   if (assignment.user !== enrolment.user)
     return fault('wrong_user', 'the view was assigned to the device of another user')
   for (const view of [timestamp['x-view'], targets['x-view'], assignment.view])
-    if (view !== files.id) return fault('wrong_view', 'the policy is of another view')
+    if (view !== files.id) return fault('wrong_view', 'the policy belongs to another view')
   return null
 }
 
@@ -153,7 +153,7 @@ function checkOrder(parsed: Parsed, files: ViewFiles, context: ViewContext): Fau
   const versions = versionsOf(parsed)
   const issuedMs = Date.parse(timestamp['x-issued'])
   if (isBehind(state, { view: files.id, versions, issuedMs }))
-    return fault('older_version', 'these are older versions than were accepted before')
+    return fault('older_version', 'the policy has older versions than were accepted before')
   if (issuedMs < state.issued_ms - SLOT_MS - TOLERANCE_MS)
     return fault('older_issue', 'the policy was issued before the one in force')
   return checkAssignment(assignment, context)
@@ -173,7 +173,7 @@ function checkAssignment(assignment: Assignment, context: ViewContext): Fault | 
     isSameView ? order.issuedMs >= newest.issuedMs - TOLERANCE_MS : order.version > newest.version
   )
     return null
-  return fault('older_issue', 'the view was assigned before the newest assignment accepted')
+  return fault('older_issue', 'the view was assigned before the newest accepted assignment')
 }
 
 function versionsOf({ timestamp, snapshot, targets }: Parsed): Versions {
@@ -199,7 +199,7 @@ function checkTime(
     if (issuedMs > bounds.futureMs + TOLERANCE_MS)
       return fault('issued_in_future', `the policy was issued at ${issued}; set the clock right`)
     if (expiresMs - issuedMs > lifeMs + TOLERANCE_MS)
-      return fault('lives_too_long', 'the policy would be good for longer than is allowed')
+      return fault('lives_too_long', 'the policy is valid for longer than allowed')
     if (bounds.expiryMs >= expiresMs) return fault('expired', `the policy expired at ${expires}`)
   }
   return null
@@ -224,7 +224,8 @@ function finish(
   let isKnown = settings !== null
   for (const [name, { length, hashes, custom }] of listed) {
     const id = NAME.exec(name)?.groups?.['id']
-    if (id === undefined) return fault('malformed', 'the view lists a document by no proper name')
+    if (id === undefined)
+      return fault('malformed', 'the view lists a document with an invalid name')
     if (length > MAX_DOCUMENT_BYTES)
       return fault('too_large', `a policy is larger than ${MAX_DOCUMENT_BYTES} bytes`)
     const target = viewTargetSchema.safeParse(custom)

@@ -89,12 +89,12 @@ export function createJsonReader(chunks: readonly Uint8Array[]): JsonReader {
           text = text.slice(1)
           return parts.join('')
         }
-        if (text.length >= ESCAPE_LENGTH) throw new JsonDamage('it has a wrong escape')
-        if (!(await more())) throw new JsonDamage('it ends within a string')
+        if (text.length >= ESCAPE_LENGTH) throw new JsonDamage('it has an invalid escape')
+        if (!(await more())) throw new JsonDamage('it ends inside a string')
       }
     },
     async end() {
-      if ((await peek()) !== '') throw new JsonDamage('it goes on behind its end')
+      if ((await peek()) !== '') throw new JsonDamage('there is text after its end')
     },
   }
 }

@@ -57,7 +57,7 @@ export async function openArchive(
       `the assignment in the ${what} is larger than ${MAX_ASSIGNMENT} bytes`,
     )
   const claimed = readAssignment(assignment)
-  if (claimed === null) return fault('malformed', `the ${what} assigns no proper view`)
+  if (claimed === null) return fault('malformed', `the assignment in the ${what} is invalid`)
   if (claimed.org !== enrolment.org)
     return fault('wrong_organization', `the ${what} is for another organization`)
   if (claimed.device_id !== enrolment.device_id)

@@ -147,7 +147,7 @@ function build(
       revision: settings?.revision ?? 0,
       issued_at,
       stale_at,
-      message: 'the policy holds what this agent does not know; update the agent',
+      message: 'the policy has content that this agent does not know; update the agent',
     }
   const { revision, resolve_unlisted_names, expires_after_seconds, offline_allow = [] } = settings
   return {

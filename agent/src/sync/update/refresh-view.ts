@@ -144,10 +144,10 @@ async function updateRest(
 function describeRefusal(error: unknown): Fault {
   const said = error instanceof Error ? error.message : 'unknown'
   if (/was signed by \d+\/\d+ keys/.test(said))
-    return fault('bad_signature', 'the signature of the policy does not hold')
-  if (/expired/i.test(said)) return fault('expired', 'what was signed has expired')
+    return fault('bad_signature', 'the signature of the policy is invalid')
+  if (/expired/i.test(said)) return fault('expired', 'the signed metadata has expired')
   if (/Expected version|does not match|doesn't match/.test(said))
-    return fault('older_version', 'these are other versions than the files before them name')
+    return fault('older_version', 'a file has another version than the metadata before it names')
   if (/hash|length/i.test(said)) return fault('mixed', 'the files do not belong together')
-  return fault('malformed', 'there is metadata that this agent does not accept')
+  return fault('malformed', 'the metadata is invalid for this agent')
 }

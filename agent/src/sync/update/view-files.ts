@@ -64,7 +64,7 @@ export async function fetchDocuments(
     if (fetched.kind === 'fault') return fetched
     if (fetched.kind !== 'body') return fault('http_status', 'the server lacks a listed policy')
     if (fetched.body.byteLength !== length || sha256(fetched.body) !== hash)
-      return fault('mixed', 'a policy is not the one that the view lists')
+      return fault('mixed', 'a policy differs from the one that the view lists')
     try {
       await store.writeDocument(hash, fetched.body)
     } catch (error) {

@@ -89,7 +89,7 @@ it('reports which directory was replaced, and why', async () => {
   const { restored: problem } = await restart(scene)
 
   expect(problem?.file).toContain('documents.rejected-')
-  expect(problem?.message).toMatch(/documents` was open to the writes of other users$/)
+  expect(problem?.message).toMatch(/documents` was writable by other users$/)
 })
 
 it('keeps the four newest of the quarantined directories', async () => {

@@ -68,7 +68,7 @@ describe('a bundle file that is made to keep the agent busy', () => {
   it('lets other work run while it is read to its end', async () => {
     const { message, turns } = await openBeside(bundleOf(16, '{"a":"é"}'.repeat(MIB / 16)))
 
-    expect(message).toBe('the bundle file assigns no proper view')
+    expect(message).toBe('the assignment in the bundle file is invalid')
     expect(turns).toBeGreaterThan(128)
   })
 
@@ -78,7 +78,7 @@ describe('a bundle file that is made to keep the agent busy', () => {
       await openBeside(bundleOf(4_097, '{}')),
     ]
 
-    expect(most.message).toBe('the bundle file assigns no proper view')
+    expect(most.message).toBe('the assignment in the bundle file is invalid')
     expect(more.message).toBe(
       'this agent cannot read the bundle file: it holds more than 4096 files',
     )

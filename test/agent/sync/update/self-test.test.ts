@@ -47,8 +47,8 @@ describe('a policy with a self-test', () => {
     const policy = policyOf(['allow', 'read', '/etc/*'], ['deny', 'read', '/etc/x'])
 
     expect(await refusal(scene, release(['+0 -1 read /etc/x'], [policy]))).toBe(
-      'policy `pol_1` is not read as the server reads it: `rule_1` must match, not `rule_2`, ' +
-        'this agent decides deny by `rule_2`, for `read /etc/x`; update the agent',
+      'policy `pol_1` is read differently by the server: `rule_1` must match, not `rule_2`, ' +
+        'but this agent decides deny by `rule_2` for `read /etc/x`; update the agent',
     )
 
     expectKept(scene)
