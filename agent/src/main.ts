@@ -22,7 +22,7 @@ Environment:
   PALISADE_AGENT_SOCKET    Unix socket of the local API (default DIR/agent/agent.sock)
   PALISADE_PROXY_PORT      port of the proxy on 127.0.0.1; 0 for any free one (default 8421)
   PALISADE_DNS_SERVERS     resolvers, as ip or ip:port (default: the system's)
-  PALISADE_LOCAL_POLICIES  file with your own rules, a list \`local\` in YAML or JSON; only denies count
+  PALISADE_LOCAL_POLICIES  file with your own rules, a list \`local\` in YAML or JSON; denies only
   PALISADE_SYNC_SCHEDULE   cron expression (default */5 * * * *)
   PALISADE_HINTS           on, or off to learn of changes only by the schedule (default on)
   PALISADE_LOG_LEVEL       fatal, error, warn, info, debug, trace, silent (default info)
