@@ -46,7 +46,7 @@ export interface AgentDeps {
   /** In start order. */
   readonly points: readonly EnforcementPoint[]
   readonly synchronizer: Pick<Synchronizer, 'restore' | 'keepTime'>
-  readonly breakGlass: Pick<BreakGlass, 'restore' | 'stop' | 'restMs' | 'look'>
+  readonly breakGlass: Pick<BreakGlass, 'restore' | 'stop' | 'remainingMs' | 'look'>
   readonly poller: Poller
   readonly reporter: Reporter
   /** Null when hints are switched off. */
@@ -142,7 +142,7 @@ function watchAgeOf(deps: AgentDeps): AgeWatch {
     onError: (err) => log.warn({ err }, TIME_NOT_KEPT),
   })
   return watchAge(active, deps.now, {
-    grantRestMs: breakGlass.restMs,
+    grantRemainingMs: breakGlass.remainingMs,
     onLook() {
       keepTime()
       void breakGlass.look()

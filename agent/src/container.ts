@@ -8,19 +8,19 @@ import { createBreakGlass } from './break-glass/break-glass.ts'
 import { createActivePolicy } from './decision/active-policy.ts'
 import { createDecisionTally } from './decision/decision-tally.ts'
 import { controlPlane } from './decision/offline.ts'
-import { createEnrolmentCount } from './enrol/second-enrolment.ts'
+import { createConflictCheck } from './enrol/second-enrolment.ts'
 import { HINTS_OFF, listenForHints } from './hint/hint-listener.ts'
 import { describeAgent } from './local-api/agent-status.ts'
 import { createLocalApi } from './local-api/local-api.ts'
 import { logDecision, logOutcomes, logStates } from './agent-log.ts'
 import type { EnforcementPoint } from './points/enforcement-point.ts'
-import { TAKE_MS } from './proxy/await-taken.ts'
+import { FLUSH_TIMEOUT_MS } from './proxy/await-flushed.ts'
 import { decideAsAsked } from './proxy/decide-as-proxy.ts'
 import { createDial, type Dial } from './proxy/dial.ts'
 import { createHttpProxy } from './proxy/http-proxy.ts'
 import { createLiveConnections } from './proxy/live-connections.ts'
 import { createNearMisses } from './proxy/near-misses.ts'
-import { rejudgeOnChange } from './proxy/rejudge-on-change.ts'
+import { recheckOnChange } from './proxy/recheck-on-change.ts'
 import { createResolver, type Resolve } from './proxy/resolver.ts'
 import { reportToServer } from './report/report-to-server.ts'
 import { createTrustedClock } from './state/trusted-clock.ts'
@@ -72,9 +72,9 @@ export function createContainer(
   const channel = createViewChannel({ enrolment, store, fetchFile, clock: time })
   const selfTests = createSelfTestMemory({ ...from, directory })
   const synchronizer = createSynchronizer({ ...shared, channel, selfTests, org: enrolment.org })
-  const countEnrolments = createEnrolmentCount(config, enrolment, active)
+  const checkConflict = createConflictCheck(config, enrolment, active)
   const poller = createPoller({
-    run: (...asked) => countEnrolments().then(() => synchronizer.run(...asked)),
+    run: (...asked) => checkConflict().then(() => synchronizer.run(...asked)),
     timetable: createTimetable(createSchedule(config.syncSchedule, clock), random(), clock),
     clock,
     onError,
@@ -89,7 +89,7 @@ export function createContainer(
 
   const tally = createDecisionTally()
   const live = createLiveConnections(active.decide, MAX_CONNECTIONS)
-  rejudgeOnChange({ ...shared, live })
+  recheckOnChange({ ...shared, live })
   const resolve = parts.resolve(RESOLVE)
   const proxy = createHttpProxy({
     port: config.proxyPort,
@@ -98,7 +98,7 @@ export function createContainer(
     dial: parts.resolve(DIAL),
     live,
     idleMs: IDLE_TIMEOUT_MS,
-    takeMs: TAKE_MS,
+    flushTimeoutMs: FLUSH_TIMEOUT_MS,
     maxConnections: 2 * MAX_CONNECTIONS,
     bodyRate: BODY_RATE,
     nearMisses: createNearMisses(active.explain, uptime),
@@ -117,7 +117,7 @@ export function createContainer(
     ...answerBreakGlass({ breakGlass, poller, log }),
     status: () =>
       describeAgent({ ...described, hints: hints?.status() ?? HINTS_OFF, cacheProblem }),
-    takeMs: TAKE_MS,
+    flushTimeoutMs: FLUSH_TIMEOUT_MS,
     onError,
   })
   const agent = createAgent({
@@ -134,7 +134,7 @@ export function createContainer(
     synchronizer: {
       keepTime: synchronizer.keepTime,
       // Checked before any policy is in force.
-      restore: () => countEnrolments().then(synchronizer.restore),
+      restore: () => checkConflict().then(synchronizer.restore),
     },
     onCacheProblem(problem) {
       cacheProblem = problem

@@ -5,10 +5,10 @@ import type { TrustedClock } from '../state/trusted-clock.ts'
 import type { StateStore } from '../sync/state/state-store.ts'
 import type { ViewChannel } from '../sync/update/view-channel.ts'
 import { grantFault, type GrantFault } from './grant-fault.ts'
-import { describeGrant, putInForce, restOf, type GrantInForce } from './grant-in-force.ts'
+import { describeGrant, putInForce, remainingMs, type GrantInForce } from './grant-in-force.ts'
 import { isUsed, withBegun, withEnded } from './grant-ledger.ts'
-import { dueOf, remainingOf, startMeter } from './grant-meter.ts'
-import { judgeNeed, judgeTime, readGrant, type SignedGrant } from './judge-grant.ts'
+import { duePaymentMs, remainingOf, startMeter } from './grant-meter.ts'
+import { checkNeed, checkTime, readGrant, type SignedGrant } from './verify-grant.ts'
 
 const REMIND_EVERY_MS = 10 * 60_000
 
@@ -46,7 +46,7 @@ export interface BreakGlass {
   isOver(): boolean
   inForce(): BreakGlassStatus | null
   /** Milliseconds left; null while no grant is in force. */
-  restMs(): number | null
+  remainingMs(): number | null
   /**
    * Call twice a minute: pays for the time ahead, logs a reminder, and forgets an ended grant.
    * Resolves when the change is on disk or has failed; never rejects.
@@ -65,7 +65,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
   const leftOf = (inForce: GrantInForce): number => {
     // A root with other keys has ended it.
     if (channel.grants().current?.text !== inForce.grant.text) return 0
-    return restOf(inForce, { nowMs: clock.now(), uptimeMs: uptime() })
+    return remainingMs(inForce, { nowMs: clock.now(), uptimeMs: uptime() })
   }
   const describe = (inForce: GrantInForce): BreakGlassStatus =>
     describeGrant(inForce, clock.now() + leftOf(inForce))
@@ -82,9 +82,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
 
   const pay = async (paidFor: SignedGrant, paidMs: number): Promise<void> => {
     const meter = { id: paidFor.signed.id, paid_ms: paidMs }
-    const fault = await tryToKeep('the used time cannot be written to disk', () =>
-      store.writeMeter(meter),
-    )
+    const fault = await tryToKeep('the used time cannot be written', () => store.writeMeter(meter))
     if (fault !== null) log.warn({ fault }, `break-glass: ${fault.message}`)
     else if (current?.grant === paidFor)
       current = { ...current, meter: { ...current.meter, paidMs } }
@@ -103,7 +101,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
   return {
     isOver,
     inForce: () => (current === null || isOver() ? null : describe(current)),
-    restMs: () => (current === null ? null : leftOf(current)),
+    remainingMs: () => (current === null ? null : leftOf(current)),
 
     async restore() {
       const kept = await readKept(deps)
@@ -126,11 +124,11 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
           'already_in_force',
           'a grant is in force; `palisade break-glass end` ends it',
         )
-      const grant = judgeBegin(deps, body)
+      const grant = checkBegin(deps, body)
       if (grant.kind === 'fault') return grant
       const [begunMs, uptimeMs] = [clock.now(), uptime()]
       const { id, duration_seconds } = grant.signed
-      const paidMs = dueOf(startMeter(duration_seconds * 1000, 0, 0), 0) ?? 0
+      const paidMs = duePaymentMs(startMeter(duration_seconds * 1000, 0, 0), 0) ?? 0
       const fault = await tryToKeep('the grant cannot be written to disk', async () => {
         await store.writeMeter({ id, paid_ms: paidMs })
         await channel.keepInBoth({ grants: withBegun(channel.grants(), grant, begunMs) })
@@ -155,7 +153,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
         if (channel.grants().current !== null) await (settling ??= settle())
         return
       }
-      const due = dueOf(current.meter, uptime())
+      const due = duePaymentMs(current.meter, uptime())
       if (due !== null) paying ??= pay(current.grant, due).finally(() => (paying = null))
       if (uptime() - current.remindedAtMs >= REMIND_EVERY_MS) {
         current = { ...current, remindedAtMs: uptime() }
@@ -174,7 +172,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
 }
 
 /** Returns the grant if it may begin on this machine now. */
-function judgeBegin(deps: BreakGlassDeps, body: Uint8Array): SignedGrant | GrantFault {
+function checkBegin(deps: BreakGlassDeps, body: Uint8Array): SignedGrant | GrantFault {
   const { active, channel, clock } = deps
   if (!active.mayBreakGlass())
     return grantFault('not_possible', `no grant can be begun in state \`${active.state()}\``)
@@ -186,8 +184,8 @@ function judgeBegin(deps: BreakGlassDeps, body: Uint8Array): SignedGrant | Grant
     return grantFault('already_used', 'the grant was used before; ask for another')
   const nowMs = clock.now()
   return (
-    judgeTime(grant.signed, { root, nowMs, bounds: clock.bounds() }) ??
-    judgeNeed(grant.signed, { lifetime: active.lifetime(), nowMs }) ??
+    checkTime(grant.signed, { root, nowMs, bounds: clock.bounds() }) ??
+    checkNeed(grant.signed, { lifetime: active.lifetime(), nowMs }) ??
     grant
   )
 }
@@ -204,9 +202,9 @@ async function readKept(deps: BreakGlassDeps): Promise<GrantInForce | 'unusable'
   const { id, paid_ms: spentMs } = meter
   const durationMs = grant.signed.duration_seconds * 1000
   // Pays before the grant counts: otherwise killing the agent before each `look` makes it free.
-  const paidMs = dueOf(startMeter(durationMs, spentMs, 0), 0) ?? spentMs
+  const paidMs = duePaymentMs(startMeter(durationMs, spentMs, 0), 0) ?? spentMs
   const pay = () => deps.store.writeMeter({ id, paid_ms: paidMs })
-  if ((await tryToKeep('the used time cannot be written to disk', pay)) !== null) return 'unusable'
+  if ((await tryToKeep('the used time cannot be written', pay)) !== null) return 'unusable'
   return putInForce(grant, kept.begun_ms, { spentMs, paidMs, uptimeMs: deps.uptime() })
 }
 

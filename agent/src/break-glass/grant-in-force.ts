@@ -1,6 +1,6 @@
 import type { BreakGlassStatus } from '@palisade/protocol'
 import { remainingOf, startMeter, type GrantMeter } from './grant-meter.ts'
-import type { SignedGrant } from './judge-grant.ts'
+import type { SignedGrant } from './verify-grant.ts'
 
 export interface GrantInForce {
   readonly grant: SignedGrant
@@ -22,7 +22,7 @@ export function putInForce(
 }
 
 /** Time left by the trusted clock or by the meter, whichever is less; at least 0. */
-export function restOf(
+export function remainingMs(
   { begunMs, meter }: GrantInForce,
   { nowMs, uptimeMs }: { readonly nowMs: number; readonly uptimeMs: number },
 ): number {

@@ -30,7 +30,7 @@ export function remainingOf(meter: GrantMeter, uptimeMs: number): number {
 }
 
 /** The payment that must be on disk from now on; null while enough is paid. */
-export function dueOf(meter: GrantMeter, uptimeMs: number): number | null {
+export function duePaymentMs(meter: GrantMeter, uptimeMs: number): number | null {
   const spentMs = spentOf(meter, uptimeMs)
   if (meter.paidMs >= meter.durationMs || meter.paidMs - spentMs > SLICE_MS / 2) return null
   return Math.min(Math.ceil(spentMs) + SLICE_MS, meter.durationMs)

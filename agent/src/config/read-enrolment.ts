@@ -20,11 +20,11 @@ const MAX_BYTES = 65_536
 export async function readEnrolment(path: string): Promise<KeptEnrolment> {
   const file = await readPrivateFile(path, MAX_BYTES)
   if (!file.ok) {
-    const mend =
+    const remedy =
       file.code === 'ENOENT'
         ? '; write one with `palisade enrol`, or set PALISADE_ENROLMENT_TOKEN'
         : ''
-    throw refusal(path, `${file.message}${mend}`)
+    throw refusal(path, `${file.message}${remedy}`)
   }
   const json = parseJson(file.text)
   if (!json.ok) throw refusal(path, json.problem.message)

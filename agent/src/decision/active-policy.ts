@@ -111,13 +111,13 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   let isGrantOver = (): boolean => true
   let newest: CompiledBundle | UnreadableBundle | null = null
   const listeners: (() => void)[] = []
-  const tell = (): void => listeners.forEach((listener) => listener())
+  const notify = (): void => listeners.forEach((listener) => listener())
 
   /** Notifies in a microtask: this runs within decisions, and subscribers make decisions. */
-  const move = (event: AgentEvent<CompiledBundle>): void => {
+  const advanceQuietly = (event: AgentEvent<CompiledBundle>): void => {
     const former = facts
     facts = advance(facts, event)
-    if (facts !== former) queueMicrotask(tell)
+    if (facts !== former) queueMicrotask(notify)
   }
 
   const compile: ActivePolicy['compile'] = (bundle, source) => {
@@ -127,14 +127,14 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
 
   /** Computes the enforcement for the present time and the present machine addresses. */
   const enforced = (): Enforced => {
-    if (facts.grant && isGrantOver()) move({ kind: 'grant_ended' })
+    if (facts.grant && isGrantOver()) advanceQuietly({ kind: 'grant_ended' })
     if (facts.bundle.kind === 'readable') {
       const { bundle, source, machineAddresses } = facts.bundle.value
-      move({ kind: 'aged', age: ageAt(deps.clock.now(), bundle) })
+      advanceQuietly({ kind: 'aged', age: ageAt(deps.clock.now(), bundle) })
       // An address added since the last compilation is protected at once. No decision may be made
       // without it, so this compilation does not run in turns.
       if (!isSameList(machineAddresses, deps.machineAddresses()))
-        move({ kind: 'recompiled', bundle: runSteps(compile(bundle, source)) })
+        advanceQuietly({ kind: 'recompiled', bundle: runSteps(compile(bundle, source)) })
     }
     return enforcementOf(facts)
   }
@@ -143,7 +143,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   const marked = <T extends Decision>(made: T): T & { readonly break_glass?: true } =>
     facts.grant && stateOf(facts) === 'break_glass' ? { ...made, break_glass: true } : made
 
-  const take = (kind: TakenKind, bundle: CompiledBundle | UnreadableBundle): void => {
+  const takeBundle = (kind: TakenKind, bundle: CompiledBundle | UnreadableBundle): void => {
     const former = facts
     const claims = bundle.kind === 'bundle' ? bundle.bundle : bundle
     const issuedMs = Date.parse(claims.issued_at)
@@ -187,9 +187,9 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     },
 
     apply(event) {
-      if ('bundle' in event) take(event.kind, event.bundle)
+      if ('bundle' in event) takeBundle(event.kind, event.bundle)
       else facts = advance(facts, event)
-      tell()
+      notify()
     },
 
     current: () => (facts.bundle.kind === 'readable' ? facts.bundle.value : null),

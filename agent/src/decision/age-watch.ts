@@ -5,7 +5,7 @@ const MAX_DELAY_MS = 30_000
 
 export interface AgeWatchDeps {
   /** Remaining milliseconds of the grant in force, or null. */
-  readonly grantRestMs: () => number | null
+  readonly grantRemainingMs: () => number | null
   readonly onLook: () => void
   /** Called after a failed check; checks continue. */
   readonly onError: (error: unknown) => void
@@ -23,7 +23,7 @@ export interface AgeWatch {
 export function watchAge(
   active: ActivePolicy,
   now: () => number,
-  { grantRestMs, onLook, onError }: AgeWatchDeps,
+  { grantRemainingMs, onLook, onError }: AgeWatchDeps,
 ): AgeWatch {
   let timer: NodeJS.Timeout | undefined
 
@@ -32,10 +32,10 @@ export function watchAge(
     const inForce = active.current()
     if (inForce === null) return
     const { stale_at, expires_at } = inForce.bundle
-    const rests = [stale_at, expires_at].map((at) => Date.parse(at) - now())
-    rests.push(grantRestMs() ?? 0)
-    const restMs = Math.min(...rests.filter((rest) => rest > 0), MAX_DELAY_MS)
-    timer = setTimeout(look, Math.max(restMs, 1)).unref()
+    const remaining = [stale_at, expires_at].map((at) => Date.parse(at) - now())
+    remaining.push(grantRemainingMs() ?? 0)
+    const delayMs = Math.min(...remaining.filter((remainingMs) => remainingMs > 0), MAX_DELAY_MS)
+    timer = setTimeout(look, Math.max(delayMs, 1)).unref()
   }
   const look = (): void => {
     try {

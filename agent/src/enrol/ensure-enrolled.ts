@@ -39,7 +39,7 @@ export interface EnrolSurroundings {
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<unknown>
 }
 
-type Places = Pick<AgentConfig, 'agentDir' | 'enrolmentPath' | 'enrolmentTokenPath'>
+type EnrolmentPaths = Pick<AgentConfig, 'agentDir' | 'enrolmentPath' | 'enrolmentTokenPath'>
 
 /**
  * Enrols a machine that has an enrolment token but no enrolment file, and retries until the server
@@ -50,14 +50,14 @@ type Places = Pick<AgentConfig, 'agentDir' | 'enrolmentPath' | 'enrolmentTokenPa
  * `ERR_ENROLMENT_REFUSED` for a token that the server refuses.
  */
 export async function ensureEnrolled(
-  places: Places,
+  paths: EnrolmentPaths,
   from: EnrolSurroundings,
   stop: AbortSignal,
 ): Promise<boolean> {
-  const { enrolmentPath, enrolmentTokenPath } = places
+  const { enrolmentPath, enrolmentTokenPath } = paths
   if (enrolmentTokenPath === null || (await isThere(enrolmentPath))) return true
   const token = await readToken(enrolmentTokenPath)
-  if (dirname(enrolmentPath) === places.agentDir) await preparePrivateDirectory(places.agentDir)
+  if (dirname(enrolmentPath) === paths.agentDir) await preparePrivateDirectory(paths.agentDir)
   const key = await ensureKey(enrolmentPath)
   const enrolment = await askUntilAnswered({ token, key }, from, stop)
   if (enrolment === null) return false

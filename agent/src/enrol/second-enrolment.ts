@@ -12,7 +12,7 @@ export function usualEnrolmentPath({ agentDir }: Pick<AgentConfig, 'agentDir'>):
 }
 
 /** Checks whether another organization claims the machine as well, and applies the result. */
-export function createEnrolmentCount(
+export function createConflictCheck(
   config: Pick<AgentConfig, 'agentDir' | 'enrolmentPath'>,
   enrolment: Pick<Enrolment, 'org'>,
   active: Pick<ActivePolicy, 'apply'>,

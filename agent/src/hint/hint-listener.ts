@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { SyncOutcome } from '../sync/update/synchronizer.ts'
 import type { FetchFile } from '../sync/transport/fetch-file.ts'
 import { askForHint, type HintAnswer } from './ask-for-hint.ts'
-import { createCredit } from './credit.ts'
+import { createTimeBudget } from './time-budget.ts'
 
 /** Longer than a server holds a request. */
 const TIMEOUT_MS = 65_000
@@ -14,7 +14,7 @@ const RETRY = { firstMs: 5_000, capMs: 5 * 60_000 } as const
 /** Pause for a server without hints; it may be updated. */
 const ABSENT_MS = 60 * 60_000
 /** About sixty changes in a row, or eight hints without a change. */
-const CREDIT_MS = 5 * 60_000
+const BUDGET_MS = 5 * 60_000
 /** Cost of each request: a server with endless news is asked every five seconds. */
 const REQUEST_COST_MS = 5_000
 /** Extra cost of a fruitless request: a server that lies is asked twice a minute. */
@@ -79,7 +79,7 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
   const { clock, uptime, random } = deps
   const stopping = new AbortController()
   const { signal } = stopping
-  const credit = createCredit(CREDIT_MS, uptime)
+  const budget = createTimeBudget(BUDGET_MS, uptime)
   let since: number | null = null
   let failures = 0
   let status: AgentStatus['hints'] = { is_on: true, failing_since: null, last_error: null }
@@ -87,32 +87,32 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
 
   async function listen(): Promise<void> {
     while (!signal.aborted) {
-      await rest(credit.owedMs())
-      credit.spend(REQUEST_COST_MS)
+      await rest(budget.owedMs())
+      budget.spend(REQUEST_COST_MS)
       const askedMs = uptime()
       const answer = await deps.ask(since, signal)
       if (signal.aborted) return
       note(answer)
-      await rest(Math.max(await follow(answer, uptime() - askedMs), LEAST_PAUSE_MS))
+      await rest(Math.max(await actOn(answer, uptime() - askedMs), LEAST_PAUSE_MS))
     }
   }
 
   /** Acts on the answer; returns the pause before the next request. */
-  async function follow(answer: HintAnswer, tookMs: number): Promise<number> {
+  async function actOn(answer: HintAnswer, tookMs: number): Promise<number> {
     if (answer.kind === 'absent') return ABSENT_MS * (0.9 + 0.2 * random())
     if (answer.kind === 'fault') return Math.max(backOff(), answer.retryAfterMs ?? 0)
     const { revision, spread_seconds } = answer.hint
     const spreadMs = spread_seconds * 1000
     await rest(random() * spreadMs)
     if (revision === since) {
-      if (tookMs < HASTY_MS) credit.spend(FUTILE_COST_MS)
+      if (tookMs < HASTY_MS) budget.spend(FUTILE_COST_MS)
       failures = 0
       return 0
     }
     if (signal.aborted) return 0
     deps.holdBack(spreadMs * (SPREADS_FOR_OTHERS + random()))
     const polled = await deps.poll()
-    if (polled?.outcome !== 'updated') credit.spend(FUTILE_COST_MS)
+    if (polled?.outcome !== 'updated') budget.spend(FUTILE_COST_MS)
     // After a failed poll the hint counts as not received.
     if (polled === null || polled.outcome === 'failed') return backOff()
     since = revision

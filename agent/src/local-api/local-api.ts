@@ -11,8 +11,8 @@ import type { Socket } from 'node:net'
 import { createLoopTurns } from '../proxy/loop-turns.ts'
 import { connectionOf, paceConnections } from '../proxy/paced-connection.ts'
 import type { ListedDecision, ListedExplanation } from '../decision/listed-rules.ts'
-import { awaitTaken } from '../proxy/await-taken.ts'
-import { thinOut } from '../proxy/thin-out.ts'
+import { awaitFlushed } from '../proxy/await-flushed.ts'
+import { closeIdleClients } from '../proxy/close-idle-clients.ts'
 import { formatEnvelope, type Refusal } from './envelope.ts'
 import { readRequestBody, readRequestBytes, readRequestChunks } from './read-request.ts'
 
@@ -27,7 +27,7 @@ export interface LocalApiDeps {
   readonly beginBreakGlass: (body: Uint8Array) => Promise<BreakGlassResult>
   readonly endBreakGlass: () => Promise<BreakGlassResult>
   /** A caller that does not read its answer within this time is disconnected. */
-  readonly takeMs: number
+  readonly flushTimeoutMs: number
   /** Called with a bug, which is logged once and answered with 500. */
   readonly onError: (error: unknown) => void
 }
@@ -36,10 +36,10 @@ interface Route {
   readonly method: 'GET' | 'POST'
   readonly answer: (request: IncomingMessage) => Promise<unknown>
   /**
-   * Most requests at once; their connections are kept in a crowd. 0 for a route that answers at
-   * once.
+   * Most requests at once; `closeIdleClients` spares their connections. 0 for a route that answers
+   * at once.
    */
-  readonly most: number
+  readonly maxRequests: number
 }
 
 const MAX_CONNECTIONS = 256
@@ -67,7 +67,11 @@ class Refused extends Error {
  */
 export function createLocalApi(deps: LocalApiDeps): Server {
   const waiting = createWaiting()
-  const serving: Serving = { routes: createRoutes(deps), waiting, takeMs: deps.takeMs }
+  const serving: Serving = {
+    routes: createRoutes(deps),
+    waiting,
+    flushTimeoutMs: deps.flushTimeoutMs,
+  }
   const server = createServer(
     {
       maxHeaderSize: 8192,
@@ -99,7 +103,7 @@ export function createLocalApi(deps: LocalApiDeps): Server {
   server.on('connection', (client: Socket) => {
     clients.add(client)
     client.once('close', () => clients.delete(client))
-    thinOut(clients, waiting.clients, MAX_CONNECTIONS)
+    closeIdleClients(clients, waiting.clients, MAX_CONNECTIONS)
   })
   return server
 }
@@ -124,7 +128,7 @@ function createWaiting(): Waiting {
   return {
     enter(route, client) {
       const entries = [...held.values()].filter((other) => other.route === route)
-      if (entries.length >= route.most) return null
+      if (entries.length >= route.maxRequests) return null
       const key = {}
       held.set(key, { route, client })
       return () => held.delete(key)
@@ -134,12 +138,12 @@ function createWaiting(): Waiting {
 }
 
 function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
-  const judge =
-    (judgeRequest: (value: unknown) => Promise<unknown>) =>
+  const answerRequest =
+    (decide: (value: unknown) => Promise<unknown>) =>
     async (request: IncomingMessage): Promise<unknown> => {
       const body = await readRequestBody(request)
       if (!body.ok) throw new Refused(body.refusal)
-      return judgeRequest(body.value)
+      return decide(body.value)
     }
   const takeGrant = async (request: IncomingMessage): Promise<unknown> => {
     const body = await readRequestBytes(request, MAX_GRANT_BYTES)
@@ -152,15 +156,18 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
     return deps.import(body.value)
   }
   return new Map<string, Route>([
-    [LOCAL_API.decide, { method: 'POST', answer: judge(deps.decide), most: 0 }],
-    [LOCAL_API.explain, { method: 'POST', answer: judge(deps.explain), most: MAX_EXPLANATIONS }],
-    [LOCAL_API.status, { method: 'GET', answer: async () => deps.status(), most: 0 }],
-    [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync(), most: MAX_SYNCS }],
-    [LOCAL_API.import, { method: 'POST', answer: takeBundle, most: MAX_IMPORTS }],
-    [LOCAL_API.breakGlass, { method: 'POST', answer: takeGrant, most: MAX_GRANTS }],
+    [LOCAL_API.decide, { method: 'POST', answer: answerRequest(deps.decide), maxRequests: 0 }],
+    [
+      LOCAL_API.explain,
+      { method: 'POST', answer: answerRequest(deps.explain), maxRequests: MAX_EXPLANATIONS },
+    ],
+    [LOCAL_API.status, { method: 'GET', answer: async () => deps.status(), maxRequests: 0 }],
+    [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync(), maxRequests: MAX_SYNCS }],
+    [LOCAL_API.import, { method: 'POST', answer: takeBundle, maxRequests: MAX_IMPORTS }],
+    [LOCAL_API.breakGlass, { method: 'POST', answer: takeGrant, maxRequests: MAX_GRANTS }],
     [
       LOCAL_API.endBreakGlass,
-      { method: 'POST', answer: () => deps.endBreakGlass(), most: MAX_GRANTS },
+      { method: 'POST', answer: () => deps.endBreakGlass(), maxRequests: MAX_GRANTS },
     ],
   ])
 }
@@ -168,11 +175,11 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
 interface Serving {
   readonly routes: ReadonlyMap<string, Route>
   readonly waiting: Waiting
-  readonly takeMs: number
+  readonly flushTimeoutMs: number
 }
 
 async function answer(
-  { routes, waiting, takeMs }: Serving,
+  { routes, waiting, flushTimeoutMs }: Serving,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -187,7 +194,8 @@ async function answer(
     refuse(request, response, { status: 405, code: 'invalid_argument', message })
     return
   }
-  const leave = route.most === 0 ? () => {} : waiting.enter(route, connectionOf(request).client)
+  const leave =
+    route.maxRequests === 0 ? () => {} : waiting.enter(route, connectionOf(request).client)
   if (leave === null) {
     response.setHeader('retry-after', '1')
     const message = 'too many requests of this kind are waiting; try again later'
@@ -197,7 +205,7 @@ async function answer(
   try {
     send(response, 200, `${JSON.stringify(await route.answer(request))}\n`)
     // Until the caller reads the answer, its bytes are in this process, so the slot stays taken.
-    await awaitTaken(response, takeMs)
+    await awaitFlushed(response, flushTimeoutMs)
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     refuse(request, response, error.refusal)

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
 import type { ClientOwners } from './client-owners.ts'
-import type { LiveConnections, Place } from './live-connections.ts'
+import type { LiveConnections, Slot } from './live-connections.ts'
 
 /**
  * Bounds the requests and tunnels that pass through the proxy at once, per program and in total.
  */
 export interface Admission {
   /** A slot for one request or tunnel of that connection; null when it gets no slot. */
-  enter(client: Socket): Promise<Place | null>
+  enter(client: Socket): Promise<Slot | null>
 }
 
 /** A process alone gets a quarter of all slots: it may hold one for every three free ones. */

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
-import { setTimeout as rest } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FindOwners, Owner } from './socket-owners.ts'
 
 /**
  * One scan serves all callers that wait for it. The pause after a scan is nine times its duration,
  * which leaves it a tenth of the processor, but it is bounded.
  */
-const RESTS_A_LOOK = 9
-const MAX_REST_MS = 500
+const PAUSE_FACTOR = 9
+const MAX_PAUSE_MS = 500
 
 /** Finds the programs behind connections of the proxy. */
 export interface ClientOwners {
@@ -30,7 +30,7 @@ export function createClientOwners(
   let coming: Promise<void> | null = null
 
   /** Returns its duration in milliseconds. */
-  async function look(): Promise<number> {
+  async function scan(): Promise<number> {
     const beganMs = performance.now()
     const unknown = [...clients()].filter((client) => !owners.has(client))
     const ends = unknown.map(({ remoteAddress = '', remotePort = 0 }) => ({
@@ -46,25 +46,25 @@ export function createClientOwners(
     return performance.now() - beganMs
   }
 
-  async function lookNow(): Promise<void> {
+  async function scanNow(): Promise<void> {
     coming = null
-    const looked = look()
-    rested = looked.then(
-      (tookMs) => rest(Math.min(RESTS_A_LOOK * tookMs, MAX_REST_MS), undefined, { ref: false }),
+    const scanned = scan()
+    rested = scanned.then(
+      (tookMs) => pause(Math.min(PAUSE_FACTOR * tookMs, MAX_PAUSE_MS), undefined, { ref: false }),
       () => {},
     )
-    await looked
+    await scanned
   }
 
   /** Waits for the next scan to begin: one under way may miss a new connection. */
-  function lookSoon(): Promise<void> {
-    coming ??= rested.then(lookNow)
+  function scanSoon(): Promise<void> {
+    coming ??= rested.then(scanNow)
     return coming
   }
 
   return {
     async ownerOf(client) {
-      if (!owners.has(client)) await lookSoon()
+      if (!owners.has(client)) await scanSoon()
       return owners.get(client) ?? null
     },
     known: (client) => owners.get(client) ?? null,

@@ -32,7 +32,7 @@ export function explainBadHead({ status, reason, message }: BadHead): Answer {
   return answerRefusal({ status, code: 'invalid_argument', reason, message })
 }
 
-export function explainCrowd(): Answer {
+export function explainTooMany(): Answer {
   return answerRefusal({
     status: 429,
     code: 'limit_exceeded',

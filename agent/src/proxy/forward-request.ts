@@ -6,11 +6,11 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Admission } from './admission.ts'
 import { answerRefusal, DECISION_HEADER, formatDecisionHeader, type Answer } from './answer.ts'
-import { awaitTaken } from './await-taken.ts'
+import { awaitFlushed } from './await-flushed.ts'
 import { watchBodyRate, type BodyRate } from './body-rate.ts'
-import { explainBadHead, explainCrowd, explainOpening } from './explain-opening.ts'
+import { explainBadHead, explainTooMany, explainOpening } from './explain-opening.ts'
 import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from './header-list.ts'
-import type { Place } from './live-connections.ts'
+import type { Slot } from './live-connections.ts'
 import type { FindNearMisses } from './near-misses.ts'
 import { openConnection, type OpenDeps, type Opening } from './open-connection.ts'
 import type { LoopTurns } from './loop-turns.ts'
@@ -32,7 +32,7 @@ export interface PassDeps extends OpenDeps {
   /** A connection without traffic for this long is closed. */
   readonly idleMs: number
   /** A client that does not read a refusal within this time is disconnected. */
-  readonly takeMs: number
+  readonly flushTimeoutMs: number
   /** Called once for each decided target. */
   readonly onDecision: (decision: MachineDecision) => void
   readonly nearMisses: FindNearMisses
@@ -50,25 +50,25 @@ export async function forwardRequest(
   const forward = readForwardRequest({ method, url, rawHeaders })
   if (!forward.ok) return reply(response, explainBadHead(forward))
   const { client } = connectionOf(request)
-  const place = await deps.admission.enter(client)
-  if (place === null) return reply(response, explainCrowd())
+  const slot = await deps.admission.enter(client)
+  if (slot === null) return reply(response, explainTooMany())
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   // The response may have closed during the admission.
   if (client.destroyed) gone.abort()
   const lift = awaitEnd(client, () => gone.abort())
   try {
-    const opening = await openConnection(deps, forward.target, place, gone.signal)
+    const opening = await openConnection(deps, forward.target, slot, gone.signal)
     if (opening.kind === 'open' || opening.kind === 'refused') deps.onDecision(opening.decision)
     if (opening.kind !== 'open') {
       reply(response, explainOpening(deps, opening, forward.target, request.headers))
-      return await awaitTaken(response, deps.takeMs)
+      return await awaitFlushed(response, deps.flushTimeoutMs)
     }
     if (request.headers.expect !== undefined) response.writeContinue()
-    await exchange(deps, { forward, opening, place, signal: gone.signal }, request, response)
+    await exchange(deps, { forward, opening, slot, signal: gone.signal }, request, response)
   } finally {
     lift()
-    place.leave()
+    slot.leave()
   }
 }
 
@@ -97,7 +97,7 @@ async function* joinChunks(source: Readable): AsyncGenerator<Buffer> {
 interface Passage {
   readonly forward: ForwardRequest
   readonly opening: Opened
-  readonly place: Place
+  readonly slot: Slot
   readonly signal: AbortSignal
 }
 
@@ -107,7 +107,7 @@ async function exchange(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { forward, opening, place, signal } = passage
+  const { forward, opening, slot, signal } = passage
   const upstream = sendRequest({
     method: forward.method,
     path: forward.path,
@@ -123,7 +123,7 @@ async function exchange(
     opening.socket.destroy()
     response.destroy()
   }
-  place.guard({ action: 'connect:tcp', ...forward.target, address: opening.address }, close)
+  slot.guard({ action: 'connect:tcp', ...forward.target, address: opening.address }, close)
   opening.socket.setTimeout(deps.idleMs, () => upstream.destroy(new Error('idle')))
   upstream.on('error', () => opening.socket.destroy())
   let isSlow = false

@@ -14,7 +14,7 @@ import { hangUp, openTunnel } from './open-tunnel.ts'
 import { connectionOf, PacedConnection, paceConnections } from './paced-connection.ts'
 import { refuseLoop, type IsSelf } from './refuse-loop.ts'
 import { createFindOwners } from './socket-owners.ts'
-import { thinOut } from './thin-out.ts'
+import { closeIdleClients } from './close-idle-clients.ts'
 
 /** Loopback only: every client that can connect acts with this user's policy. */
 const ADDRESS = '127.0.0.1'
@@ -75,7 +75,7 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
   server.on('connection', (client: Socket) => {
     clients.add(client)
     client.once('close', () => clients.delete(client))
-    thinOut(clients, deps.live.clients, deps.maxConnections)
+    closeIdleClients(clients, deps.live.clients, deps.maxConnections)
   })
 
   return {
@@ -156,9 +156,9 @@ function internalError(): Answer {
 }
 
 function describePortError(port: number, code: string | null): string {
-  const mend = 'set PALISADE_PROXY_PORT to another port, or to 0 for any free one'
-  if (code === 'EADDRINUSE') return `port ${port} on ${ADDRESS} is taken; ${mend}`
+  const remedy = 'set PALISADE_PROXY_PORT to another port, or to 0 for any free one'
+  if (code === 'EADDRINUSE') return `port ${port} on ${ADDRESS} is taken; ${remedy}`
   if (code === 'EACCES')
-    return `port ${port} needs privileges that this user does not have; ${mend}`
-  return `cannot listen on ${ADDRESS}:${port} (${code}); ${mend}`
+    return `port ${port} needs privileges that this user does not have; ${remedy}`
+  return `cannot listen on ${ADDRESS}:${port} (${code}); ${remedy}`
 }

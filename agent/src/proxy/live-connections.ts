@@ -4,25 +4,25 @@ import type { Socket } from 'node:net'
 /** Requests and tunnels in progress; bounded, and decided again after each policy change. */
 export interface LiveConnections {
   /** A slot for one request or tunnel of that connection; null when all are taken. */
-  enter(client: Socket): Place | null
+  enter(client: Socket): Slot | null
   /** The connection of each slot; a connection may hold several. */
   clients(): readonly Socket[]
   /** Closes all connections that the policy in force denies, one a step; returns their number. */
-  rejudge(): Steps<number>
+  recheck(): Steps<number>
   closeAll(): void
   size(): number
   /** The number of slots. */
   readonly limit: number
 }
 
-export interface Place {
+export interface Slot {
   /** Calls `close` when `request` is denied from now on; replaces an earlier guard. */
   guard(request: unknown, close: () => void): void
   /** Idempotent. */
   leave(): void
 }
 
-interface Held {
+interface Entry {
   readonly client: Socket
   /** Null until a request is guarded. */
   readonly guarded: Guarded | null
@@ -37,19 +37,19 @@ export function createLiveConnections(
   decide: (request: unknown) => Decision,
   limit: number,
 ): LiveConnections {
-  const places = new Map<Place, Held>()
+  const slots = new Map<Slot, Entry>()
 
-  const end = (place: Place, guarded: Guarded): void => {
-    places.delete(place)
+  const end = (slot: Slot, guarded: Guarded): void => {
+    slots.delete(slot)
     guarded.close()
   }
 
   /** Also visits connections that are added between steps. */
-  function* rejudge(): Steps<number> {
+  function* recheck(): Steps<number> {
     let closed = 0
-    for (const [place, { guarded }] of places) {
+    for (const [slot, { guarded }] of slots) {
       if (guarded !== null && decide(guarded.request).decision === 'deny') {
-        end(place, guarded)
+        end(slot, guarded)
         closed += 1
       }
       yield
@@ -59,24 +59,24 @@ export function createLiveConnections(
 
   return {
     enter(client) {
-      if (places.size >= limit) return null
-      const place: Place = {
+      if (slots.size >= limit) return null
+      const slot: Slot = {
         guard(request, close) {
-          places.set(place, { client, guarded: { request, close } })
+          slots.set(slot, { client, guarded: { request, close } })
         },
         leave() {
-          places.delete(place)
+          slots.delete(slot)
         },
       }
-      places.set(place, { client, guarded: null })
-      return place
+      slots.set(slot, { client, guarded: null })
+      return slot
     },
-    clients: () => [...places.values()].map(({ client }) => client),
-    rejudge,
+    clients: () => [...slots.values()].map(({ client }) => client),
+    recheck,
     closeAll() {
-      for (const [place, { guarded }] of places) if (guarded !== null) end(place, guarded)
+      for (const [slot, { guarded }] of slots) if (guarded !== null) end(slot, guarded)
     },
-    size: () => places.size,
+    size: () => slots.size,
     limit,
   }
 }

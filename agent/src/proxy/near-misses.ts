@@ -6,7 +6,7 @@ import type { MachineDecision } from '../decision/active-policy.ts'
  * delay the decisions of others: after a search, answers have no near misses for this many times
  * its duration.
  */
-const RESTS_A_SEARCH = 19
+const PAUSE_FACTOR = 19
 
 /** Rules that nearly allowed a denied request; empty except for a default deny. */
 export type FindNearMisses = (decision: MachineDecision) => readonly NearMiss[]
@@ -16,14 +16,14 @@ export function createNearMisses(
   explain: (request: unknown) => Explanation,
   uptime: () => number,
 ): FindNearMisses {
-  let restedAtMs = -Infinity
+  let pausedUntilMs = -Infinity
   return ({ reason, request }) => {
     if (reason !== 'default_deny') return []
     const beganMs = uptime()
-    if (beganMs < restedAtMs) return []
+    if (beganMs < pausedUntilMs) return []
     const { near_misses: found } = explain(request)
     const endedMs = uptime()
-    restedAtMs = endedMs + RESTS_A_SEARCH * (endedMs - beganMs)
+    pausedUntilMs = endedMs + PAUSE_FACTOR * (endedMs - beganMs)
     return found
   }
 }

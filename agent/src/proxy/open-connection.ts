@@ -2,10 +2,10 @@ import type { MachineDecision } from '../decision/active-policy.ts'
 import type { Socket } from 'node:net'
 import type { Target } from './authority.ts'
 import type { Dial } from './dial.ts'
-import { judgeTarget, type JudgeDeps } from './judge-target.ts'
-import type { Place } from './live-connections.ts'
+import { decideTarget, type DecideDeps } from './decide-target.ts'
+import type { Slot } from './live-connections.ts'
 
-export interface OpenDeps extends JudgeDeps {
+export interface OpenDeps extends DecideDeps {
   readonly dial: Dial
 }
 
@@ -22,19 +22,19 @@ export type Opening =
 /**
  * Opens a connection that the policy allows, trying the permitted addresses in order. A new policy
  * may come into force during a dial. So each address is decided right before its dial, and again
- * once `place` guards its socket, so that no change falls between the two.
+ * once `slot` guards its socket, so that no change falls between the two.
  */
 export async function openConnection(
   deps: OpenDeps,
   target: Target,
-  place: Place,
+  slot: Slot,
   signal: AbortSignal,
 ): Promise<Opening> {
-  const judgement = await judgeTarget(deps, target)
-  if (judgement.kind === 'refused') return judgement
-  if (judgement.kind === 'unresolved') return { kind: 'failed', reason: 'resolution_failed' }
+  const decided = await decideTarget(deps, target)
+  if (decided.kind === 'refused') return decided
+  if (decided.kind === 'unresolved') return { kind: 'failed', reason: 'resolution_failed' }
   let denied: MachineDecision | null = null
-  for (const { address } of judgement.addresses) {
+  for (const { address } of decided.addresses) {
     if (signal.aborted) return { kind: 'failed', reason: 'cancelled' }
     const request = { action: 'connect:tcp', ...target, address }
     const before = deps.decide(request)
@@ -44,7 +44,7 @@ export async function openConnection(
     }
     const socket = await deps.dial(address, target.port, signal).catch(() => null)
     if (socket === null) continue
-    place.guard(request, () => socket.destroy())
+    slot.guard(request, () => socket.destroy())
     const decision = deps.decide(request)
     if (decision.decision === 'allow') return { kind: 'open', socket, address, decision }
     socket.destroy()

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { formatRawAnswer, type Answer } from './answer.ts'
-import { awaitTaken } from './await-taken.ts'
-import { explainBadHead, explainCrowd, explainOpening } from './explain-opening.ts'
+import { awaitFlushed } from './await-flushed.ts'
+import { explainBadHead, explainTooMany, explainOpening } from './explain-opening.ts'
 import type { PassDeps } from './forward-request.ts'
 import { openConnection } from './open-connection.ts'
 import { readConnectTarget } from './request-head.ts'
-import { carry } from './tunnel.ts'
+import { relay } from './tunnel.ts'
 
 /** How long a refused client may take to read the reason. */
 const LINGER_MS = 2_000
@@ -24,34 +24,34 @@ export async function openTunnel(
   const { method = '', url = '', rawHeaders } = request
   const connect = readConnectTarget({ method, url, rawHeaders })
   if (!connect.ok) return hangUp(client, explainBadHead(connect))
-  const place = await deps.admission.enter(client)
-  if (place === null) return hangUp(client, explainCrowd())
+  const slot = await deps.admission.enter(client)
+  if (slot === null) return hangUp(client, explainTooMany())
   const gone = new AbortController()
   client.once('close', () => gone.abort())
   try {
-    const opening = await openConnection(deps, connect.target, place, gone.signal)
+    const opening = await openConnection(deps, connect.target, slot, gone.signal)
     if (opening.kind === 'open' || opening.kind === 'refused') deps.onDecision(opening.decision)
     if (opening.kind !== 'open') {
       hangUp(client, explainOpening(deps, opening, connect.target, request.headers))
-      await awaitTaken(client, deps.takeMs)
-      return place.leave()
+      await awaitFlushed(client, deps.flushTimeoutMs)
+      return slot.leave()
     }
     const { socket: upstream, address } = opening
     const close = (): void => {
       client.destroy()
       upstream.destroy()
     }
-    place.guard({ action: 'connect:tcp', ...connect.target, address }, close)
+    slot.guard({ action: 'connect:tcp', ...connect.target, address }, close)
     // A policy change, or the client, may have closed one of them while the other was awaited.
     if (upstream.destroyed || client.destroyed) {
-      place.leave()
+      slot.leave()
       return close()
     }
     client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
     // Bytes that the client sent early come first in the tunnel.
-    carry(client, upstream, deps.idleMs, () => place.leave())
+    relay(client, upstream, deps.idleMs, () => slot.leave())
   } catch (error) {
-    place.leave()
+    slot.leave()
     client.destroy()
     throw error
   }

@@ -4,9 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises'
  * An explanation reads every rule. With this pause after each, explanations take a fifth of the
  * time.
  */
-const RESTS_AN_EXPLANATION = 4
+const PAUSE_FACTOR = 4
 /** Lets a caller behind fifteen others be answered within its timeout. */
-const MAX_REST_MS = 500
+const MAX_PAUSE_MS = 500
 
 /**
  * Spaces explanations, so that a program that asks for many does not delay decisions. They run in
@@ -29,7 +29,7 @@ export function createSpacedExplanations<E>(
         tookMs = uptime() - beganMs
       }
     })
-    const restNow = (): Promise<void> => rest(Math.min(RESTS_AN_EXPLANATION * tookMs, MAX_REST_MS))
+    const restNow = (): Promise<void> => rest(Math.min(PAUSE_FACTOR * tookMs, MAX_PAUSE_MS))
     rested = explained.then(restNow, restNow)
     return explained
   }

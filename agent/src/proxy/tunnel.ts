@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
  * Carries bytes both ways until both sides end, one fails, or the connection is idle for `idleMs`.
  * Half-closed connections go on: a client may end its side and still wait for the answer.
  */
-export function carry(client: Socket, upstream: Socket, idleMs: number, onEnd: () => void): void {
+export function relay(client: Socket, upstream: Socket, idleMs: number, onEnd: () => void): void {
   let open = 2
   const close = (): void => {
     client.destroy()

@@ -30,7 +30,7 @@ export interface Reporter {
   notice(): void
   /**
    * Delays the report of later changes for this long, because many machines have the same to
-   * report. The begin or end of a grant concerns this machine alone and is reported at once.
+   * report. The start or end of a grant concerns this machine alone and is reported at once.
    */
   holdBack(ms: number): void
   /** Aborts a running attempt; resolves when it has ended. */

@@ -2,7 +2,7 @@ import { cp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { NOW_MS, policyOf } from '../fixture/bundle.ts'
-import { fileOf, grantOf, signedAnew, type GrantDraft } from '../fixture/grant.ts'
+import { fileOf, grantOf, signChanged, type GrantDraft } from '../fixture/grant.ts'
 import {
   HOUR_MS,
   inForce,
@@ -393,7 +393,7 @@ describe('a grant is refused', () => {
     const scene = await expired()
     const { targets } = scene.repository.keys
 
-    expect(await begin(scene, signedAnew(issue(scene), members, targets))).toBe(code)
+    expect(await begin(scene, signChanged(issue(scene), members, targets))).toBe(code)
     expect(enforced(scene)).toBe(SHUT)
   })
 

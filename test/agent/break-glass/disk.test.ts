@@ -67,9 +67,7 @@ it.skipIf(!canFillDisks())(
 
     expect(enforced(again)).toBe(SHUT)
     expect(again.breakGlass.inForce()).toBeNull()
-    expect(again.lines).toContain(
-      'break-glass: the kept grant cannot be used; it is over',
-    )
+    expect(again.lines).toContain('break-glass: the kept grant cannot be used; it is over')
   },
 )
 

@@ -167,7 +167,11 @@ describe('the enrolment file', () => {
     ['repeats a member', () => fileOf('{"org":"a","org":"b"}'), '`org` stands twice'],
     ['lacks a member', () => fileOf(JSON.stringify({ ...enrolment, org: undefined })), 'org: '],
     ['has an unknown member', () => fileOf(JSON.stringify({ ...enrolment, extra: 1 })), 'extra'],
-    ['has an invalid root', () => fileOf(JSON.stringify({ ...enrolment, root: '{}' })), 'root: is not'],
+    [
+      'has an invalid root',
+      () => fileOf(JSON.stringify({ ...enrolment, root: '{}' })),
+      'root: is not',
+    ],
     [
       'has a changed root',
       () => fileOf(JSON.stringify({ ...enrolment, root: enrolment.root.replace('acme', 'acne') })),

@@ -333,7 +333,7 @@ describe('the age watch', () => {
     const errors: unknown[] = []
     scene.active.subscribe(() => states.push(scene.active.state()))
     const watch = watchAge(scene.active, scene.clock.now, {
-      grantRestMs: () => null,
+      grantRemainingMs: () => null,
       onLook: () => looks.push(scene.active.state()),
       onError: (error) => errors.push(error),
     })

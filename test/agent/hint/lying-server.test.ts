@@ -89,14 +89,17 @@ describe('a server with false hints', () => {
     ['old', (n) => 1_000 - n],
     ['huge', (n) => Number.MAX_SAFE_INTEGER - n],
     ['alternating', (n) => n % 2],
-  ])('causes at most one poll a second, and soon one in half a minute: %s numbers', async (_, make) => {
-    await lie(40, (response, n) => sendText(response, format(make(n))))
+  ])(
+    'causes at most one poll a second, and soon one in half a minute: %s numbers',
+    async (_, make) => {
+      await lie(40, (response, n) => sendText(response, format(make(n))))
 
-    const gaps = polls.slice(1).map((at, index) => at - (polls[index] ?? 0))
-    expect(polls).toHaveLength(40)
-    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1_000)
-    expect(Math.min(...gaps.slice(20))).toBeGreaterThanOrEqual(30_000)
-  })
+      const gaps = polls.slice(1).map((at, index) => at - (polls[index] ?? 0))
+      expect(polls).toHaveLength(40)
+      expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1_000)
+      expect(Math.min(...gaps.slice(20))).toBeGreaterThanOrEqual(30_000)
+    },
+  )
 
   it('causes no poll by the same number, and is soon asked twice a minute', async () => {
     await lie(40, (response) => sendText(response, format(7)))
@@ -125,11 +128,19 @@ describe('a server with false hints', () => {
       'malformed',
       (r) => sendText(r, `${format(1).slice(0, -1)},"policies":[]}`),
     ],
-    ['a repeated member', 'malformed', (r) => sendText(r, `${format(1).slice(0, -1)},"revision":2}`)],
+    [
+      'a repeated member',
+      'malformed',
+      (r) => sendText(r, `${format(1).slice(0, -1)},"revision":2}`),
+    ],
     ['a list', 'malformed', (r) => sendText(r, '[]')],
     ['no JSON', 'foreign_answer', (r) => sendText(r, '<html>')],
     ['an empty answer', 'empty', (r) => sendText(r, '')],
-    ['an answer that is too long', 'too_large', (r) => sendText(r, `${format(1)}${' '.repeat(300)}`)],
+    [
+      'an answer that is too long',
+      'too_large',
+      (r) => sendText(r, `${format(1)}${' '.repeat(300)}`),
+    ],
     ['HTML', 'foreign_answer', (r) => sendText(r, format(1), 200, { 'content-type': 'text/html' })],
     ['a redirect', 'redirected', (r) => sendText(r, '', 307, { location: '/elsewhere' })],
     ['a 304', 'not_modified_without_bundle', (r) => void r.writeHead(304).end()],

@@ -42,7 +42,7 @@ async function startApi(
       return { outcome: 'begun', grant: null, error: null }
     },
     endBreakGlass: async () => ({ outcome: 'ended', grant: null, error: null }),
-    takeMs: 60_000,
+    flushTimeoutMs: 60_000,
     onError: (error) => errors.push(error),
     ...others,
   })
@@ -326,14 +326,14 @@ describe('an unread answer', () => {
     return socket
   }
   /** Sends two unread requests on a route that lets two wait. */
-  const start = async (takeMs: number) => {
+  const start = async (flushTimeoutMs: number) => {
     let imports = 0
     const { socketPath } = await startApi(undefined, undefined, {
       import: async () => {
         imports += 1
         return { outcome: 'failed', revision: null, error: imports <= 2 ? error : null }
       },
-      takeMs,
+      flushTimeoutMs,
     })
     const unread = [ask(socketPath), ask(socketPath)]
     await expect.poll(() => imports).toBe(2)

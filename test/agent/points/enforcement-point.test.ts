@@ -16,7 +16,7 @@ function createPoint() {
     dial: createDial(1_000),
     live: createLiveConnections(active.decide, 10),
     idleMs: 5_000,
-    takeMs: 5_000,
+    flushTimeoutMs: 5_000,
     maxConnections: 10,
     bodyRate: { bytes: 1, windowMs: 60_000 },
     nearMisses: () => [],

@@ -60,7 +60,7 @@ async function runGreedy(proxy: number, target: number, count: number): Promise<
 const ownSession = (n: number): Owner => ({ process: `${n}`, crowd: `session ${n}` })
 
 /** Counts how many of 1,024 slots connections get that ask one after the other. */
-async function countPlaces(
+async function countSlots(
   ownerOf: (index: number) => Owner | null,
   connections = 1_100,
 ): Promise<number> {
@@ -114,15 +114,15 @@ describe('the slots of the proxy', () => {
     ['processes in sessions of their own', 1_024, ownSession],
     ['owners that are not visible', 1_024, () => null],
   ])('are shared: %s gets %d', async (_, expected, ownerOf) => {
-    expect(await countPlaces(ownerOf)).toBe(expected)
+    expect(await countSlots(ownerOf)).toBe(expected)
   })
 
   it('leave one for a process without any, beside a crowd in one session', async () => {
     const crowd = (n: number) => ({ process: `${n}`, crowd: 'session 1' })
 
-    const places = await countPlaces((n) => (n < 1_000 ? crowd(n) : ownSession(n)), 1_001)
+    const slots = await countSlots((n) => (n < 1_000 ? crowd(n) : ownSession(n)), 1_001)
 
-    expect(places).toBe(897)
+    expect(slots).toBe(897)
   })
 
   it('are free again when a process returns its own', async () => {
@@ -146,9 +146,9 @@ describe('the slots of the proxy', () => {
       return ownSession(n)
     }
 
-    await countPlaces(ownerOf, 256)
+    await countSlots(ownerOf, 256)
     expect(asked).toEqual([])
-    await countPlaces(ownerOf, 257)
+    await countSlots(ownerOf, 257)
     expect(asked).toHaveLength(257)
   })
 })

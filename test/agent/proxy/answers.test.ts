@@ -27,7 +27,12 @@ describe('an answer of the origin', () => {
       '2\r\nok\r\n0\r\n\r\n',
     ],
     ['without a body', 'HTTP/1.1 204 No Content\r\n\r\n', 204, ''],
-    ['that confirms an unchanged resource', 'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n\r\n', 304, ''],
+    [
+      'that confirms an unchanged resource',
+      'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n\r\n',
+      304,
+      '',
+    ],
     [
       'after an early hint',
       'HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',

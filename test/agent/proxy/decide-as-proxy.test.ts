@@ -140,7 +140,10 @@ describe('decideAsProxy', () => {
 
   it.each([
     ['that does not ask for it', { action: 'connect:tcp', host: 'x.test', port: 443 }],
-    ['that asks with another value', { action: 'connect:tcp', host: 'x.test', port: 443, resolve: 1 }],
+    [
+      'that asks with another value',
+      { action: 'connect:tcp', host: 'x.test', port: 443, resolve: 1 },
+    ],
     ['of UDP', { action: 'connect:udp', host: 'x.test', port: 443, resolve: true }],
     ['for a denied name', { action: 'connect:tcp', host: 'no.test', port: 443, resolve: true }],
     ['for an invalid name', { action: 'connect:tcp', host: 'a..b', port: 443, resolve: true }],

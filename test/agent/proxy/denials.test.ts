@@ -111,7 +111,7 @@ describe('an unread denial', () => {
     const policy = policyOf(...Array.from({ length: 100 }, () => DENY))
     // More in total than the kernel buffers.
     const bundle = bundleClaims({ policies: [{ ...policy, name: 'x'.repeat(200_000) }] })
-    const { port, decisions, live } = await startProxy(bundle, {}, 100, { takeMs: 1_000 })
+    const { port, decisions, live } = await startProxy(bundle, {}, 100, { flushTimeoutMs: 1_000 })
 
     const client = await openRaw(port, text)
     await expect.poll(() => decisions.length).toBe(1)

@@ -237,7 +237,7 @@ describe('a proxy that stops', () => {
       dial: createDial(60_000),
       live: createLiveConnections(active.decide, 10),
       idleMs: 5_000,
-      takeMs: 60_000,
+      flushTimeoutMs: 60_000,
       maxConnections: 10,
       bodyRate: { bytes: 1, windowMs: 60_000 },
       nearMisses: () => [],

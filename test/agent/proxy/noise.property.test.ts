@@ -5,7 +5,7 @@ import { openRaw, parseRaw, readAll, startOrigin, startProxy } from '../fixture/
 
 /** Requests in which every part may be wrong; `PORT` stands for the allowed origin's port. */
 const line = fc.constantFrom('GET ', 'POST ', 'CONNECT ', 'OPTIONS ', 'get ', '')
-const place = fc.constantFrom(
+const target = fc.constantFrom(
   'http://127.0.0.1:PORT/',
   'http://127.0.0.2:PORT/',
   '127.0.0.1:PORT',
@@ -47,7 +47,7 @@ const usual = fc.constantFrom(
   ['CONNECT 127.0.0.1:PORT HTTP/1.1'],
 )
 const unusual = fc
-  .tuple(line, place, fc.constantFrom(' HTTP/1.1', ' HTTP/1.0', ' HTTP/9.9', ''))
+  .tuple(line, target, fc.constantFrom(' HTTP/1.1', ' HTTP/1.0', ' HTTP/9.9', ''))
   .map((pieces) => [pieces.join('')])
 const noise = fc
   .tuple(fc.oneof(usual, unusual), fc.array(field, { maxLength: 4 }), body)

@@ -19,11 +19,11 @@ async function openWhile(
   const { active, use } = activePolicy()
   use(bundleOf(['allow', 'connect:tcp', '127.0.0.1', '127.0.0.2', '*.a.test']))
   const live = createLiveConnections((request) => active.decide(request), 10)
-  active.subscribe(() => void runSteps(live.rejudge()))
+  active.subscribe(() => void runSteps(live.recheck()))
   const sockets: Socket[] = []
   const dialled: string[] = []
-  const place = live.enter(new Socket())
-  if (place === null) throw new Error('no place')
+  const slot = live.enter(new Socket())
+  if (slot === null) throw new Error('no slot')
   const opening = await openConnection(
     {
       decide: (request) => active.decide(request),
@@ -38,7 +38,7 @@ async function openWhile(
       },
     },
     { host: 'x.a.test', port },
-    place,
+    slot,
     never,
   )
   return { opening, sockets, dialled }

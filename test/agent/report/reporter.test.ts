@@ -63,7 +63,7 @@ describe('the reporter', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('reports the begin or end of a grant at once, even while it is held back', async () => {
+  it('reports the start or end of a grant at once, even while it is held back', async () => {
     const break_glass = { grant_id: 'bgg_1', begun_at: '2026-11-01T00:00:00Z' }
     reporter.holdBack(HOUR_MS)
     change({ revision: 8 })

@@ -37,7 +37,7 @@ interface Model {
   /** End of the grant in true time; only elapsed time counts. */
   grantEndsMs: number
   isClaimedTwice: boolean
-  isPutOut: boolean
+  isRevoked: boolean
 }
 
 /** The real machine; its clock is wrong by `offMs`. */
@@ -47,7 +47,7 @@ interface Real {
   offMs: number
   revision: number
   /** Remaining time of the grant by the monotonic clock. */
-  grantRestMs: number
+  grantRemainingMs: number
 }
 
 function mayBeAllowed(model: Model, target: string, lateMs: number): boolean {
@@ -55,7 +55,7 @@ function mayBeAllowed(model: Model, target: string, lateMs: number): boolean {
   if (typeof newest === 'string' || model.isClaimedTwice) return false
   if (!newest.allow.includes(target) || newest.deny.includes(target)) return false
   if (model.trueMs - lateMs < newest.expiresMs) return true
-  if (isGranted(model) && !model.isPutOut) return true
+  if (isGranted(model) && !model.isRevoked) return true
   return target === 'control.test' || newest.offline.includes(target)
 }
 
@@ -160,7 +160,7 @@ function restart(model: Model, real: Real): void {
   real.machine = openMachine(real)
   real.machine.surroundings.nowMs = model.trueMs + real.offMs
   real.machine.clock.restore(kept)
-  Object.assign(model, { isGranted: goesOn, isClaimedTwice: false, isPutOut: false })
+  Object.assign(model, { isGranted: goesOn, isClaimedTwice: false, isRevoked: false })
   if (model.newest === 'damaged') model.newest = 'nothing'
   if (model.newest === 'unreadable') meetUnreadable(model, real)
   if (typeof model.newest !== 'string' && real.bundle !== null)
@@ -168,19 +168,19 @@ function restart(model: Model, real: Real): void {
   if (goesOn) real.machine.active.apply({ kind: 'grant_resumed' })
 }
 
-function openMachine(real: Pick<Real, 'grantRestMs'>): Real['machine'] {
+function openMachine(real: Pick<Real, 'grantRemainingMs'>): Real['machine'] {
   const machine = activePolicy()
-  machine.surroundings.isGrantOver = () => real.grantRestMs <= 0
+  machine.surroundings.isGrantOver = () => real.grantRemainingMs <= 0
   return machine
 }
 
 /** Asks for a grant; it begins only if a grant is possible. */
 function beginGrant(hours: number, model: Model, real: Real): void {
   const { active } = real.machine
-  const isPossible = typeof model.newest !== 'string' && !model.isClaimedTwice && !model.isPutOut
+  const isPossible = typeof model.newest !== 'string' && !model.isClaimedTwice && !model.isRevoked
   expect(active.mayBreakGlass()).toBe(isPossible)
   if (!isGranted(model) && isPossible) {
-    real.grantRestMs = hours * HOUR_MS
+    real.grantRemainingMs = hours * HOUR_MS
     Object.assign(model, { isGranted: true, grantEndsMs: model.trueMs + hours * HOUR_MS })
   }
   active.apply({ kind: 'grant_accepted' })
@@ -199,8 +199,8 @@ const EVENTS = [
   event({ kind: 'unchanged' }),
   event({ kind: 'away' }),
   event({ kind: 'refused' }),
-  event({ kind: 'revoked' }, () => ({ isPutOut: true })),
-  event({ kind: 'readmitted' }, () => ({ isPutOut: false })),
+  event({ kind: 'revoked' }, () => ({ isRevoked: true })),
+  event({ kind: 'readmitted' }, () => ({ isRevoked: false })),
   event({ kind: 'second_enrolment' }, () => ({ isClaimedTwice: true })),
   event({ kind: 'single_enrolment' }, () => ({ isClaimedTwice: false })),
   event({ kind: 'grant_ended' }, () => ({ isGranted: false })),
@@ -230,7 +230,7 @@ const time = fc.integer({ min: 1, max: 200 }).map(
       const { machine } = real
       model.trueMs += hours * HOUR_MS
       machine.surroundings.uptimeMs += hours * HOUR_MS
-      real.grantRestMs -= hours * HOUR_MS
+      real.grantRemainingMs -= hours * HOUR_MS
     }),
 )
 
@@ -288,9 +288,9 @@ it('no event lets the machine allow a request that the newest verified bundle de
           isGranted: false,
           grantEndsMs: 0,
           isClaimedTwice: false,
-          isPutOut: false,
+          isRevoked: false,
         }
-        const drawnReal = { grantRestMs: 0, bundle: null, offMs: 0, revision: 0 }
+        const drawnReal = { grantRemainingMs: 0, bundle: null, offMs: 0, revision: 0 }
         const real: Real = Object.assign(drawnReal, { machine: openMachine(drawnReal) })
         return { model, real }
       }, sequence)

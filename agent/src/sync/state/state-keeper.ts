@@ -61,13 +61,13 @@ const READ_AT_ONCE = 16
 
 export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
   const { enrolment, store, clock } = deps
-  let { state, root } = begin(enrolment)
+  let { state, root } = emptyState(enrolment)
   /** Hashes of the documents of the view in `state`, if this process has kept it. */
   let kept: readonly string[] | null = null
 
   async function setAside(): Promise<string> {
     const file = await store.setAside(clock.now())
-    ;({ state, root } = begin(enrolment, state))
+    ;({ state, root } = emptyState(enrolment, state))
     kept = null
     return file
   }
@@ -111,7 +111,7 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
       if (next === null)
         return fault('bad_signature', 'the roots of the server do not follow the pinned one')
       try {
-        if (next.isBegun) {
+        if (next.isReset) {
           clock.forgetIssues()
           // Written first: once the roots are on disk, the change of keys is no longer visible.
           if (state.view !== null) await store.writeTime(clock.kept())
@@ -150,7 +150,7 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
 }
 
 /** The state before the first accepted view, or after a kept one was unusable. */
-function begin(
+function emptyState(
   { org, device_id, root: pinned }: Enrolment,
   former?: TrustedState,
 ): { readonly state: TrustedState; readonly root: Root | null } {
@@ -186,19 +186,23 @@ function addRoots(
   former: Root,
   state: TrustedState,
   added: readonly string[],
-): { readonly state: TrustedState; readonly root: Root; readonly isBegun: boolean } | null {
+): { readonly state: TrustedState; readonly root: Root; readonly isReset: boolean } | null {
   const roots = [...state.roots, ...added]
   const root = followFrom(former, added)
   if (root === null) return null
-  const isBegun = hasOtherKeys(former, root)
-  const begun = isBegun ? { ...NO_MARKS, issued_ms: 0 } : {}
-  return { state: { ...state, ...begun, roots, grants: judgeGrants(state, root) }, root, isBegun }
+  const isReset = hasOtherKeys(former, root)
+  const reset = isReset ? { ...NO_MARKS, issued_ms: 0 } : {}
+  return {
+    state: { ...state, ...reset, roots, grants: endForeignGrant(state, root) },
+    root,
+    isReset,
+  }
 }
 
 /**
  * A change of the targets keys ends a grant, because a thief of the former keys may have signed it.
  */
-function judgeGrants({ grants }: TrustedState, root: Root): GrantLedger {
+function endForeignGrant({ grants }: TrustedState, root: Root): GrantLedger {
   const { current } = grants
   return current === null || isSignedBy(root, 'targets', current.text) ? grants : withEnded(grants)
 }

@@ -86,7 +86,7 @@ export function createStateStore(directory: string): StateStore {
       const unsafe =
         (await quarantineUnsafeDirectory(directory, nowMs)) ??
         (await quarantineUnsafeDirectory(documents, nowMs))
-      for (const place of [directory, documents]) await removeLeftovers(place)
+      for (const each of [directory, documents]) await removeLeftovers(each)
       const one = await readCopy(newest, nowMs)
       const other = await readCopy(previous, nowMs)
       const isOther =

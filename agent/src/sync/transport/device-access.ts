@@ -35,7 +35,7 @@ export interface DeviceAccessDeps {
   readonly random: () => number
 }
 
-interface Held {
+interface HeldToken {
   readonly token: string
   readonly renewAtMs: number
   readonly endsAtMs: number
@@ -48,11 +48,11 @@ interface Held {
  */
 export function createDeviceAccess(deps: DeviceAccessDeps): DeviceAccess {
   const { clock, random } = deps
-  let held: Held | null = null
+  let held: HeldToken | null = null
   let failures = 0
   let retryAtMs = 0
 
-  async function renew(signal: AbortSignal): Promise<Held | Fault> {
+  async function renew(signal: AbortSignal): Promise<HeldToken | Fault> {
     const beganMs = clock()
     const first = await ask(deps, signal)
     const isRedated = 'kind' in first && first.code === 'proof_refused' && deps.redate?.() === true
@@ -113,7 +113,7 @@ async function ask(deps: DeviceAccessDeps, signal: AbortSignal): Promise<Answer 
       return readAnswer(await readBoundedBody(response.body, MAX_ANSWER_BYTES))
     if (await isForeign(response)) return foreignFault(`status ${response.status}`)
     await response.body?.cancel()
-    return findBusyFault(response) ?? judgeRefusal(response.status)
+    return findBusyFault(response) ?? faultOfStatus(response.status)
   } catch (error) {
     if (signal.aborted) return fault('stopping', 'the agent is stopping')
     if (timeout.aborted)
@@ -132,14 +132,11 @@ function readAnswer(body: Uint8Array | null): Answer | Fault {
   return foreignFault('no device token')
 }
 
-function judgeRefusal(status: number): Fault {
+function faultOfStatus(status: number): Fault {
   if (status >= 300 && status < 400)
     return fault('redirected', `a redirect (${status}) instead of a device token (captive portal?)`)
   if (status === 401)
-    return fault(
-      'revoked',
-      'the server no longer knows the key of this machine; enrol it again',
-    )
+    return fault('revoked', 'the server no longer knows the key of this machine; enrol it again')
   if (status === 400)
     return fault(
       'proof_refused',

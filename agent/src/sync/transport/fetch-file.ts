@@ -138,7 +138,7 @@ export function createFileFetcher(deps: {
       if (response.status === 200) return await readAnswer(response, maxBytes)
       if (await isForeign(response)) return foreignFault(`status ${response.status}`)
       await response.body?.cancel()
-      return judgeStatus(response, etag)
+      return readStatus(response, etag)
     } catch (error) {
       if (signal.aborted) return fault('stopping', 'the agent is stopping')
       if (timeout.aborted)
@@ -180,7 +180,7 @@ async function readAnswer(response: FetchAnswer, maxBytes: number): Promise<Fetc
   return { kind: 'body', body: Buffer.from(body), etag: parseEtag(response.headers.get('etag')) }
 }
 
-function judgeStatus(response: FetchAnswer, etag: string | null): Fetched {
+function readStatus(response: FetchAnswer, etag: string | null): Fetched {
   const { status } = response
   if (status === 404) return { kind: 'absent' }
   if (status === 304) {

@@ -59,7 +59,7 @@ function send(
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const sent = wire.request({
-      ...placeOf(url),
+      ...targetOf(url),
       method,
       headers: { ...headers, 'accept-encoding': 'identity' },
       agent: wire.agent,
@@ -70,7 +70,7 @@ function send(
     signal.addEventListener('abort', stop)
     paceAnswer(sent)
     sent.once('response', resolve)
-    sent.on('error', (error) => reject(signal.aborted ? signal.reason : nameable(error)))
+    sent.on('error', (error) => reject(signal.aborted ? signal.reason : firstCause(error)))
     sent.once('close', () => {
       signal.removeEventListener('abort', stop)
       // Covers a close without an error, as after an answer that switches protocols.
@@ -81,14 +81,14 @@ function send(
 }
 
 /** `node:http` would also derive these from a URL, with members that are not needed. */
-function placeOf(url: string): RequestOptions {
+function targetOf(url: string): RequestOptions {
   const { protocol, hostname, port, pathname, search } = new URL(url)
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   return { protocol, hostname: host, port, path: `${pathname}${search}` }
 }
 
 /** When all addresses of a name fail, the first error names the cause. */
-function nameable(error: Error): unknown {
+function firstCause(error: Error): unknown {
   return error instanceof AggregateError ? (error.errors[0] as unknown) : error
 }
 

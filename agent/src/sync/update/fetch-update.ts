@@ -17,7 +17,7 @@ export interface Update extends Archive {
 }
 
 /** The files that this machine already has; null or 1 for missing ones. */
-export interface Held {
+export interface HeldFiles {
   readonly view: string | null
   /** Version of the newest root. */
   readonly root: number
@@ -40,7 +40,7 @@ export interface Held {
 export async function fetchUpdate(
   fetchFile: FetchFile,
   enrolment: Pick<Enrolment, 'org' | 'device_id'>,
-  held: Held,
+  held: HeldFiles,
   signal: AbortSignal,
 ): Promise<Update | { readonly kind: 'same' } | Fault> {
   const { etag, assignmentVersion = 0, nonce = null, issuedAfterMs = null } = held
@@ -65,7 +65,7 @@ function formatSeconds(ms: number): string {
   return String(Math.floor(ms / 1000))
 }
 
-function formatHeld({ view, root, targets }: Held): string {
+function formatHeld({ view, root, targets }: HeldFiles): string {
   const query = new URLSearchParams({ root: String(root) })
   if (view !== null) query.set('view', view)
   if (targets !== null) query.set('targets', String(targets))

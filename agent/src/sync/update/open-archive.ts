@@ -62,7 +62,7 @@ export async function openArchive(
     return fault('wrong_organization', `the ${what} is for another organization`)
   if (claimed.device_id !== enrolment.device_id)
     return fault('wrong_device', `the ${what} is for another device`)
-  const place = `${viewPath(enrolment.org, claimed.view)}/`
+  const prefix = `${viewPath(enrolment.org, claimed.view)}/`
   const answer = (content: string, name: string, maxBytes: number): Fetched => {
     const bytes = Buffer.from(content)
     if (bytes.byteLength === 0) return fault('empty', `${name} in the ${what} is empty`)
@@ -77,8 +77,8 @@ export async function openArchive(
     async fetchFile(wanted, signal) {
       const { path, maxBytes } = wanted
       if (signal.aborted) return fault('stopping', 'the agent is stopping')
-      if (!path.startsWith(place)) return { kind: 'absent' }
-      const name = path.slice(place.length)
+      if (!path.startsWith(prefix)) return { kind: 'absent' }
+      const name = path.slice(prefix.length)
       const content = files.get(name)
       if (content !== undefined) return answer(content, `\`${name}\``, maxBytes)
       // Roots are requested until one is absent.

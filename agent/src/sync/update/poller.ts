@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { internalFault } from '../fault.ts'
 import type { SyncOutcome } from './synchronizer.ts'
 import type { Timetable } from './timetable.ts'
-import { createCredit } from '../../hint/credit.ts'
+import { createTimeBudget } from '../../hint/time-budget.ts'
 
 /** Attempts that may follow each other at once; after them one a second. */
 const AT_ONCE = 30
@@ -139,18 +139,18 @@ export function createSpacedDemand(
   uptime: () => number,
   rest: (ms: number) => Promise<void> = (ms) => pause(ms, undefined, { ref: false }),
 ): () => Promise<SyncOutcome> {
-  const credit = createCredit(AT_ONCE * SPACE_MS, uptime)
+  const budget = createTimeBudget(AT_ONCE * SPACE_MS, uptime)
   let awaited: Promise<SyncOutcome> | null = null
 
   function begin(): Promise<SyncOutcome> {
     awaited = null
-    credit.spend(SPACE_MS)
+    budget.spend(SPACE_MS)
     return demand()
   }
 
   return () => {
     if (awaited !== null) return awaited
-    const owedMs = credit.owedMs()
+    const owedMs = budget.owedMs()
     if (owedMs === 0) return begin()
     awaited = rest(owedMs).then(begin)
     return awaited

@@ -110,17 +110,17 @@ async function updateRest(
 ): Promise<Metadata> {
   const named = kept === null ? new Map<string, string>() : nameKept(kept)
 
-  async function take<T>(name: string, maxBytes: number, judge: (body: Buffer) => T): Promise<T> {
+  async function take<T>(name: string, maxBytes: number, verify: (body: Buffer) => T): Promise<T> {
     const known = named.get(name)
     try {
-      if (known !== undefined) return judge(Buffer.from(known))
+      if (known !== undefined) return verify(Buffer.from(known))
     } catch {
       // The kept file may differ under the same version, such as one that a thief of former keys
       // has signed.
     }
     const body = await get(name, maxBytes)
     if (body === null) throw new NotFetched(fault('http_status', `the server lacks \`${name}\``))
-    return judge(body)
+    return verify(body)
   }
 
   const { snapshotMeta } = trusted.updateTimestamp(timestamp).signed

@@ -24,7 +24,7 @@ export const NO_ATTEMPTS: SyncRecord = {
 
 /**
  * The record after one more attempt, from `beganAt` to `endedAt`; `error` is null for a success.
- * `failing_since` is the begin of the first failure in a row.
+ * `failing_since` is the start of the first failure in a row.
  */
 export function recordAttempt(
   record: SyncRecord,

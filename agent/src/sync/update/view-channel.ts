@@ -5,7 +5,7 @@ import { orderOfText } from '../trust/assignment.ts'
 import type { Times } from './sync-status.ts'
 import type { Fault } from '../fault.ts'
 import { fetchDocuments, fetchTimestamp, pollView, viewPath } from './view-files.ts'
-import { fetchUpdate, type Held } from './fetch-update.ts'
+import { fetchUpdate, type HeldFiles } from './fetch-update.ts'
 import { verifyView } from '../trust/verify-view.ts'
 import { openArchive, type Archive } from './open-archive.ts'
 import { refreshView, type Refresh } from './refresh-view.ts'
@@ -60,7 +60,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   /** Tag of the trusted timestamp, if this process fetched it; see `tagOf`. */
   let etag: string | null = null
 
-  async function follow(
+  async function verifyArchive(
     { view: id, assignment, fetchFile }: Archive,
     signal: AbortSignal,
   ): Promise<Offer | Fault> {
@@ -93,7 +93,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     return { kind: 'offer', view, texts: documents.texts, keep }
   }
 
-  async function ask(
+  async function fetchView(
     { isConfirmed, isNewsExpected, issuedAfterMs }: Condition,
     signal: AbortSignal,
   ): Promise<Asked> {
@@ -107,7 +107,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     }
     const held = { ...heldOf(keeper, tag), nonce: revocation.challenge(), issuedAfterMs }
     const fetched = await fetchUpdate(fetchFile, enrolment, held, signal)
-    return fetched.kind === 'archive' ? follow(fetched, signal) : fetched
+    return fetched.kind === 'archive' ? verifyArchive(fetched, signal) : fetched
   }
 
   return {
@@ -118,10 +118,10 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       mendedMs: clock.bounds().expiryMs,
       issuedMs: keeper.state().issued_ms,
     }),
-    fetch: ask,
+    fetch: fetchView,
     async open(body, signal) {
       const archive = await openArchive(body, enrolment)
-      return archive.kind === 'fault' ? archive : follow(archive, signal)
+      return archive.kind === 'fault' ? archive : verifyArchive(archive, signal)
     },
   }
 }
@@ -135,7 +135,7 @@ function tagOf(timestamp: Uint8Array): string {
   return `"${hash('sha256', timestamp, 'base64url').slice(0, TIMESTAMP_TAG_CHARACTERS)}"`
 }
 
-function heldOf(keeper: Pick<StateKeeper, 'state' | 'root'>, etag: string | null): Held {
+function heldOf(keeper: Pick<StateKeeper, 'state' | 'root'>, etag: string | null): HeldFiles {
   const state = keeper.state()
   const view = state.view?.id ?? null
   const targets = keptOf(state, view)?.versions.targets ?? null

@@ -154,7 +154,11 @@ describe('the device token of a machine', () => {
     ],
     ['foreign_answer', 'a header in the token', (response) => give(response, 'x\r\ny: z')],
     ['foreign_answer', 'a life of zero', (response) => give(response, 'x', { expires_in: 0 })],
-    ['foreign_answer', 'a token that is too long', (response) => give(response, 'x'.repeat(100_000))],
+    [
+      'foreign_answer',
+      'a token that is too long',
+      (response) => give(response, 'x'.repeat(100_000)),
+    ],
     ['unreachable', 'a closed connection', (response) => response.destroy()],
     ['timeout', 'silence', () => undefined],
   ])('fails with %s when the server answers with %s', async (code, _title, answer) => {

@@ -171,35 +171,38 @@ describe('after a clock that was ahead', () => {
     return Array.isArray(header) ? header[0] : header
   }
 
-  it.each(CHANGES)('of %s a newer timestamp is requested until it arrives', async (_what, aheadMs) => {
-    const scene = await inForce()
-    const issued = String(NOW_MS / 1000)
-    pass(scene, 0, aheadMs)
-    expect(scene.active.state()).not.toBe('fresh')
-    // By this clock the server could not sign a better one.
-    expect(scene.synchronizer.awaited()).toBeNull()
-    await scene.synchronizer.keepTime()
-    pass(scene, 0)
+  it.each(CHANGES)(
+    'of %s a newer timestamp is requested until it arrives',
+    async (_what, aheadMs) => {
+      const scene = await inForce()
+      const issued = String(NOW_MS / 1000)
+      pass(scene, 0, aheadMs)
+      expect(scene.active.state()).not.toBe('fresh')
+      // By this clock the server could not sign a better one.
+      expect(scene.synchronizer.awaited()).toBeNull()
+      await scene.synchronizer.keepTime()
+      pass(scene, 0)
 
-    for (const mended of [scene, await restart(scene, NOW_MS)]) {
-      expect(mended.active.state()).not.toBe('fresh')
-      expect(mended.synchronizer.awaited()).toEqual({
-        reason: 'clock_was_ahead',
-        afterMs: NOW_MS,
-      })
-      mended.server.requests.length = 0
-      await mended.sync(mended.repository.release({ policies, version: 1 }))
-      expect(askedFor(mended)).toBe(issued)
-      expect(mended.active.state()).not.toBe('fresh')
+      for (const mended of [scene, await restart(scene, NOW_MS)]) {
+        expect(mended.active.state()).not.toBe('fresh')
+        expect(mended.synchronizer.awaited()).toEqual({
+          reason: 'clock_was_ahead',
+          afterMs: NOW_MS,
+        })
+        mended.server.requests.length = 0
+        await mended.sync(mended.repository.release({ policies, version: 1 }))
+        expect(askedFor(mended)).toBe(issued)
+        expect(mended.active.state()).not.toBe('fresh')
 
-      mended.surroundings.uptimeMs = 0
-      pass(mended, 1)
-      const newer = mended.repository.release({ policies, version: 2, ...signedNow(1) })
-      expect(await mended.sync(newer)).toMatchObject({ error: null })
-      expect(mended.active.state()).toBe('fresh')
-      expect(mended.synchronizer.awaited()).toBeNull()
-    }
-  })
+        mended.surroundings.uptimeMs = 0
+        pass(mended, 1)
+        const newer = mended.repository.release({ policies, version: 2, ...signedNow(1) })
+        expect(await mended.sync(newer)).toMatchObject({ error: null })
+        expect(mended.active.state()).toBe('fresh')
+        expect(mended.synchronizer.awaited()).toBeNull()
+      }
+    },
+  )
 
   it('no timestamp is requested while the policies have their true age', async () => {
     const scene = await inForce()

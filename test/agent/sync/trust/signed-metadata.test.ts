@@ -53,8 +53,8 @@ describe('tuf-js', () => {
     const fraction = JSON.stringify({ signatures: [{ keyid: keyID, sig }], signed })
 
     expect(() => take(fraction.replace('"FRACTION"', '1.5'))).toThrow('was signed by 0/1 keys')
-    const whole = keys.online.signBytes(Buffer.from(bytes.toString().replace('1.5', '15')))
-    const good = JSON.stringify({ signatures: [{ keyid: keyID, sig: whole.sig }], signed })
+    const integer = keys.online.signBytes(Buffer.from(bytes.toString().replace('1.5', '15')))
+    const good = JSON.stringify({ signatures: [{ keyid: keyID, sig: integer.sig }], signed })
     expect(take(good.replace('"FRACTION"', '15')).signed.version).toBe(1)
   })
 })

@@ -58,12 +58,15 @@ describe('a kept state', () => {
       expect(parseState(seal(replaced(STATE, number, wrong)))).toBe(null)
   })
 
-  it.each([[{}], [[]], [7.5], [true]])('is either damaged or complete when a member is %j', (change) => {
-    const read = withEach(STATE, change).map((changed) => parseState(seal(changed)))
+  it.each([[{}], [[]], [7.5], [true]])(
+    'is either damaged or complete when a member is %j',
+    (change) => {
+      const read = withEach(STATE, change).map((changed) => parseState(seal(changed)))
 
-    const whole = read.filter((state) => state !== null)
-    expect(whole.map((state) => parseState(formatState(state)))).toEqual(whole)
-  })
+      const complete = read.filter((state) => state !== null)
+      expect(complete.map((state) => parseState(formatState(state)))).toEqual(complete)
+    },
+  )
 
   it('is damaged when a member is missing or added', () => {
     for (const name of Object.keys(STATE))

@@ -134,14 +134,22 @@ describe('the last good policy stays in force after a bundle file', () => {
       change(repository.release({ policies: wide }))
 
   it.each<[string, (scene: Scene) => Served, string]>([
-    ['older than the one in force', released({ revision: 6, atMs: NOW_MS - HOUR_MS }), 'older_issue'],
+    [
+      'older than the one in force',
+      released({ revision: 6, atMs: NOW_MS - HOUR_MS }),
+      'older_issue',
+    ],
     [
       'signed by another organization',
       () => other({ org: 'evil' }).release({ policies: wide }),
       'wrong_organization',
     ],
     ['naming another organization', released({ org: 'evil' }), 'wrong_organization'],
-    ['signed by unknown keys', () => other().release({ version: 9, policies: wide }), 'bad_signature'],
+    [
+      'signed by unknown keys',
+      () => other().release({ version: 9, policies: wide }),
+      'bad_signature',
+    ],
     ['for another machine', released({ assignment: { device_id: 'dev_2' } }), 'wrong_device'],
     ['for the machine of another user', released({ assignment: { user: 'eve' } }), 'wrong_user'],
     [

@@ -490,9 +490,11 @@ describe('a restart', () => {
     const { directory, repository, sync } = await setUp()
     await sync(repository.release({ policies: many }))
     const documents = join(directory, 'documents')
-    const whole = await setUp(directory, repository)
-    expectKept(whole)
-    expect(whole.active.decide({ action: 'read', path: '/elsewhere/39/x' }).decision).toBe('allow')
+    const complete = await setUp(directory, repository)
+    expectKept(complete)
+    expect(complete.active.decide({ action: 'read', path: '/elsewhere/39/x' }).decision).toBe(
+      'allow',
+    )
 
     for (const name of await readdir(documents)) {
       const path = join(documents, name)

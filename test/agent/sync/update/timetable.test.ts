@@ -34,12 +34,15 @@ describe('a schedule', () => {
     expect(nextTimes(expression)).toEqual(times)
   })
 
-  it.each(['*', '*/1', '*/3', '*/5', '*/15'])('of whole periods equals that of cron: %s', (minutes) => {
-    for (const now of ['00:00:00', '00:00:01', '07:14:59', '12:30:30', '23:59:59']) {
-      vi.setSystemTime(at(now))
+  it.each(['*', '*/1', '*/3', '*/5', '*/15'])(
+    'of whole periods equals that of cron: %s',
+    (minutes) => {
+      for (const now of ['00:00:00', '00:00:01', '07:14:59', '12:30:30', '23:59:59']) {
+        vi.setSystemTime(at(now))
 
-      // The same ticks for cron, in a form without the shortcut for whole periods.
-      expect(nextTimes(`${minutes} * * * *`)).toEqual(nextTimes(`0 ${minutes} * * * *`))
-    }
-  })
+        // The same ticks for cron, in a form without the shortcut for whole periods.
+        expect(nextTimes(`${minutes} * * * *`)).toEqual(nextTimes(`0 ${minutes} * * * *`))
+      }
+    },
+  )
 })

@@ -112,9 +112,9 @@ describe('a bundle that is unpacked', () => {
   property.prop([bundle, chunkSize, fc.nat()], { numRuns: 1_000 })(
     'is refused when it is cut off',
     async (text, size, at) => {
-      const whole = Buffer.from(text.trimEnd())
+      const complete = Buffer.from(text.trimEnd())
 
-      expect(await unpack(whole.subarray(0, at % whole.length), size)).toBeNull()
+      expect(await unpack(complete.subarray(0, at % complete.length), size)).toBeNull()
     },
   )
 

@@ -149,10 +149,10 @@ it('leaves the complete old or new bundle, wherever an update stops', async () =
 
 it('leaves the same when a real process is killed', async () => {
   const machine = await beforeUpdate()
-  const whole = await machine.copy()
-  const { said, signal } = await updateOnce(machine.scene, whole, null)
+  const directory = await machine.copy()
+  const { said, signal } = await updateOnce(machine.scene, directory, null)
   expect(signal).toBeNull()
-  expect(await machine.enforcedAfter(whole)).toBe(NEW)
+  expect(await machine.enforcedAfter(directory)).toBe(NEW)
   const points = pointsOf((JSON.parse(said) as { steps: string[] }).steps)
   const count = Math.min(points.length, casesOfRun(FEW))
   const chosen = points.filter((_point, index) => (index * count) % points.length < count)

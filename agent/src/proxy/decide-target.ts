@@ -6,13 +6,13 @@ import type { Resolve } from './resolver.ts'
 
 type Decided = DecidedAddress<MachineDecision>
 
-export type Judgement =
+export type TargetDecision =
   | { readonly kind: 'permitted'; readonly addresses: readonly [Decided, ...Decided[]] }
   | { readonly kind: 'refused'; readonly decision: MachineDecision }
   /** The name may be resolved, but has no usable address. */
   | { readonly kind: 'unresolved'; readonly cause: unknown }
 
-export interface JudgeDeps {
+export interface DecideDeps {
   readonly decide: (request: unknown) => MachineDecision
   /** Returns all addresses of a canonical name, in any spelling; rejects without an address. */
   readonly resolve: Resolve
@@ -24,12 +24,12 @@ export interface JudgeDeps {
  * out of the machine. Other names are resolved once, so that a second answer cannot differ from the
  * decided one.
  */
-export async function judgeTarget(deps: JudgeDeps, target: Target): Promise<Judgement> {
+export async function decideTarget(deps: DecideDeps, target: Target): Promise<TargetDecision> {
   const request = { action: 'connect:tcp', host: target.host, port: target.port } as const
   const asked = deps.decide(request)
   if (asked.address_required !== true) {
     if (asked.decision === 'deny') return { kind: 'refused', decision: asked }
-    return { kind: 'permitted', addresses: [{ address: judgedAddress(asked), decision: asked }] }
+    return { kind: 'permitted', addresses: [{ address: decidedAddress(asked), decision: asked }] }
   }
   let decided: readonly Decided[]
   try {
@@ -44,7 +44,7 @@ export async function judgeTarget(deps: JudgeDeps, target: Target): Promise<Judg
   return { kind: 'unresolved', cause: new Error('the name has no address') }
 }
 
-function judgedAddress({ request }: MachineDecision): string {
+function decidedAddress({ request }: MachineDecision): string {
   const text = request !== null && 'host' in request ? (request.address ?? request.host) : ''
   const address = canonicalAddress(text)
   if (address === null) throw new Error('an allowed request without an address needs no address')

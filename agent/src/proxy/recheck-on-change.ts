@@ -7,9 +7,9 @@ import type { LiveConnections } from './live-connections.ts'
  * Decides the live connections again whenever another bundle, age or grant is enforced, and not at
  * every poll. The first turn runs at once; a further change restarts the pass.
  */
-export function rejudgeOnChange(deps: {
+export function recheckOnChange(deps: {
   readonly active: Pick<ActivePolicy, 'enforced' | 'subscribe'>
-  readonly live: Pick<LiveConnections, 'rejudge'>
+  readonly live: Pick<LiveConnections, 'recheck'>
   /** Monotonic milliseconds. */
   readonly uptime: () => number
   readonly log: Pick<AgentLog, 'info'>
@@ -18,8 +18,8 @@ export function rejudgeOnChange(deps: {
   const { active, live, uptime, log, onError } = deps
   let former = active.enforced()
   let running = new AbortController()
-  const judgeAll = async (signal: AbortSignal): Promise<void> => {
-    const closed = await runInTurns(live.rejudge(), signal, uptime)
+  const recheckAll = async (signal: AbortSignal): Promise<void> => {
+    const closed = await runInTurns(live.recheck(), signal, uptime)
     if (closed > 0) log.info({ closed }, 'closed connections that the policy now denies')
   }
   active.subscribe(() => {
@@ -29,7 +29,7 @@ export function rejudgeOnChange(deps: {
     running.abort()
     running = new AbortController()
     const { signal } = running
-    judgeAll(signal).catch((error: unknown) => {
+    recheckAll(signal).catch((error: unknown) => {
       if (!signal.aborted) onError(error)
     })
   })

@@ -26,7 +26,7 @@ export interface SignedGrant {
   readonly text: string
 }
 
-export interface GrantJudgement {
+export interface GrantContext {
   readonly enrolment: Pick<Enrolment, 'org' | 'device_id'>
   /**
    * The newest root that this machine trusts. A root with another targets key invalidates a grant.
@@ -39,9 +39,9 @@ const versionSchema = z.object({
 })
 
 /** Reads a grant file and verifies its addressee and signature, but not its times. */
-export function readGrant(body: Uint8Array, judgement: GrantJudgement): SignedGrant | GrantFault {
+export function readGrant(body: Uint8Array, context: GrantContext): SignedGrant | GrantFault {
   const read = parseGrant(body)
-  return read.kind === 'fault' ? read : (findStranger(read, judgement) ?? read)
+  return read.kind === 'fault' ? read : (checkAddressee(read, context) ?? read)
 }
 
 function parseGrant(body: Uint8Array): SignedGrant | GrantFault {
@@ -65,9 +65,9 @@ function parseGrant(body: Uint8Array): SignedGrant | GrantFault {
   return grantFault('malformed', `this agent cannot read the grant: invalid value at ${where}`)
 }
 
-function findStranger(
+function checkAddressee(
   { signed, text }: SignedGrant,
-  { enrolment, root }: GrantJudgement,
+  { enrolment, root }: GrantContext,
 ): GrantFault | null {
   if (signed.org !== enrolment.org || root['x-org'] !== enrolment.org)
     return grantFault('wrong_organization', 'the grant is for another organization')
@@ -79,7 +79,7 @@ function findStranger(
 }
 
 /** Returns null if the grant may begin now, otherwise the fault. `nowMs` is the trusted time. */
-export function judgeTime(
+export function checkTime(
   { issued, use_by }: Grant['signed'],
   { root, nowMs, bounds }: { root: Root; nowMs: number; bounds: Bounds },
 ): GrantFault | null {
@@ -101,7 +101,7 @@ export function judgeTime(
  * before the policies expire, so that no request is denied in between, but only while the server is
  * unreachable: the next poll renews fresh policies, and the grant would be wasted.
  */
-export function judgeNeed(
+export function checkNeed(
   { duration_seconds }: Grant['signed'],
   {
     lifetime,

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { createLiveConnections } from '../../../agent/src/proxy/live-connections.ts'
-import { rejudgeOnChange } from '../../../agent/src/proxy/rejudge-on-change.ts'
+import { recheckOnChange } from '../../../agent/src/proxy/recheck-on-change.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleClaims, bundleOf, hoursFromNow, policyOf } from '../fixture/bundle.ts'
 
@@ -10,12 +10,12 @@ const DENYING = bundleOf(['deny', 'connect:tcp', '203.0.113.0/24'])
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Slots that guard connections to addresses of one network. */
-function guardedPlaces(count: number) {
+function guardedSlots(count: number) {
   const scene = activePolicy()
   scene.use(ALLOWING)
-  const watched = { judged: 0, closed: [] as number[], told: [] as object[], nowMs: 0 }
+  const watched = { decided: 0, closed: [] as number[], told: [] as object[], nowMs: 0 }
   const live = createLiveConnections((request) => {
-    watched.judged += 1
+    watched.decided += 1
     watched.nowMs += 1
     return scene.active.decide(request)
   }, 100)
@@ -25,7 +25,7 @@ function guardedPlaces(count: number) {
       ?.guard({ action: 'connect:tcp', host: `203.0.113.${index}`, port: 443 }, () =>
         watched.closed.push(index),
       )
-  rejudgeOnChange({
+  recheckOnChange({
     active: scene.active,
     live,
     uptime: () => watched.nowMs,
@@ -39,18 +39,18 @@ function guardedPlaces(count: number) {
 
 describe('a live connection', () => {
   it('is not decided again after a poll without a change, or for new times of the same rules', () => {
-    const { active, watched, use } = guardedPlaces(3)
+    const { active, watched, use } = guardedSlots(3)
 
     active.apply({ kind: 'unchanged' })
     active.apply({ kind: 'away' })
     active.apply({ kind: 'refused' })
     use({ ...ALLOWING, stale_at: hoursFromNow(25) })
 
-    expect(watched.judged).toBe(0)
+    expect(watched.decided).toBe(0)
   })
 
   it('is decided again, and closed, when the rules change', async () => {
-    const { watched, use, live } = guardedPlaces(3)
+    const { watched, use, live } = guardedSlots(3)
 
     use(DENYING)
 
@@ -64,7 +64,7 @@ describe('a live connection', () => {
     ['another organization claims the machine', 'second_enrolment'],
     ['the bundle is no longer readable', 'unreadable'],
   ] as const)('is closed when %s', (_, kind) => {
-    const { active, watched } = guardedPlaces(1)
+    const { active, watched } = guardedSlots(1)
 
     if (kind === 'second_enrolment') active.apply({ kind })
     else
@@ -83,7 +83,7 @@ describe('a live connection', () => {
 
   it('is closed when the bundle expires, and when its target becomes an address of the machine', () => {
     for (const change of ['age', 'address']) {
-      const { active, watched, surroundings } = guardedPlaces(1)
+      const { active, watched, surroundings } = guardedSlots(1)
       if (change === 'age') surroundings.nowMs = Date.parse(hoursFromNow(169))
       else surroundings.machineAddresses = ['203.0.113.0']
 
@@ -94,7 +94,7 @@ describe('a live connection', () => {
   })
 
   it('is decided in turns, with other work in between', async () => {
-    const { watched, use } = guardedPlaces(20)
+    const { watched, use } = guardedSlots(20)
 
     use(DENYING)
     const atOnce = watched.closed.length
@@ -107,7 +107,7 @@ describe('a live connection', () => {
   })
 
   it('is decided by the newest rules when they change meanwhile', async () => {
-    const { watched, use } = guardedPlaces(20)
+    const { watched, use } = guardedSlots(20)
 
     use(
       bundleClaims({

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 
 /** Share of the connection limit above which idle connections are closed. */
-const CROWDED = 7 / 8
+const CROWDED_SHARE = 7 / 8
 
 /** Closed in one call, so that few new connections have to search in a crowd. */
 const AT_ONCE = 64
@@ -11,12 +11,12 @@ const AT_ONCE = 64
  * hold no slot: they have sent no request, or were answered. Otherwise one program that only
  * connects would lock out all others.
  */
-export function thinOut(
+export function closeIdleClients(
   clients: ReadonlySet<Socket>,
   holders: () => readonly Socket[],
   maxConnections: number,
 ): void {
-  if (clients.size <= CROWDED * maxConnections) return
+  if (clients.size <= CROWDED_SHARE * maxConnections) return
   const held = new Set(holders())
   let ended = 0
   for (const client of clients) {

@@ -4,14 +4,14 @@ import type { Writable } from 'node:stream'
  * How long a client may take to read an answer of the agent itself; most of one fits into the
  * buffers of the kernel.
  */
-export const TAKE_MS = 10_000
+export const FLUSH_TIMEOUT_MS = 10_000
 
 /**
  * Resolves when the kernel has taken all of an ended answer, or when its connection is closed.
  * Until then the bytes are in this process, so the slot is not free. Closes the connection after
- * `takeMs`.
+ * `flushTimeoutMs`.
  */
-export async function awaitTaken(answer: Writable, takeMs: number): Promise<void> {
+export async function awaitFlushed(answer: Writable, flushTimeoutMs: number): Promise<void> {
   // `finished` of `node:stream` also resolves for a response that has ended but is not flushed.
   if (answer.writableFinished || answer.destroyed) return
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -19,7 +19,7 @@ export async function awaitTaken(answer: Writable, takeMs: number): Promise<void
   const timer = setTimeout(() => {
     answer.destroy()
     resolve()
-  }, takeMs).unref()
+  }, flushTimeoutMs).unref()
   answer.once('finish', resolve).once('close', resolve)
   await promise
   clearTimeout(timer)

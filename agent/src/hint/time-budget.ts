@@ -1,5 +1,5 @@
 /** A budget of time that refills as time passes. */
-export interface Credit {
+export interface TimeBudget {
   /** May overdraw the budget; the debt has to be waited out. */
   spend(ms: number): void
   /** Milliseconds until the debt is paid; 0 without a debt. */
@@ -7,7 +7,7 @@ export interface Credit {
 }
 
 /** Starts at `mostMs` and never exceeds it. `uptime` returns monotonic milliseconds. */
-export function createCredit(mostMs: number, uptime: () => number): Credit {
+export function createTimeBudget(mostMs: number, uptime: () => number): TimeBudget {
   let leftMs = mostMs
   let countedMs = uptime()
 
