@@ -93,8 +93,8 @@ describe('a command of an administrator', () => {
 
     expect(code).toBe(1)
     expect(err).toBe(
-      `error: cannot reach the server at ${server.url}: the proxy ${proxy.url} (HTTP_PROXY) refuses to ` +
-        'connect to it, with status 403; to ask it without the proxy, set `NO_PROXY=127.0.0.1` ' +
+      `error: cannot reach the server at ${server.url}: the proxy ${proxy.url} (HTTP_PROXY) refused to ` +
+        'connect to it with status 403; to bypass the proxy, set `NO_PROXY=127.0.0.1` ' +
         '(ERR_SERVER_UNREACHABLE)\n',
     )
     expect(proxy.asked).toContain(new URL(server.url).host)
@@ -112,7 +112,7 @@ describe('a command of an administrator', () => {
 
     expect(err).toContain(
       `the proxy ${proxy} (http_proxy) cannot be reached; ` +
-        'to ask it without the proxy, add `,127.0.0.1` to `no_proxy`',
+        'to bypass the proxy, add `,127.0.0.1` to `no_proxy`',
     )
   })
 
@@ -125,7 +125,7 @@ describe('a command of an administrator', () => {
         [variable]: proxy.url,
       })
 
-      expect(err).toContain(`the proxy ${proxy.url} (${variable}) refuses to connect to it`)
+      expect(err).toContain(`the proxy ${proxy.url} (${variable}) refused to connect to it`)
       expect(err).toContain('`NO_PROXY=policy.test`')
     },
   )

@@ -14,7 +14,7 @@ export type CliErrorCode =
   | 'ERR_PLAN_STALE'
   | 'ERR_OUTCOME_UNKNOWN'
 
-/** An expected failure: printed as its lines, without a stack, and left with its exit code. */
+/** An expected failure, printed as its lines without a stack. Sets the exit code of the process. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly code: CliErrorCode
@@ -36,12 +36,12 @@ export class CliError extends Error {
   }
 }
 
-/** The command line itself is wrong. The message says what to write instead. */
+/** Creates the error for a wrong command line. The message includes the correction. */
 export function usageError(message: string): CliError {
   return new CliError('ERR_USAGE', EXIT.usage, message)
 }
 
-/** Credentials or settings are missing or broken. */
+/** Creates the error for missing or broken credentials or settings. */
 export function configurationError(message: string, cause?: unknown): CliError {
   return new CliError('ERR_CONFIGURATION', EXIT.configuration, message, { cause })
 }

@@ -3,8 +3,8 @@ import { usageError } from './cli-error.ts'
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
 
 /**
- * Seconds of a duration such as `90s`, `30m`, `4h` or `1d`, from `least` to `most`. Throws exit 2
- * with the option's name.
+ * Parses a duration such as `90s`, `30m`, `4h` or `1d` into seconds from `least` to `most`. Throws
+ * exit 2 with the option's name.
  */
 export function parseDuration(
   text: string,
@@ -19,7 +19,7 @@ export function parseDuration(
   )
 }
 
-/** The same, where a number without a unit is one of seconds. */
+/** Like `parseDuration`; a number without a unit means seconds. */
 export function parseSeconds(
   text: string,
   option: string,
@@ -28,7 +28,7 @@ export function parseSeconds(
   return parseDuration(/^\d{1,9}$/.test(text) ? `${text}s` : text, option, limits)
 }
 
-/** In the largest unit that leaves no rest. */
+/** Formats in the largest unit that divides the duration evenly. */
 export function formatDuration(seconds: number): string {
   const units = Object.entries(SECONDS).toReversed()
   const [name, size] = units.find(([, each]) => seconds >= each && seconds % each === 0) ?? ['s', 1]

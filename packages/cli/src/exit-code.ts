@@ -1,14 +1,14 @@
-/** What the process answers with; part of the command's stable surface. */
+/** Exit codes of the process; part of the command's stable interface. */
 export const EXIT = {
   /** Done; for `check` and `explain`: allowed. */
   ok: 0,
-  /** The thing asked for failed; for `check` and `explain`: denied. */
+  /** The operation failed; for `check` and `explain`: denied. */
   failed: 1,
-  /** Wrong usage, or nothing could be evaluated. */
+  /** Wrong usage, or the request could not be evaluated. */
   usage: 2,
   /** For `plan --exit-code`: something would change. */
   changes: 3,
-  /** For `check` and `explain`: the address decides, and none is known. */
+  /** For `check` and `explain`: the decision depends on an unknown address. */
   open: 3,
   /** A defect of this program. */
   bug: 70,

@@ -5,7 +5,7 @@ import { EXIT } from './exit-code.ts'
 import { describeSystemError } from './system-error.ts'
 import type { Io } from './io.ts'
 
-/** An argument that names a file, as an absolute path. Throws exit 2 where it can name none. */
+/** Resolves a file argument to an absolute path. Throws exit 2 if it cannot name a file. */
 export function resolveFile(io: Pick<Io, 'cwd'>, file: string): string {
   if (file === '') throw usageError('a file name is empty')
   if (file.includes('\0')) throw unreadable(file, 'a file name cannot hold a NUL character')
@@ -13,8 +13,8 @@ export function resolveFile(io: Pick<Io, 'cwd'>, file: string): string {
 }
 
 /**
- * The UTF-8 text of a file of at most `maxBytes` bytes. Throws exit 2 with one line that names
- * the file as it was given.
+ * Reads a UTF-8 file of at most `maxBytes` bytes. Throws exit 2 with one line that names the file
+ * as given.
  */
 export async function readTextFile(
   io: Pick<Io, 'cwd'>,
@@ -33,12 +33,12 @@ export async function readTextFile(
   }
 }
 
-/** An input that cannot be used: exit 2. */
+/** Creates the error for an unusable input: exit 2. */
 export function unreadable(file: string, why: string, cause?: unknown): CliError {
   return new CliError('ERR_INPUT_UNREADABLE', EXIT.usage, `${file}: ${why}`, { cause })
 }
 
-/** Reads one byte more than allowed at most; the size of a pipe or a growing file is no promise. */
+/** Reads at most one byte beyond the limit. The size of a pipe or a growing file is unreliable. */
 async function readBounded(io: Pick<Io, 'cwd'>, file: string, maxBytes: number): Promise<Buffer> {
   const path = resolveFile(io, file)
   try {

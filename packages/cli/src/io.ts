@@ -1,25 +1,25 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Prompts } from './terminal/prompts.ts'
 
-/** Everything that a run of the command touches outside itself, so that tests can give it. */
+/** Everything outside the command that it reads or writes; tests pass their own. */
 export interface Io {
   readonly stdin: Readable
   readonly stdout: Writable
   readonly stderr: Writable
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Absolute; relative file arguments count from here. */
+  /** Absolute; relative file arguments resolve against it. */
   readonly cwd: string
   /** The user's home directory. */
   readonly home: string
-  /** Of this machine, for people. */
+  /** Display name of this machine. */
   readonly hostName: string
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Colour on stdout. */
   readonly colour: boolean
-  /** Whether stderr is looked at by a person while the command runs. */
+  /** Whether stderr is a terminal, where progress may be shown. */
   readonly progress: boolean
-  /** Null when nobody can be asked. */
+  /** Null in a run that is not interactive. */
   readonly prompts: Prompts | null
   readonly fetch: typeof fetch
 }

@@ -1,11 +1,11 @@
 import { createProcessIo } from './process-io.ts'
 import { run } from './run.ts'
 
-/** A function, because the bundle is CommonJS, which has no `await` outside of one. */
+/** A function, because the CommonJS bundle has no top-level `await`. */
 async function main(): Promise<void> {
-  // With it tokens and passwords would go to a server of any certificate.
+  // The variable would send tokens and passwords to a server with any certificate.
   delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
-  // Not process.exit(): what is still on its way to a pipe would be lost.
+  // process.exit() would discard output that is still being written to a pipe.
   process.exitCode = await run(process.argv.slice(2), createProcessIo())
 }
 

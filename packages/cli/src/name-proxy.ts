@@ -4,14 +4,15 @@ type Env = Readonly<Record<string, string | undefined>>
 
 interface Proxy {
   readonly url: URL
-  /** That names it. */
+  /** Environment variable that holds the URL. */
   readonly variable: string
 }
 
 /**
- * `fetch` that says so when a proxy of the environment is why a server cannot be reached: Node
- * tells a proxy that refuses from a server that does by a cause of the failure alone. Programs on a
- * machine with an agent are told to use the agent's proxy, which may deny the server or be stopped.
+ * Wraps `fetch` so that the error names the environment's proxy when the proxy is why a server
+ * cannot be reached. Only the cause of Node's error distinguishes a refusing proxy from a refusing
+ * server. Programs on a machine with an agent use the agent's proxy, which may deny the server or
+ * be stopped.
  */
 export function nameProxy(fetch: typeof globalThis.fetch, env: Env): typeof globalThis.fetch {
   return async (input, options) => {
@@ -32,8 +33,8 @@ export function nameProxy(fetch: typeof globalThis.fetch, env: Env): typeof glob
 }
 
 /**
- * In Node's order. Whether it is used, the failure tells: Node may not, and NO_PROXY may name the
- * server.
+ * Reads the variables in Node's order. Only the error shows whether the proxy was used: Node may
+ * ignore it, and NO_PROXY may name the server.
  */
 function findProxy({ protocol }: URL, env: Env): Proxy | null {
   const schemes = protocol === 'https:' ? ['https', 'http'] : ['http']
@@ -46,28 +47,28 @@ function findProxy({ protocol }: URL, env: Env): Proxy | null {
 }
 
 /**
- * Returns null where the failure is not about the proxy. The URL may hold a password, so the
- * message names the origin alone, and only the variable where the URL has no origin.
+ * Returns null if the failure is not about the proxy. The URL may contain a password, so the
+ * message names only its origin, or only the variable if the URL is more than an origin.
  */
 function describeFault(error: unknown, { url, variable }: Proxy, server: URL): string | null {
   const isPlain = /^https?:$/.test(url.protocol) && url.pathname === '/'
   const shown = isPlain ? `the proxy ${url.origin} (${variable})` : `the proxy of ${variable}`
   for (const cause of causesOf(error)) {
     const status = /^Proxy response \((\d+)\)/.exec(cause.message)?.[1]
-    if (status !== undefined) return `${shown} refuses to connect to it, with status ${status}`
+    if (status !== undefined) return `${shown} refused to connect to it with status ${status}`
     if (isAbout(cause, url) && !isAbout(cause, server)) return `${shown} cannot be reached`
   }
   return null
 }
 
-/** The error and its causes, with those of each address of a name. */
+/** The error and its causes, including those for each address of a name. */
 function causesOf(error: unknown): readonly Error[] {
   if (!(error instanceof Error)) return []
   const tried = error instanceof AggregateError ? (error.errors as readonly unknown[]) : []
   return [error, ...[...tried, error.cause].flatMap(causesOf)]
 }
 
-/** Whether a failed connection, or look-up of a name, was one to `url`. */
+/** Whether a failed connection or DNS lookup was for `url`. */
 function isAbout(cause: Error, url: URL): boolean {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if ('hostname' in cause) return cause.hostname === host
@@ -77,10 +78,10 @@ function isAbout(cause: Error, url: URL): boolean {
   return cause.port === port && (isName || cause.address === host)
 }
 
-/** Node reads the variable in capitals only where the other is absent. */
+/** Node reads `NO_PROXY` only if `no_proxy` is absent. */
 function adviseWithout({ hostname }: URL, env: Env): string {
   const variable = env['no_proxy'] === undefined ? 'NO_PROXY' : 'no_proxy'
   return (env[variable] ?? '') === ''
-    ? `to ask it without the proxy, set \`${variable}=${hostname}\``
-    : `to ask it without the proxy, add \`,${hostname}\` to \`${variable}\``
+    ? `to bypass the proxy, set \`${variable}=${hostname}\``
+    : `to bypass the proxy, add \`,${hostname}\` to \`${variable}\``
 }

@@ -8,10 +8,10 @@ import { createPrompts } from './terminal/prompts.ts'
 
 const STANDARD_INPUT = 0
 
-/** The real surroundings of the process. */
+/** Creates the `Io` of the real process. */
 export function createProcessIo(): Io {
   const { stdin, stdout, stderr, env } = process
-  // A failed write is reported to the writer; without a listener it would also end the process.
+  // The callback of a write handles its error, which would also end the process without a listener.
   stdout.on('error', ignore)
   stderr.on('error', ignore)
   const terminal = stdout.isTTY && env['TERM'] !== 'dumb'
@@ -22,7 +22,7 @@ export function createProcessIo(): Io {
     stdout,
     stderr,
     env,
-    // Asked for when needed: either may be unknown, and most runs need one of them at most.
+    // Read on demand: either may be unknown, and most commands need at most one of them.
     get cwd() {
       return workingDirectory()
     },
@@ -38,7 +38,7 @@ export function createProcessIo(): Io {
   }
 }
 
-/** Node gives an empty stream where standard input is a directory, which is no empty input. */
+/** Node reads a directory on standard input as an empty stream, which must not pass for input. */
 function requireReadable(stdin: NodeJS.ReadStream): Readable {
   if (isDirectory(STANDARD_INPUT))
     throw usageError('standard input is a directory; name a file, or pipe the text in')
@@ -49,7 +49,7 @@ function isDirectory(fd: number): boolean {
   try {
     return fstatSync(fd).isDirectory()
   } catch {
-    // Closed, or a number that is no file: reading it tells.
+    // Standard input is closed; reading it reports the error.
     return false
   }
 }
@@ -71,5 +71,5 @@ function homeDirectory(): string {
 }
 
 function ignore(): void {
-  // Seen by the callback of the write.
+  // The callback of the write handles the error.
 }

@@ -28,13 +28,13 @@ import { addSchemaCommand } from './policy-source/schema-command.ts'
 import type { RunContext } from './run-context.ts'
 import { VERSION } from './version.ts'
 
-/** Where commander's own words go. */
+/** Sinks for commander's own output. */
 export interface ProgramOutput {
   readonly out: (text: string) => void
   readonly error: (text: string) => void
 }
 
-/** The whole command line. It never ends the process; wrong usage throws CommanderError. */
+/** Creates the whole command line. It never ends the process; wrong usage throws CommanderError. */
 export function createProgram(context: RunContext, output: ProgramOutput): Command {
   const program = new Command('palisade')
     .description('Decide, centrally and provably, what software on your machines may reach.')

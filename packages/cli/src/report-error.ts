@@ -4,14 +4,14 @@ import { CliError } from './cli-error.ts'
 import { EXIT } from './exit-code.ts'
 import { printable } from './terminal/printable.ts'
 
-/** What a person is told about a failure, and what the process answers with. */
+/** Message and exit code for a failure. */
 export interface ErrorReport {
   readonly exitCode: number
   /** Ends in a newline. */
   readonly text: string
 }
 
-/** Turns anything thrown into lines for standard error; a stack only with `debug`. */
+/** Turns any thrown value into lines for standard error; adds a stack only with `debug`. */
 export function reportError(error: unknown, debug: boolean): ErrorReport {
   const { exitCode, lines } = describe(error)
   const text = lines.map((line) => `error: ${printable(line)}\n`).join('')
@@ -50,7 +50,7 @@ function lineOf(error: ClientError): string {
   return `${field}${api.message} (${api.reason ?? api.code}${id})`
 }
 
-/** Equal for equal failures, so that reports of one defect are found together. */
+/** Equal for equal failures, so that reports of one defect can be matched. */
 function reportId(error: unknown): string {
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return createHash('sha256').update(trace).digest('hex').slice(0, 8)

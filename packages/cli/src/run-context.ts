@@ -3,7 +3,7 @@ import { jsonLine } from './terminal/printable.ts'
 import type { Style } from './terminal/style.ts'
 import { write } from './terminal/write.ts'
 
-/** What every command is given. */
+/** Context passed to every command. */
 export interface RunContext {
   readonly io: Io
   readonly style: Style

@@ -42,12 +42,12 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   } catch (error) {
     fail(error)
   }
-  // Nobody is left to be told; the exit code still says it.
+  // A failed write to stderr cannot be reported; the exit code still reports the failure.
   if (printed.error !== '') await write(io.stderr, printed.error).catch(() => false)
   return exitCode
 }
 
-/** Null when commander did what it was asked: print help or version. */
+/** Returns null after commander printed the help or the version. */
 function endOfParsing(error: CommanderError, { command, path }: NamedCommand): Error | null {
   if (error.exitCode === 0) return null
   const missing = error.code === 'commander.missingMandatoryOptionValue' ? missingOf(command) : []
@@ -61,7 +61,7 @@ function endOfParsing(error: CommanderError, { command, path }: NamedCommand): E
   return usageError(`${message}; see \`${path} --help\``)
 }
 
-/** `help [COMMAND…]` and `version`, which people type as verbs. */
+/** Rewrites the verbs `help [COMMAND…]` and `version` into options. */
 function withoutVerbs(argv: readonly string[]): string[] {
   const [first, ...rest] = argv
   if (first === 'help') return [...rest, '--help']
@@ -70,7 +70,7 @@ function withoutVerbs(argv: readonly string[]): string[] {
 
 interface NamedCommand {
   readonly command: Command
-  /** As it is typed, such as `palisade rule add`. */
+  /** As typed, such as `palisade rule add`. */
   readonly path: string
 }
 
@@ -87,7 +87,7 @@ function namedCommand(program: Command, argv: readonly string[]): NamedCommand {
   return { command, path }
 }
 
-/** All at once: commander names the first alone. */
+/** All missing mandatory options; commander names only the first. */
 function missingOf(command: Command): readonly string[] {
   return command.options
     .filter(({ mandatory }) => mandatory)

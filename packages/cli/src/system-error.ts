@@ -5,7 +5,7 @@ export function systemCode(error: unknown): string {
     : ''
 }
 
-/** A file system failure in words. */
+/** Describes a file system failure. */
 export function describeSystemError(error: unknown): string {
   const code = systemCode(error)
   switch (code) {

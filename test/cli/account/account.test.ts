@@ -75,7 +75,7 @@ describe('palisade login', () => {
     expect((await runCli(['policy', 'list'], setting)).code).toBe(0)
     expect((await runCli(['logout'], setting)).out).toBe('signed out\n')
     expect((await runCli(['policy', 'list'], setting)).code).toBe(78)
-    expect((await runCli(['logout'], setting)).out).toBe('nobody was signed in\n')
+    expect((await runCli(['logout'], setting)).out).toBe('not signed in\n')
   })
 
   it('keeps nothing when the token is wrong, and never repeats it', async () => {

@@ -56,7 +56,7 @@ describe('palisade login', () => {
 
     expect(wrong).toMatchObject({ code: 1, out: '' })
     expect(wrong.err).toBe(
-      'error: `alice` is not a member of an organization `acne`; did you mean `--org acme`\n',
+      'error: `alice` is not a member of organization `acne`; did you mean `--org acme`\n',
     )
     expect(alsoByPassword.code).toBe(1)
     expect(await world.tokens()).toHaveLength(1)

@@ -13,7 +13,7 @@ import type { StoredCredentials } from './credentials.ts'
 import { readSecretLine } from './read-secret.ts'
 import { resolveAccount } from './resolve-account.ts'
 
-/** Of commands that call `connectPerson`. */
+/** Option of commands that call `connectPerson`. */
 export const PASSWORD_OPTION = [
   '--password-stdin',
   'your password, from standard input, instead of the stored token',
@@ -23,18 +23,18 @@ export interface PasswordOption {
   readonly passwordStdin?: true
 }
 
-/** What this run administers, as the account of this run. */
+/** The organization that this run administers, and the account that it uses. */
 export interface Connection {
   readonly org: string
-  /** Who is signed in; the organization's name for a token of the organization. */
+  /** The signed-in user's name; the organization's name for an organization token. */
   readonly username: string
   readonly organization: OrganizationClient
-  /** Of the account itself. */
+  /** Tokens of the account itself. */
   readonly personalTokens: AccessTokensClient
   readonly invitations: InvitationsClient
 }
 
-/** With `secret` in place of the stored token. */
+/** Connects with `secret` in place of the stored token. */
 export async function connectOrganization(io: Io, secret?: string): Promise<Connection> {
   const stored = await readCredentials(credentialsPath(io))
   requireUnexpired(io, stored)
@@ -54,8 +54,8 @@ export async function connectOrganization(io: Io, secret?: string): Promise<Conn
 }
 
 /**
- * For what a person does and no token without permissions, which is all that a plain member's login
- * keeps: by the password from standard input when `isPassword` says so.
+ * Connects for operations that a token without permissions cannot do. The login of a plain member
+ * stores only such a token, so with `isPassword` the password is read from standard input.
  */
 export async function connectPerson(io: Io, isPassword: boolean | undefined): Promise<Connection> {
   return connectOrganization(

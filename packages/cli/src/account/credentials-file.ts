@@ -16,7 +16,7 @@ export function credentialsPath(io: Pick<Io, 'env' | 'cwd' | 'home'>): string {
   return join(resolve(io.cwd, given), 'credentials.json')
 }
 
-/** The stored credentials, or null when nobody has signed in. Throws exit 78. */
+/** Reads the stored credentials, or null before the first login. Throws exit 78. */
 export async function readCredentials(path: string): Promise<StoredCredentials | null> {
   const text = await readPrivateFile(path)
   if (text === null) return null
@@ -26,7 +26,7 @@ export async function readCredentials(path: string): Promise<StoredCredentials |
   return credentials
 }
 
-/** Writes the file anew with mode 0600 in a directory of mode 0700, whole or not at all. */
+/** Replaces the file atomically, with mode 0600 in a directory of mode 0700. */
 export async function writeCredentials(
   path: string,
   credentials: StoredCredentials,
@@ -42,7 +42,7 @@ export async function writeCredentials(
   }
 }
 
-/** Removes the file; false when there was none. */
+/** Removes the file; resolves to false if it did not exist. */
 export async function deleteCredentials(path: string): Promise<boolean> {
   try {
     await rm(path)
@@ -53,14 +53,14 @@ export async function deleteCredentials(path: string): Promise<boolean> {
   }
 }
 
-/** Creates a file that must not exist yet, with mode 0600, and makes it durable. */
+/** Creates a file that must not exist yet, with mode 0600, and syncs it to disk. */
 async function writePrivateFile(path: string, text: string): Promise<void> {
   await using handle = await open(path, 'wx', 0o600)
   await handle.writeFile(text)
   await handle.sync()
 }
 
-/** A file cannot be written: exit 78, since where it goes is configuration. */
+/** Creates the error for a failed write: exit 78, because the file's path is configuration. */
 export function notWritten(path: string, error: unknown): CliError {
   return new CliError(
     'ERR_FILE_NOT_WRITTEN',
@@ -70,10 +70,13 @@ export function notWritten(path: string, error: unknown): CliError {
   )
 }
 
-/** Refuses what others could have read or planted: judged on the open file, not on the name. */
+/**
+ * Refuses a file that other users could have read or planted. Checks the open file, because the
+ * path may name another file by then.
+ */
 async function readPrivateFile(path: string): Promise<string | null> {
   try {
-    // Not blocking, or a named pipe in this place would hang every command.
+    // Non-blocking: a named pipe at this path would hang every command.
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const status = await handle.stat()
     if (!status.isFile()) throw configurationError(`${path}: is not a regular file`)

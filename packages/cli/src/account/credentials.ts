@@ -1,8 +1,8 @@
 import { ORGANIZATION_TOKEN_PREFIX, parseJson, PERSONAL_TOKEN_PREFIX } from '@palisade/protocol'
 
-/** The account of a run: `token` may be a password that the environment holds. */
+/** The account of a run; `token` may be a password from the environment. */
 export interface Account {
-  /** Base of the server, canonical. */
+  /** Canonical base URL of the server. */
   readonly server: string
   readonly org: string
   /** The user's name; the organization's for an organization token. */
@@ -11,18 +11,18 @@ export interface Account {
   readonly token: string
 }
 
-/** What `palisade login` keeps. */
+/** Credentials that `palisade login` stores. */
 export interface StoredCredentials extends Account {
-  /** Of a token that `palisade login` made for this machine, and that `logout` revokes. */
+  /** Id of the token that `palisade login` created for this machine; `logout` revokes it. */
   readonly token_id?: string
-  /** RFC 3339; beside `token_id`. */
+  /** RFC 3339; present together with `token_id`. */
   readonly expires_at?: string
 }
 
 const MEMBERS = ['server', 'org', 'username', 'token'] as const
 
 /**
- * Reads the text of a credentials file; null when it is not one, as with a password for a token.
+ * Parses the text of a credentials file; null if it is invalid, such as a password for a token.
  */
 export function parseCredentials(text: string): StoredCredentials | null {
   const json = parseJson(text)
@@ -42,12 +42,12 @@ export function parseCredentials(text: string): StoredCredentials | null {
   }
 }
 
-/** Tells a token by its prefix; every other secret is a password, which is never stored. */
+/** Recognizes a token by its prefix; every other secret is a password, which is never stored. */
 export function isToken(secret: string): boolean {
   return secret.startsWith(PERSONAL_TOKEN_PREFIX) || isOrganizationToken(secret)
 }
 
-/** Signs in as the organization itself. */
+/** Whether the secret signs in as the organization itself. */
 export function isOrganizationToken(secret: string): boolean {
   return secret.startsWith(ORGANIZATION_TOKEN_PREFIX)
 }

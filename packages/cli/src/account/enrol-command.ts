@@ -48,7 +48,7 @@ export function addEnrolCommand(program: Command, context: RunContext): void {
     .command('enrol')
     .summary('enrol this machine and write the files of its agent')
     .description(
-      'Enrol a machine: make its key, prove it to the server, and write the two files that the agent\n' +
+      'Enrol a machine: create its key, prove it to the server, and write the two files that the agent\n' +
         'reads: the enrolment, and the private key, which never leaves this machine.',
     )
     .option(
@@ -59,16 +59,16 @@ export function addEnrolCommand(program: Command, context: RunContext): void {
       '--token <file>',
       'enrolment token of the machine, - for standard input; needs no login',
     )
-    .option('--user <name>', 'member whose machine it is; without one it has no user')
-    .option('--name <name>', 'name of the machine for people (default: its host name)')
+    .option('--user <name>', 'member who uses the machine; without it the machine has no user')
+    .option('--name <name>', 'display name of the machine (default: its host name)')
     .option('--json', 'print one JSON object, without the key')
     .addHelpText(
       'after',
       `
-With --token the machine is enrolled as the token says, for no user; the file must be closed to other
-users. Without, you enrol it with the account that you have signed in with: any member may enrol
-machines of their own with --user. A machine without a user gets organization-wide policies only.
-No file is replaced. A directory that is missing is made for you alone (mode 0700).
+With --token the machine is enrolled with the settings of the token and without a user; other users
+must not be able to read the file. Without --token, the account that you have signed in with enrols
+the machine: any member may enrol machines of their own with --user. A machine without a user gets
+organization-wide policies only. No file is replaced. A missing directory is created with mode 0700.
 
 Without --out the file is PALISADE_ENROLMENT, or agent/enrolment.json in PALISADE_DATA_DIR (.palisade).
 
@@ -80,7 +80,7 @@ Examples:
     )
     .action(async (options: EnrolOptions) => {
       const { io, style } = context
-      const enrol = await chooseWay(io, options)
+      const enrol = await chooseEnrolment(io, options)
       const out = options.out ?? enrolmentPath(io)
       const enrolment = await writeEnrolment(resolveFile(io, out), out, enrol)
       const { org, user, device_id } = enrolment
@@ -97,43 +97,44 @@ Examples:
     })
 }
 
-async function chooseWay(io: Io, options: EnrolOptions): Promise<Enrol> {
-  const { token: place, user } = options
+async function chooseEnrolment(io: Io, options: EnrolOptions): Promise<Enrol> {
+  const { token: tokenFile, user } = options
   const clock = io.now
   const named = nameMachine(io, options.name)
-  if (place === undefined) {
+  if (tokenFile === undefined) {
     const { organization } = await connectOrganization(io)
     return (key) =>
       named((name) => organization.devices.enrol({ prove: createProver(key, clock), user, name }))
   }
   if (user !== undefined)
-    throw usageError('`--user` goes without `--token`; a token enrols machines for no user')
-  const token = place === '-' ? await readSecretLine(io, 'token') : await readToken(io, place)
+    throw usageError('`--user` excludes `--token`; a token enrols machines without a user')
+  const token =
+    tokenFile === '-' ? await readSecretLine(io, 'token') : await readToken(io, tokenFile)
   const server = parseEnrolmentToken(token)?.server
   if (server === undefined)
-    throw usageError('this is no enrolment token; copy the whole line that begins with `pal_enr_`')
+    throw usageError('not an enrolment token; copy the whole line that begins with `pal_enr_`')
   parseServerUrl(server)
   return (key) => named((name) => enrolMachine({ token, key, name, fetch: io.fetch, clock }))
 }
 
 type Ask = (name: string | undefined) => Promise<Enrolment>
 
-/** Enrols with the name that was given, or with the host name. */
+/** Enrols with the given name, or with the host name. */
 function nameMachine(io: Io, given: string | undefined): (ask: Ask) => Promise<KeptEnrolment> {
   const name =
     given === undefined ? (nameOfHost(io.hostName) ?? undefined) : parseDeviceName(given, '--name')
   return async (ask) => keepName(await ask(name), name)
 }
 
-async function readToken(io: Io, place: string): Promise<string> {
-  const file = await readPrivateFile(resolveFile(io, place), MAX_TOKEN_BYTES)
-  if (!file.ok) throw unreadable(place, file.message)
+async function readToken(io: Io, name: string): Promise<string> {
+  const file = await readPrivateFile(resolveFile(io, name), MAX_TOKEN_BYTES)
+  if (!file.ok) throw unreadable(name, file.message)
   return file.text.trim()
 }
 
 /**
- * Creates both files before it asks the server: a machine that is enrolled but whose key went
- * nowhere could only be revoked. No link is followed, and no file is replaced.
+ * Creates both files before the request: an enrolled machine whose key could not be written can
+ * only be revoked. Follows no symbolic link and replaces no file.
  */
 async function writeEnrolment(path: string, shown: string, enrol: Enrol): Promise<KeptEnrolment> {
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
@@ -143,14 +144,14 @@ async function writeEnrolment(path: string, shown: string, enrol: Enrol): Promis
     .catch((error: unknown) => {
       throw notWritten(shown, error)
     })
-  const made = [path]
+  const created = [path]
   let complete = false
   try {
     const key = createDeviceKey()
     await writeKeyFile(keyFileOf(path), key).catch((error: unknown) => {
       throw notWritten(keyFileOf(shown), error)
     })
-    made.push(keyFileOf(path))
+    created.push(keyFileOf(path))
     const enrolment = await enrol(key)
     await handle.writeFile(`${JSON.stringify(enrolment, null, 2)}\n`)
     await handle.sync()
@@ -158,6 +159,6 @@ async function writeEnrolment(path: string, shown: string, enrol: Enrol): Promis
     return enrolment
   } finally {
     await handle.close()
-    if (!complete) for (const each of made) await rm(each, { force: true })
+    if (!complete) for (const each of created) await rm(each, { force: true })
   }
 }

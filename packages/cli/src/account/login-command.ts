@@ -25,8 +25,8 @@ export function addLoginCommand(program: Command, context: RunContext): void {
   program
     .command('login')
     .summary('sign in to a server')
-    .description('Verify a token or password with the server and keep it for later commands.')
-    .option('--server <url>', 'base of the server, such as http://127.0.0.1:8420')
+    .description('Verify a token or password with the server and store a token for later commands.')
+    .option('--server <url>', 'base URL of the server, such as http://127.0.0.1:8420')
     .option('--org <name>', 'organization to administer')
     .option('--username <name>', "user, or the organization's name for an organization token")
     .option('--token-stdin', 'read the token from standard input instead of asking')
@@ -34,11 +34,11 @@ export function addLoginCommand(program: Command, context: RunContext): void {
     .addHelpText(
       'after',
       `
-What is missing is asked on a terminal. The token is kept in credentials.json (mode 0600) in
-$PALISADE_CONFIG_DIR, by default ~/.config/palisade. A password is not kept: it is exchanged for a
-personal token of this machine, which expires after 90 days, may do what you may, and is revoked by
+On a terminal, missing values are asked for. The token is stored in credentials.json (mode 0600) in
+$PALISADE_CONFIG_DIR, by default ~/.config/palisade. A password is not stored: it is exchanged for a
+personal token of this machine, which expires after 90 days, has your permissions, and is revoked by
 \`palisade logout\` and replaced by the next login. PALISADE_SERVER, PALISADE_ORG,
-PALISADE_USERNAME and PALISADE_TOKEN override what is kept.
+PALISADE_USERNAME and PALISADE_TOKEN override the stored values.
 
 Examples:
   palisade login
@@ -67,7 +67,7 @@ Examples:
     })
 }
 
-/** A token that could not be kept would stay valid without an owner. */
+/** Revokes the token if it cannot be stored; it would stay valid without an owner. */
 async function keep(context: RunContext, file: string, kept: StoredCredentials): Promise<void> {
   try {
     await writeCredentials(file, kept)
@@ -108,7 +108,7 @@ async function readToken(io: Io, options: LoginOptions): Promise<string> {
   return untilAnswered(() => prompts.secret('Token or password'))
 }
 
-/** An empty answer is a slip of the hand: the question is asked again. */
+/** Repeats the question after an empty answer, which is a slip. */
 async function untilAnswered(question: () => Promise<string | null>): Promise<string> {
   for (;;) {
     const answer = await question()
@@ -122,7 +122,7 @@ async function warnClearText({ io, style }: RunContext, server: string): Promise
   if (protocol === 'https:' || isLoopbackHost(hostname)) return
   await write(
     io.stderr,
-    `${style.plain(`warning: ${server} is not encrypted; others on the way can read the token`)}\n`,
+    `${style.plain(`warning: ${server} is not encrypted; eavesdroppers can read the token`)}\n`,
   )
 }
 

@@ -13,7 +13,7 @@ export function addLogoutCommand(program: Command, context: RunContext): void {
     .summary('revoke and forget the stored token')
     .description(
       'Delete the stored credentials. A token that `palisade login` made from a password is revoked;\n' +
-        'one that you gave it stays valid until it expires or `palisade token revoke` ends it.',
+        'a token that you entered stays valid until it expires or is revoked.',
     )
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExamples:\n  palisade logout')
@@ -23,17 +23,17 @@ export function addLogoutCommand(program: Command, context: RunContext): void {
       const revoked = stored !== null && (await tryToRevoke(context, stored))
       const removed = await deleteCredentials(path)
       await present(context, options.json, { signed_out: removed, revoked }, () =>
-        removed ? 'signed out\n' : 'nobody was signed in\n',
+        removed ? 'signed out\n' : 'not signed in\n',
       )
     })
 }
 
-/** Credentials that cannot be read are deleted all the same. */
+/** Returns null for unreadable credentials, which are deleted as well. */
 async function readReadable(path: string): Promise<StoredCredentials | null> {
   return readCredentials(path).catch(() => null)
 }
 
-/** Revokes the token of this machine; a failure is a warning, because signing out must not fail. */
+/** Revokes the token of this machine; only warns of a failure, because a logout must not fail. */
 export async function tryToRevoke(
   { io, style }: { readonly io: Io; readonly style: RunContext['style'] },
   stored: StoredCredentials,

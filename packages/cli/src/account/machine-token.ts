@@ -4,13 +4,13 @@ import type { Io } from '../io.ts'
 import type { Account, StoredCredentials } from './credentials.ts'
 
 const LIFETIME_DAYS = 90
-/** A server that is away must not hold a logout up. */
+/** An unreachable server must not delay a logout. */
 const REVOKE_TIMEOUT_MS = 5_000
 
 /**
- * Exchanges the password of `account` for a personal token of this machine, which may do what the
- * person may. A file that leaks then gives away a token that expires and can be revoked, and not
- * the password.
+ * Exchanges the password of `account` for a personal token of this machine with the user's
+ * permissions. A leaked file then exposes a token that expires and can be revoked, not the
+ * password.
  */
 export async function createMachineToken(
   io: Pick<Io, 'hostName'>,
@@ -27,7 +27,7 @@ export async function createMachineToken(
   return { ...account, token: made.token, token_id: made.id, expires_at: made.expires_at }
 }
 
-/** Revokes the token that a login has made, by itself; one that the person pasted stays. */
+/** Revokes the token that a login created, with that token; a token that the user pasted stays. */
 export async function revokeMachineToken(
   io: Pick<Io, 'fetch'>,
   { server, username, token, token_id }: StoredCredentials,

@@ -3,24 +3,24 @@ import type { Io } from '../io.ts'
 
 const MAX_BYTES = 4096
 
-/** One line from standard input: a token or a password. Throws usage errors. */
+/** Reads one line from standard input: a token or a password. Throws usage errors. */
 export async function readSecretLine(
   { stdin }: Pick<Io, 'stdin'>,
-  what: 'token' | 'password',
+  kind: 'token' | 'password',
 ): Promise<string> {
-  const secret = (await readText(stdin, what)).replace(/\r?\n$/, '')
-  if (secret === '') throw usageError(`standard input is empty; pipe the ${what} in`)
+  const secret = (await readText(stdin, kind)).replace(/\r?\n$/, '')
+  if (secret === '') throw usageError(`standard input is empty; pipe the ${kind} in`)
   if (/\p{Cc}/u.test(secret))
-    throw usageError(`standard input holds more than a ${what}; write it on one line`)
+    throw usageError(`standard input holds more than a ${kind}; write it on one line`)
   return secret
 }
 
-/** Decoded at the end: a character may arrive in two chunks. */
-async function readText(stdin: Io['stdin'], what: string): Promise<string> {
+/** Decodes at the end, because a character may be split between two chunks. */
+async function readText(stdin: Io['stdin'], kind: string): Promise<string> {
   let bytes = Buffer.alloc(0)
   for await (const chunk of stdin as AsyncIterable<Buffer | string>) {
     bytes = Buffer.concat([bytes, typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
-    if (bytes.length > MAX_BYTES) throw usageError(`standard input is too long to be a ${what}`)
+    if (bytes.length > MAX_BYTES) throw usageError(`standard input is too long to be a ${kind}`)
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

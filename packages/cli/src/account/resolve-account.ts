@@ -12,12 +12,12 @@ const VARIABLES = {
 } as const
 
 /**
- * The account that a command works with: the stored one, each part overridden by
+ * Resolves the account of a command: the stored one, with each part overridden by
  * `PALISADE_SERVER`, `PALISADE_ORG`, `PALISADE_USERNAME` and `PALISADE_TOKEN`. Throws exit 78.
  */
 export function resolveAccount(stored: StoredCredentials | null, env: Environment): Account {
   const part = (name: keyof Account): string => {
-    // An empty variable is an unset one.
+    // An empty variable counts as unset.
     const value = env[VARIABLES[name]] || stored?.[name]
     if (value !== undefined) return value
     throw configurationError(
@@ -30,7 +30,7 @@ export function resolveAccount(stored: StoredCredentials | null, env: Environmen
   return { server, org: part('org'), username: part('username'), token: part('token') }
 }
 
-/** A caller who sets one variable must not have the stored secret sent to a server of theirs. */
+/** Whoever can set PALISADE_SERVER must not get the stored secret sent to their own server. */
 function refuseOtherServer(server: string, stored: StoredCredentials): void {
   if (server === canonical(stored.server)) return
   throw configurationError(

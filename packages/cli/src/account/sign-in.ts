@@ -13,8 +13,8 @@ import {
 import { createMachineToken } from './machine-token.ts'
 
 /**
- * Verifies with the server that `account` may sign in and belongs to its organization, and resolves
- * to what may be kept of it: never a password.
+ * Verifies with the server that `account` may sign in and belongs to its organization. Resolves to
+ * the credentials to store, which never hold a password.
  */
 export async function signIn(
   io: Pick<Io, 'fetch' | 'hostName' | 'progress' | 'stderr'>,
@@ -29,7 +29,7 @@ export async function signIn(
     await client.authenticate()
     if (account.org !== account.username)
       throw usageError(
-        `a token of organization \`${account.username}\` serves that alone; write \`--org ${account.username}\``,
+        `a token of organization \`${account.username}\` is valid there only; write \`--org ${account.username}\``,
       )
     return account
   }
@@ -48,7 +48,7 @@ async function requireMember(
   throw new CliError(
     'ERR_NOT_FOUND',
     EXIT.failed,
-    `\`${username}\` is not a member of an organization \`${org}\`; ${adviseOn(near, names)}`,
+    `\`${username}\` is not a member of organization \`${org}\`; ${adviseOn(near, names)}`,
   )
 }
 

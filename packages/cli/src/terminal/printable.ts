@@ -1,5 +1,5 @@
 /**
- * Characters that a terminal acts upon or that reorder what is read: controls (C0, DEL, C1),
+ * Characters that a terminal interprets or that reorder displayed text: controls (C0, DEL, C1),
  * format characters with bidirectional or invisible effect (Unicode TR 36 §2.10, CVE-2021-42574),
  * line and paragraph separators, and unpaired surrogates.
  */

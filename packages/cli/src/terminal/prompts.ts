@@ -1,15 +1,15 @@
 import type { ReadStream, WriteStream } from 'node:tty'
 
-/** Questions to a person. Null means that the person cancelled. */
+/** Questions to the user. Null means that the user cancelled. */
 export interface Prompts {
   text(message: string, initial: string): Promise<string | null>
-  /** What is typed is not shown. */
+  /** The input is not echoed. */
   secret(message: string): Promise<string | null>
-  /** The careful answer, no, is preset. */
+  /** The default is no. */
   confirm(message: string): Promise<boolean | null>
 }
 
-/** Loads the prompt library at the first question only: most runs ask nothing. */
+/** Loads the prompt library at the first question; most commands never ask one. */
 export function createPrompts(input: ReadStream, output: WriteStream): Prompts {
   const streams = { input, output }
   return {

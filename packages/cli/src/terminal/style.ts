@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import { printable } from './printable.ts'
 
-/** Emphasis for people. Every function escapes its text: see `printable`. */
+/** Text emphasis. Every function escapes its text: see `printable`. */
 export interface Style {
   good(text: string): string
   bad(text: string): string
@@ -13,7 +13,7 @@ export interface Style {
 
 type Format = Parameters<typeof styleText>[0]
 
-/** With `colour` false only the escaping remains. */
+/** Without `colour`, the functions only escape. */
 export function createStyle(colour: boolean): Style {
   const styled =
     (format: Format) =>

@@ -1,7 +1,7 @@
 import Table from 'cli-table3'
 import type { Style } from './style.ts'
 
-/** One line, or several lines below each other. */
+/** One line, or several lines. */
 export type Cell = string | readonly string[]
 
 const NO_BORDERS = Object.fromEntries(
@@ -28,7 +28,7 @@ export function formatTable(
   return `${table.toString().replace(/ +$/gm, '')}\n`
 }
 
-/** Two columns without a head: names, and values that are escaped already. */
+/** Two columns without a head: names, and values that the caller has escaped. */
 export function formatPairs(pairs: readonly (readonly [string, string])[], style: Style): string {
   const width = Math.max(...pairs.map(([name]) => name.length))
   return pairs.map(([name, value]) => `${style.quiet(name.padEnd(width))}  ${value}\n`).join('')

@@ -1,9 +1,9 @@
 import type { Io } from '../io.ts'
 
-/** Below this a word about waiting would only flicker. */
+/** A notice about a shorter wait would only flicker. */
 const AFTER_MS = 1_000
 
-/** Does `work`, and tells a person who looks on when that takes longer than a second. */
+/** Runs `work`; prints `words` on a terminal if it takes longer than a second. */
 export async function tellWaiting<T>(
   io: Pick<Io, 'progress' | 'stderr'>,
   words: string,
@@ -18,7 +18,7 @@ export async function tellWaiting<T>(
   }
 }
 
-/** The `fetch` of this run, which tells a person that it waits for a server. */
+/** Wraps the `fetch` of this run to print a notice while it waits for a server. */
 export function patientFetch(io: Pick<Io, 'progress' | 'stderr' | 'fetch'>): typeof fetch {
   return (input, options) =>
     tellWaiting(io, `waiting for ${originOf(input)} …`, () => io.fetch(input, options))

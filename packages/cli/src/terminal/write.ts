@@ -6,8 +6,8 @@ import { describeSystemError, systemCode } from '../system-error.ts'
 const READER_GONE: ReadonlySet<string> = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ECONNRESET'])
 
 /**
- * Writes `text` and waits until the stream has taken it. False when the reader has gone (such as
- * `| head`), which is no failure; a full disk is one.
+ * Writes `text` and waits until the stream has accepted it. Resolves to false if the reader has
+ * gone (such as `| head`), which is not a failure; a full disk is a failure.
  */
 export function write(stream: Writable, text: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
