@@ -77,7 +77,7 @@ describe('palisade check', () => {
     expect(missed.out).toContain(
       'to change this: allow connect:tcp api.example.com:80 (an editor of the organization adds it)',
     )
-    expect(allowed.out).toContain('judged by name only')
+    expect(allowed.out).toContain('decided by name only')
   })
 
   it.each(['check', 'explain'])(
@@ -159,8 +159,8 @@ describe('palisade check', () => {
   })
 
   it.each([
-    ['allow', 'rule', 0, 'the name does not resolve now; judged by name only'],
-    ['deny', 'default_deny', 3, 'the name does not resolve now; no rule is about the name'],
+    ['allow', 'rule', 0, 'the name does not resolve now; decided by name only'],
+    ['deny', 'default_deny', 3, 'the name does not resolve now; no rule matches the name'],
   ])('says of %s that the agent cannot resolve the name', async (decision, reason, code, text) => {
     const answer = await withAgent(['check', 'connect:tcp', 'x.test:443'], {
       body: {

@@ -128,7 +128,7 @@ describe('palisade status', () => {
     const show = async (hints: AgentStatus['hints']) =>
       (await ask(['status'], { body: { ...STATUS, hints } })).out
 
-    expect(await show(off)).toMatch(/hints +off: changes come by the timetable alone\n/)
+    expect(await show(off)).toMatch(/hints +off: changes arrive by scheduled polls only\n/)
     expect(await show(failing)).toMatch(
       /hints +none since 2 hours ago: no answer\\u001b\[2J \(timeout\)\n/,
     )
@@ -190,7 +190,7 @@ describe('palisade status', () => {
     expect(said).toMatch(/waiting +the clock of this machine was ahead/)
     expect(said).toContain('a timestamp after 2026-11-21T11:57:00.000Z')
     expect(said).toContain('from 2026-11-21T12:07:00.000Z on')
-    expect(saidNow).toContain('when it is asked, by `palisade sync`')
+    expect(saidNow).toContain('which the server signs at the next `palisade sync`')
     expect((await ask(['status'], { body: STATUS })).out).not.toContain('waiting')
   })
 
@@ -289,7 +289,7 @@ describe('palisade break-glass use and end', () => {
     })
 
     expect(bad).toEqual({ code: 1, out: 'failed  no grant is in force (none_in_force)\n', err: '' })
-    expect(good).toEqual({ code: 0, out: 'ended  no grant is in force any more\n', err: '' })
+    expect(good).toEqual({ code: 0, out: 'ended  no grant is in force\n', err: '' })
   })
 })
 
@@ -355,7 +355,7 @@ describe('palisade sync', () => {
         in_force: { state: 'expired', revision: 13 },
       },
       1,
-      'failed  gone (unreachable); revision 13 has expired: only what stays reachable offline is allowed\n',
+      'failed  gone (unreachable); revision 13 has expired: only offline hosts are allowed\n',
     ],
   ])('answers %j with exit %i', async (body, code, out) => {
     expect(await ask(['sync'], { body })).toEqual({ code, out, err: '' })

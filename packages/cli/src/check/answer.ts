@@ -9,14 +9,14 @@ export interface ResolvedAddress {
 type Written<T> = { readonly [K in keyof T]: T[K] | undefined }
 
 /**
- * What is printed of a decision, whether the library gave it or the agent's wire: their types
- * differ in `undefined` only.
+ * The printed part of a decision, from the library or from the agent's wire. Their types differ
+ * only in `undefined`.
  */
 export interface DecisionAnswer {
   readonly decision: 'allow' | 'deny'
   readonly reason: string
   readonly rules: readonly RuleMatch[]
-  /** Deciding rules that an agent has left out. */
+  /** Number of deciding rules that the agent omitted. */
   readonly rules_omitted?: number | undefined
   readonly request:
     | ({ readonly action: string } & Partial<
@@ -26,9 +26,9 @@ export interface DecisionAnswer {
   readonly revision: number | null
   readonly stale: boolean
   readonly address_required?: true | undefined
-  /** From an agent that resolved the name; empty when the name has no address now. */
+  /** Present if the agent resolved the name; empty if the name has no address now. */
   readonly addresses?: readonly ResolvedAddress[] | undefined
-  /** While a grant is in force on this machine. */
+  /** Present while a grant is in force on this machine. */
   readonly break_glass?: true | undefined
   readonly hint: string | null
 }
@@ -38,7 +38,7 @@ export interface ExplanationAnswer extends DecisionAnswer {
     readonly deciding: boolean
     readonly active: boolean
   })[]
-  /** Likewise; those in `rules_omitted` as well. */
+  /** Number of matched rules that the agent omitted, including `rules_omitted`. */
   readonly matched_omitted?: number | undefined
   readonly near_misses: readonly (RuleMatch & {
     readonly miss: string
@@ -47,7 +47,7 @@ export interface ExplanationAnswer extends DecisionAnswer {
   readonly detail: string | null
 }
 
-/** A policy file in this process, or the agent. */
+/** Evaluates with a policy file in this process, or asks the agent. */
 export interface Evaluator {
   /** Whether only the organization can allow more. */
   readonly governed: boolean
@@ -55,7 +55,7 @@ export interface Evaluator {
   explain(request: unknown): Promise<ExplanationAnswer>
 }
 
-/** Whether the name alone decides nothing: no rule speaks for it, and one might for its address. */
+/** Whether the address decides: no rule matches the name, and one may match its address. */
 export function dependsOnAddress(answer: DecisionAnswer): boolean {
   return answer.decision === 'deny' && answer.address_required === true
 }

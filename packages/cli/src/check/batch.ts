@@ -12,13 +12,13 @@ import { splitLines, type Line } from './split-lines.ts'
 /** A path of 4096 bytes with every byte written as `\u00xx` fits with room to spare. */
 export const MAX_LINE_BYTES = 32 * 1024
 
-/** A chunk of blank lines grows a hundredfold when it is answered. */
+/** The answers to a chunk of blank lines are a hundred times its size. */
 const MAX_BLOCK_LENGTH = 256 * 1024
 
 /**
- * Answers every line of `requests` (a file, or `-` for standard input) with one line, in order.
- * Line N answers line N: a blank, over-long or broken line is answered as an invalid request.
- * Ends quietly when the reader of the answers has gone.
+ * Answers every line of `requests` (a file, or `-` for standard input) with one line, in order. A
+ * blank, oversized or malformed line is answered as an invalid request, so that line N answers line
+ * N. Ends without an error when the reader of the answers has gone.
  */
 export async function runBatch(io: Io, evaluator: Evaluator, requests: string): Promise<void> {
   const source = openRequests(io, requests)
@@ -31,7 +31,7 @@ export async function runBatch(io: Io, evaluator: Evaluator, requests: string): 
   }
 }
 
-/** False when the reader has gone. Answers in hand are written also when the evaluator fails. */
+/** Resolves to false if the reader has gone. Writes pending answers even if the evaluator fails. */
 async function answerLines(io: Io, evaluator: Evaluator, lines: readonly Line[]): Promise<boolean> {
   let block = ''
   let open = true
@@ -54,7 +54,7 @@ function openRequests(io: Io, requests: string): Readable {
   return createReadStream(resolveFile(io, requests))
 }
 
-/** Names the input in its failures, and only in its own. */
+/** Adds the name of the input to read failures, and to no other failure. */
 async function* readChunks(source: Readable, requests: string): AsyncGenerator<Buffer | string> {
   try {
     yield* source as AsyncIterable<Buffer | string>
@@ -63,7 +63,7 @@ async function* readChunks(source: Readable, requests: string): AsyncGenerator<B
   }
 }
 
-/** Null, which is no request, for everything that is not the JSON of one value. */
+/** Returns null, an invalid request, for a line that is not the JSON of one value. */
 function parseRequest(line: Line): unknown {
   if (line === null) return null
   try {

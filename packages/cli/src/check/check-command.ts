@@ -21,14 +21,14 @@ Targets:
   read, write                an absolute path, such as /data/x
 
 Policies:
-  a file of the API's shape, or a file or directory as \`palisade plan\` reads it. What the latter do
-  not say, --team and --home do; without a team only policies for everybody count.
+  a file in the API's format, or a file or directory as \`palisade plan\` reads it. For the latter,
+  --team and --home say the user's teams and home; without --team only policies for everybody apply.
 
 Names:
-  The agent resolves a name where its proxy would, and decides each address. With --policies nothing
-  is resolved: where a rule allows addresses, an unlisted name depends on its own; see --address.
+  The agent resolves a name where its proxy would, and decides each address. With --policies no name
+  is resolved: if a rule allows addresses, an unlisted name depends on its address; see --address.
 
-Exit codes: 0 allow, 1 deny, 2 not evaluated, 3 depends on the address and none is known`
+Exit codes: 0 allow, 1 deny, 2 not evaluated, 3 depends on an unknown address`
 
 /** `palisade check` */
 export function addCheckCommand(program: Command, context: RunContext): void {
@@ -42,8 +42,8 @@ export function addCheckCommand(program: Command, context: RunContext): void {
 
 A batch holds one JSON request a line: {"action","host","port","address"?} or {"action","path"}.
 Line N of the output is the decision object for line N of the input; a line that is blank, longer
-than 32 KiB or not a JSON object is answered deny, invalid_request. Nothing is resolved: a decision
-that an address could change has \`address_required\`. The exit code is 0 when every line was answered.
+than 32 KiB or not a JSON object is answered deny, invalid_request. Names are not resolved: a decision
+that an address could change has \`address_required\`. The exit code is 0 if every line was answered.
 
 Examples:
   palisade check connect:tcp example.com:443
@@ -103,8 +103,8 @@ function addEvaluation(command: Command): Command {
     .argument('[target]', 'HOST:PORT or a path')
     .option('--address <ip>', 'the address that the host resolved to')
     .option('--policies <path>', 'evaluate with this file or directory instead of asking the agent')
-    .option('--team <team>', 'count the policies of this team, too; may be repeated', repeat)
-    .option('--home <path>', 'what `~` stands for (default: your home directory)')
+    .option('--team <team>', 'apply the policies of this team, too; may be repeated', repeat)
+    .option('--home <path>', 'directory that `~` stands for (default: your home directory)')
     .option('--json', 'print one JSON object')
 }
 
@@ -128,11 +128,11 @@ async function checkBatch(
   action: string | undefined,
 ): Promise<void> {
   if (action !== undefined || options.address !== undefined)
-    throw usageError('with `--batch` the requests stand in the file; leave out action and address')
+    throw usageError('with `--batch` the file has the requests; leave out action and address')
   await runBatch(io, await createEvaluator(io, evaluatorOptions(options)), requests)
 }
 
-/** A team's name may hold a comma, so each has an option of its own. */
+/** Collects a repeated option without splitting it: a team's name may contain a comma. */
 function repeat(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value]
 }
@@ -149,7 +149,7 @@ function singleOptions(options: Options): EvaluatorOptions {
   return { ...evaluatorOptions(options), resolves: true }
 }
 
-/** 0 allowed, 1 denied, 3 while the address decides. */
+/** 0 allowed, 1 denied, 3 if the decision depends on the address. */
 export function exitCodeOf(answer: DecisionAnswer): number {
   if (dependsOnAddress(answer)) return EXIT.open
   return answer.decision === 'allow' ? EXIT.ok : EXIT.failed

@@ -10,7 +10,7 @@ const INSTEAD = '; or name a policy file with `--policies FILE`'
 
 export interface EvaluatorOptions extends AudienceOptions {
   readonly policies?: string
-  /** Have the agent resolve a name where its proxy would. A file resolves nothing. */
+  /** Let the agent resolve a name where its proxy would. No effect with a policy file. */
   readonly resolves?: boolean
 }
 
@@ -22,14 +22,14 @@ export async function createEvaluator(
   if (file === undefined && (audience.team ?? audience.home) !== undefined)
     throw usageError('`--team` and `--home` need `--policies`; the agent knows its own')
   if (file === undefined) {
-    const worded = (request: unknown): unknown =>
+    const withResolve = (request: unknown): unknown =>
       resolves && typeof request === 'object' ? { ...request, resolve: true } : request
     return {
       governed: true,
       decide: (request) =>
-        askAgent(io, EXIT.usage, (agent) => agent.decide(worded(request)), INSTEAD),
+        askAgent(io, EXIT.usage, (agent) => agent.decide(withResolve(request)), INSTEAD),
       explain: (request) =>
-        askAgent(io, EXIT.usage, (agent) => agent.explain(worded(request)), INSTEAD),
+        askAgent(io, EXIT.usage, (agent) => agent.explain(withResolve(request)), INSTEAD),
     }
   }
   const { compiled, source } = await loadPolicyFile(io, file, audience)

@@ -10,8 +10,8 @@ export interface DecisionLook {
 }
 
 /**
- * A decision for people: one line, then the deciding rules, hint and cautions below it. `fault` is
- * the fault of an invalid request, or null.
+ * Formats a decision: one line, then the deciding rules, hint and cautions. `fault` is the fault of
+ * an invalid request, or null.
  */
 export function formatDecision(
   answer: DecisionAnswer,
@@ -49,7 +49,7 @@ export function formatRule(rule: RuleMatch, style: Style): string {
   )
 }
 
-/** Rules beside those that the agent has listed. */
+/** Counts the rules that the agent did not list. */
 export function formatOmitted(omitted = 0): readonly string[] {
   return omitted === 0 ? [] : [`  and ${count(omitted, 'more rule', 'more rules')}`]
 }
@@ -71,7 +71,7 @@ export function formatCautions(
   return lines
 }
 
-/** Only a hint that is a rule can be followed. */
+/** Only a hint that is an allow rule can be followed. */
 function formatHint(hint: string, governed: boolean): string {
   if (!hint.startsWith('allow ')) return hint
   return `to change this: ${hint}${governed ? ' (an editor of the organization adds it)' : ''}`
@@ -85,8 +85,8 @@ function formatAddresses(answer: DecisionAnswer, style: Style): readonly string[
       .map((other) => `  ${style.plain(formatOther(other))}`)
   const unknown = addresses === undefined ? '' : 'the name does not resolve now; '
   const still = dependsOnAddress(answer)
-    ? 'no rule is about the name; the address it resolves to decides (`--address IP`)'
-    : 'judged by name only: the address it resolves to is decided as well (`--address IP`)'
+    ? 'no rule matches the name; the address it resolves to decides (`--address IP`)'
+    : 'decided by name only: the address it resolves to is decided as well (`--address IP`)'
   return [`  ${unknown}${still}`]
 }
 

@@ -8,7 +8,7 @@ import {
   type DecisionLook,
 } from './format-decision.ts'
 
-/** An explanation for people: verdict, then sections that are left out when empty. */
+/** Formats an explanation: verdict, then the sections that are not empty. */
 export function formatExplanation(answer: ExplanationAnswer, look: DecisionLook): string {
   const { style } = look
   const { rules_omitted = 0, matched_omitted = 0 } = answer
@@ -20,7 +20,7 @@ export function formatExplanation(answer: ExplanationAnswer, look: DecisionLook)
       return `  ${formatRule(rule, style)}${note}`
     })
   const misses = answer.near_misses
-    // An inactive rule matched, so it is among the others.
+    // An inactive rule matched, so `others` has it.
     .filter(({ miss }) => miss !== 'inactive')
     .flatMap((miss) => [`  ${formatRule(miss, style)}`, `    ${style.plain(miss.message)}`])
   return [

@@ -2,9 +2,9 @@
 export type Line = Buffer | null
 
 /**
- * Splits bytes at line feeds and yields the lines that each chunk completes. Holds one chunk and
- * at most `maxBytes` bytes of an unfinished line; the rest of a longer line is read and forgotten.
- * What follows the last line feed is a line unless it is empty.
+ * Splits bytes at line feeds and yields the lines that each chunk completes. Holds one chunk and at
+ * most `maxBytes` bytes of an unfinished line; the rest of a longer line is discarded. Text after
+ * the last line feed is a line unless it is empty.
  */
 export async function* splitLines(
   source: AsyncIterable<Buffer | string>,

@@ -2,7 +2,7 @@ import { ACTIONS, domainOf, isAction } from '@palisade/policy-core'
 import { isIPv6 } from 'node:net'
 import { usageError } from '../cli-error.ts'
 
-/** A request as it was written; the evaluator judges its spelling. */
+/** A request as written; the evaluator validates its spelling. */
 export interface WrittenRequest {
   readonly action: string
   readonly host?: string
@@ -12,8 +12,8 @@ export interface WrittenRequest {
 }
 
 /**
- * Splits `target` and does nothing else to it: host, address and path go to the evaluator as
- * they were written, so that a hostile spelling is answered and not repaired. Throws exit 2.
+ * Splits `target` without normalizing it: the evaluator gets host, address and path as written, so
+ * that a hostile spelling is evaluated and not repaired. Throws exit 2.
  */
 export function parseTarget(
   action: string,
@@ -39,16 +39,16 @@ function splitHostPort(action: string, target: string): { host: string; port: nu
   const colon = target.lastIndexOf(':')
   if (target === '' || target === ':')
     throw usageError(`the target names no host; write \`${action} example.com:443\``)
-  // Brackets that close at the end hold the only colons.
+  // If a bracket closes at the end, every colon is inside the brackets.
   if (colon < 0 || /^\[.*\]$/s.test(target))
     throw usageError(`\`${target}\` has no port; write \`${action} ${target}:443\``)
   const port = target.slice(colon + 1)
-  // No sign, space, leading zero or other base: Number() would read them all as some port.
   if (port.startsWith('//'))
     throw usageError(
       `\`${target}\` is a URL; write host and port alone, such as \`example.com:443\``,
     )
   if (port === '') throw usageError(`\`${target}\` has an empty port; write \`${target}443\``)
+  // Number() would accept a sign, a space, a leading zero or another base.
   if (!/^(?:0|[1-9][0-9]*)$/.test(port))
     throw usageError(
       `\`${port}\` is not a port; write plain digits, such as \`example.com:443\` ` +
@@ -57,7 +57,7 @@ function splitHostPort(action: string, target: string): { host: string; port: nu
   return { host: withoutBrackets(target.slice(0, colon)), port: Number(port) }
 }
 
-/** Brackets mean something around IPv6 only; `[example.com]` stays what it is: invalid. */
+/** Removes brackets around an IPv6 address only; `[example.com]` stays invalid. */
 function withoutBrackets(host: string): string {
   const inner = /^\[(.*)\]$/s.exec(host)?.[1]
   return inner !== undefined && isIPv6(inner) ? inner : host

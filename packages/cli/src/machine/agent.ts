@@ -11,12 +11,12 @@ import type { Io } from '../io.ts'
 import { systemCode } from '../system-error.ts'
 import { adviseStart, dataDirectory } from './start-advice.ts'
 
-/** Codes of a connection to a socket on which no process listens. */
+/** Error codes of a connection to a socket without a listener. */
 const NOT_RUNNING: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED'])
 
 /**
- * Asks the agent that works on the data directory of this run. When it does not run, throws one
- * line with `exitCode` that says how to start it, and `instead`: another way to the answer.
+ * Asks the agent of this run's data directory. If it is not running, throws an error with
+ * `exitCode` that says how to start it; `instead` adds an alternative.
  */
 export async function askAgent<T>(
   io: Pick<Io, 'env' | 'cwd'>,
@@ -39,7 +39,7 @@ export async function askAgent<T>(
   }
 }
 
-/** Null also when there is no directory: then nobody listens in it. */
+/** Null also for a missing directory, which holds no socket. */
 async function directoryProblem(directory: string): Promise<string | null> {
   try {
     return await socketDirectoryProblem(directory)

@@ -7,7 +7,7 @@ import { present, type RunContext } from '../run-context.ts'
 import type { Style } from '../terminal/style.ts'
 import { askAgent } from './agent.ts'
 
-/** Far above what the agent takes, which says so itself. */
+/** Far above the agent's limit, so that the agent itself refuses a large grant. */
 const MAX_READ_BYTES = 1024 * 1024
 
 interface UseOptions {
@@ -20,7 +20,7 @@ export function addBreakGlassCommands(program: Command, context: RunContext): vo
     .command('break-glass')
     .summary('let a machine use its expired policies for a while')
     .description(
-      'For a machine that does not reach the server: let its expired policies count for a while.',
+      'For a machine that cannot reach the server: let its expired policies apply for a while.',
     )
     .helpCommand(false)
   addGrantCommands(breakGlass, context)
@@ -32,19 +32,17 @@ function addUse(breakGlass: Command, context: RunContext): void {
   breakGlass
     .command('use')
     .summary('begin a grant on this machine')
-    .description(
-      'Let the agent of this machine begin a grant: expired policies count as they did before.',
-    )
-    .argument('<file>', 'what `palisade break-glass issue` wrote for this machine')
+    .description('Let the agent of this machine begin a grant: its expired policies apply again.')
+    .argument('<file>', 'grant file that `palisade break-glass issue` wrote for this machine')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-A grant can be begun once. What the policies deny stays denied. Status, log, every decision and the
-server say that it is in force, and why.
+A grant can be begun once. Requests that the policies deny stay denied. Status, log, every decision
+and the server report that the grant is in force, and why.
 
-It is refused, and stays good, while the policies are fresh. Stale policies count until they expire:
-then a grant can be begun only if they expire before it would end.
+While the policies are fresh, the agent refuses the grant, which stays valid. While they are stale,
+they still apply, and a grant can be begun only if they expire before it would end.
 
 Exit codes: 0 begun, 1 refused, 2 the file cannot be read
 
@@ -67,7 +65,7 @@ function addEnd(breakGlass: Command, context: RunContext): void {
     .addHelpText(
       'after',
       `
-Exit codes: 0 ended, 1 there was none, or it cannot be kept that it has ended
+Exit codes: 0 ended, 1 no grant is in force, or its end could not be recorded
 
 Examples:
   palisade break-glass end`,
@@ -93,7 +91,7 @@ function formatResult({ outcome, grant, error }: BreakGlassResult, style: Style)
     case 'begun':
       return `${style.warning('break-glass')}  a grant is in force${inForce}\n`
     case 'ended':
-      return `${style.good('ended')}  no grant is in force any more\n`
+      return `${style.good('ended')}  no grant is in force\n`
     case 'failed': {
       const why = error === null ? 'no reason given' : `${error.message} (${error.code})`
       return `${style.bad('failed')}  ${style.plain(why)}\n`

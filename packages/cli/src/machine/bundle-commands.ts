@@ -19,8 +19,8 @@ interface ExportOptions {
 export function addBundleCommands(program: Command, context: RunContext): void {
   const bundle = program
     .command('bundle')
-    .summary('carry policies to a machine that does not reach the server')
-    .description('Carry policies by hand to a machine that does not reach the server.')
+    .summary('carry policies to a machine that cannot reach the server')
+    .description('Carry policies by hand to a machine that cannot reach the server.')
     .helpCommand(false)
   addExportCommand(bundle, context)
   addImportCommand(bundle, context)
@@ -29,9 +29,9 @@ export function addBundleCommands(program: Command, context: RunContext): void {
 function addExportCommand(bundle: Command, context: RunContext): void {
   bundle
     .command('export')
-    .summary('write what a machine would fetch now to a file')
+    .summary('write the signed files that a machine would fetch now')
     .description(
-      'Write what one machine would fetch from the server now, signed, to a file. Only that machine takes it.',
+      'Write the signed files that one machine would fetch now to a bundle file. Only that machine accepts it.',
     )
     .requiredOption('--device <id>', 'id that `palisade device list` shows, or its beginning')
     .requiredOption('--out <file>', 'bundle file; replaced when it exists')
@@ -39,8 +39,8 @@ function addExportCommand(bundle: Command, context: RunContext): void {
     .addHelpText(
       'after',
       `
-The machine takes the file for as long as it would take what it fetches: until policies are stale, a day
-unless the organization has set another time.
+The machine accepts the file until its policies are stale: for a day, unless the organization has set
+another time.
 
 Examples:
   palisade bundle export --device 0b9f… --out /media/usb/bundle.json`,
@@ -64,9 +64,9 @@ function addImportCommand(bundle: Command, context: RunContext): void {
     .command('import')
     .summary('put a bundle file into force on this machine')
     .description(
-      'Let the agent of this machine judge a bundle file as if the server had sent it, and put it into force.',
+      'Let the agent of this machine verify a bundle file as if it came from the server, and put it into force.',
     )
-    .argument('<file>', 'what `palisade bundle export` wrote for this machine')
+    .argument('<file>', 'bundle file that `palisade bundle export` wrote for this machine')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',

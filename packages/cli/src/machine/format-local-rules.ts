@@ -7,7 +7,7 @@ const MAX_SHOWN = 10
 type LocalRules = NonNullable<AgentStatus['local_rules']>
 type LocalRule = LocalRules['rules'][number]
 
-/** The rules of this machine's own file as rows of a status: a count, then rules. */
+/** Status rows for the rules of this machine's own file: a count, then the rules. */
 export function formatLocalRules(
   { denies, allows, rules }: LocalRules,
   style: Style,

@@ -6,20 +6,20 @@ import { formatPairs } from '../terminal/table.ts'
 import { formatAwaitedIssue } from './format-awaited-issue.ts'
 import { formatLocalRules } from './format-local-rules.ts'
 
-/** What a state comes to, and what to do about it. */
+/** Meaning of each state, and its remedy. */
 const MEANING: Readonly<Record<AgentState, string>> = {
   never_loaded: 'no policies yet: everything is denied; run `palisade sync`',
   fresh: 'policies are in force',
   stale: 'policies are in force but out of date; check why the server cannot be reached',
-  expired: 'policies have expired: only what stays reachable offline; bring the server back',
+  expired: 'policies have expired: only offline hosts are allowed; bring the server back',
   rejected:
-    'the last good policies are in force; the server has what was refused, tell its operator',
+    'the last good policies are in force; those of the server were refused, tell its operator',
   conflict: 'two organizations claim this machine: everything is denied; remove one enrolment file',
   revoked:
     'this machine was revoked; its last policies stay in force until they expire; enrol it again',
-  corrupt: 'the kept policies cannot be used: everything is denied; run `palisade sync`',
+  corrupt: 'the cached policies cannot be used: everything is denied; run `palisade sync`',
   unsupported: 'policies need a newer agent: everything is denied; update the agent',
-  break_glass: 'a grant is in force: expired policies count as before',
+  break_glass: 'a grant is in force: expired policies apply',
 }
 
 const SOURCE = {
@@ -28,7 +28,7 @@ const SOURCE = {
   file: 'an imported file',
 } as const
 
-/** The agent's status for people; `nowMs` turns instants into ages. */
+/** Formats the agent's status; `nowMs` turns instants into ages. */
 export function formatStatus(
   status: AgentStatus,
   { hostName, nowMs }: { readonly hostName: string; readonly nowMs: number },
@@ -63,7 +63,7 @@ export function formatStatus(
         `revision ${bundle.revision}, ${count(bundle.policies, 'policy', 'policies')}, ` +
           `${count(bundle.rules, 'rule', 'rules')}, from ${SOURCE[bundle.source]}`,
       ],
-      // Not when it was signed: that is the start of an hour, and so may lie before the change.
+      // The signing time is omitted: it is the start of an hour and may precede the change.
       ['freshness', `stale ${age(bundle.stale_at)}, ${expires} ${age(bundle.expires_at)}`],
     )
   }
@@ -83,7 +83,7 @@ export function formatStatus(
   return formatPairs(pairs, style)
 }
 
-/** Of the enrolment: an agent does not hear of a name that the server has given since. */
+/** The name at enrolment; the agent does not learn of a later rename on the server. */
 function enrolledAs({ enrolled_as }: AgentStatus, style: Style): readonly [string, string][] {
   return enrolled_as === undefined ? [] : [['enrolled as', style.plain(enrolled_as)]]
 }
@@ -112,7 +112,7 @@ function describeHints(
   age: (instant: string) => string,
   style: Style,
 ): string {
-  if (!is_on) return 'off: changes come by the timetable alone'
+  if (!is_on) return 'off: changes arrive by scheduled polls only'
   if (failing_since === null) return 'on'
   const why = last_error === null ? '' : `: ${last_error.message} (${last_error.code})`
   return `${style.warning('none')} since ${age(failing_since)}${style.plain(why)}`

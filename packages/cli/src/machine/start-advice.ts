@@ -9,15 +9,15 @@ export function dataDirectory({ env, cwd }: Surroundings): string {
   return resolve(cwd, env['PALISADE_DATA_DIR'] || '.palisade')
 }
 
-/** Where the agent of this run looks for its enrolment. */
+/** Path of the enrolment that the agent of this run reads. */
 export function enrolmentPath(io: Surroundings): string {
   const given = io.env['PALISADE_ENROLMENT'] || ''
   return given === '' ? join(dataDirectory(io), 'agent', 'enrolment.json') : resolve(io.cwd, given)
 }
 
 /**
- * The command that starts the agent which this run has asked for. `npm start` only where it made
- * the machine: on any other machine it would make a server and an organization.
+ * Says how to start the agent of this run. Suggests `npm start` only where it created the machine:
+ * elsewhere it would create a server and an organization.
  */
 export async function adviseStart(io: Surroundings): Promise<string> {
   const dataDir = dataDirectory(io)
@@ -37,7 +37,7 @@ export async function adviseStart(io: Surroundings): Promise<string> {
   return `start it with ${start}`
 }
 
-/** `npm start` leaves the log of its server, which is on this machine. */
+/** `npm start` leaves the log of its server, which runs on this machine. */
 async function isMadeByNpmStart(dataDir: string, file: string): Promise<boolean> {
   if (!(await isThere(join(dataDir, 'server.log')))) return false
   const text = await readFile(file, 'utf8').catch(() => '')
@@ -63,7 +63,7 @@ function programOf({ env }: Surroundings, name: string): string {
   return npmRoot(env) === null ? name : `npm run -s ${name} --`
 }
 
-/** The checkout, when npm runs this command there. */
+/** The checkout if npm runs this command, otherwise null. */
 function npmRoot(env: Surroundings['env']): string | null {
   if (env['npm_lifecycle_event'] !== 'palisade') return null
   const manifest = env['npm_package_json'] || ''

@@ -43,12 +43,12 @@ Examples:
     })
 }
 
-/** 1 also while everything is denied, even after a successful attempt. */
+/** Returns 1 also while everything is denied, even after a successful attempt. */
 export function exitCodeOfSync({ outcome, in_force }: SyncResult): number {
   return outcome === 'failed' || in_force?.revision === null ? EXIT.failed : EXIT.ok
 }
 
-/** The outcome of an attempt, and the policy in force, for people. */
+/** Formats the outcome of an attempt, and the policy in force. */
 export function formatSyncResult(result: SyncResult, style: Style): string {
   const { outcome, error } = result
   if (outcome !== 'failed') return `${style.good(outcome)}  ${describeTaken(result)}\n`
@@ -63,7 +63,7 @@ function describeTaken({ revision, in_force }: SyncResult): string {
 }
 
 function describeKept({ revision, in_force }: SyncResult): string {
-  // An agent of an earlier version does not say more.
+  // Agents without `in_force` report the revision only.
   const kept = in_force === undefined ? revision : in_force.revision
   if (kept === null) return in_force === undefined ? EVERYTHING : describeDenied(in_force)
   return in_force?.state === 'expired'
@@ -78,5 +78,5 @@ function describeDenied({ state }: InForce): string {
 }
 
 function describeExpired(revision: string): string {
-  return `${revision} has expired: only what stays reachable offline is allowed`
+  return `${revision} has expired: only offline hosts are allowed`
 }
