@@ -43,7 +43,7 @@ describe('palisade member', () => {
     expect(await ok('member', 'list')).toMatch(
       /^MEMBER +ROLE +TEAMS\nalice +owner\nbob +editor +research\n$/,
     )
-    expect(await ok('member', 'role', 'bob', 'auditor')).toBe('bob is auditor now\n')
+    expect(await ok('member', 'role', 'bob', 'auditor')).toBe('bob is now auditor\n')
     expect(JSON.parse(await ok('member', 'remove', 'bob', '--yes', '--json'))).toEqual({
       removed: 'bob',
       organization_tokens_revoked: false,
@@ -71,14 +71,14 @@ describe('palisade member', () => {
 
     expect(await list()).not.toContain('any more')
     expect(await ok('member', 'role', 'bob', 'editor')).toBe(
-      'bob is editor now\n' +
-        '1 token of the organization still does what its maker may not any more:\n' +
+      'bob is now editor\n' +
+        '1 organization token exceeds its creator in permissions:\n' +
         revocation('admin', admin),
     )
     expect(await list()).toContain(revocation('admin', admin))
     expect(await ok('member', 'remove', 'bob', '--yes')).toBe(
       'removed bob\n' +
-        '2 tokens of the organization still do what their makers may not any more:\n' +
+        '2 organization tokens exceed their creators in permissions:\n' +
         revocation('admin', admin) +
         revocation('reader', reader),
     )
@@ -97,7 +97,7 @@ describe('palisade member', () => {
     await run(['token', 'create', 'ci', ...permissions], { env: asBob })
 
     expect(await ok('member', 'role', 'bob', 'member', '--revoke-tokens')).toBe(
-      'bob is member now\n',
+      'bob is now member\n',
     )
     expect(await ok('token', 'list', '--organization')).not.toContain('ci')
   })
@@ -149,7 +149,7 @@ describe('palisade member', () => {
     const alone = await run(['member', 'remove', 'bob'])
     const refused = await run(['member', 'remove', 'bob'], { prompts: answering(false) })
     expect([alone.code, refused.code]).toEqual([2, 1])
-    expect(refused.err).toContain('nobody was removed')
+    expect(refused.err).toContain('no member was removed')
     expect(await ok('member', 'list')).toContain('bob')
 
     const agreed = await run(['member', 'remove', 'bob'], { prompts: answering(true) })
@@ -174,7 +174,7 @@ describe('palisade team', () => {
     await ok('member', 'add', 'bob')
     const { id } = JSON.parse(await ok('team', 'create', 'research', '--json'))
 
-    expect(await ok('team', 'add', id, 'alice', 'bob')).toBe('alice, bob into team `research`\n')
+    expect(await ok('team', 'add', id, 'alice', 'bob')).toBe('alice, bob added to team `research`\n')
     expect(await ok('team', 'list')).toMatch(
       new RegExp(`^TEAM +MEMBERS +ID\nresearch +alice, bob +${id}\n$`),
     )
@@ -280,7 +280,7 @@ describe('palisade token', () => {
     const made = await run(['token', 'create', 'empty'])
 
     expect(made.code).toBe(0)
-    expect(made.err).toMatch(/^warning: this token may do nothing; write `--permission /)
+    expect(made.err).toMatch(/^warning: this token has no permissions; write `--permission /)
   })
 
   it.each([

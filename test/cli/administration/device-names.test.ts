@@ -51,7 +51,7 @@ describe('the names of machines', () => {
 
     expect(JSON.parse(listed.out).data).toMatchObject([{ id: laptop, name: 'laptop-1' }])
     expect(JSON.parse(labelled.out)).toMatchObject({ id: laptop, labels: ['canary'] })
-    expect(renamed).toEqual({ code: 0, out: `device ${laptop} is called desk\n`, err: '' })
+    expect(renamed).toEqual({ code: 0, out: `renamed device ${laptop} to desk\n`, err: '' })
     expect(gone).toMatchObject({ code: 1, out: '' })
     const { data } = JSON.parse((await run(['device', 'list', '--name', 'desk', '--json'])).out)
     expect(data).toMatchObject([{ id: laptop, name: 'desk', labels: ['canary'] }])
@@ -65,8 +65,8 @@ describe('the names of machines', () => {
     )
     await enrol({ hostName: 'laptop-1' })
 
-    expect((await run(['device', 'list', '--name', 'desk'])).out).toBe('no such devices\n')
-    expect((await run(['device', 'list', '--label', 'canary'])).out).toBe('no such devices\n')
+    expect((await run(['device', 'list', '--name', 'desk'])).out).toBe('no matching devices\n')
+    expect((await run(['device', 'list', '--label', 'canary'])).out).toBe('no matching devices\n')
   })
 
   it('that two machines share name neither of them', async () => {
@@ -78,7 +78,7 @@ describe('the names of machines', () => {
     const refused = await run(['device', 'revoke', 'vm', '--yes'])
 
     expect(refused).toMatchObject({ code: 1, out: '' })
-    expect(refused.err).toContain('2 devices are called `vm`; write the id of one')
+    expect(refused.err).toContain('2 devices are named `vm`; write the id of one')
   })
 
   it.each(['', 'a\u001b[2J', 'x'.repeat(65)])('are refused: %j', async (name) => {

@@ -233,7 +233,7 @@ describe('palisade break-glass', () => {
   it('writes a grant for one machine to a file, and lists what is outstanding', async () => {
     await using directory = await temporaryDirectory()
     const { ok, id } = await openMachine(directory.path)
-    expect(await ok('break-glass', 'list', id)).toContain('no grant may be begun')
+    expect(await ok('break-glass', 'list', id)).toContain('no grant can be begun')
 
     const said = await ok('break-glass', 'issue', id, ...FLAGS, '--use-within', '30m')
 
@@ -248,7 +248,7 @@ describe('palisade break-glass', () => {
       duration_seconds: 14_400,
     })
     expect(said).toBe(
-      `wrote grant ${signed.id} to grant.json: to be begun before 2026-11-21T08:30:00Z, for 4h\n`,
+      `wrote grant ${signed.id} to grant.json: begin it before 2026-11-21T08:30:00Z; it lasts 4h\n`,
     )
     expect(await ok('break-glass', 'list', id)).toContain(`${signed.id}  the office is offline`)
     const events = await ok('events', '--kind', 'break_glass.issued', '--json')

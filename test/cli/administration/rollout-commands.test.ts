@@ -28,7 +28,7 @@ async function openAcme() {
 }
 
 const HOLD =
-  /A ROLLOUT IS OPEN: machines outside stage 1 of 3 stay with .* revision \d+, new denies/
+  /A ROLLOUT IS OPEN: machines outside stage 1 of 3 keep .* revision \d+ and do not get new denies/
 
 describe('palisade rollout', () => {
   it('starts, shows, advances, pauses, resumes and finishes one', async () => {
@@ -79,7 +79,7 @@ describe('palisade rollout', () => {
     expect([alone.code, unsure.code]).toEqual([2, 1])
     expect(unsure.err).toContain('nothing was rolled back')
     expect(await ok('rollout', 'roll-back', '--yes')).toMatch(
-      /^deleted bad one\nrolled back to revision \d+, which is \d+ now\n$/,
+      /^deleted bad one\nrolled back to revision \d+, which is now \d+\n$/,
     )
     expect(await ok('policy', 'list')).not.toContain('bad one')
   })

@@ -85,7 +85,7 @@ describe('palisade webhook', () => {
     const { run, ok, receiver } = await openAcme()
     await ok('add', receiver.url)
 
-    expect(await ok('update', receiver.url, '--disable')).toMatch(/ waits /)
+    expect(await ok('update', receiver.url, '--disable')).toMatch(/ disabled /)
     const url = `${receiver.url}/new`
     expect(
       JSON.parse(await ok('update', receiver.url, '--url', url, '--enable', '--json')),

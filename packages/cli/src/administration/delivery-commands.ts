@@ -12,10 +12,10 @@ interface JsonOption {
 
 const STATE_HELP = `
 States:
-  pending    to be delivered again, as somebody asked
+  pending    waiting for a requested redelivery
   retrying   failed; later events wait for it
-  delivered  the receiver took it
-  dead       given up after eight attempts`
+  delivered  accepted by the receiver
+  dead       abandoned after eight attempts`
 
 /** `palisade webhook deliveries|redeliver` */
 export function addDeliveryCommands(webhook: Command, context: RunContext): void {
@@ -26,11 +26,9 @@ export function addDeliveryCommands(webhook: Command, context: RunContext): void
 function addDeliveries(webhook: Command, context: RunContext): void {
   webhook
     .command('deliveries')
-    .description(
-      'Show what became of events, the newest first; delivered ones of the last hundred.',
-    )
+    .description('Show deliveries, the newest first; delivered ones among the last hundred events.')
     .argument('<webhook>', 'id, or URL when no other webhook has it')
-    .addOption(new Option('--state <state>', 'those in one state').choices(DELIVERY_STATES))
+    .addOption(new Option('--state <state>', 'deliveries in this state').choices(DELIVERY_STATES))
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',

@@ -5,7 +5,7 @@ import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
 import { parseSeconds } from '../duration.ts'
 import { present, type RunContext } from '../run-context.ts'
-import { confirmed } from './confirmed.ts'
+import { requireConfirmation } from './require-confirmation.ts'
 import { parseDeviceName } from './device-name.ts'
 import { findDevice, findDeviceId } from './find-device.ts'
 import { notFound } from './find-policy.ts'
@@ -44,13 +44,13 @@ export function addDeviceCommands(program: Command, context: RunContext): void {
 function addList(device: Command, context: RunContext): void {
   device
     .command('list')
-    .description('List machines, also those that were revoked, and what they last reported.')
-    .option('--user <username>', 'of this user')
-    .addOption(new Option('--state <state>', 'in this state').choices(AGENT_STATES))
-    .option('--revision <number>', 'with this revision in force')
-    .option('--label <label>', 'with this label')
-    .option('--name <start>', 'with a name that begins so')
-    .option('--silent-for <duration>', 'not revoked, and not heard of for so long, such as 15m')
+    .description('List machines, including revoked ones, with their last reports.')
+    .option('--user <username>', 'machines of this user')
+    .addOption(new Option('--state <state>', 'machines in this state').choices(AGENT_STATES))
+    .option('--revision <number>', 'machines with this revision in force')
+    .option('--label <label>', 'machines with this label')
+    .option('--name <start>', 'machines with a name that begins with this text')
+    .option('--silent-for <duration>', 'machines not revoked, but silent for this long, such as 15m')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -74,7 +74,7 @@ Examples:
 function addRename(device: Command, context: RunContext): void {
   device
     .command('rename')
-    .description('Give a machine another name; its policies stay.')
+    .description('Rename a machine; its policies stay.')
     .argument('<device>', DEVICE_ARGUMENT)
     .argument('<name>', 'new name, of 1 to 64 characters')
     .option('--json', 'print the machine as the API returns it')
@@ -85,7 +85,9 @@ function addRename(device: Command, context: RunContext): void {
       const id = await findDeviceId(organization, written)
       const changed = await organization.devices.rename(id, name)
       await present(context, options.json, changed, () =>
-        context.style.plain(`device ${changed.id} is called ${changed.name ?? name}`).concat('\n'),
+        context.style
+          .plain(`renamed device ${changed.id} to ${changed.name ?? name}`)
+          .concat('\n'),
       )
     })
 }
@@ -93,7 +95,7 @@ function addRename(device: Command, context: RunContext): void {
 function addLabel(device: Command, context: RunContext): void {
   device
     .command('label')
-    .description('Replace the labels of a machine; without any, it has none.')
+    .description('Replace the labels of a machine; without labels, remove all.')
     .argument('<device>', DEVICE_ARGUMENT)
     .argument('[labels...]', 'of a-z, 0-9 and `._-`')
     .option('--json', 'print the machine as the API returns it')
@@ -117,7 +119,7 @@ function addLabel(device: Command, context: RunContext): void {
 function addRevoke(device: Command, context: RunContext): void {
   device
     .command('revoke')
-    .description('Revoke a machine: it fetches nothing from its next request on.')
+    .description('Revoke a machine: the server refuses all further requests of it.')
     .argument('<device>', DEVICE_ARGUMENT)
     .option('--yes', 'do not ask')
     .option('--json', 'print the machine')
@@ -134,7 +136,7 @@ function addRevoke(device: Command, context: RunContext): void {
         )
       const called = found.name === undefined ? '' : ` \`${found.name}\``
       const question = `Revoke device${called} ${found.id} of ${found.user ?? 'no user'}?`
-      await confirmed(context, options.yes, { question, undone: 'nothing was revoked' })
+      await requireConfirmation(context, options.yes, { question, undone: 'nothing was revoked' })
       await organization.devices.revoke(found.id)
       await present(context, options.json, found, () =>
         context.style.plain(`revoked device ${found.id}`).concat('\n'),

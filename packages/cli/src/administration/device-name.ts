@@ -2,7 +2,7 @@ import { deviceNameSchema } from '@palisade/protocol'
 import { usageError } from '../cli-error.ts'
 
 /**
- * The name of a machine as it is stored. Throws exit 2 with the argument that it was written in.
+ * Parses the name of a machine to its stored form. Throws exit 2 with the name of the argument.
  */
 export function parseDeviceName(text: string, argument: string): string {
   const parsed = deviceNameSchema.safeParse(text)

@@ -6,7 +6,7 @@ import { present, type RunContext } from '../run-context.ts'
 import { formatAge } from '../terminal/age.ts'
 import { formatTable } from '../terminal/table.ts'
 import { collect } from './collect.ts'
-import { confirmed } from './confirmed.ts'
+import { requireConfirmation } from './require-confirmation.ts'
 import { findToken } from './find-token.ts'
 
 const KIND = { name: 'enrolment token', listedBy: 'palisade enrolment list' } as const
@@ -26,7 +26,7 @@ export function addEnrolmentCommands(program: Command, context: RunContext): voi
   const enrolment = program
     .command('enrolment')
     .summary('tokens that machines enrol themselves with')
-    .description('Make, list and revoke the tokens that machines enrol themselves with.')
+    .description('Create, list and revoke the tokens that machines enrol themselves with.')
     .helpCommand(false)
   addCreate(enrolment, context)
   addList(enrolment, context)
@@ -36,16 +36,16 @@ export function addEnrolmentCommands(program: Command, context: RunContext): voi
 function addCreate(enrolment: Command, context: RunContext): void {
   enrolment
     .command('create')
-    .description('Make an enrolment token and print it, which is shown this once.')
-    .argument('<name>', 'what it is for')
+    .description('Create an enrolment token and print it; it is shown only once.')
+    .argument('<name>', 'purpose of the token')
     .option('--uses <uses>', 'machines that may enrol with it, 1 to 1000000', '1')
     .option('--days <days>', 'days until it expires, 1 to 30', '7')
-    .option('--label <label>', 'of each machine; repeat, or separate by commas', collect)
+    .option('--label <label>', 'label of each machine; repeat, or separate by commas', collect)
     .option('--json', 'print the token as the API returns it, with its secret')
     .addHelpText(
       'after',
       `
-The one line that is printed is all that a machine needs; keep it in a file of mode 0600.
+The printed line is all that a machine needs; keep it in a file of mode 0600.
 
 Examples:
   palisade enrolment create laptops --uses 20
@@ -70,7 +70,7 @@ function addList(enrolment: Command, context: RunContext): void {
   enrolment
     .command('list')
     .description(
-      'List enrolment tokens that are not revoked; used up ones too, and expired ones for 30 days.',
+      'List enrolment tokens that are not revoked; used-up ones too, and expired ones for 30 days.',
     )
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -90,13 +90,13 @@ function addRevoke(enrolment: Command, context: RunContext): void {
     .description('Revoke an enrolment token; machines that were enrolled with it stay.')
     .argument('<token>', 'id, or name when no other token has it')
     .option('--yes', 'do not ask')
-    .option('--json', 'print the token that is gone')
+    .option('--json', 'print the revoked token')
     .addHelpText('after', '\nExamples:\n  palisade enrolment revoke laptops')
     .action(async (idOrName: string, options: EnrolmentOptions & { readonly yes?: true }) => {
       const { enrolmentTokens } = (await connectOrganization(context.io)).organization
       const found = findToken(KIND, await enrolmentTokens.list(), idOrName)
       const question = `Revoke enrolment token \`${found.name}\` (${found.id})?`
-      await confirmed(context, options.yes, { question, undone: 'nothing was revoked' })
+      await requireConfirmation(context, options.yes, { question, undone: 'nothing was revoked' })
       await enrolmentTokens.revoke(found.id)
       await present(context, options.json, found, () =>
         context.style.plain(`revoked enrolment token \`${found.name}\` (${found.id})`).concat('\n'),

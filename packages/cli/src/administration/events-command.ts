@@ -23,16 +23,16 @@ interface EventOptions {
 export function addEventsCommand(program: Command, context: RunContext): void {
   program
     .command('events')
-    .summary('show what was changed, by whom')
-    .description('Show the newest changes of the organization, the oldest of them first.')
+    .summary('show changes and who made them')
+    .description('Show the latest changes of the organization, the oldest first.')
     .option('--kind <kind>', 'one kind of change, such as rule.deleted')
     .option(
       '--actor <actor>',
       'a user’s name, `operator`, `server`, or `organization:NAME:TOKEN_ID`',
     )
-    .option('--since <when>', 'from then on: an age such as 30d, or RFC 3339', '7d')
-    .option('--until <when>', 'before then')
-    .option('--limit <number>', 'how many at most', '50')
+    .option('--since <when>', 'start of the period: an age such as 30d, or RFC 3339', '7d')
+    .option('--until <when>', 'end of the period')
+    .option('--limit <number>', 'maximum number of changes', '50')
     .option('--json', 'print one JSON object, with the state before and after each change')
     .addHelpText(
       'after',
@@ -80,10 +80,10 @@ function parseKind(written: string): EventKind {
     likely.length === 0
       ? '`palisade events --help` lists them'
       : `did you mean ${likely.map((kind) => `\`${kind}\``).join(' or ')}?`
-  throw usageError(`no kind of change \`${written}\`; ${mend}`)
+  throw usageError(`unknown kind of change \`${written}\`; ${mend}`)
 }
 
-/** A name without a colon can be a user's only, but for two. */
+/** A name without a colon is a user's, except for `operator` and `server`. */
 function parseActor(written: string): string {
   return written.includes(':') || written === 'operator' || written === 'server'
     ? written
@@ -95,7 +95,7 @@ function parseInstant(written: string, option: string, nowMs: number): string {
     const seconds = parseDuration(written, option, { least: 0, most: MAX_AGE_SECONDS })
     return new Date(nowMs - seconds * 1000).toISOString()
   }
-  // The server takes an offset and fractions as well; this tells a slip from an instant.
+  // The server also accepts an offset and fractions; this check catches slips only.
   if (/^\d{4}-\d{2}-\d{2}T/.test(written)) return written
   if (/^\d{4}-\d{2}-\d{2}$/.test(written)) return `${written}T00:00:00Z`
   throw usageError(`\`${option}\` must be an age such as \`30d\`, or \`2026-11-01T00:00:00Z\``)
@@ -105,7 +105,7 @@ function subjectOf(kind: string): string {
   return kind.split('.', 1)[0] ?? ''
 }
 
-/** Those of one subject on one line. */
+/** Lists the kinds of one subject on one line. */
 function formatKinds(): string {
   const subjects = [...new Set(EVENT_KINDS.map(subjectOf))]
   return subjects

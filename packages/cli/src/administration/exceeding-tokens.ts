@@ -4,7 +4,7 @@ import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
 
 /**
- * Live tokens of the organization that the user made and that may do more than the user may now.
+ * Lists live organization tokens that the user created and that exceed the user's permissions now.
  */
 export async function listExceedingTokens(
   { accessTokens }: Pick<OrganizationClient, 'accessTokens'>,
@@ -20,11 +20,11 @@ export function isExceeding({ exceeds_creator, expired }: AccessToken): boolean 
   return exceeds_creator === true && !expired
 }
 
-/** Lines that name the tokens and say how each is revoked; empty without tokens. */
+/** Lines that name the tokens and the command that revokes each; empty without tokens. */
 export function describeExceedingTokens(tokens: readonly AccessToken[], style: Style): string {
   if (tokens.length === 0) return ''
-  const [verb, makers] = tokens.length === 1 ? ['does', 'its maker'] : ['do', 'their makers']
-  const intro = `${count(tokens.length, 'token')} of the organization still ${verb} what ${makers} may not any more:`
+  const exceed = tokens.length === 1 ? 'exceeds its creator' : 'exceed their creators'
+  const intro = `${count(tokens.length, 'organization token')} ${exceed} in permissions:`
   const lines = tokens.map(({ id, name }) =>
     style.plain(`  ${name}: palisade token revoke --organization ${id}`),
   )

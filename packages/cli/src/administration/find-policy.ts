@@ -5,12 +5,12 @@ import { EXIT } from '../exit-code.ts'
 
 const POLICY_ID = /^pol_[0-9a-z]{28}$/
 
-/** The policy with this id, otherwise the one with this name. Throws `ERR_NOT_FOUND`, exit 1. */
+/** Finds a policy by id, otherwise by name. Throws `ERR_NOT_FOUND`, exit 1. */
 export async function findPolicy(
   organization: OrganizationClient,
   idOrName: string,
 ): Promise<PolicyBody> {
-  // An id wins: a name that looks like the id of another must not be found in its place.
+  // The id takes precedence: a policy named like another's id must not be found instead.
   if (POLICY_ID.test(idOrName)) {
     const policy = await getIfPresent(organization, idOrName)
     if (policy !== null) return policy
@@ -24,7 +24,7 @@ export async function findPolicy(
   throw notFound('policy', idOrName, names)
 }
 
-/** The rule of `policy` with this id, otherwise with this name. Throws `ERR_NOT_FOUND`, exit 1. */
+/** Finds a rule of `policy` by id, otherwise by name. Throws `ERR_NOT_FOUND`, exit 1. */
 export function findRule(policy: PolicyBody, idOrName: string): RuleBody {
   const rules = policy.allowlist_v0?.rules ?? []
   const wanted = idOrName.normalize('NFC').trim()
@@ -50,7 +50,7 @@ async function getIfPresent(
   }
 }
 
-/** `ERR_NOT_FOUND`, exit 1, with the name that was meant perhaps. */
+/** Creates `ERR_NOT_FOUND`, exit 1, which suggests the nearest name. */
 export function notFound(kind: string, wanted: string, names: readonly string[]): CliError {
   const nearest = nearestName(wanted, names)
   const mend = nearest === null ? '' : `; did you mean \`${nearest}\`?`

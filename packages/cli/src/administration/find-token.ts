@@ -3,7 +3,7 @@ import { EXIT } from '../exit-code.ts'
 import { findByPrefix } from './find-by-prefix.ts'
 import { notFound } from './find-policy.ts'
 
-/** What tokens of a kind are called, and what lists them. */
+/** Name of a kind of token, and the command that lists it. */
 export interface TokenKind {
   readonly name: 'token' | 'enrolment token'
   /** Such as `palisade token list`. */
@@ -11,8 +11,7 @@ export interface TokenKind {
 }
 
 /**
- * The token with this id, else the only one of this name or beginning of its id. Throws
- * `ERR_NOT_FOUND`, exit 1.
+ * Finds a token by id, unique name or unique id prefix. Throws `ERR_NOT_FOUND`, exit 1.
  */
 export function findToken<T extends { readonly id: string; readonly name: string }>(
   kind: TokenKind,

@@ -6,8 +6,7 @@ import { findByPrefix } from './find-by-prefix.ts'
 import { notFound } from './find-policy.ts'
 
 /**
- * The webhook with this id, else the only one with this URL or beginning of its id. Throws
- * `ERR_NOT_FOUND`, exit 1.
+ * Finds a webhook by id, unique URL or unique id prefix. Throws `ERR_NOT_FOUND`, exit 1.
  */
 export async function findWebhook(
   organization: OrganizationClient,

@@ -3,19 +3,19 @@ import type { RunContext } from '../run-context.ts'
 import { formatAge } from '../terminal/age.ts'
 import { formatTable } from '../terminal/table.ts'
 
-/** Longer names are cut, so that the columns fit into a terminal. */
+/** Longer names are cut, so that the table fits a terminal. */
 const MAX_NAME = 20
-/** Of an id: enough to name the machine in a command. */
+/** Shown characters of an id; enough to name the machine in a command. */
 const ID_START = 8
 
-/** Machines as a table of less than 100 columns; `--json` has what is cut and left out. */
+/** Formats machines as a table of less than 100 columns; `--json` has the full values. */
 export function formatDevices(
   devices: readonly Device[],
   { isFiltered }: { readonly isFiltered: boolean },
   { io, style }: RunContext,
 ): string {
   if (devices.length === 0)
-    return isFiltered ? 'no such devices\n' : 'no devices; write `palisade enrol` on a machine\n'
+    return isFiltered ? 'no matching devices\n' : 'no devices; write `palisade enrol` on a machine\n'
   const age = (instant: string): string => formatAge(instant, io.now())
   return formatTable(
     ['NAME', 'DEVICE', 'USER', 'LABELS', 'STATE', 'REVISION', 'ERROR', 'LAST SEEN', 'AGENT'],
@@ -41,7 +41,7 @@ function shorten(name: string): string {
   return characters.length <= MAX_NAME ? name : `${characters.slice(0, MAX_NAME - 1).join('')}…`
 }
 
-/** Polls are recorded up to a minute late; a report is a sign of life as well. */
+/** The later of poll and report, because polls are recorded up to a minute late. */
 function formatSeen(
   { last_seen_at, reported_at }: Device,
   age: (instant: string) => string,

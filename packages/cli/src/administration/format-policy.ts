@@ -7,7 +7,7 @@ export function formatPolicyList(policies: readonly PolicySummary[], style: Styl
   if (policies.length === 0) return 'no policies; write `palisade policy create NAME`\n'
   return formatTable(
     ['NAME', 'APPLIES TO', 'UPDATED', 'ID'],
-    policies.map((policy) => [policy.name, scopeWords(policy), policy.updated_at, policy.id]),
+    policies.map((policy) => [policy.name, formatScope(policy), policy.updated_at, policy.id]),
     style,
   )
 }
@@ -18,7 +18,7 @@ export function formatPolicy(policy: PolicyBody, style: Style): string {
     [
       ['policy', style.strong(policy.name)],
       ['id', style.plain(policy.id)],
-      ['applies to', style.plain(scopeWords(policy))],
+      ['applies to', style.plain(formatScope(policy))],
       ['domain', style.plain(policy.allowlist_v0?.domain ?? 'none yet')],
       ['updated', style.plain(policy.updated_at)],
     ],
@@ -37,7 +37,7 @@ export function formatRules(rules: readonly RuleBody[], style: Style): string {
   )
 }
 
-function scopeWords(policy: Pick<PolicyBody, 'scope'>): string {
+function formatScope(policy: Pick<PolicyBody, 'scope'>): string {
   const teams = policy.scope.teams ?? []
   if (teams.length === 0) return 'everybody'
   return `${teams.length === 1 ? 'team' : 'teams'} ${teams.join(', ')}`

@@ -5,7 +5,7 @@ import type { Style } from '../terminal/style.ts'
 import { formatPairs, formatTable } from '../terminal/table.ts'
 import { isOpen } from './find-rollout.ts'
 
-/** A rollout, and how its machines fare, as pairs. */
+/** Formats a rollout and the progress of its machines as pairs. */
 export function formatStatus(status: RolloutStatus, nowMs: number, style: Style): string {
   const { id, state, stage, stages, stage_at, created_at, created_by, counted_at, machines } =
     status
@@ -14,7 +14,7 @@ export function formatStatus(status: RolloutStatus, nowMs: number, style: Style)
   const waits =
     status.wait_seconds === null
       ? 'by hand: palisade rollout advance'
-      : `by itself after ${formatDuration(status.wait_seconds)} without trouble`
+      : `automatically after ${formatDuration(status.wait_seconds)} without trouble`
   const pairs: [string, string][] = [
     ['rollout', style.plain(id)],
     ['state', style.plain(describeState(status))],
@@ -42,13 +42,13 @@ export function formatStatus(status: RolloutStatus, nowMs: number, style: Style)
   }
   const text = formatPairs(pairs, style)
   return state === 'running' || state === 'paused'
-    ? `${text}\n${style.bad(describeHold(status))}\n`
+    ? `${text}\n${style.bad(describeOpenRollout(status))}\n`
     : text
 }
 
-/** What an open rollout keeps from machines, for whoever changes policies while it is open. */
-export function describeHold({ base_revision, stage, stages }: Rollout): string {
-  return `A ROLLOUT IS OPEN: machines outside stage ${stage} of ${stages.length} stay with the policies of revision ${base_revision}, new denies included; \`palisade rollout finish\` reaches all of them`
+/** Says which machines an open rollout excludes from policy changes. */
+export function describeOpenRollout({ base_revision, stage, stages }: Rollout): string {
+  return `A ROLLOUT IS OPEN: machines outside stage ${stage} of ${stages.length} keep the policies of revision ${base_revision} and do not get new denies; \`palisade rollout finish\` reaches all of them`
 }
 
 export function describeState({ state, paused }: Rollout): string {
@@ -64,7 +64,7 @@ function formatLimit({ machines, percent }: RejectionLimit): string {
   return machines === undefined ? `${percent ?? 0}%` : `${machines}`
 }
 
-/** A table, a rollout a line; or how to start one. */
+/** Formats rollouts as a table, or says how to start one. */
 export function formatRollouts(rollouts: readonly Rollout[], nowMs: number, style: Style): string {
   if (rollouts.length === 0)
     return 'no rollouts; write `palisade rollout start --stage LABEL --stage 100%`\n'

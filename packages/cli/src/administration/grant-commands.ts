@@ -28,19 +28,19 @@ function addIssue(breakGlass: Command, context: RunContext): void {
     .command('issue')
     .summary('write a grant for one machine to a file')
     .description(
-      'Issue a grant for one machine: once, for a while, its expired policies count as before.',
+      'Issue a grant that lets one machine apply its expired policies once, for a while.',
     )
     .argument('<device>', 'id that `palisade device list` shows, or its beginning')
     .requiredOption('--reason <text>', 'why; shown on the machine and kept in the history')
     .requiredOption('--for <duration>', 'how long it lasts once begun, 1m to 1d')
-    .option('--use-within <duration>', 'how long it may wait to be begun, 1m to 30d', '1d')
+    .option('--use-within <duration>', 'how long it can be begun, 1m to 30d', '1d')
     .requiredOption('--out <file>', 'grant file; replaced when it exists')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-Needs the permission \`organization:admin\`. The file is good on that machine alone, and once. It opens
-nothing that the machine's newest policies do not allow.
+Needs the permission \`organization:admin\`. The file is valid on that machine only, and once. It
+allows no request that the machine's newest policies do not allow.
 
 Examples:
   palisade break-glass issue 0b9f… --reason "office is offline" --for 4h --out grant.json`,
@@ -69,7 +69,7 @@ Examples:
       await present(context, options.json, shown, () =>
         style
           .plain(
-            `wrote grant ${grantId} to ${options.out}: to be begun before ${use_by}, for ${formatDuration(duration_seconds)}`,
+            `wrote grant ${grantId} to ${options.out}: begin it before ${use_by}; it lasts ${formatDuration(duration_seconds)}`,
           )
           .concat('\n'),
       )
@@ -79,14 +79,14 @@ Examples:
 function addList(breakGlass: Command, context: RunContext): void {
   breakGlass
     .command('list')
-    .summary('grants of a machine that are not over')
-    .description('List the grants of one machine that may still be begun, or be in force.')
+    .summary('list the unused and active grants of a machine')
+    .description('List the grants of one machine that can still be begun or may be in force.')
     .argument('<device>', 'id that `palisade device list` shows, or its beginning')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-The history has all of them: \`palisade events --kind break_glass.issued\`.
+The history has all grants: \`palisade events --kind break_glass.issued\`.
 
 Examples:
   palisade break-glass list 0b9f…`,
@@ -99,7 +99,7 @@ Examples:
 }
 
 function formatGrants(grants: readonly OutstandingGrant[], { io, style }: RunContext): string {
-  if (grants.length === 0) return 'no grant may be begun, and none is known to be in force\n'
+  if (grants.length === 0) return 'no grant can be begun or is known to be in force\n'
   const age = (instant: string): string => formatAge(instant, io.now())
   return formatTable(
     ['GRANT', 'REASON', 'ISSUED BY', 'ISSUED', 'USE BY', 'FOR', 'BEGUN'],

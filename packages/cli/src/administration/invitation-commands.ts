@@ -16,12 +16,12 @@ interface JsonOption {
 export function addInvitationCommands(program: Command, context: RunContext): void {
   const invitation = program
     .command('invitation')
-    .summary('organizations that would have you as a member')
-    .description('Answer the organizations that would have you as a member.')
+    .summary('answer invitations to organizations')
+    .description('Answer your invitations to organizations.')
     .helpCommand(false)
   invitation
     .command('list')
-    .description('List the invitations that wait for your answer.')
+    .description('List your pending invitations.')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExamples:\n  palisade invitation list')
     .action(async (options: JsonOption) => {
@@ -46,7 +46,7 @@ export function addInvitationCommands(program: Command, context: RunContext): vo
         await connectPerson(context.io, options.passwordStdin)
       ).invitations.accept(org)
       await present(context, options.json, member, () =>
-        context.style.plain(`you are ${member.role} of ${org} now`).concat('\n'),
+        context.style.plain(`you are now ${member.role} of ${org}`).concat('\n'),
       )
     })
   invitation
@@ -59,7 +59,7 @@ export function addInvitationCommands(program: Command, context: RunContext): vo
     .action(async (org: string, options: JsonOption & PasswordOption) => {
       await (await connectPerson(context.io, options.passwordStdin)).invitations.decline(org)
       await present(context, options.json, { declined: org }, () =>
-        context.style.plain(`declined the invitation of ${org}`).concat('\n'),
+        context.style.plain(`declined the invitation to ${org}`).concat('\n'),
       )
     })
 }

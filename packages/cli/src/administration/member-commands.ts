@@ -10,7 +10,7 @@ import {
 import { readSecretLine } from '../account/read-secret.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatTable } from '../terminal/table.ts'
-import { confirmed } from './confirmed.ts'
+import { requireConfirmation } from './require-confirmation.ts'
 import { describeExceedingTokens, listExceedingTokens } from './exceeding-tokens.ts'
 
 interface JsonOption {
@@ -26,12 +26,12 @@ Roles:
 
 const REVOKE_TOKENS = [
   '--revoke-tokens',
-  "revoke the organization's tokens that the member made, too",
+  'also revoke the organization tokens that the member created',
 ] as const
 
 const TOKENS_STAY = `
-Tokens of the organization that the member made stay good without --revoke-tokens, because what runs
-by them would stop. Those that may do more than their maker may now are named;
+Without --revoke-tokens, organization tokens that the member created stay valid, because programs
+that use them would stop. Tokens that exceed the permissions of their creator are listed;
 \`palisade token list --organization\` shows them at any time.`
 
 /** `palisade member list|add|role|remove|leave` */
@@ -66,12 +66,12 @@ function addAdd(member: Command, context: RunContext): void {
   member
     .command('add')
     .description(
-      'Add a member, and make the user when there is none of that name. A user of another\n' +
-        'organization is invited.',
+      'Add a member, and create the user if the name is new. A user of another organization is\n' +
+        'invited.',
     )
     .argument('<user>', 'name to sign in with')
     .addOption(
-      new Option('--role <role>', 'what the member may do')
+      new Option('--role <role>', 'role of the member')
         .choices(ROLES)
         .default('member' satisfies Role),
     )
@@ -108,16 +108,16 @@ Examples:
 function describeAdded({ username, role, status }: CreatedMember): string {
   return status === 'active'
     ? `added ${username} as ${role}`
-    : `invited ${username} as ${role}: the account exists already and is not of this organization, ` +
-        'so its holder is no member before accepting with `palisade invitation accept`'
+    : `invited ${username} as ${role}: the account exists outside this organization, and joins it ` +
+        'with `palisade invitation accept`'
 }
 
 function addRole(member: Command, context: RunContext): void {
   member
     .command('role')
-    .description('Change what a member may do, from the next request on.')
+    .description('Change the role of a member, from the next request on.')
     .argument('<user>', 'name of the member')
-    .addArgument(new Argument('<role>', 'what the member may do').choices(ROLES))
+    .addArgument(new Argument('<role>', 'new role').choices(ROLES))
     .option(...REVOKE_TOKENS)
     .option('--json', 'print the member as the API returns it')
     .addHelpText(
@@ -146,7 +146,7 @@ Examples:
           options.json,
           changed,
           () =>
-            context.style.plain(`${changed.username} is ${changed.role} now`).concat('\n') +
+            context.style.plain(`${changed.username} is now ${changed.role}`).concat('\n') +
             describeExceedingTokens(exceeding, context.style),
         )
       },
@@ -156,7 +156,7 @@ Examples:
 function addRemove(member: Command, context: RunContext): void {
   member
     .command('remove')
-    .description('Remove a member and revoke the machines of that member.')
+    .description('Remove a member and revoke their machines.')
     .argument('<user>', 'name of the member')
     .option(...REVOKE_TOKENS)
     .option('--yes', 'do not ask')
@@ -174,8 +174,8 @@ Examples:
         username: string,
         options: JsonOption & { readonly revokeTokens?: true; readonly yes?: true },
       ) => {
-        const question = `Remove member \`${username}\` and revoke the machines of that member?`
-        await confirmed(context, options.yes, { question, undone: 'nobody was removed' })
+        const question = `Remove member \`${username}\` and revoke their machines?`
+        await requireConfirmation(context, options.yes, { question, undone: 'no member was removed' })
         const { organization } = await connectOrganization(context.io)
         await organization.members.remove(username, madeTokens(options))
         const exceeding = await listExceedingTokens(organization, username)
@@ -203,15 +203,15 @@ function madeTokens({ revokeTokens }: { readonly revokeTokens?: true }): MadeTok
 function addLeave(member: Command, context: RunContext): void {
   member
     .command('leave')
-    .description('Leave the organization by yourself; your machines there are revoked.')
+    .description('Leave the organization; your machines there are revoked.')
     .option('--yes', 'do not ask')
     .option(...PASSWORD_OPTION)
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-The last owner cannot leave. It takes a token with all of your rights in every organization, or your
-password; a plain member has no rights that a token could hold, so that only the password will do.
+The last owner cannot leave. Leaving needs a token with all of your permissions in every
+organization, or your password. A plain member has no permissions for a token: use the password.
 
 Examples:
   palisade member leave
@@ -222,7 +222,7 @@ Examples:
       const { io } = context
       const { org, username, organization } = await connectPerson(io, options.passwordStdin)
       const question = `Leave ${org} and revoke your machines there?`
-      await confirmed(context, options.yes, { question, undone: 'you are still a member' })
+      await requireConfirmation(context, options.yes, { question, undone: 'you are still a member' })
       await organization.members.remove(username)
       await present(context, options.json, { left: org, username }, () =>
         context.style.plain(`left ${org}`).concat('\n'),

@@ -1,12 +1,14 @@
 import type { RejectionLimit, RolloutStage } from '@palisade/protocol'
 import { usageError } from '../cli-error.ts'
 
-/** A label, or a share such as `10%`. Throws a usage error, as all of these. */
+/**
+ * Parses a label, or a share such as `10%`. Throws a usage error, like all parsers of this file.
+ */
 export function parseStage(written: string): RolloutStage {
   return written.endsWith('%') ? { percent: parsePercent(written, '--stage') } : { label: written }
 }
 
-/** A number of machines, or a share of them. */
+/** Parses a number of machines, or a share of them. */
 export function parseLimit(written: string): RejectionLimit {
   return written.endsWith('%')
     ? { percent: parsePercent(written, '--max-rejected') }
@@ -20,7 +22,7 @@ function parsePercent(written: string, option: string): number {
   throw usageError(`\`${option}\` must be ${least}% to 100%, not \`${written}\``)
 }
 
-/** A whole number of at most seven digits. */
+/** Parses a whole number of at most seven digits. */
 export function parseWhole(written: string, option: string): number {
   if (!/^\d{1,7}$/.test(written))
     throw usageError(`\`${option}\` must be a whole number, with \`%\` for a share`)

@@ -18,13 +18,13 @@ export function addPolicyChangeCommands(policy: Command, context: RunContext): v
   addTeams(policy, context)
 }
 
-/** The ids of teams that are written by name or id. Throws `ERR_NOT_FOUND`, exit 1. */
+/** Resolves names and ids of teams to ids. Throws `ERR_NOT_FOUND`, exit 1. */
 export async function resolveTeams(
   organization: OrganizationClient,
   written: readonly string[],
 ): Promise<string[]> {
   const parts = written.flatMap((text) => text.split(','))
-  // The server knows whether there are such teams.
+  // The server checks that the teams exist.
   if (parts.every((part) => TEAM_ID.test(part.trim()))) return parts.map((part) => part.trim())
   const teams = await organization.teams.list()
   const find = (text: string) => {
@@ -38,7 +38,7 @@ export async function resolveTeams(
     const names = teams.map(({ name }) => name)
     throw notFound('team', text, names)
   }
-  // A team's name may hold a comma; only what is no team is a list.
+  // A team's name may contain a comma, so only text that names no team is split.
   const ids = written.flatMap((text) =>
     find(text) === undefined ? text.split(',').map((part) => resolve(part)) : [resolve(text)],
   )
@@ -48,7 +48,7 @@ export async function resolveTeams(
 function addRename(policy: Command, context: RunContext): void {
   policy
     .command('rename')
-    .description('Give a policy another name; its rules and teams stay.')
+    .description('Rename a policy; its rules and teams stay.')
     .argument('<policy>', 'id or name')
     .argument('<name>', 'new name, unique in the organization')
     .option('--json', 'print the policy before and after')
@@ -71,12 +71,13 @@ function addTeams(policy: Command, context: RunContext): void {
     .description('Replace the teams that a policy applies to.')
     .argument('<policy>', 'id or name')
     .argument('[teams...]', 'ids or names of all its teams')
-    .option('--everybody', 'let it apply to everybody instead')
+    .option('--everybody', 'apply the policy to everybody instead')
     .option('--json', 'print the policy before and after')
     .addHelpText(
       'after',
       `
-A policy of no team applies to everybody, which is written out because it may reach many more machines.
+A policy without a team applies to everybody. As that may affect many more machines, it needs the
+option --everybody.
 
 Examples:
   palisade policy teams web research backend

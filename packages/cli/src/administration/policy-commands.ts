@@ -67,7 +67,7 @@ function addCreate(policy: Command, context: RunContext): void {
     .argument('<name>', 'unique in the organization')
     .option(
       '--team <team>',
-      'id or name of a team that it applies to; repeat for more (default: everybody)',
+      'id or name of a team that the policy applies to; repeat for more (default: everybody)',
       repeat,
     )
     .option('--json', 'print the policy as the API returns it')
@@ -96,11 +96,12 @@ function addDelete(policy: Command, context: RunContext): void {
     .description('Delete a policy and all its rules.')
     .argument('<policy>', 'id or name')
     .option('--yes', 'do not ask')
-    .option('--json', 'print the policy that is gone')
+    .option('--json', 'print the deleted policy')
     .addHelpText(
       'after',
       `
-What the policy allowed is denied, and what it denied may become allowed, within five minutes.
+Within five minutes, machines deny the requests that the policy allowed. Those that it denied may
+become allowed.
 
 Examples:
   palisade policy delete "package registry"
@@ -119,7 +120,7 @@ Examples:
     })
 }
 
-/** A team's name may hold a comma. */
+/** Collects a repeated option without splitting it: a team's name may contain a comma. */
 function repeat(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value]
 }

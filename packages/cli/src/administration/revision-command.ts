@@ -11,13 +11,13 @@ export function addRevisionCommand(program: Command, context: RunContext): void 
   program
     .command('revision')
     .summary('show which machines have a revision')
-    .description('Show how many machines enforce a revision, refuse it, or have not said so.')
+    .description('Show how many machines enforce a revision, reject it, or have not reported.')
     .argument('[revision]', 'number (default: the newest)')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-Each machine is counted once. Silent ones were not seen for 15 minutes.
+Each machine is counted once. A silent machine has not been seen for 15 minutes.
 
 Examples:
   palisade revision

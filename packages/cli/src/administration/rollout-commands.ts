@@ -6,9 +6,14 @@ import { usageError } from '../cli-error.ts'
 import { parseSeconds } from '../duration.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { collect } from './collect.ts'
-import { confirmed } from './confirmed.ts'
+import { requireConfirmation } from './require-confirmation.ts'
 import { findOpenRollout, isOpen } from './find-rollout.ts'
-import { describeHold, describeState, formatRollouts, formatStatus } from './format-rollout.ts'
+import {
+  describeOpenRollout,
+  describeState,
+  formatRollouts,
+  formatStatus,
+} from './format-rollout.ts'
 import { parseLimit, parseStage, parseWhole } from './parse-rollout-options.ts'
 
 const WAIT = { least: 60, most: 30 * 86_400 } as const
@@ -24,7 +29,7 @@ interface StartOptions extends JsonOption {
   readonly force?: true
 }
 
-interface SureOptions extends JsonOption {
+interface ConfirmOptions extends JsonOption {
   readonly yes?: true
 }
 
@@ -32,9 +37,9 @@ interface SureOptions extends JsonOption {
 export function addRolloutCommands(program: Command, context: RunContext): void {
   const rollout = program
     .command('rollout')
-    .summary('changes that reach machines in stages')
+    .summary('roll out policy changes in stages')
     .description(
-      'Let changes of policies reach machines in stages: first those with a label, then a share, then all. Start it before the changes. While it is open, machines outside the stages reached keep the policies of its start, so that new denies do not reach them either.',
+      'Roll out policy changes to machines in stages: first those with a label, then a share, then all. Start the rollout before the changes. While it is open, machines outside the stages reached keep the policies of its start, so that new denies do not reach them either.',
     )
     .helpCommand(false)
   addStart(rollout, context)
@@ -50,19 +55,17 @@ export function addRolloutCommands(program: Command, context: RunContext): void 
 function addStart(rollout: Command, context: RunContext): void {
   rollout
     .command('start')
-    .description(
-      'Start a rollout: from now on changes reach the machines of the first stage alone.',
-    )
+    .description('Start a rollout: from now on, changes reach only the machines of the first stage.')
     .option('--stage <stage>', 'a label, or a share such as 10%; repeat in order', collect)
     .option('--max-rejected <limit>', 'machines that may refuse a change, or a share of them', '5%')
-    .option('--wait <duration>', 'advance by itself after so long without trouble, such as 1h')
-    .option('--force', 'start it also when no machine has a label of the stages')
+    .option('--wait <duration>', 'advance automatically after a time without trouble, such as 1h')
+    .option('--force', 'start even if no machine has a label of the stages')
     .option('--json', 'print the rollout as the API returns it')
     .addHelpText(
       'after',
       `
-Which machines are in a share is drawn anew for each rollout. When more than --max-rejected of those
-that are reached refuse what they get, it pauses by itself.
+Each rollout draws its own machines for a share. If more than --max-rejected of the machines reached
+reject a change, the rollout pauses automatically.
 
 Examples:
   palisade rollout start --stage canary --stage 10% --stage 100%
@@ -85,7 +88,7 @@ Examples:
 function addShow(rollout: Command, context: RunContext): void {
   rollout
     .command('show')
-    .description('Show the rollout that is open, or else the last one, and how machines fare.')
+    .description('Show the open or else the last rollout, and the progress of its machines.')
     .argument('[rollout]', 'id that `palisade rollout list` shows')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExamples:\n  palisade rollout show\n  palisade rollout show --json')
@@ -117,8 +120,8 @@ function addList(rollout: Command, context: RunContext): void {
 function addAdvance(rollout: Command, context: RunContext): void {
   rollout
     .command('advance')
-    .description('Let the next stage of the open rollout have the policies as they are.')
-    .option('--to <stage>', 'number of a later stage, to leave some out')
+    .description('Advance the open rollout: its next stage gets the current policies.')
+    .option('--to <stage>', 'number of a later stage, to skip stages')
     .option('--json', 'print the rollout as the API returns it')
     .addHelpText(
       'after',
@@ -148,13 +151,13 @@ function addPause(rollout: Command, context: RunContext): void {
 function addResume(rollout: Command, context: RunContext): void {
   rollout
     .command('resume')
-    .description('Go on after a pause; what machines refused before it counts no more.')
+    .description('Continue after a pause; rejections before it no longer count.')
     .option('--max-rejected <limit>', 'another limit, such as 20 or 10%')
     .option('--json', 'print the rollout as the API returns it')
     .addHelpText(
       'after',
       `
-Machines that still refuse it say so again within six hours, or when they try it the next time.
+Machines that still reject the change report it within six hours, or at their next attempt.
 
 Examples:
   palisade rollout resume
@@ -172,15 +175,15 @@ Examples:
 function addFinish(rollout: Command, context: RunContext): void {
   rollout
     .command('finish')
-    .description('End the open rollout: every machine gets the policies as they are.')
+    .description('End the open rollout: every machine gets the current policies.')
     .option('--yes', 'do not ask')
     .option('--json', 'print the rollout as the API returns it')
     .addHelpText('after', '\nExamples:\n  palisade rollout finish --yes')
-    .action(async ({ yes, json }: SureOptions) => {
+    .action(async ({ yes, json }: ConfirmOptions) => {
       const rollouts = await connect(context)
       const { id, stage, stages } = await findOpenRollout(rollouts)
-      const question = `Give every machine the policies as they are, from stage ${stage} of ${stages.length}?`
-      await confirmed(context, yes, { question, undone: 'the rollout is still open' })
+      const question = `Give every machine the current policies, from stage ${stage} of ${stages.length}?`
+      await requireConfirmation(context, yes, { question, undone: 'the rollout is still open' })
       await presentRollout(context, json, await rollouts.finish(id))
     })
 }
@@ -189,25 +192,25 @@ function addRollBack(rollout: Command, context: RunContext): void {
   rollout
     .command('roll-back')
     .description(
-      'End the open rollout: the policies of its start become those of a new revision, for everybody.',
+      'End the open rollout: the policies of its start become a new revision, for everybody.',
     )
     .option('--yes', 'do not ask')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExamples:\n  palisade rollout roll-back --yes')
-    .action(async ({ yes, json }: SureOptions) => {
+    .action(async ({ yes, json }: ConfirmOptions) => {
       const { style } = context
       const rollouts = await connect(context)
       const { id, base_revision } = await findOpenRollout(rollouts)
-      const question = `Undo every change of policies since revision ${base_revision}?`
-      await confirmed(context, yes, { question, undone: 'nothing was rolled back' })
+      const question = `Undo every policy change since revision ${base_revision}?`
+      await requireConfirmation(context, yes, { question, undone: 'nothing was rolled back' })
       const done = await rollouts.rollBack(id)
       await present(context, json, done, () =>
         [
           ...done.changes.map(({ change, name }) => style.plain(`${change} ${name}`)),
           ...done.left_out.map(({ name }) =>
-            style.plain(`left out ${name}: every team of it is gone`),
+            style.plain(`left out ${name}: all of its teams were deleted`),
           ),
-          style.good(`rolled back to revision ${base_revision}, which is ${done.revision} now`),
+          style.good(`rolled back to revision ${base_revision}, which is now ${done.revision}`),
         ]
           .join('\n')
           .concat('\n'),
@@ -229,7 +232,7 @@ function presentRollout(
   const reached = `stage ${stage} of ${stages.length}`
   return present(context, json, rollout, () =>
     isOpen(rollout)
-      ? `${style.plain(`rollout ${rollout.id} is ${describeState(rollout)} at ${reached}`)}\n${style.bad(describeHold(rollout))}\n`
+      ? `${style.plain(`rollout ${rollout.id} is ${describeState(rollout)} at ${reached}`)}\n${style.bad(describeOpenRollout(rollout))}\n`
       : style.plain(`rollout ${rollout.id} is ${describeState(rollout)}`).concat('\n'),
   )
 }

@@ -42,7 +42,7 @@ function addAdd(rule: Command, context: RunContext): void {
   withRuleOptions(rule.command('add'))
     .description('Add a rule to a policy.')
     .argument('<policy>', 'id or name')
-    .argument('<resources...>', 'patterns that the rule is about')
+    .argument('<resources...>', 'patterns that the rule applies to')
     .addHelpText(
       'after',
       `${RESOURCES}
@@ -76,10 +76,10 @@ Examples:
 
 function addUpdate(rule: Command, context: RunContext): void {
   withRuleOptions(rule.command('update'))
-    .description('Change a rule in place. What is not given stays.')
+    .description('Change a rule in place. Values without an option stay.')
     .argument('<policy>', 'id or name')
     .argument('<rule>', 'id or name')
-    .argument('[resources...]', 'patterns that replace all present ones')
+    .argument('[resources...]', 'patterns that replace all current ones')
     .addHelpText(
       'after',
       `${RESOURCES}
@@ -118,23 +118,23 @@ function addRemove(rule: Command, context: RunContext): void {
     .description('Remove a rule from a policy.')
     .argument('<policy>', 'id or name')
     .argument('<rule>', 'id or name')
-    .option('--json', 'print the rule that is gone')
+    .option('--json', 'print the removed rule')
     .addHelpText('after', '\nExamples:\n  palisade rule rm web registry')
     .action(async (idOrName: string, ruleName: string, options: { readonly json?: true }) => {
       const { organization } = await connectOrganization(context.io)
       const policy = await findPolicy(organization, idOrName)
       const found = findRule(policy, ruleName)
-      const gone = await organization.rules.delete(policy.id, found.id)
-      await present(context, options.json, gone, () =>
+      const removed = await organization.rules.delete(policy.id, found.id)
+      await present(context, options.json, removed, () =>
         printable(
-          `removed rule \`${gone.name}\` (${gone.id}) from policy \`${policy.name}\``,
+          `removed rule \`${removed.name}\` (${removed.id}) from policy \`${policy.name}\``,
         ).concat('\n'),
       )
       await warnOfRollout(context, organization)
     })
 }
 
-/** What is doubtful about a rule that was written, beside the other rules of its policy. */
+/** Warns of findings about a written rule among the other rules of its policy. */
 async function warnOfRule(context: RunContext, policy: PolicyBody, rule: RuleBody): Promise<void> {
   const others = (policy.allowlist_v0?.rules ?? []).filter(({ id }) => id !== rule.id)
   const written = { ...policy, allowlist_v0: { rules: [...others, rule] } }
@@ -146,11 +146,11 @@ function withRuleOptions(command: Command): Command {
     .option('--name <name>', 'name of the rule, unique in the policy')
     .option('--action <action>', 'action; repeat, or separate by commas, for a second one', collect)
     .option('--allow', 'the rule allows')
-    .option('--deny', 'the rule denies, whatever else allows')
-    .option('--json', 'print the answer of the API')
+    .option('--deny', 'the rule denies, even if other rules allow')
+    .option('--json', 'print the response of the API')
 }
 
-/** All at once, so that the command is typed a second time and not a fourth. */
+/** Names all missing options at once, so that one retry is enough. */
 function missingOf(given: {
   readonly name: unknown
   readonly actions: unknown

@@ -6,7 +6,7 @@ import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatTable } from '../terminal/table.ts'
-import { confirmed } from './confirmed.ts'
+import { requireConfirmation } from './require-confirmation.ts'
 import { findTeam } from './find-team.ts'
 
 interface JsonOption {
@@ -24,7 +24,7 @@ export function addTeamCommands(program: Command, context: RunContext): void {
   const team = program
     .command('team')
     .summary('teams that policies apply to')
-    .description('Make teams, and say who is in them.')
+    .description('Create teams and manage their members.')
     .helpCommand(false)
   addList(team, context)
   addCreate(team, context)
@@ -53,7 +53,7 @@ function addList(team: Command, context: RunContext): void {
 function addCreate(team: Command, context: RunContext): void {
   team
     .command('create')
-    .description('Make a team without members.')
+    .description('Create a team without members.')
     .argument('<name>', 'unique in the organization')
     .option('--json', 'print the team as the API returns it')
     .addHelpText('after', '\nExamples:\n  palisade team create research')
@@ -71,15 +71,15 @@ function addDelete(team: Command, context: RunContext): void {
     .command('delete')
     .description('Delete a team.')
     .argument('<team>', 'id or name')
-    .option('--detach', 'take it out of the policies that have other teams too')
-    .option('--delete-sole', 'beside --detach: delete the policies that have no other team')
+    .option('--detach', 'remove it from the policies that also have other teams')
+    .option('--delete-sole', 'with --detach: delete the policies that have no other team')
     .option('--yes', 'do not ask')
-    .option('--json', 'print the team that is gone')
+    .option('--json', 'print the deleted team')
     .addHelpText(
       'after',
       `
-Without --detach a team that policies use is kept, and the refusal names them. A policy never
-becomes one for everybody because its last team goes.
+Without --detach a team that policies use is not deleted, and the error names the policies. Deleting
+the last team of a policy never makes the policy apply to everybody.
 
 Examples:
   palisade team delete research
@@ -89,7 +89,7 @@ Examples:
       const { organization } = await connectOrganization(context.io)
       const found = await findTeam(organization, idOrName)
       const question = `Delete team \`${found.name}\` (${found.id})?`
-      await confirmed(context, options.yes, { question, undone: 'nothing was deleted' })
+      await requireConfirmation(context, options.yes, { question, undone: 'nothing was deleted' })
       await organization.teams.delete(found.id, {
         ...(options.detach === true ? { detach: 'policies' } : {}),
         ...(options.deleteSole === true ? { sole: 'delete' } : {}),
@@ -102,12 +102,12 @@ Examples:
 
 function addMembership(team: Command, context: RunContext): void {
   for (const [verb, description, done] of [
-    ['add', 'Put members into a team.', 'into'],
-    ['remove', 'Take members out of a team.', 'out of'],
+    ['add', 'Add members to a team.', 'added to'],
+    ['remove', 'Remove members from a team.', 'removed from'],
   ] as const)
     team
       .command(verb)
-      .description(`${description} Counts within five minutes on their machines.`)
+      .description(`${description} Takes effect on their machines within five minutes.`)
       .argument('<team>', 'id or name')
       .argument('<users...>', 'names of members')
       .option('--json', 'print one JSON object')
@@ -127,7 +127,7 @@ function addMembership(team: Command, context: RunContext): void {
       })
 }
 
-/** A 404 of the server does not say whose name it does not know. */
+/** The server's 404 does not say which name is unknown. */
 async function withKnownMember(
   organization: OrganizationClient,
   user: string,

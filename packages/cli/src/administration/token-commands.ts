@@ -8,7 +8,7 @@ import { formatAge } from '../terminal/age.ts'
 import { formatTable } from '../terminal/table.ts'
 import { write } from '../terminal/write.ts'
 import { collect } from './collect.ts'
-import { confirmed } from './confirmed.ts'
+import { requireConfirmation } from './require-confirmation.ts'
 import { describeExceedingTokens, isExceeding } from './exceeding-tokens.ts'
 import { findToken } from './find-token.ts'
 
@@ -31,7 +31,7 @@ export function addTokenCommands(program: Command, context: RunContext): void {
   const token = program
     .command('token')
     .summary('access tokens, your own or the organization’s')
-    .description('Make and revoke access tokens: your own, or those of the organization.')
+    .description('Create and revoke access tokens: your own, or those of the organization.')
     .helpCommand(false)
   addList(token, context)
   addCreate(token, context)
@@ -61,9 +61,9 @@ function addList(token: Command, context: RunContext): void {
 function addCreate(token: Command, context: RunContext): void {
   token
     .command('create')
-    .description('Make a token and print its secret, which is shown this once.')
-    .argument('<name>', 'what it is for')
-    .option('--permission <permission>', 'what it may do; repeat, or separate by commas', collect)
+    .description('Create a token and print its secret, which is shown only once.')
+    .argument('<name>', 'purpose of the token')
+    .option('--permission <permission>', 'repeat, or separate by commas, for several', collect)
     .option('--days <days>', 'days until it expires, 1 to 3650', '90')
     .option('--organization', OF_ORGANIZATION)
     .option('--json', 'print the token as the API returns it, with its secret')
@@ -71,7 +71,7 @@ function addCreate(token: Command, context: RunContext): void {
       'after',
       `
 Permissions: ${PERMISSIONS.join(', ')}
-Without --permission it may do nothing but show who you are. It never may more than you.
+Without --permission the token can only show who you are. It never has more permissions than you.
 
 Examples:
   palisade token create laptop --permission policies:read,policies:write --days 30
@@ -84,7 +84,7 @@ Examples:
       if (permissions.length === 0)
         await write(
           context.io.stderr,
-          'warning: this token may do nothing; write `--permission policies:read` for one that may\n',
+          'warning: this token has no permissions; write `--permission policies:read` to grant one\n',
         )
       const created = await tokens.create({ name, permissions, expires_in_days })
       await present(context, options.json, created, () =>
@@ -96,17 +96,17 @@ Examples:
 function addRevoke(token: Command, context: RunContext): void {
   token
     .command('revoke')
-    .description('Revoke a token and every token that was made with it, at once.')
+    .description('Revoke a token and every token made with it, at once.')
     .argument('<token>', 'id, or name when no other token has it')
     .option('--organization', OF_ORGANIZATION)
     .option('--yes', 'do not ask')
-    .option('--json', 'print the token that is gone')
+    .option('--json', 'print the revoked token')
     .addHelpText('after', '\nExamples:\n  palisade token revoke laptop')
     .action(async (idOrName: string, options: TokenOptions & { readonly yes?: true }) => {
       const tokens = await connectTokens(context, options)
       const found = findToken(KIND, await tokens.list(), idOrName)
       const question = `Revoke token \`${found.name}\` (${found.id})?`
-      await confirmed(context, options.yes, { question, undone: 'nothing was revoked' })
+      await requireConfirmation(context, options.yes, { question, undone: 'nothing was revoked' })
       await tokens.revoke(found.id)
       await present(context, options.json, found, () =>
         context.style.plain(`revoked token \`${found.name}\` (${found.id})`).concat('\n'),

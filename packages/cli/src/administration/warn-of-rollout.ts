@@ -2,11 +2,11 @@ import { ClientError, type OrganizationClient } from '@palisade/client'
 import type { RunContext } from '../run-context.ts'
 import { write } from '../terminal/write.ts'
 import { isOpen } from './find-rollout.ts'
-import { describeHold } from './format-rollout.ts'
+import { describeOpenRollout } from './format-rollout.ts'
 
 /**
- * After a change of policies: says that some machines do not get it yet. On the error stream, so
- * that it is seen beside JSON, too.
+ * Warns after a policy change that an open rollout excludes some machines from it. Writes to
+ * stderr, which is visible beside JSON output, too.
  */
 export async function warnOfRollout(
   { io, style }: RunContext,
@@ -14,9 +14,9 @@ export async function warnOfRollout(
 ): Promise<void> {
   try {
     const open = (await rollouts.newest()).find(isOpen)
-    if (open !== undefined) await write(io.stderr, `${style.warning(describeHold(open))}\n`)
+    if (open !== undefined) await write(io.stderr, `${style.warning(describeOpenRollout(open))}\n`)
   } catch (error) {
-    // What was changed is changed, also where nothing else may be asked, or can be.
+    // The change has been made, even if the caller may not or cannot list rollouts.
     if (!(error instanceof ClientError)) throw error
   }
 }

@@ -5,7 +5,7 @@ import { usageError } from '../cli-error.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatAge } from '../terminal/age.ts'
 import { formatTable } from '../terminal/table.ts'
-import { confirmed } from './confirmed.ts'
+import { requireConfirmation } from './require-confirmation.ts'
 import { addDeliveryCommands } from './delivery-commands.ts'
 import { findWebhook } from './find-webhook.ts'
 
@@ -56,9 +56,9 @@ function addAdd(webhook: Command, context: RunContext): void {
   webhook
     .command('add')
     .description(
-      'Deliver every event from now on to a URL, and print the secret that signs, which is shown this once.',
+      'Deliver every event from now on to a URL, and print the signing secret, which is shown only once.',
     )
-    .argument('<url>', 'HTTPS URL that takes deliveries; it is shown in the history')
+    .argument('<url>', 'HTTPS URL that receives deliveries; it is shown in the history')
     .option('--json', 'print the webhook as the API returns it, with its secret')
     .addHelpText(
       'after',
@@ -94,16 +94,16 @@ function addShow(webhook: Command, context: RunContext): void {
 function addUpdate(webhook: Command, context: RunContext): void {
   webhook
     .command('update')
-    .description('Change where a webhook delivers to, or let its events wait.')
+    .description('Change the URL of a webhook, or hold its events back.')
     .argument('<webhook>', 'id, or URL when no other webhook has it')
-    .option('--url <url>', 'HTTPS URL that takes deliveries from now on')
-    .option('--enable', 'deliver what has waited, and everything after it')
-    .option('--disable', 'let events wait until it is enabled')
+    .option('--url <url>', 'HTTPS URL that receives deliveries from now on')
+    .option('--enable', 'deliver the waiting events, and all later ones')
+    .option('--disable', 'let events wait until the webhook is enabled')
     .option('--json', 'print the webhook as the API returns it')
     .addHelpText(
       'after',
       `
-Counts at once: an event that was being sent is sent again.
+The change applies at once: an event that was being sent is sent again.
 
 Examples:
   palisade webhook update https://hooks.example.com/palisade --disable
@@ -121,10 +121,10 @@ Examples:
 function addRemove(webhook: Command, context: RunContext): void {
   webhook
     .command('remove')
-    .description('Delete a webhook; what it has not delivered yet is never delivered.')
+    .description('Delete a webhook; its undelivered events are dropped.')
     .argument('<webhook>', 'id, or URL when no other webhook has it')
     .option('--yes', 'do not ask')
-    .option('--json', 'print the webhook that is gone')
+    .option('--json', 'print the deleted webhook')
     .addHelpText(
       'after',
       '\nExamples:\n  palisade webhook remove https://hooks.example.com/palisade --yes',
@@ -133,7 +133,7 @@ function addRemove(webhook: Command, context: RunContext): void {
       const { organization } = await connectOrganization(context.io)
       const found = await findWebhook(organization, idOrUrl)
       const question = `Delete the webhook to ${found.url} (${found.id})?`
-      await confirmed(context, options.yes, { question, undone: 'nothing was deleted' })
+      await requireConfirmation(context, options.yes, { question, undone: 'nothing was deleted' })
       await organization.webhooks.delete(found.id)
       await present(context, options.json, found, () =>
         context.style.plain(`deleted the webhook to ${found.url} (${found.id})`).concat('\n'),
@@ -145,7 +145,7 @@ function addRotateSecret(webhook: Command, context: RunContext): void {
   webhook
     .command('rotate-secret')
     .description(
-      'Sign with a new secret, and print it this once; for a day the old one signs, too.',
+      'Create a new signing secret and print it, only once; for a day the old one signs, too.',
     )
     .argument('<webhook>', 'id, or URL when no other webhook has it')
     .option('--json', 'print the webhook as the API returns it, with its secret')
@@ -179,7 +179,7 @@ function formatWebhooks(webhooks: readonly Webhook[], { io, style }: RunContext)
     ['URL', 'STATE', 'SECRET', 'ID'],
     webhooks.map(({ url, enabled, secret_created_at, id }) => [
       url,
-      enabled ? 'enabled' : 'waits',
+      enabled ? 'enabled' : 'disabled',
       `made ${formatAge(secret_created_at, io.now())}`,
       id,
     ]),

@@ -20,7 +20,7 @@ interface CheckOptions extends JsonOption {
   readonly address?: string
 }
 
-/** `palisade policy check|effective`: what the policies of the server mean for a person. */
+/** `palisade policy check|effective`: the effect of the server's policies on a user. */
 export function addWhatIfCommands(policy: Command, context: RunContext): void {
   addCheck(policy, context)
   addEffective(policy, context)
@@ -29,10 +29,10 @@ export function addWhatIfCommands(policy: Command, context: RunContext): void {
 function addCheck(policy: Command, context: RunContext): void {
   policy
     .command('check')
-    .description('Ask the server what a machine of a user would decide, by the newest policies.')
+    .description("Ask the server how a user's machine would decide under the newest policies.")
     .argument('<action>', 'connect:tcp, connect:udp, read or write')
     .argument('<target>', 'host:port or path')
-    .option('--user <name>', 'whose machine (default: your own)')
+    .option('--user <name>', 'user of the machine (default: you)')
     .option('--address <ip>', 'address that the host resolves to')
     .option('--json', 'print the decision object')
     .addHelpText(
@@ -40,7 +40,7 @@ function addCheck(policy: Command, context: RunContext): void {
       `
 Asking for others needs the permission \`policies:read\`; for yourself, membership is enough.
 
-Exit codes: 0 allowed, 1 denied, 2 not evaluated, 3 the address decides and none is known
+Exit codes: 0 allowed, 1 denied, 2 not evaluated, 3 depends on an unknown address
 
 Examples:
   palisade policy check --user bob connect:tcp registry.example.com:443`,
@@ -61,7 +61,7 @@ function addEffective(policy: Command, context: RunContext): void {
   policy
     .command('effective')
     .description('Show the policies that apply to a user, with their rules.')
-    .option('--user <name>', 'whose policies (default: your own)')
+    .option('--user <name>', 'user that the policies apply to (default: you)')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -81,7 +81,7 @@ Examples:
     })
 }
 
-/** Adds to a refusal what a member without permissions can ask for instead. */
+/** Adds to a 403 the command that a member without permissions can use instead. */
 export async function withOwnPolicies<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()

@@ -4,10 +4,10 @@ import type { RunContext } from '../run-context.ts'
 import { printable } from '../terminal/printable.ts'
 
 /**
- * Asks before something that cannot be taken back. Throws exit 2 when nobody can be asked and
- * `--yes` was not written, exit 1 when the answer is no.
+ * Asks before an irreversible operation. Throws exit 2 without a terminal and `--yes`, exit 1 if
+ * the answer is no.
  */
-export async function confirmed(
+export async function requireConfirmation(
   { io }: RunContext,
   yes: boolean | undefined,
   ask: { readonly question: string; readonly undone: string },
