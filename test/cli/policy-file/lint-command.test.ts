@@ -76,7 +76,7 @@ describe('palisade lint', () => {
     const denied = await lint({ local: [deny] })
 
     expect(allowed.out).toContain(
-      'inactive: local allow `api`; the organization governs this machine, only local denies count',
+      'inactive: local allow `api`; the organization governs this machine, only local denies apply',
     )
     expect(denied.out).not.toContain('inactive')
   })

@@ -172,7 +172,7 @@ describe('a policy file', () => {
 
   it.each([
     ['missing.json', 'no such file or directory'],
-    ['folder', 'folder: holds no file of policies'],
+    ['folder', 'folder: has no policy file'],
     ['folder\0', 'a file name cannot hold a NUL character'],
   ])('that cannot be read (%j) is named', async (name, message) => {
     await using directory = await temporaryDirectory()

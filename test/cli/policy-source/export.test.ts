@@ -46,7 +46,7 @@ policies:
       expect(await run(['export', '--out', out])).toEqual({
         code: 2,
         out: '',
-        err: `error: ${out}: is not an ordinary file; name another\n`,
+        err: `error: ${out}: is not a regular file; name another\n`,
       })
     expect((await stat(pipe)).isFIFO()).toBe(true)
   })

@@ -72,7 +72,7 @@ describe('check --policies with files that plan reads', () => {
       const agent = await check(api, 'read', '/x', ...option)
 
       expect([beside.code, agent.code]).toEqual([2, 2])
-      expect(beside.err).toContain('says `user_teams` and `home` itself')
+      expect(beside.err).toContain('has `user_teams` and `home` itself')
       expect(agent.err).toContain('need `--policies`')
     },
   )

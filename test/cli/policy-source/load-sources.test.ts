@@ -96,7 +96,7 @@ describe('files of policies', () => {
   })
 
   it.each<[string, Files, readonly string[], string]>([
-    ['an empty directory', { 'p/README.md': '' }, ['p'], 'p: holds no file of policies'],
+    ['an empty directory', { 'p/README.md': '' }, ['p'], 'p: has no policy file'],
     ['another kind of file', { 'p.txt': one('a') }, ['p.txt'], 'p.txt: write a file that ends in'],
     ['a file that is missing', {}, ['p.yaml'], 'p.yaml: no such file or directory'],
     [
@@ -134,7 +134,7 @@ describe('files of policies', () => {
     await writeFile(at('outside.yaml'), one('outside'))
     await symlink('../outside.yaml', at('p/out.yaml'))
     expect(await loadFrom(directory.path, ['p'])).toEqual([
-      'p/out.yaml: is a link out of p; name the file itself',
+      'p/out.yaml: is a link to a file outside p; name the file itself',
     ])
   })
 })

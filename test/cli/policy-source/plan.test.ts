@@ -184,8 +184,8 @@ For members of teams \`blue\` and \`red\` together:
 
     expect(planned).toMatchObject({ code: 0, err: '' })
     expect(planned.out).toContain('3 to create, 0 to change, 0 to delete, 0 unchanged')
-    expect(planned.out).toContain('connect:tcp *.github.com:443, but for gist.github.com')
-    expect(planned.out).toContain('`~` is taken for /home/user')
+    expect(planned.out).toContain('connect:tcp *.github.com:443, except gist.github.com')
+    expect(planned.out).toContain('`~` stands for /home/user')
     expect(applied.code).toBe(0)
   })
 

@@ -2,22 +2,22 @@ import type { Finding, FindingRule, Severity } from '@palisade/policy-core'
 import type { Style } from '../terminal/style.ts'
 import { formatTable } from '../terminal/table.ts'
 
-/** A generated file may be wrong in every rule; nobody reads more than this. */
+/** Limit for a reader: a generated file may have a finding in every rule. */
 const MAX_FINDINGS = 200
-/** Rules that cause one finding; JSON has all. */
+/** Shown rules that cause one finding; `--json` has all. */
 const MAX_CAUSES = 3
 
-/** A finding, with where each of its rules stands when that is known: file, line and column. */
+/** A finding, with the position of each of its rules if known: file, line and column. */
 export interface PlacedFinding extends Finding {
   readonly places?: readonly string[]
 }
 
-/** Whether a finding is shown without being asked for: also a question that stayed open. */
-export function isForEverybody({ code, severity }: Finding): boolean {
+/** Whether a finding is shown without `--all`, as errors, warnings and undecided ones are. */
+export function isShownByDefault({ code, severity }: Finding): boolean {
   return severity !== 'info' || code === 'undecided'
 }
 
-/** A table for each policy, the most severe first; empty when there is nothing to show. */
+/** Formats a table for each policy, the most severe first; empty without findings. */
 export function formatFindings(findings: readonly PlacedFinding[], style: Style): string {
   const sorted = findings.toSorted((a, b) => RANK[a.severity] - RANK[b.severity])
   const shown = sorted.slice(0, MAX_FINDINGS)
@@ -35,7 +35,7 @@ export function formatFindings(findings: readonly PlacedFinding[], style: Style)
   return tables.join('') + rest
 }
 
-/** What a run comes to in a few words, such as `1 error, 2 warnings`. */
+/** Summarizes a run, such as `1 error, 2 warnings`. */
 export function formatSummary(findings: readonly Finding[], shown: readonly Finding[]): string {
   const count = (severity: Severity): number =>
     findings.filter((finding) => finding.severity === severity).length
@@ -51,28 +51,28 @@ const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2
 function formatGroup(findings: readonly PlacedFinding[], style: Style): string {
   const rows = findings.map((finding) => [
     `  ${finding.severity}`,
-    isAboutPolicy(finding.rules[0]) ? '' : ruleAt(finding, 0),
+    isAboutPolicy(finding.rules[0]) ? '' : formatRule(finding, 0),
     finding.code,
     [finding.message, finding.mend, ...causesOf(finding)],
   ])
   return formatTable(['  severity', 'rule', 'code', 'finding, and what to do'], rows, style)
 }
 
-/** The other rules that the message speaks of by their patterns alone. */
+/** The other rules, which the message names only by their patterns. */
 function causesOf(finding: PlacedFinding): string[] {
   const [fault, ...causes] = finding.rules
   const names = causes.flatMap((cause, index) => {
     if (isAboutPolicy(cause) || isSameRule(cause, fault)) return []
     const policy = cause.policy_id === fault?.policy_id ? '' : ` of policy \`${cause.policy_name}\``
-    return [`see ${ruleAt(finding, index + 1)}${policy}`]
+    return [`see ${formatRule(finding, index + 1)}${policy}`]
   })
   const distinct = [...new Set(names)]
   const more = distinct.length - MAX_CAUSES
   return more > 0 ? [...distinct.slice(0, MAX_CAUSES), `and ${more} more rules`] : distinct
 }
 
-/** A rule of a finding by its name, and where it stands. */
-function ruleAt({ rules, places }: PlacedFinding, index: number): string {
+/** Name and position of a rule of a finding. */
+function formatRule({ rules, places }: PlacedFinding, index: number): string {
   const rule = rules[index]
   return `${rule?.rule_name ?? ''} (${places?.[index] ?? rule?.rule_id ?? ''})`
 }

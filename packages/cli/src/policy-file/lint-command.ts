@@ -5,7 +5,7 @@ import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
-import { formatFindings, formatSummary, isForEverybody } from './format-findings.ts'
+import { formatFindings, formatSummary, isShownByDefault } from './format-findings.ts'
 import { loadPolicyFile } from './load-policy-file.ts'
 
 const MAX_NAMES = 3
@@ -16,16 +16,16 @@ export function addLintCommand(program: Command, context: RunContext): void {
     .command('lint')
     .summary('check policy files')
     .description(
-      'Report everything in policies that cannot be evaluated, is without effect, or hardly means what it says.',
+      'Report all parts of policies that cannot be evaluated, have no effect, or are probably mistakes.',
     )
     .argument('<path>', 'policy file, or a file or directory as `palisade plan` reads it')
-    .option('--all', 'show what is merely worth a look as well')
+    .option('--all', 'show informational findings as well')
     .option('--json', 'print one JSON object with all findings')
     .addHelpText(
       'after',
       `
 Exit codes: 0 neither errors nor warnings, 1 errors or warnings,
-            2 not evaluated (one line for each problem on standard error)
+            2 not evaluated (one line per problem on standard error)
 
 Examples:
   palisade lint policies.json
@@ -34,13 +34,13 @@ Examples:
     .action(async (file: string, options: { readonly all?: true; readonly json?: true }) => {
       const { source, placeOf } = await loadPolicyFile(context.io, file)
       const counts = countOf(source)
-      // All policies, whoever's they are: lint heeds their teams by itself.
+      // Without `user_teams`, lint gets the policies of all teams; it considers teams itself.
       const { user_teams: _, ...set } = source
       const findings = lint(set).map((finding) =>
         placeOf === undefined ? finding : { ...finding, places: finding.rules.map(placeOf) },
       )
       await present(context, options.json, { file, ...counts, findings }, () => {
-        const shown = options.all === true ? findings : findings.filter(isForEverybody)
+        const shown = options.all === true ? findings : findings.filter(isShownByDefault)
         const summary = formatSummary(findings, shown)
         return (
           formatFindings(shown, context.style) +
@@ -55,7 +55,7 @@ Examples:
     })
 }
 
-/** Local allows are compiled, and count nowhere that an organization governs. */
+/** Local allows are compiled, but have no effect on a machine that an organization governs. */
 function describeLocalAllows({ local = [], governed }: PolicyFile, style: Style): string {
   if (governed === false) return ''
   const rules = local.flatMap((policy) => policy.allowlist_v0?.rules ?? [])
@@ -64,7 +64,7 @@ function describeLocalAllows({ local = [], governed }: PolicyFile, style: Style)
   const names = allows.slice(0, MAX_NAMES).map(({ name }) => `\`${name}\``)
   const more = allows.length > names.length ? ', …' : ''
   const words = `inactive: local ${allows.length === 1 ? 'allow' : 'allows'} ${names.join(', ')}${more}`
-  return `${style.warning(`${words}; the organization governs this machine, only local denies count`)}\n`
+  return `${style.warning(`${words}; the organization governs this machine, only local denies apply`)}\n`
 }
 
 function countOf(source: PolicyFile): { readonly policies: number; readonly rules: number } {

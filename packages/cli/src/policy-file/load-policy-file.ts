@@ -13,16 +13,16 @@ import type { Io } from '../io.ts'
 import { loadDocument, loadLocal, type LoadedDocument } from '../policy-source/load-document.ts'
 
 const MAX_FILE_BYTES = 16 * 1024 * 1024
-/** A generated file may be wrong in every rule; nobody reads more than this. */
+/** Limit for a reader: a generated file may have a problem in every rule. */
 const MAX_LINES = 100
 
-/** What may be said beside a file of the form that `plan` and `apply` read. */
+/** Options for a file in the format of `plan` and `apply`, which has neither teams nor a home. */
 export interface AudienceOptions {
   readonly team?: readonly string[]
   readonly home?: string
 }
 
-/** Policies to be asked; where rules stand is known of the form that `plan` and `apply` read. */
+/** Loaded policies. Files in the format of `plan` and `apply` have `placeOf`. */
 export interface LoadedPolicies {
   readonly source: PolicyFile
   readonly compiled: CompiledPolicy
@@ -30,9 +30,9 @@ export interface LoadedPolicies {
 }
 
 /**
- * Reads, checks and compiles a policy file for the user that it names, or files of the form that
- * `plan` and `apply` read. Throws exit 2 with one line for each problem: file, policy, rule,
- * member, and what to write instead.
+ * Reads, checks and compiles a policy file for the user that it names, or files in the format of
+ * `plan` and `apply`. Throws exit 2 with one line per problem: file, policy, rule, member and
+ * correction.
  */
 export async function loadPolicyFile(
   io: Pick<Io, 'cwd' | 'home'>,
@@ -50,7 +50,7 @@ export async function loadPolicyFile(
       : loadLocal({ file, text, format }, audience)
   if (team !== undefined || home !== undefined)
     throw usageError(
-      `\`--team\` and \`--home\` are for files that \`palisade plan\` reads; ${file} says \`user_teams\` and \`home\` itself`,
+      `\`--team\` and \`--home\` are for files that \`palisade plan\` reads; ${file} has \`user_teams\` and \`home\` itself`,
     )
   if (read.kind === 'invalid') throw invalid(file, read.problems)
   return { source: read.source, compiled: compileFile(file, read.source) }
@@ -61,7 +61,7 @@ async function isDirectory(io: Pick<Io, 'cwd'>, file: string): Promise<boolean> 
   return status?.isDirectory() === true
 }
 
-/** Policies of other teams are compiled too: a mistake in one must not wait for its team. */
+/** Also compiles the policies of other teams, so that their mistakes are reported now. */
 function compileFile(file: string, source: PolicyFile): CompiledPolicy {
   const { user_teams, policies, ...rest } = source
   try {

@@ -2,12 +2,12 @@ import { lint, type Finding, type FindingRule, type PolicySet } from '@palisade/
 import type { RunContext } from '../run-context.ts'
 import { write } from '../terminal/write.ts'
 
-/** More are for `palisade lint`. */
+/** `palisade lint` shows all. */
 const MAX_LINES = 10
 
 /**
- * Warns of what `lint` finds in rules that are being written, such as `*.com` or a deny that leaves
- * an allow without effect. On the error stream, so that it is seen beside JSON, too.
+ * Warns of `lint` findings in rules that are being written, such as `*.com` or a deny that leaves
+ * an allow without effect. Writes to stderr, which is visible beside JSON output, too.
  */
 export async function warnOfFindings(
   { io, style }: Pick<RunContext, 'io' | 'style'>,

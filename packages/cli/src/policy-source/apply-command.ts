@@ -25,9 +25,9 @@ interface ApplyOptions extends PlanOptions {
 /** `palisade apply` */
 export function addApplyCommand(program: Command, context: RunContext): void {
   addPlanOptions(program.command('apply'))
-    .summary('make the organization have the policies of files')
+    .summary('apply policy files to the organization')
     .description(
-      'Show what files of policies would change, ask, and make the organization have them: all of it, or nothing when somebody else changed something since.',
+      'Show what policy files would change, ask, and apply them to the organization: all changes, or none if somebody else has changed it since.',
     )
     .option('--yes', 'do not ask')
     .addHelpText(
@@ -72,7 +72,7 @@ async function confirm({ io }: RunContext, { org, plan }: MadePlan): Promise<voi
   if (sure !== true) throw new CliError('ERR_CANCELLED', EXIT.failed, 'nothing was changed')
 }
 
-/** Only what was shown: the server refuses when the organization is at another revision by now. */
+/** Applies only the shown plan: the server refuses if the organization has a newer revision. */
 async function applyPlanned({ organization, document, plan }: MadePlan): Promise<ApplyResponse> {
   try {
     return await organization.policySet.apply(document, plan.revision)
@@ -89,7 +89,7 @@ async function applyPlanned({ organization, document, plan }: MadePlan): Promise
     throw new CliError(
       'ERR_OUTCOME_UNKNOWN',
       EXIT.failed,
-      `it is not known whether the changes were made (${error.message}); \`palisade plan\` tells`,
+      `it is not known whether the changes were made (${error.message}); run \`palisade plan\``,
       { cause: error },
     )
   }

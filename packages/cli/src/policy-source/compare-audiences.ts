@@ -7,33 +7,33 @@ import {
 } from '@palisade/policy-core'
 import type { ApplyResponse, ExportResponse, ShownPolicy } from '@palisade/protocol'
 
-/** What a plan means for machines whose user is in exactly these teams, as far as policies go. */
+/** The effect of a plan on machines whose user is in exactly these of the teams in policies. */
 export interface AudienceChanges {
   /** Empty for a user without a team, and for a machine without a user. */
   readonly teams: readonly string[]
   readonly reachable: readonly Change[]
   readonly blocked: readonly Change[]
-  /** False when the comparison was too large to be finished: something more may change. */
+  /** False if the comparison was too large to finish: more may change. */
   readonly complete: boolean
 }
 
 export interface PlanComparison {
-  /** Those for whom something may change; nobody's team first. */
+  /** Audiences that the plan may affect; the one without a team first. */
   readonly audiences: readonly AudienceChanges[]
-  /** How many sets of teams were left out because there are too many. */
+  /** Number of sets of teams that were left out because there are too many. */
   readonly omitted: number
 }
 
-/** Each is a comparison of its own. */
+/** Each audience needs a comparison of its own. */
 const MAX_AUDIENCES = 60
-/** For all audiences together; ten seconds or so. */
+/** Limit for all audiences together, about ten seconds. */
 const MAX_STEPS = 10_000_000
 const MIN_STEPS = 200_000
 
 /**
- * Compares for everybody there is: machines without a team, members of each single team, and every
- * set of teams that some member is in. A member of two teams is subject to the policies of both, so
- * what changes for him does not follow from what changes for each.
+ * Compares for every audience: machines without a team, members of each single team, and every set
+ * of teams that some member is in. A member of two teams is subject to the policies of both, so
+ * their changes do not follow from the changes for each team.
  */
 export function comparePlan(
   snapshot: Pick<ExportResponse, 'policies' | 'team_sets'>,
@@ -63,7 +63,7 @@ export function comparePlan(
   }
 }
 
-/** The policies as they become. */
+/** Returns the policies after the changes. */
 export function applyChanges(
   before: readonly ShownPolicy[],
   changes: ApplyResponse['changes'],
@@ -75,7 +75,7 @@ export function applyChanges(
   return [...after.values()]
 }
 
-/** Smaller sets first. */
+/** Lists the sets of teams, smaller sets first. */
 function listAudiences(
   used: ReadonlySet<string>,
   teamSets: readonly (readonly string[])[],
@@ -90,7 +90,8 @@ function listAudiences(
 }
 
 /**
- * Finds what applies to somebody in `teams`. Numbers stand in for team ids: names differ in case.
+ * Returns a function that finds the policies for `teams`. Numbers stand in for team ids, which are
+ * compared without case, because names may differ only in case.
  */
 function createAudience(
   used: ReadonlySet<string>,
@@ -107,7 +108,7 @@ function isPolicy(policy: ShownPolicy | undefined): policy is ShownPolicy {
   return policy !== undefined
 }
 
-/** Names stand in for ids, which the evaluator needs only to tell rules from each other. */
+/** Names stand in for ids, which the evaluator needs only to distinguish rules. */
 function toPolicy({ name, rules }: ShownPolicy, teams: string[]): Policy {
   return {
     id: name,

@@ -28,21 +28,21 @@ export function addExportCommand(program: Command, context: RunContext): void {
     .command('export')
     .summary("write the organization's policies as files")
     .description(
-      "Write all of the organization's policies in the form that `palisade apply` reads: to standard output, to a file, or to a directory with a file for each.",
+      "Write all of the organization's policies in the format of `palisade apply`: to standard output, to a file, or to a directory with a file for each.",
     )
     .option('--format <format>', 'yaml or json (default: by the name of the file, otherwise yaml)')
-    .option('--out <path>', 'file or directory to write; one that ends in / is made')
-    .option('--prune', 'take out of a directory the policies that the server does not have')
+    .option('--out <path>', 'file or directory to write; a path that ends in / creates a directory')
+    .option('--prune', 'remove from a directory the policies that the server does not have')
     .addHelpText(
       'after',
       `
-A file that is there is brought up to date: in YAML its comments, the order of its policies and the way
-things are written stay where the library can keep them.
+An existing file is updated: a YAML file keeps its comments, the order of its policies and its
+formatting where the library supports that.
 
-In a directory a policy stays in the file where it stands, and a new one gets a file of its own, called
-after it and of the form --format says. Files that say the same already are not touched. What the server
-does not have is refused, naming it, unless --prune says to take it out; a file with no policy left is
-deleted then. Nothing is written through symbolic links.
+In a directory a policy stays in its file, and a new policy gets a file of its own, named after it
+and in the format of --format. Files that are up to date are not touched. Policies that the server
+does not have are an error, which names them, unless --prune removes them; a file without policies is
+then deleted. The export never writes through symbolic links.
 
 Examples:
   palisade export > policies.yaml
@@ -78,7 +78,7 @@ async function exportPolicies(context: RunContext, options: ExportOptions): Prom
   await write(io.stdout, style.plain(`${out}: ${count}`).concat('\n'))
 }
 
-/** One line for each file that is another now, and one for the whole. */
+/** One line for each changed file, and a summary. */
 function describeChanges(
   out: string,
   { created, updated, deleted }: DirectoryChanges,
@@ -89,7 +89,7 @@ function describeChanges(
     ...updated.map((file) => `updated ${file}`),
     ...deleted.map((file) => `deleted ${file}`),
   ]
-  return [...lines, `${out}: ${count}${lines.length === 0 ? ', as it was' : ''}`]
+  return [...lines, `${out}: ${count}${lines.length === 0 ? ', unchanged' : ''}`]
 }
 
 async function namesDirectory({ io }: RunContext, out: string): Promise<boolean> {
@@ -106,7 +106,7 @@ function readFormat({ format, out }: ExportOptions, isDirectory: boolean): Forma
   if (format !== 'json' && format !== 'yaml')
     throw usageError(`unknown format \`${format}\`; write \`yaml\` or \`json\``)
   if (byName !== undefined && byName !== format)
-    throw usageError(`\`--format ${format}\` does not fit the file \`${out ?? ''}\``)
+    throw usageError(`\`--format ${format}\` does not match the file \`${out ?? ''}\``)
   return format
 }
 
@@ -114,7 +114,7 @@ function render({ policies }: ExportResponse, format: Format): string {
   return format === 'json' ? renderJson(policies) : renderYaml(policies)
 }
 
-/** A file that cannot be read as policies is not ours to replace. */
+/** Refuses to replace a file that cannot be read as policies. */
 async function renderFor(
   { io }: RunContext,
   out: string,
@@ -123,8 +123,8 @@ async function renderFor(
 ): Promise<string> {
   const status = await statOf(resolveFile(io, out))
   if (status === null) return render(exported, format)
-  // Before it is opened: a pipe would be waited for, and a rename would make a file of a device.
-  if (!status.isFile()) throw unreadable(out, 'is not an ordinary file; name another')
+  // Checked before opening: reading a pipe would block, and a rename would replace a device.
+  if (!status.isFile()) throw unreadable(out, 'is not a regular file; name another')
   await loadSources(io, [out])
   const file = { path: resolveFile(io, out), shown: out, format }
   return updateFile(io, file, exported.policies, createSameTeam(exported))

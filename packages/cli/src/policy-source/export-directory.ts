@@ -6,37 +6,37 @@ import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { resolveFile, unreadable } from '../file-argument.ts'
 import type { Io } from '../io.ts'
-import { listDirectory, type Place, type SourceFile } from './list-source-files.ts'
+import { listDirectory, type NamedPath, type SourceFile } from './list-source-files.ts'
 import { loadFiles, type LoadedPolicy } from './load-sources.ts'
 import { nameFiles } from './name-files.ts'
 import { renderJson, renderYaml } from './render-policies.ts'
 import { replaceFile } from './replace-file.ts'
-import { createSameTeam, saysAlready, updateFile } from './update-file.ts'
+import { createSameTeam, isUpToDate, updateFile } from './update-file.ts'
 
 export interface DirectoryExport {
-  /** What becomes of a new policy. */
+  /** Format of the file of a new policy. */
   readonly format: SourceFile['format']
-  /** Take out of the files what the server does not have, and files with nothing left. */
+  /** Remove policies that the server does not have, and files left without a policy. */
   readonly prune: boolean
 }
 
-/** Files as the directory has them, by what happened to them; as they are shown. */
+/** The changed files of the directory by kind of change, as they are shown. */
 export interface DirectoryChanges {
   readonly created: readonly string[]
   readonly updated: readonly string[]
   readonly deleted: readonly string[]
 }
 
-/** A file to be written, or with null to be deleted. */
-interface PlannedFile extends Place {
+/** A file to be written, or to be deleted if `text` is null. */
+interface PlannedFile extends NamedPath {
   readonly text: string | null
 }
 
 /**
- * Makes the files of a directory say what was exported: a policy stays in the file where it stands,
- * a new one gets a file of its own. Nothing is written before everything could be read and made.
- * Throws exit 1 for policies that the server does not have, unless `prune`; exit 2 for a file that
- * is none of ours to replace.
+ * Updates the files of a directory to the exported policies: a policy stays in its file, a new one
+ * gets a file of its own. Writing starts after all files have been read and rendered. Throws exit 1
+ * for policies that the server does not have, unless `prune`; exit 2 for a file that must not be
+ * replaced.
  */
 export async function exportToDirectory(
   io: Io,
@@ -56,8 +56,8 @@ export async function exportToDirectory(
   const placed = new Set(loaded.map(({ policy }) => policy.name))
   const added = exported.policies.filter(({ name }) => !placed.has(name))
   const created = await planNew(root, files, added, options.format)
-  for (const { path, shown } of present) await requireOrdinary(path, shown)
-  for (const file of [...created, ...present]) await perform(root, file)
+  for (const { path, shown } of present) await requireRegularFile(path, shown)
+  for (const file of [...created, ...present]) await writePlanned(root, file)
   return {
     created: created.map(({ shown }) => shown),
     updated: present.filter(({ text }) => text !== null).map(({ shown }) => shown),
@@ -65,14 +65,14 @@ export async function exportToDirectory(
   }
 }
 
-/** What was never applied is somebody's work; it goes only when that is asked for. */
+/** A policy that was never applied is somebody's work; only `prune` removes it. */
 function requireKnown({ policies }: ExportResponse, loaded: readonly LoadedPolicy[]): void {
   const known = new Set(policies.map(({ name }) => name))
   const lines = loaded
     .filter(({ policy }) => !known.has(policy.name))
     .map(({ policy, place }) => `${place()}: policy \`${policy.name}\` is not on the server`)
   if (lines.length === 0) return
-  const mend = 'nothing was written; apply these, or write `--prune` to take them out'
+  const mend = 'nothing was written; apply these, or write `--prune` to remove them'
   throw new CliError('ERR_NOT_FOUND', EXIT.failed, [...lines, mend])
 }
 
@@ -88,7 +88,7 @@ async function planPresent(
   for (const file of files) {
     const written = loaded.filter((policy) => policy.file === file).map(({ policy }) => policy)
     const policies = written.flatMap(({ name }) => wanted.get(name) ?? [])
-    if (saysAlready(written, policies, isSameTeam)) continue
+    if (isUpToDate(written, policies, isSameTeam)) continue
     const text = policies.length === 0 ? null : await updateFile(io, file, policies, isSameTeam)
     planned.push({ ...file, text })
   }
@@ -96,7 +96,7 @@ async function planPresent(
 }
 
 async function planNew(
-  root: Place,
+  root: NamedPath,
   files: readonly SourceFile[],
   added: readonly ShownPolicy[],
   format: SourceFile['format'],
@@ -109,8 +109,8 @@ async function planNew(
   )
   const planned = added.map((policy) => {
     const name = fileOf(names.get(policy.name) ?? '')
-    const place = { path: join(root.path, name), shown: join(root.shown, name) }
-    return { ...place, text: render([policy], format) }
+    const file = { path: join(root.path, name), shown: join(root.shown, name) }
+    return { ...file, text: render([policy], format) }
   })
   for (const { path, shown } of planned)
     if ((await lstat(path).catch(() => null)) !== null)
@@ -122,22 +122,22 @@ function render(policies: readonly ShownPolicy[], format: SourceFile['format']):
   return format === 'json' ? renderJson(policies) : renderYaml(policies)
 }
 
-/** As a file system that tells neither case nor composition apart. */
+/** Folds a name like a file system that ignores case and Unicode composition. */
 function foldName(name: string): string {
   return name.normalize('NFC').toLowerCase()
 }
 
-/** A link would be written through, to where somebody else may have pointed it. */
-async function requireOrdinary(path: string, shown: string): Promise<void> {
+/** Writing through a link would change a file that somebody else may have chosen. */
+async function requireRegularFile(path: string, shown: string): Promise<void> {
   if (!(await lstat(path)).isFile())
     throw unreadable(shown, 'is a symbolic link; put the file itself in its place')
 }
 
-async function perform(root: Place, { path, shown, text }: PlannedFile): Promise<void> {
-  // Again just before: a directory on the way may have become a link meanwhile.
-  const [top, place] = await Promise.all([realpath(root.path), realpath(dirname(path))])
-  if (relative(top, place).split(sep)[0] === '..')
-    throw unreadable(shown, `lies outside of ${root.shown}; nothing is written there`)
+async function writePlanned(root: NamedPath, { path, shown, text }: PlannedFile): Promise<void> {
+  // Checked again right before the write: a parent directory may have become a link meanwhile.
+  const [top, directory] = await Promise.all([realpath(root.path), realpath(dirname(path))])
+  if (relative(top, directory).split(sep)[0] === '..')
+    throw unreadable(shown, `lies outside ${root.shown}; nothing is written there`)
   if (text !== null) return replaceFile(path, shown, text)
   await rm(path).catch((error: unknown) => {
     throw notWritten(shown, error)

@@ -4,22 +4,22 @@ import type { Style } from '../terminal/style.ts'
 type Rule = ShownPolicy['rules'][number]
 type Sign = '+' | '-' | '~'
 
-/** One line of a difference; deeper ones belong to the one above. */
+/** One line of a difference; deeper lines belong to the line above. */
 export interface DifferenceLine {
   readonly depth: number
   readonly sign: Sign
   readonly text: string
 }
 
-/** What changes, policy by policy, rule by rule, resource by resource. */
+/** Lists the changes by policy, rule and resource. */
 export function listDifferences(changes: readonly PolicyChange[]): readonly DifferenceLine[] {
   return changes.flatMap(({ old, new: policy }) => {
-    if (old === undefined) return policy === undefined ? [] : wholePolicy('+', policy)
-    return policy === undefined ? wholePolicy('-', old) : changedPolicy(old, policy)
+    if (old === undefined) return policy === undefined ? [] : linesOfPolicy('+', policy)
+    return policy === undefined ? linesOfPolicy('-', old) : changedPolicy(old, policy)
   })
 }
 
-/** Lines for people; empty when nothing changes. */
+/** Formats the lines; empty without changes. */
 export function formatDifferences(lines: readonly DifferenceLine[], style: Style): string {
   const paint = { '+': style.good, '-': style.bad, '~': style.warning }
   return lines
@@ -27,12 +27,12 @@ export function formatDifferences(lines: readonly DifferenceLine[], style: Style
     .join('')
 }
 
-function wholePolicy(sign: Sign, policy: ShownPolicy): DifferenceLine[] {
+function linesOfPolicy(sign: Sign, policy: ShownPolicy): DifferenceLine[] {
   const text = `policy \`${policy.name}\` for ${audience(policy)}`
-  return [{ depth: 0, sign, text }, ...policy.rules.flatMap((rule) => wholeRule(sign, rule))]
+  return [{ depth: 0, sign, text }, ...policy.rules.flatMap((rule) => linesOfRule(sign, rule))]
 }
 
-function wholeRule(sign: Sign, rule: Rule): DifferenceLine[] {
+function linesOfRule(sign: Sign, rule: Rule): DifferenceLine[] {
   const text = `rule \`${rule.name}\`: ${rule.decision} ${rule.actions.join(', ')}`
   return [
     { depth: 1, sign, text },
@@ -43,7 +43,7 @@ function wholeRule(sign: Sign, rule: Rule): DifferenceLine[] {
 function changedPolicy(old: ShownPolicy, policy: ShownPolicy): DifferenceLine[] {
   const before = new Map(old.rules.map((rule) => [rule.name, rule]))
   const after = new Map(policy.rules.map((rule) => [rule.name, rule]))
-  const gone = old.rules.filter(({ name }) => !after.has(name))
+  const removed = old.rules.filter(({ name }) => !after.has(name))
   const scopes = [audience(old), audience(policy)]
   const isMoved = orderChanged(
     old.rules.flatMap(({ name }) => (after.has(name) ? [name] : [])),
@@ -52,12 +52,12 @@ function changedPolicy(old: ShownPolicy, policy: ShownPolicy): DifferenceLine[] 
   return [
     { depth: 0, sign: '~', text: `policy \`${policy.name}\`` },
     ...note(scopes[0] !== scopes[1], 1, `applies to ${scopes.join(' → ')}`),
-    ...gone.flatMap((rule) => wholeRule('-', rule)),
+    ...removed.flatMap((rule) => linesOfRule('-', rule)),
     ...policy.rules.flatMap((rule) => {
-      const was = before.get(rule.name)
-      return was === undefined ? wholeRule('+', rule) : changedRule(was, rule)
+      const previous = before.get(rule.name)
+      return previous === undefined ? linesOfRule('+', rule) : changedRule(previous, rule)
     }),
-    ...note(isMoved, 1, 'order of rules (decides nothing)'),
+    ...note(isMoved, 1, 'order of rules (changes no decision)'),
   ]
 }
 
@@ -75,17 +75,17 @@ function changedRule(old: Rule, rule: Rule): DifferenceLine[] {
 function changedResources(old: readonly string[], resources: readonly string[]): DifferenceLine[] {
   const before = new Set(old)
   const after = new Set(resources)
-  const gone = [...before].filter((resource) => !after.has(resource))
-  const come = [...after].filter((resource) => !before.has(resource))
+  const removed = [...before].filter((resource) => !after.has(resource))
+  const added = [...after].filter((resource) => !before.has(resource))
   const line =
     (sign: Sign) =>
     (text: string): DifferenceLine => ({ depth: 2, sign, text })
-  // Also where one was repeated, which shows in the number alone.
-  const isMoved = gone.length + come.length === 0 && orderChanged(old, resources)
+  // Also true for a repeated resource, which changes only the length.
+  const isMoved = removed.length + added.length === 0 && orderChanged(old, resources)
   return [
-    ...gone.map(line('-')),
-    ...come.map(line('+')),
-    ...note(isMoved, 2, 'order of resources (decides nothing)'),
+    ...removed.map(line('-')),
+    ...added.map(line('+')),
+    ...note(isMoved, 2, 'order of resources (changes no decision)'),
   ]
 }
 

@@ -2,11 +2,11 @@ import type { Change } from '@palisade/policy-core'
 import type { Style } from '../terminal/style.ts'
 import type { AudienceChanges, PlanComparison } from './compare-audiences.ts'
 
-/** Nobody reads more of one list than this; `--json` has all. */
+/** Limit of one list for a reader; `--json` has all. */
 const MAX_CHANGES = 40
 
 /**
- * What becomes reachable and what becomes blocked, once for all audiences that it is the same for.
+ * Formats newly reachable and newly blocked resources, once for all audiences with equal changes.
  */
 export function formatComparison({ audiences, omitted }: PlanComparison, style: Style): string {
   const groups = new Map<string, AudienceChanges[]>()
@@ -32,13 +32,13 @@ function formatGroup(
   style: Style,
 ): string {
   const head = style.strong(`For ${name}:`)
-  const isNothing = reachable.length + blocked.length === 0 && complete
+  const isUnchanged = reachable.length + blocked.length === 0 && complete
   return [
     head,
-    ...(isNothing ? ['  every request is decided as before'] : []),
+    ...(isUnchanged ? ['  every request is decided as before'] : []),
     ...formatList('newly reachable', reachable, style.good, style),
     ...formatList('newly blocked', blocked, style.bad, style),
-    ...(complete ? [] : [style.warning('  too much to compare it all: more may change than this')]),
+    ...(complete ? [] : [style.warning('  too large to compare completely: more may change')]),
   ]
     .map((line) => `${line}\n`)
     .join('')
@@ -60,7 +60,7 @@ function formatList(
   ]
 }
 
-/** "connect:tcp **.example.com:443, but for api.example.com (by rule `x` of policy `y`)" */
+/** "connect:tcp **.example.com:443, except api.example.com (by rule `x` of policy `y`)" */
 function formatChange(
   { action, resource, within, only, except, rules }: Change,
   style: Style,
@@ -71,7 +71,7 @@ function formatChange(
     style.plain(`${action} ${resource}`) +
     style.plain(within === undefined ? '' : ` within ${within}`) +
     (only === undefined ? '' : ` (${ONLY[only]})`) +
-    style.plain(kept.length === 0 ? '' : `, but for ${kept.join(', ')}`) +
+    style.plain(kept.length === 0 ? '' : `, except ${kept.join(', ')}`) +
     style.quiet(cause.length === 0 ? '' : `  by rule ${[...new Set(cause)].join(', ')}`)
   )
 }
@@ -88,7 +88,7 @@ function nameOf(group: readonly AudienceChanges[], all: readonly AudienceChanges
 }
 
 function membersOf(teams: readonly string[]): string {
-  if (teams.length === 0) return 'whoever is in no team that a policy names'
+  if (teams.length === 0) return 'users in no team that a policy names'
   const names = teams.map((team) => `\`${team}\``)
   return teams.length === 1
     ? `members of team ${names.join('')}`

@@ -4,24 +4,24 @@ import type { PlanComparison } from './compare-audiences.ts'
 import { formatDifferences, listDifferences } from './format-changes.ts'
 import { formatComparison } from './format-comparison.ts'
 
-/** A plan and what it is shown with. */
+/** A plan with the values that it is shown with. */
 export interface ShownPlan {
   readonly org: string
   readonly plan: ApplyResponse
   readonly comparison: PlanComparison
-  /** What `~` was taken for. */
+  /** Directory that `~` stood for. */
   readonly home: string
 }
 
 /**
- * A plan for people: what changes in the policies, what that means, and a last line that counts.
+ * Formats a plan: changes of the policies, their effect, and a last line that counts.
  */
 export function formatPlan({ org, plan, comparison, home }: ShownPlan, style: Style): string {
   const parts = [
     style.strong(`${org}, revision ${plan.revision}`).concat('\n'),
     formatDifferences(listDifferences(plan.changes), style),
     formatComparison(comparison, style) +
-      (usesHome(plan) ? `\`~\` is taken for ${style.plain(home)}\n` : ''),
+      (usesHome(plan) ? `\`~\` stands for ${style.plain(home)}\n` : ''),
     formatUnmanaged(plan, style) + `${style.strong(summarize(plan))}\n`,
   ]
   return parts.filter((part) => part !== '').join('\n')

@@ -5,10 +5,10 @@ import { resolveFile, unreadable } from '../file-argument.ts'
 import type { Io } from '../io.ts'
 import { describeSystemError } from '../system-error.ts'
 
-/** A file of policies. */
+/** A policy file. */
 export interface SourceFile {
   readonly path: string
-  /** As the person who named it knows it. */
+  /** Path as the user named it. */
   readonly shown: string
   readonly format: 'json' | 'yaml'
 }
@@ -18,14 +18,14 @@ const FORMATS: ReadonlyMap<string, SourceFile['format']> = new Map([
   ['.yml', 'yaml'],
   ['.json', 'json'],
 ])
-/** Far below any real tree of policies; a directory that was named by mistake may be `/`. */
+/** Far above any real tree of policies; a directory named by mistake may be `/`. */
 const MAX_FILES = 10_000
 
 /**
- * The files that arguments name: a file as it is, a directory for every `*.yaml`, `*.yml` and
- * `*.json` in it and below, by name. Names that begin with a dot are left out, and so is
- * `node_modules`; a symbolic link is followed to a file of the same directory and refused
- * otherwise, because leaving it out could delete what it defines. Throws exit 2.
+ * Lists the files that the arguments name: a file itself, and every `*.yaml`, `*.yml` and `*.json`
+ * below a directory, by name. Skips names that begin with a dot, and `node_modules`. Follows a
+ * symbolic link to a file of the same directory and refuses any other link, because skipping it
+ * could delete the policies that it defines. Throws exit 2.
  */
 export async function listSourceFiles(
   io: Pick<Io, 'cwd'>,
@@ -42,22 +42,23 @@ export async function listSourceFiles(
   return [...files.values()]
 }
 
-export interface Place {
+export interface NamedPath {
   readonly path: string
+  /** Path as the user named it. */
   readonly shown: string
 }
 
 function requireSome(shown: string, files: readonly SourceFile[]): readonly SourceFile[] {
   if (files.length > 0) return files
-  throw unreadable(shown, 'holds no file of policies (`*.yaml`, `*.yml` or `*.json`)')
+  throw unreadable(shown, 'has no policy file (`*.yaml`, `*.yml` or `*.json`)')
 }
 
-/** The files of one directory and below, as `listSourceFiles` finds them; perhaps none. */
-export async function listDirectory(root: Place): Promise<SourceFile[]> {
+/** Lists the files below one directory like `listSourceFiles`; may be empty. */
+export async function listDirectory(root: NamedPath): Promise<SourceFile[]> {
   const files: SourceFile[] = []
   const pending = [root]
-  for (let place = pending.shift(); place !== undefined; place = pending.shift()) {
-    const { directories, sources } = await readDirectory(root, place)
+  for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
+    const { directories, sources } = await readDirectory(root, next)
     pending.push(...directories)
     files.push(...sources)
     if (files.length > MAX_FILES) throw unreadable(root.shown, `holds more than ${MAX_FILES} files`)
@@ -66,10 +67,10 @@ export async function listDirectory(root: Place): Promise<SourceFile[]> {
 }
 
 async function readDirectory(
-  root: Place,
-  { path, shown }: Place,
-): Promise<{ readonly directories: readonly Place[]; readonly sources: readonly SourceFile[] }> {
-  const directories: Place[] = []
+  root: NamedPath,
+  { path, shown }: NamedPath,
+): Promise<{ readonly directories: readonly NamedPath[]; readonly sources: readonly SourceFile[] }> {
+  const directories: NamedPath[] = []
   const sources: SourceFile[] = []
   for (const entry of await attempt(shown, readdir(path, { withFileTypes: true }))) {
     const { name } = entry
@@ -85,7 +86,7 @@ async function readDirectory(
   return { directories, sources }
 }
 
-async function requireFileInside(root: Place, link: Place): Promise<void> {
+async function requireFileInside(root: NamedPath, link: NamedPath): Promise<void> {
   const status = await attempt(link.shown, lstat(link.path))
   if (!status.isSymbolicLink()) throw unreadable(link.shown, 'is not a regular file')
   const [target, top] = await attempt(
@@ -93,13 +94,13 @@ async function requireFileInside(root: Place, link: Place): Promise<void> {
     Promise.all([realpath(link.path), realpath(root.path)]),
   )
   if (relative(top, target).split(sep)[0] === '..')
-    throw unreadable(link.shown, `is a link out of ${root.shown}; name the file itself`)
+    throw unreadable(link.shown, `is a link to a file outside ${root.shown}; name the file itself`)
   if (!(await attempt(link.shown, stat(target))).isFile())
-    throw unreadable(link.shown, 'is a link to something that is not a file; name that itself')
+    throw unreadable(link.shown, 'is a link to something that is not a file; name a file')
 }
 
-/** Leaving out what is below such a link could delete what it defines. */
-async function requireNoDirectory({ path, shown }: Place): Promise<void> {
+/** Skipping a linked directory could delete the policies that it defines. */
+async function requireNoDirectory({ path, shown }: NamedPath): Promise<void> {
   const target = await stat(path).catch(() => null)
   if (target?.isDirectory() === true)
     throw unreadable(shown, 'is a link to a directory; name that directory itself')

@@ -12,15 +12,15 @@ import type { Io } from '../io.ts'
 import { listSourceFiles, type SourceFile } from './list-source-files.ts'
 import { loadFiles, type LoadedPolicy } from './load-sources.ts'
 
-/** What is not said by policies as `plan` and `apply` read them. */
+/** Teams and home of the user, which files in the format of `plan` and `apply` do not have. */
 export interface Audience {
-  /** Words of scopes: whose policies count besides those of everybody. */
+  /** Teams as written in scopes; their policies apply beside those for everybody. */
   readonly teams: readonly string[]
-  /** What `~` stands for. */
+  /** Directory that `~` stands for. */
   readonly home: string
 }
 
-/** Policies of files, ready to be asked. */
+/** Compiled policies of files. */
 export interface LoadedDocument {
   readonly source: PolicyFile
   readonly compiled: CompiledPolicy
@@ -29,8 +29,8 @@ export interface LoadedDocument {
 }
 
 /**
- * Loads a file or a directory of the form that `plan` and `apply` read. Names stand in for the ids
- * that a server would give. Throws exit 2 with one line for each problem, as they do.
+ * Loads a file or a directory in the format of `plan` and `apply`. Names stand in for the ids that
+ * a server would assign. Throws exit 2 with one line per problem, as these commands do.
  */
 export async function loadDocument(
   io: Pick<Io, 'cwd'>,
@@ -62,7 +62,7 @@ function compileForHome(set: PolicySet): CompiledPolicy {
   }
 }
 
-/** The same of rules of one machine, which are for its user alone. */
+/** Loads the local rules of one machine, which apply only to its user. */
 export function loadLocal(
   { file, text, format }: { file: string; text: string; format: SourceFile['format'] },
   { teams, home }: Audience,
@@ -74,7 +74,7 @@ export function loadLocal(
   return { source, compiled: compileForHome(source), placeOf: placeRules(placed) }
 }
 
-/** Numbers stand in for words: ids are compared without case, names of teams with it. */
+/** Numbers stand in for team names: ids are compared without case, names with it. */
 function numberTeams(loaded: readonly LoadedPolicy[]): (team: string) => string {
   const words = new Set(loaded.flatMap(({ policy }) => policy.scope?.teams ?? []))
   const ids = new Map([...words].map((team, index) => [team, String(index)]))

@@ -13,15 +13,15 @@ import { listSourceFiles, type SourceFile } from './list-source-files.ts'
 
 type Problem = ReadDocuments['problems'][number]
 
-/** Of one file. */
+/** Limit of one file. */
 export const MAX_FILE_BYTES = 16 * 1024 * 1024
-/** A generated file may be wrong in every rule; nobody reads more than this. */
+/** Limit for a reader: a generated file may have a problem in every rule. */
 const MAX_LINES = 100
 
 /**
- * The policies of all files that the arguments name. Throws exit 2 with one line for each problem,
- * which begins with file, line and column: what cannot be read, what does not compile, and a policy
- * that stands twice.
+ * Loads the policies of all files that the arguments name. Throws exit 2 with one line per problem,
+ * which begins with file, line and column: a syntax error, a rule that does not compile, or a
+ * repeated policy.
  */
 export async function loadSources(
   io: Pick<Io, 'cwd'>,
@@ -31,12 +31,12 @@ export async function loadSources(
   return loaded.map(({ policy }) => policy)
 }
 
-/** A policy of a file. */
+/** A policy with its file. */
 export interface LoadedPolicy extends PlacedPolicy {
   readonly file: SourceFile
 }
 
-/** The policies of these files, each with where it stands. Throws as `loadSources` does. */
+/** Loads the policies of these files with their positions. Throws as `loadSources` does. */
 export async function loadFiles(
   io: Pick<Io, 'cwd'>,
   files: readonly SourceFile[],
@@ -67,7 +67,7 @@ function invalid(problems: readonly Problem[]): CliError {
   return new CliError('ERR_POLICY_FILE', EXIT.usage, shown)
 }
 
-/** The files of a directory are read by their whole path and spoken of by the shown one. */
+/** Names a file of a directory by its shown path instead of the full path that was read. */
 function renamed(error: unknown, file: SourceFile): unknown {
   if (!(error instanceof CliError)) return error
   const lines = error.lines.map((line) => line.replace(file.path, () => file.shown))

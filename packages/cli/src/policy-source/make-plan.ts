@@ -14,7 +14,7 @@ import type { ShownPlan } from './format-plan.ts'
 import { listSourceFiles } from './list-source-files.ts'
 import { loadFiles, type LoadedPolicy } from './load-sources.ts'
 
-/** What `plan` and `apply` have in common. */
+/** Common options of `plan` and `apply`. */
 export interface PlanOptions {
   readonly prune?: true
   readonly home: string
@@ -27,20 +27,20 @@ export interface MadePlan extends ShownPlan {
 }
 
 export const PLAN_NOTES = `
-A directory stands for every *.yaml, *.yml and *.json in it and below; names that begin with a dot
-are left out, links out of it are refused. Policies are known by their names: a policy that is not
-in the files stays unless \`--prune\` says otherwise, a rule that is not in its policy is removed,
-and what is renamed is deleted and created anew. The form is told by \`palisade schema\`.`
+A directory stands for every *.yaml, *.yml and *.json below it; names that begin with a dot are
+skipped, links out of it are refused. Policies are identified by name: a policy that is not in the
+files stays without \`--prune\`, a rule that is not in its policy is removed, and a renamed policy or
+rule is deleted and created again. \`palisade schema\` prints the format.`
 
 export function addPlanOptions(command: Command): Command {
   return command
     .argument('<files...>', 'files or directories of policies')
     .option('--prune', 'delete the policies that are not in the files')
-    .option('--home <path>', 'what `~` is taken for where changes are compared', '/home/user')
+    .option('--home <path>', 'directory that `~` stands for in the comparison', '/home/user')
     .option('--json', 'print one JSON object')
 }
 
-/** Reads the files, asks the server what they would change, and compares what that means. */
+/** Reads the files, asks the server for their changes, and compares the decisions. */
 export async function makePlan(
   io: Io,
   files: readonly string[],
@@ -56,7 +56,7 @@ export async function makePlan(
   return { org, organization, document, plan: fetched.plan, comparison, home: options.home }
 }
 
-/** An answer of the server that names a member of a policy, said of its file, line and column. */
+/** Turns a server error about a member of a policy into one about its file, line and column. */
 function placed(error: unknown, loaded: readonly LoadedPolicy[]): unknown {
   if (!(error instanceof ClientError) || error.api?.field === undefined) return error
   const { field, message, reason, code } = error.api
@@ -67,7 +67,7 @@ function placed(error: unknown, loaded: readonly LoadedPolicy[]): unknown {
   return new CliError('ERR_POLICY_FILE', EXIT.failed, line, { cause: error })
 }
 
-/** Warns of what is doubtful in the policies that the plan creates or changes. */
+/** Warns of findings in the policies that the plan creates or changes. */
 export async function warnOfPlanned(
   context: RunContext,
   { document, plan }: MadePlan,

@@ -2,34 +2,34 @@ import { createHash } from 'node:crypto'
 
 /** In code points; with a suffix and an extension far below the 255 bytes of file systems. */
 const MAX_LENGTH = 48
-/** What Windows takes for a device, whatever its extension. */
+/** Names that Windows reserves for devices, with any extension. */
 const DEVICES = /^(?:con|prn|aux|nul|com\d|lpt\d)$/
 
 /**
- * A file name without extension for each policy, by the policy's name: letters and digits in lower
- * case with hyphens between them, so that it can lead nowhere else. Those that would share one, and
- * those for which `isTaken`, get the start of a hash of the policy's name besides: what a policy's
- * file is called depends on nobody's order.
+ * Derives a file name without extension from each policy's name: letters and digits in lower case
+ * with hyphens between them, so that it cannot lead out of the directory. Policies that would share
+ * a name, or whose name `isTaken`, also get the start of a hash of the policy's name, so that file
+ * names do not depend on the order of policies.
  */
 export function nameFiles(
   policyNames: readonly string[],
   isTaken: (fileName: string) => boolean,
 ): ReadonlyMap<string, string> {
-  const users = new Map<string, number>()
+  const uses = new Map<string, number>()
   for (const name of policyNames) {
     const plain = plainName(name)
-    users.set(plain, (users.get(plain) ?? 0) + 1)
+    uses.set(plain, (uses.get(plain) ?? 0) + 1)
   }
   return new Map(
     policyNames.map((name) => {
       const plain = plainName(name)
-      const isAlone = plain !== '' && users.get(plain) === 1 && !isTaken(plain)
-      return [name, isAlone ? plain : `${plain}-${hashOf(name)}`.replace(/^-/, 'policy-')]
+      const isUnique = plain !== '' && uses.get(plain) === 1 && !isTaken(plain)
+      return [name, isUnique ? plain : `${plain}-${hashOf(name)}`.replace(/^-/, 'policy-')]
     }),
   )
 }
 
-/** Case and composition are gone: some file systems tell neither apart. */
+/** Removes case and composition, which some file systems ignore. */
 function plainName(name: string): string {
   const words =
     name

@@ -3,10 +3,10 @@ import { Document, isMap, isSeq, type YAMLMap } from 'yaml'
 
 const HEADER = ` yaml-language-server: $schema=.palisade.schema.json
  Policies as \`palisade apply\` reads them; \`palisade schema\` prints the schema.`
-/** Long patterns stay on one line, or a difference would show a break as a change. */
+/** Long patterns stay on one line, because a diff would show a line break as a change. */
 const NO_FOLDING = { lineWidth: 0 }
 
-/** A new YAML document of these policies. */
+/** Renders a new YAML document of these policies. */
 export function renderYaml(policies: readonly ShownPolicy[]): string {
   const document = new Document({ policies: policies.map(toPlain) })
   document.commentBefore = HEADER
@@ -14,17 +14,17 @@ export function renderYaml(policies: readonly ShownPolicy[]): string {
   return formatDocument(document)
 }
 
-/** The same as JSON, with what it says for editors. */
+/** Renders the policies as JSON, with `$schema` for editors. */
 export function renderJson(policies: readonly ShownPolicy[], $schema?: string): string {
   return `${JSON.stringify({ $schema, policies: policies.map(toPlain) }, null, 2)}\n`
 }
 
-/** The text of a document that was read or made. */
+/** Formats a document as text. */
 export function formatDocument(document: Document): string {
   return document.toString(NO_FOLDING)
 }
 
-/** In the order in which a person would write the members. */
+/** Orders the members as a person would write them. */
 export function toPlain({ name, scope, rules }: ShownPolicy): object {
   return {
     name,
@@ -49,7 +49,7 @@ function setStyle(document: Document): void {
     }
 }
 
-/** Of a policy that is new in its document. */
+/** Sets the style of a policy that is new in its document. */
 export function setPolicyStyle(policy: YAMLMap): void {
   const scope = policy.get('scope')
   if (isMap(scope)) scope.flow = true

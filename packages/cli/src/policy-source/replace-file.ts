@@ -4,8 +4,8 @@ import { notWritten } from '../account/credentials-file.ts'
 import { systemCode } from '../system-error.ts'
 
 /**
- * Writes the file at `path`, whole or not at all; through a link, and with the rights that the file
- * had. Throws exit 78, with the file named as `shown`.
+ * Replaces the file at `path` atomically, follows a link, and keeps the file's mode. Throws exit
+ * 78, with the file named as `shown`.
  */
 export async function replaceFile(path: string, shown: string, text: string): Promise<void> {
   let temporary: string | null = null

@@ -13,9 +13,9 @@ import { setPolicyStyle, setRuleStyle, toPlain } from './render-policies.ts'
 type Rule = ShownPolicy['rules'][number]
 
 /**
- * Makes a document say these policies and keeps of it what it can: comments, the order of policies,
- * how things are written. `isSameTeam` tells whether two words of a scope mean one team. The
- * document must have been judged by `loadSources`.
+ * Updates a document to these policies. Keeps comments, the order of policies and formatting where
+ * possible. `isSameTeam` says whether two entries of a scope mean one team. The document must have
+ * passed `loadSources`.
  */
 export function updateDocument(
   document: Document,
@@ -37,7 +37,7 @@ export function updateDocument(
     item.spaceBefore = list.items.length > 0
     list.items.push(item)
   }
-  // An empty `[]` would otherwise take its first policy into the brackets.
+  // Otherwise the first policy of an empty `[]` would be written inside the brackets.
   if (list.items.length > 0 && policies.length > 0) list.flow = false
 }
 
@@ -86,7 +86,7 @@ function updateRule(document: Document, item: YAMLMap, rule: Rule): void {
   }
 }
 
-/** What stays keeps its comment; nothing is touched where nothing differs. */
+/** Entries that stay keep their comments; an equal list is not touched. */
 function updateTexts(document: Document, list: YAMLSeq, texts: readonly string[]): void {
   const present = list.items.filter((item) => isScalar(item))
   const isSame =
@@ -105,7 +105,7 @@ function readTeams(item: YAMLMap): readonly string[] {
   return isSeq(teams) ? (teams.toJSON() as string[]) : []
 }
 
-/** As the schema makes names the same. */
+/** Normalizes the name like the schema. */
 function nameOf(item: YAMLMap): string {
   return String(item.get('name')).trim().normalize('NFC')
 }

@@ -14,7 +14,7 @@ import { updateDocument } from './update-document.ts'
 
 type IsSameTeam = (a: string, b: string) => boolean
 
-/** Tells whether two words of a scope mean one team: its name, or its id in whatever case. */
+/** Compares two entries of a scope, each a team's name, or its id in upper or lower case. */
 export function createSameTeam({ teams }: Pick<ExportResponse, 'teams'>): IsSameTeam {
   const ids = new Map(teams.map(({ id, name }) => [name, id] as const))
   const idOf = (team: string): string => ids.get(team) ?? team.toLowerCase()
@@ -22,8 +22,8 @@ export function createSameTeam({ teams }: Pick<ExportResponse, 'teams'>): IsSame
 }
 
 /**
- * The text of a file with these policies in it; of YAML keeps comments, order and words, of JSON
- * what is said for editors. The file must have been judged by `loadSources`. Throws exit 2.
+ * Returns the text of a file updated to these policies. YAML keeps comments, order and wording,
+ * JSON keeps `$schema`. The file must have passed `loadSources`. Throws exit 2.
  */
 export async function updateFile(
   io: Pick<Io, 'cwd'>,
@@ -40,8 +40,8 @@ export async function updateFile(
   return formatDocument(document)
 }
 
-/** Whether policies that were read say the same as those that are wanted, in the same order. */
-export function saysAlready(
+/** Whether the policies read equal the wanted ones, in the same order. */
+export function isUpToDate(
   written: readonly SourcePolicy[],
   wanted: readonly ShownPolicy[],
   isSameTeam: IsSameTeam,
