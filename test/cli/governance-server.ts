@@ -30,7 +30,7 @@ export const WEB = {
 }
 export const FILES = {
   id: FILES_ID,
-  // Named like the other one's id, to be found in its place.
+  // Named like the other policy's id, to be confused with it.
   name: WEB_ID,
   org: 'acme',
   scope: { teams: ['6c0b7c0a-5f0e-4d7e-9a53-0b6d1f1f8a11'] },
@@ -44,7 +44,7 @@ export const ENROLMENT = {
   root: '{}',
 }
 
-/** What the command uses of a server, for one organization with two policies. */
+/** The part of a server that the command uses, for one organization with two policies. */
 export function startGovernanceServer(
   override: (request: SeenRequest) => Reply | null = () => null,
 ): Promise<LoopbackServer> {

@@ -69,7 +69,7 @@ describe('the built command', () => {
     expect(ended.err).toMatch(err)
   })
 
-  it('streams a long batch whole', async () => {
+  it('streams a long batch completely', async () => {
     await using directory = await temporaryDirectory()
     await directory.write('p.json', POLICY_FILE)
     const lines = 5_000
@@ -81,7 +81,7 @@ describe('the built command', () => {
     expect(ended.out.split('\n')).toHaveLength(lines + 1)
   })
 
-  it('ends quietly when the reader of a batch goes away', async () => {
+  it('ends without an error when the reader of a batch goes away', async () => {
     await using directory = await temporaryDirectory()
     await directory.write('p.json', POLICY_FILE)
 
@@ -91,7 +91,7 @@ describe('the built command', () => {
     expect(ended).toMatchObject({ code: 0, err: '' })
   })
 
-  it('takes a directory on standard input for a mistake, not for an empty batch', async () => {
+  it('refuses a directory on standard input instead of reading an empty batch', async () => {
     await using directory = await temporaryDirectory()
     await directory.write('p.json', POLICY_FILE)
     const command = [
@@ -110,7 +110,7 @@ describe('the built command', () => {
     expect(ended.err).toMatch(/^error: standard input is a directory; /)
   })
 
-  it('answers in one line, and never with the exit code of a deny, where its directory is gone', async () => {
+  it('answers in one line, without the exit code of a deny, if its directory is gone', async () => {
     await using directory = await temporaryDirectory()
     const command = [process.execPath, ...BUILT_CLI, 'check', 'read', '/x', '--policies', 'p.json']
 

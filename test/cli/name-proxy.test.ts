@@ -7,7 +7,7 @@ import { BUILT_CLI } from '../built-programs.ts'
 import { startLoopbackServer } from '../client/loopback-server.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
-/** A proxy that answers every CONNECT with 403, as an agent does for what its policy denies. */
+/** A proxy that answers every CONNECT with 403, as an agent does for a denied request. */
 async function startDenyingProxy(): Promise<{ readonly url: string; readonly asked: string[] }> {
   const asked: string[] = []
   const proxy = createServer()
@@ -26,7 +26,7 @@ async function listen(server: ReturnType<typeof createServer>): Promise<string> 
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
 }
 
-/** A port at which nothing listens any more. */
+/** A port without a listener. */
 async function startNothing(): Promise<string> {
   const server = createServer()
   const url = await listen(server)
@@ -35,7 +35,7 @@ async function startNothing(): Promise<string> {
   return url
 }
 
-/** `palisade ARGV` as a person runs it, whose account is at `server`. */
+/** Runs `palisade ARGV` with an account at `server`. */
 async function palisade(
   argv: readonly string[],
   server: string,
@@ -69,8 +69,8 @@ async function startServer(): Promise<Awaited<ReturnType<typeof startLoopbackSer
   return server
 }
 
-describe('a command of an administrator', () => {
-  it('shows nothing of what NO_PROXY holds', async () => {
+describe('an administrator command', () => {
+  it('does not show the value of NO_PROXY', async () => {
     const server = await startServer()
     const proxy = await startNothing()
 
@@ -84,7 +84,7 @@ describe('a command of an administrator', () => {
     expect(err).not.toContain('secret')
   })
 
-  it('names the proxy that refuses the server, and how to ask without it', async () => {
+  it('names the proxy that refuses the server, and how to bypass it', async () => {
     const server = await startServer()
     const proxy = await startDenyingProxy()
     const withSecret = proxy.url.replace('//', '//user:hidden@')
@@ -101,7 +101,7 @@ describe('a command of an administrator', () => {
     expect(server.seen).toEqual([])
   })
 
-  it('names the proxy that is not running, and keeps what is excepted already', async () => {
+  it('names the proxy that is not running, and keeps existing exceptions', async () => {
     const server = await startServer()
     const proxy = await startNothing()
 
@@ -133,7 +133,7 @@ describe('a command of an administrator', () => {
   it.each<[string, Record<string, string>]>([
     ['NO_PROXY names the server', { NO_PROXY: '127.0.0.1' }],
     ['Node is not told to use it', { NODE_USE_ENV_PROXY: '0' }],
-  ])('asks the server itself where %s', async (_, env) => {
+  ])('bypasses the proxy if %s', async (_, env) => {
     const server = await startServer()
     const proxy = await startDenyingProxy()
 
@@ -146,7 +146,7 @@ describe('a command of an administrator', () => {
     expect(proxy.asked).toEqual([])
   })
 
-  it('blames the server alone where the server is not running', async () => {
+  it('names only the server if the server is not running', async () => {
     const server = await startNothing()
     const proxy = await startDenyingProxy()
 

@@ -81,7 +81,7 @@ describe('the command line', () => {
     ['issue without options', ['break-glass', 'issue', 'd'], 2, '`--reason`, `--for`, `--out`'],
     ['a wrong option', ['policy', 'list', '--all'], 2, 'see `palisade policy list --help`'],
     [
-      'rule add with nothing',
+      'rule add without options',
       ['rule', 'add', 'p', 'x'],
       2,
       '`--name NAME`, `--action connect:tcp`, `--allow`',
@@ -108,7 +108,7 @@ describe('the command line', () => {
     ['no credentials', ['policy', 'list'], 78, 'palisade login'],
     ['status without agent', ['status'], 1, 'it is not running; no machine is enrolled'],
     ['sync without agent', ['sync', '--json'], 1, 'it is not running; no machine is enrolled'],
-  ])('answers %s with its exit code and says what to write', async (_name, argv, code, message) => {
+  ])('answers %s with its exit code and a correction', async (_name, argv, code, message) => {
     const result = await runCli(argv)
 
     expect(result).toMatchObject({ code, out: '' })
@@ -117,14 +117,14 @@ describe('the command line', () => {
     expect(result.err).not.toMatch(/\n\s+at /)
   })
 
-  it('escapes what it repeats of the command line', async () => {
+  it('escapes parts of the command line in its messages', async () => {
     const result = await runCli(['check', 'connect:tcp', 'a\u001b[31m\u0000b'])
 
     expect(result.code).toBe(2)
     expect(result.err).toContain('a\\u001b[31m\\u0000b')
   })
 
-  it('reports that help could not be written, like any other answer', async () => {
+  it('reports that the help could not be written', async () => {
     const result = await runCli(['--help'], { stdout: fullDisk() })
 
     expect(result.code).toBe(2)
@@ -135,13 +135,13 @@ describe('the command line', () => {
     [['check', 'read', '/x', '--policies', 'none.json'], 2],
     [['policy', 'list'], 78],
     [['--help'], 2],
-  ])('keeps the exit code of %j when nobody can be told why', async (argv, code) => {
+  ])('keeps the exit code of %j when stderr is closed', async (argv, code) => {
     const stdout = fullDisk()
 
     expect(await runCli(argv, { stdout, stderr: fullDisk() })).toMatchObject({ code })
   })
 
-  it('reports a defect with an id and exit 70, and its stack with --debug only', async () => {
+  it('reports a defect with an id and exit 70, and its stack only with --debug', async () => {
     const env = new Proxy(
       {},
       {

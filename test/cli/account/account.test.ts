@@ -22,7 +22,7 @@ async function login(
 }
 
 describe('palisade login', () => {
-  it('reads a secret whole whose characters arrive in pieces', async () => {
+  it('reads a secret whose characters are split between chunks', async () => {
     await using directory = await temporaryDirectory()
     const bodies: unknown[] = []
     const refuse: typeof fetch = async (_url, options) => {
@@ -36,7 +36,7 @@ describe('palisade login', () => {
     expect(bodies).toEqual(['{"username":"alice","password":"ü"}'])
   })
 
-  it('refuses a secret that is not UTF-8 instead of sending another one', async () => {
+  it('refuses a secret that is not UTF-8', async () => {
     await using directory = await temporaryDirectory()
 
     const result = await login(directory, 'http://127.0.0.1:9', { stdin: Buffer.from([0xff]) })
@@ -44,7 +44,7 @@ describe('palisade login', () => {
     expect(result).toMatchObject({ code: 2, err: 'error: standard input is not UTF-8 text\n' })
   })
 
-  it('keeps a verified token in a file for the user alone', async () => {
+  it('stores a verified token in a file that only the user can read', async () => {
     await using directory = await temporaryDirectory()
     await using server = await startGovernanceServer()
 
@@ -78,7 +78,7 @@ describe('palisade login', () => {
     expect((await runCli(['logout'], setting)).out).toBe('not signed in\n')
   })
 
-  it('keeps nothing when the token is wrong, and never repeats it', async () => {
+  it('stores nothing if the token is wrong, and never prints it', async () => {
     await using directory = await temporaryDirectory()
     await using server = await startGovernanceServer()
 
@@ -92,7 +92,7 @@ describe('palisade login', () => {
     await expect(stat(join(directory.path, 'config'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  it('asks a person for what is missing', async () => {
+  it('asks for missing values on a terminal', async () => {
     await using directory = await temporaryDirectory()
     await using server = await startGovernanceServer()
     const asked: string[] = []
@@ -121,7 +121,7 @@ describe('palisade login', () => {
     expect(asked).toEqual(['Server', 'Organization', 'User name', 'Token or password'])
   })
 
-  it('asks again after an empty answer, and ends when the person cancels', async () => {
+  it('asks again after an empty answer, and ends when the user cancels', async () => {
     await using server = await startGovernanceServer()
     const answers = ['', 'acme', '', 'alice']
     const secrets = ['', null]
@@ -169,7 +169,7 @@ describe('palisade login', () => {
     expect(closed.err).not.toContain('warning')
   })
 
-  it('says in one line that the file cannot be written', async () => {
+  it('reports in one line that the file cannot be written', async () => {
     await using directory = await temporaryDirectory()
     await using server = await startGovernanceServer()
     await directory.write('config', 'a file, not a directory')
@@ -220,7 +220,7 @@ describe('stored credentials', () => {
 })
 
 describe('palisade enrol', () => {
-  it("writes the machine's token file for its owner alone", async () => {
+  it('writes files that only their owner can read', async () => {
     await using directory = await temporaryDirectory()
     await using server = await startGovernanceServer()
     const setting = { env: signedIn(server), cwd: directory.path }
@@ -244,7 +244,7 @@ describe('palisade enrol', () => {
     })
   })
 
-  it('replaces no file, follows no link, and asks the server nothing then', async () => {
+  it('replaces no file and follows no link, and sends no request then', async () => {
     await using directory = await temporaryDirectory()
     await using server = await startGovernanceServer()
     await directory.write('present.json', 'precious')
@@ -260,7 +260,7 @@ describe('palisade enrol', () => {
     expect(server.seen).toEqual([])
   })
 
-  it('makes the directory for its owner alone, by default where the agent looks', async () => {
+  it('creates a directory with mode 0700, by default where the agent looks', async () => {
     await using directory = await temporaryDirectory()
     await using server = await startGovernanceServer()
     const setting = { env: signedIn(server), cwd: directory.path }

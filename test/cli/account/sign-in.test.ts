@@ -13,7 +13,7 @@ interface World {
   login(secret: string, ...more: string[]): Promise<CliRun>
   run(...argv: string[]): Promise<CliRun>
   stored(): Promise<Record<string, string>>
-  /** Names of the person's tokens that are not revoked, by a session of the password. */
+  /** Names of the user's tokens that are not revoked, fetched with the password. */
   tokens(): Promise<readonly string[]>
   advance(ms: number): void
 }
@@ -47,7 +47,7 @@ async function openWorld(directory: TemporaryDirectory): Promise<World> {
 }
 
 describe('palisade login', () => {
-  it('refuses an organization that the person does not belong to, and keeps nothing', async () => {
+  it('refuses an organization that the user does not belong to, and stores nothing', async () => {
     await using directory = await temporaryDirectory()
     const world = await openWorld(directory)
 
@@ -99,7 +99,7 @@ describe('palisade login', () => {
     expect(made).toHaveLength(1)
   })
 
-  it('keeps a token that the person gave, and leaves it valid at logout', async () => {
+  it('stores a token that the user gave, and leaves it valid at logout', async () => {
     await using directory = await temporaryDirectory()
     const world = await openWorld(directory)
     await world.login(world.personalToken)
@@ -111,7 +111,7 @@ describe('palisade login', () => {
     expect(await world.tokens()).toEqual(before)
   })
 
-  it('takes a token of the organization for that organization alone', async () => {
+  it('takes an organization token for that organization only', async () => {
     await using directory = await temporaryDirectory()
     const world = await openWorld(directory)
     await world.login(world.personalToken)
@@ -129,7 +129,7 @@ describe('palisade login', () => {
 })
 
 describe('stored credentials', () => {
-  it('with a password in place of the token are refused, and left as they are', async () => {
+  it('with a password in place of the token are refused, and left unchanged', async () => {
     await using directory = await temporaryDirectory()
     const world = await openWorld(directory)
     const { url: server, password: token } = world
@@ -145,7 +145,7 @@ describe('stored credentials', () => {
     expect((await world.stored())['token']).toBe(token)
   })
 
-  it('say that the token of this machine has expired', async () => {
+  it('are refused after the token of this machine has expired', async () => {
     await using directory = await temporaryDirectory()
     const world = await openWorld(directory)
     await world.login(world.password)

@@ -52,7 +52,7 @@ describe('palisade member', () => {
     expect(JSON.parse(await ok('member', 'list', '--json')).data).toHaveLength(1)
   })
 
-  it('names the organization tokens that outlive the rights of who made them', async () => {
+  it('names the organization tokens that exceed the permissions of their creator', async () => {
     const { env, run, ok } = await openAcme()
     const stdin = 'a long enough password\n'
     await run(['member', 'add', 'bob', '--role', 'owner', '--password-stdin'], { stdin })
@@ -102,7 +102,7 @@ describe('palisade member', () => {
     expect(await ok('token', 'list', '--organization')).not.toContain('ci')
   })
 
-  it('lets somebody leave by himself, when he says so', async () => {
+  it('lets a member leave after a confirmation', async () => {
     const { env, run, ok } = await openAcme()
     const stdin = 'a long enough password\n'
     await run(['member', 'add', 'bob', '--password-stdin'], { stdin })
@@ -142,7 +142,7 @@ describe('palisade member', () => {
     expect(left).toEqual({ code: 0, out: 'left acme\n', err: '' })
   })
 
-  it('asks before it removes, and refuses when nobody can be asked', async () => {
+  it('removes after a confirmation, and refuses without a terminal', async () => {
     const { run, ok } = await openAcme()
     await ok('member', 'add', 'bob')
 
@@ -156,7 +156,7 @@ describe('palisade member', () => {
     expect(agreed).toMatchObject({ code: 0, out: 'removed bob\n' })
   })
 
-  it('says which roles there are, and passes on what the server refuses', async () => {
+  it('lists the roles, and passes on a refusal of the server', async () => {
     const { run } = await openAcme()
 
     const wrong = await run(['member', 'add', 'bob', '--role', 'king'])
@@ -186,7 +186,7 @@ describe('palisade team', () => {
     expect(await ok('team', 'list')).toBe('no teams; write `palisade team create NAME`\n')
   })
 
-  it('takes a team out of policies only when that is spelled out', async () => {
+  it('removes a team from policies only with --detach', async () => {
     const { run, ok } = await openAcme()
     const { id } = JSON.parse(await ok('team', 'create', 'research', '--json'))
     await ok('policy', 'create', 'only research', '--team', id)
@@ -202,7 +202,7 @@ describe('palisade team', () => {
     expect(await ok('policy', 'list')).toContain('no policies')
   })
 
-  it('names a member that there is not, and how to add one', async () => {
+  it('names an unknown member, and how to add one', async () => {
     const { run, ok } = await openAcme()
     await ok('team', 'create', 'research')
 
@@ -226,7 +226,7 @@ describe('palisade team', () => {
 const READS = ['--permission', 'policies:read'] as const
 
 describe('palisade token', () => {
-  it('makes one, prints its secret alone, lists and revokes it', async () => {
+  it('creates one, prints only its secret, lists and revokes it', async () => {
     const { ok, exchange } = await openAcme()
 
     const secret = (
@@ -245,7 +245,7 @@ describe('palisade token', () => {
     expect((await exchange('alice', secret)).statusCode).toBe(401)
   })
 
-  it('keeps the organization’s apart from one’s own', async () => {
+  it('separates tokens of the organization from personal ones', async () => {
     const { run, ok, exchange } = await openAcme()
 
     const made = JSON.parse(
@@ -260,7 +260,7 @@ describe('palisade token', () => {
     expect(await ok('token', 'list', '--organization')).toContain('no tokens')
   })
 
-  it('revokes none of several with one name', async () => {
+  it('refuses to revoke an ambiguous name', async () => {
     const { run, ok } = await openAcme()
     await ok('token', 'create', 'twin', ...READS)
     const { id } = JSON.parse(await ok('token', 'create', 'twin', ...READS, '--json'))
@@ -274,7 +274,7 @@ describe('palisade token', () => {
     expect((await ok('token', 'list')).match(/^twin /gm)).toHaveLength(1)
   })
 
-  it('warns of one that may do nothing', async () => {
+  it('warns of one without permissions', async () => {
     const { run } = await openAcme()
 
     const made = await run(['token', 'create', 'empty'])

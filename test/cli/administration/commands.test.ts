@@ -11,7 +11,7 @@ import {
 import { runCli, type CliRun, type CliSetting } from '../run-cli.ts'
 
 interface Outcome extends CliRun {
-  /** Requests that change something, as "METHOD path body". */
+  /** Requests that write, as "METHOD path body". */
   readonly writes: readonly string[]
 }
 
@@ -51,7 +51,7 @@ describe('palisade policy', () => {
     })
   })
 
-  it('says what to do when there are none', async () => {
+  it('says how to create a policy when the list is empty', async () => {
     const override = (): Reply => ({ body: { data: [], next_page_token: null } })
 
     expect((await administer(['policy', 'list'], { override })).out).toContain('policy create')
@@ -68,7 +68,7 @@ describe('palisade policy', () => {
     expect(JSON.parse((await administer(['policy', 'show', name, '--json'])).out)).toEqual(WEB)
   })
 
-  it('suggests the nearest name of a policy that is not there', async () => {
+  it('suggests the nearest name for an unknown policy', async () => {
     const result = await administer(['policy', 'show', 'wib'])
 
     expect(result).toMatchObject({ code: 1, out: '' })
@@ -89,7 +89,7 @@ describe('palisade policy', () => {
     expect(team.writes).toEqual([`POST /policies ${body}`])
   })
 
-  it('deletes after a yes, with --yes, and not otherwise', async () => {
+  it('deletes only after a confirmation, or with --yes', async () => {
     const gone = `DELETE /policies/${WEB_ID} `
     const argv = ['policy', 'delete', 'web']
 
@@ -107,7 +107,7 @@ describe('palisade policy', () => {
     expect(await administer(argv)).toMatchObject({ code: 2, writes: [] })
   })
 
-  it('asks about a hostile name without letting it act', async () => {
+  it('escapes a hostile name in the question', async () => {
     const asked: string[] = []
     const name = 'web\u001b[2Kharmless\r'
     const result = await administer(['policy', 'delete', WEB_ID], {
@@ -170,7 +170,7 @@ describe('palisade rule', () => {
       })
   })
 
-  it('changes only what is given', async () => {
+  it('changes only the given values', async () => {
     const path = `PATCH /policies/${WEB_ID}/rules/${RULE_ID}`
 
     const deny = await administer(['rule', 'update', 'web', 'api', '--deny'])

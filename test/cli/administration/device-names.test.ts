@@ -24,7 +24,7 @@ async function openAcme(cwd: string) {
 }
 
 describe('the names of machines', () => {
-  it('tell two machines of one user apart, in less than 100 columns', async () => {
+  it('distinguish two machines of one user, in less than 100 columns', async () => {
     await using directory = await temporaryDirectory()
     const { run, enrol } = await openAcme(directory.path)
     await enrol({ hostName: 'laptop-12.example' }, '--user', 'alice')
@@ -38,7 +38,7 @@ describe('the names of machines', () => {
     for (const line of out.split('\n')) expect(line.length).toBeLessThan(100)
   })
 
-  it('are found by their beginning, and name a machine in commands', async () => {
+  it('are found by prefix, and identify a machine in commands', async () => {
     await using directory = await temporaryDirectory()
     const { run, enrol } = await openAcme(directory.path)
     const laptop = await enrol({ hostName: 'laptop-1' })
@@ -57,7 +57,7 @@ describe('the names of machines', () => {
     expect(data).toMatchObject([{ id: laptop, name: 'desk', labels: ['canary'] }])
   })
 
-  it('that no machine has are no reason to enrol one', async () => {
+  it('without a match do not print the advice to enrol', async () => {
     await using directory = await temporaryDirectory()
     const { run, enrol } = await openAcme(directory.path)
     expect((await run(['device', 'list'])).out).toBe(
@@ -69,7 +69,7 @@ describe('the names of machines', () => {
     expect((await run(['device', 'list', '--label', 'canary'])).out).toBe('no matching devices\n')
   })
 
-  it('that two machines share name neither of them', async () => {
+  it('that two machines share are refused as ambiguous', async () => {
     await using directory = await temporaryDirectory()
     const { run, enrol } = await openAcme(directory.path)
     await enrol({ hostName: 'vm' })

@@ -22,7 +22,7 @@ const ENDED_ROLLOUT = {
   ended_at: NOW,
 } as const
 
-/** `palisade` as the owner of an organization with more of everything than a page holds. */
+/** `palisade` as the owner of an organization whose lists are all longer than a page. */
 async function openCrowded() {
   const { server, store, createOrganization } = await openTestServer()
   const { personal_token } = await createOrganization('acme', 'alice')
@@ -68,7 +68,7 @@ async function openCrowded() {
 }
 
 describe('a list of more than one page', () => {
-  it('is shown whole, and searched whole by name and beginning of an id', async () => {
+  it('is shown completely, and searched completely by name and id prefix', async () => {
     const ok = await openCrowded()
     const count = async (...argv: string[]): Promise<number> =>
       JSON.parse(await ok(...argv, '--json')).data.length

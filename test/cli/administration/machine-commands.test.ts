@@ -48,7 +48,7 @@ async function openAcme(cwd: string) {
 }
 
 describe('palisade enrolment', () => {
-  it('makes a token that is all that a machine needs, lists and revokes it', async () => {
+  it('creates a token with which a machine enrols, lists and revokes it', async () => {
     await using directory = await temporaryDirectory()
     const { ok, machine } = await openAcme(directory.path)
     expect(await ok('enrolment', 'list')).toContain('no enrolment tokens; write')
@@ -96,7 +96,7 @@ describe('palisade enrolment', () => {
 })
 
 describe('palisade enrol --token', () => {
-  it('takes no file that others can read or replace, no text that is none, and no user', async () => {
+  it('refuses a file that others can read or replace, an invalid token, and a user', async () => {
     await using directory = await temporaryDirectory()
     const { ok, machine } = await openAcme(directory.path)
     await directory.write('token', await ok('enrolment', 'create', 'one'))
@@ -125,7 +125,7 @@ describe('palisade enrol --token', () => {
     expect(await machine(['--token', 'token', ...out])).toMatchObject({ code: 0 })
   })
 
-  it('leaves nothing behind when the key has no place', async () => {
+  it('leaves no file behind if the key cannot be written', async () => {
     await using directory = await temporaryDirectory()
     const { ok, machine } = await openAcme(directory.path)
     await directory.write('machine.json.key', 'precious')
@@ -155,7 +155,7 @@ describe('palisade device', () => {
       new RegExp(`^NAME +DEVICE +USER .*\nlaptop +${id.slice(0, 8)}… +alice +ci +never`),
     )
     await report(id)
-    // A report is a sign of life; when it polled is known a minute later.
+    // The report counts as last contact; polls are recorded up to a minute late.
     expect(await ok('device', 'list')).toMatch(/ fresh +3 +just now +0\.1\.0/)
     expect(JSON.parse(await ok('device', 'list', '--json', '--label', 'ci')).data).toHaveLength(1)
     for (const filter of [
@@ -182,7 +182,7 @@ describe('palisade device', () => {
 })
 
 describe('palisade bundle export', () => {
-  it('writes what the machine would fetch, and nothing for a machine that is not there', async () => {
+  it('writes the files that the machine would fetch, and no file for an unknown machine', async () => {
     await using directory = await temporaryDirectory()
     const { run, ok } = await openAcme(directory.path)
     await ok('enrol', '--user', 'alice', '--out', 'machine.json')
@@ -203,7 +203,7 @@ describe('palisade bundle export', () => {
 })
 
 describe('palisade revision', () => {
-  it('shows how far a revision has come, the newest if none is named', async () => {
+  it('shows the progress of a revision, by default of the newest', async () => {
     await using directory = await temporaryDirectory()
     const { run, ok } = await openAcme(directory.path)
     await ok('enrol', '--out', 'machine.json')
@@ -230,7 +230,7 @@ describe('palisade break-glass', () => {
     return { ...acme, id: String(device_id) }
   }
 
-  it('writes a grant for one machine to a file, and lists what is outstanding', async () => {
+  it('writes a grant for one machine to a file, and lists outstanding grants', async () => {
     await using directory = await temporaryDirectory()
     const { ok, id } = await openMachine(directory.path)
     expect(await ok('break-glass', 'list', id)).toContain('no grant can be begun')
@@ -272,7 +272,7 @@ describe('palisade break-glass', () => {
     expect(await readdir(directory.path)).not.toContain('grant.json')
   })
 
-  it('says what the server refuses, and for which device there is none', async () => {
+  it('reports a refusal of the server, and an unknown device', async () => {
     await using directory = await temporaryDirectory()
     const { run, id } = await openMachine(directory.path)
     const blank = ['--reason', ' ', '--for', '4h', '--out', 'grant.json']

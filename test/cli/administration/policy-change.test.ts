@@ -43,7 +43,7 @@ describe('palisade policy', () => {
     expect((await alice('policy', 'show', 'web')).code).toBe(1)
   })
 
-  it('takes teams by name, also one with a comma, and says which is not known', async () => {
+  it('takes teams by name, also one with a comma, and names an unknown one', async () => {
     const { alice } = await openAcme()
 
     const made = await alice('policy', 'create', 'x', '--team', 'research', '--team', 'a, b')
@@ -55,7 +55,7 @@ describe('palisade policy', () => {
     expect(unknown.err).toBe('error: no team `reserch`; did you mean `research`?\n')
   })
 
-  it('replaces the teams of a policy, and wants everybody written out', async () => {
+  it('replaces the teams of a policy, and requires --everybody for none', async () => {
     const { alice } = await openAcme()
 
     const teams = await alice('policy', 'teams', 'web', 'a, b')
@@ -72,7 +72,7 @@ describe('palisade policy', () => {
     expect(allowed.out).toMatch(/^allow {2}connect:tcp example\.com:443/)
   })
 
-  it('shows a plain member the policies that apply, and what to run instead of the list', async () => {
+  it('shows a plain member the policies that apply, and the command to use for the list', async () => {
     const { bob } = await openAcme()
 
     const list = await bob('policy', 'list')

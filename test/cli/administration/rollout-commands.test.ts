@@ -67,7 +67,7 @@ describe('palisade rollout', () => {
     expect((await run(['rollout', 'pause'])).err).toContain('there is no open rollout')
   })
 
-  it('rolls back after asking, and says what was undone', async () => {
+  it('rolls back after a confirmation, and lists the undone changes', async () => {
     const { run, ok } = await openAcme()
     await ok('policy', 'create', 'kept')
     await ok('rollout', 'start', '--stage', 'canary', '--force', '--json')
@@ -84,7 +84,7 @@ describe('palisade rollout', () => {
     expect(await ok('policy', 'list')).not.toContain('bad one')
   })
 
-  it('is spoken of whenever files are applied and rules are changed', async () => {
+  it('is reported when files are applied and rules are changed', async () => {
     await using directory = await temporaryDirectory()
     const file = join(directory.path, 'policies.json')
     await writeFile(file, JSON.stringify({ policies: [{ name: 'a', scope: {}, rules: [] }] }))

@@ -28,7 +28,7 @@ async function openAcme() {
 }
 
 describe('palisade webhook', () => {
-  it('adds one, prints its secret alone, and shows what was delivered', async () => {
+  it('adds one, prints only its secret, and shows its deliveries', async () => {
     const { ok, receiver } = await openAcme()
     expect(await ok('list')).toBe('no webhooks; write `palisade webhook add URL`\n')
 
@@ -58,7 +58,7 @@ describe('palisade webhook', () => {
     expect(await ok('deliveries', receiver.url, '--state', 'dead')).toBe('no deliveries\n')
   })
 
-  it('delivers once more, also with a new secret', async () => {
+  it('redelivers, also with a new secret', async () => {
     const { run, ok, receiver } = await openAcme()
     await ok('add', receiver.url)
     await receiver.count(1)
@@ -81,7 +81,7 @@ describe('palisade webhook', () => {
     expect(unknown.err).toContain('delivery not found')
   })
 
-  it('changes and removes one, and asks before', async () => {
+  it('changes and removes one, after a confirmation', async () => {
     const { run, ok, receiver } = await openAcme()
     await ok('add', receiver.url)
 
@@ -96,7 +96,7 @@ describe('palisade webhook', () => {
     expect(JSON.parse(await ok('list', '--json'))).toEqual({ data: [] })
   })
 
-  it('says what is wrong: nothing to change, both at once, no such one, two of one URL', async () => {
+  it('refuses an empty change, conflicting options, an unknown webhook and an ambiguous URL', async () => {
     const { run, ok, receiver } = await openAcme()
     await ok('add', receiver.url)
 

@@ -131,7 +131,7 @@ describe('palisade check --batch', () => {
     expect(Math.max(...sizes)).toBeLessThan(512 * 1024)
   })
 
-  it('ends quietly when the reader of the answers has gone', async () => {
+  it('ends without an error when the reader of the answers has gone', async () => {
     let writes = 0
     const stdout = new Writable({
       write(_chunk, _encoding, done) {
@@ -167,7 +167,7 @@ describe('palisade check --batch', () => {
     expect(result.err).toBe('error: cannot write the answer: no space left on the device\n')
   })
 
-  it('reads the requests of a file, and names one that it cannot read', async () => {
+  it('reads the requests of a file, and names a file that it cannot read', async () => {
     await using directory = await temporaryDirectory()
     const file = await directory.write('policies.json', POLICY_FILE)
     await directory.write('requests.ndjson', `${ALLOWED}\n`)
@@ -184,7 +184,7 @@ describe('palisade check --batch', () => {
     expect(await at('folder')).toMatchObject({ code: 2, err: 'error: folder: is a directory\n' })
   })
 
-  it('asks the agent for each line, and stops with 2 when it fails in between', async () => {
+  it('asks the agent for each line, and exits with 2 when the agent fails in between', async () => {
     await using directory = await temporaryDirectory()
     const socket = join(directory.path, 'agent.sock')
     const decision = {

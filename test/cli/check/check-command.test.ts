@@ -65,7 +65,7 @@ describe('palisade check', () => {
     expect((await withPolicies([...target, 'nonsense'])).out).toContain('invalid_request')
   })
 
-  it('shows a person the deciding rule, the hint, and what is still open', async () => {
+  it('shows the deciding rule, the hint, and whether the address is decided', async () => {
     const denied = await withPolicies(['check', 'connect:tcp', 'bad.example.com:443'])
     const missed = await withPolicies(['check', 'connect:tcp', 'api.example.com:80'])
     const allowed = await withPolicies(['check', 'connect:tcp', 'api.example.com:443'])
@@ -116,7 +116,7 @@ describe('palisade check', () => {
     },
   )
 
-  it('names no editor where no organization governs', async () => {
+  it('names no editor if no organization governs', async () => {
     await using directory = await temporaryDirectory()
     const file = await directory.write('policies.json', { local: [] })
 
@@ -161,7 +161,7 @@ describe('palisade check', () => {
   it.each([
     ['allow', 'rule', 0, 'the name does not resolve now; decided by name only'],
     ['deny', 'default_deny', 3, 'the name does not resolve now; no rule matches the name'],
-  ])('says of %s that the agent cannot resolve the name', async (decision, reason, code, text) => {
+  ])('reports that the agent cannot resolve the name, for %s', async (decision, reason, code, text) => {
     const answer = await withAgent(['check', 'connect:tcp', 'x.test:443'], {
       body: {
         ...AGENT_ALLOW,
@@ -181,7 +181,7 @@ describe('palisade check', () => {
     [['read', 'work/x'], 'is not absolute'],
     [['read', 'C:\\x'], 'is not absolute'],
     [['connect:tcp', '*.example.com:443'], 'neither a host name nor an address'],
-  ])('says what is invalid in %j', async (target, words) => {
+  ])('names the invalid part of %j', async (target, words) => {
     const { code, out } = await withPolicies(['check', ...target])
 
     expect(code).toBe(1)
@@ -235,7 +235,7 @@ describe('palisade check', () => {
     expect(answer.out).toContain('    the rule is about port 80')
   })
 
-  it('keeps the exit code of a deny when nobody reads the answer', async () => {
+  it('keeps the exit code of a deny when the reader has gone', async () => {
     await using directory = await temporaryDirectory()
     const file = await directory.write('policies.json', POLICY_FILE)
     const stdout = new Writable({
@@ -266,7 +266,7 @@ describe('palisade check', () => {
     expect(denied.out).toContain('no_policy')
   })
 
-  it('says how many rules the agent has left out', async () => {
+  it('reports the number of rules that the agent omitted', async () => {
     const named = {
       policy_id: 'pol_1',
       policy_name: 'all',

@@ -20,7 +20,7 @@ describe('splitLines', () => {
     expect(await split([''], 10)).toEqual([])
   })
 
-  it('answers null for a line that is one byte too long, and goes on behind it', async () => {
+  it('yields null for a line that is one byte too long, and continues after it', async () => {
     expect(await split(['123\n1234\n', '12', '34\n123\n12345'], 3)).toEqual([
       '123',
       null,

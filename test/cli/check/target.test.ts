@@ -19,7 +19,7 @@ describe('parseTarget', () => {
     [':443', '', 443],
     ['example.com:0', 'example.com', 0],
     ['example.com:65536', 'example.com', 65536],
-  ])('hands `%s` over as host `%s` and port %i', (target, host, port) => {
+  ])('splits `%s` into host `%s` and port %i', (target, host, port) => {
     expect(parseTarget('connect:tcp', target, undefined)).toEqual({
       action: 'connect:tcp',
       host,
@@ -64,7 +64,7 @@ describe('parseTarget', () => {
     },
   )
 
-  it('hands the address over as it is', () => {
+  it('passes the address on unchanged', () => {
     expect(parseTarget('connect:udp', 'a.b:53', '0x7f.1')).toMatchObject({ address: '0x7f.1' })
   })
 

@@ -58,7 +58,7 @@ describe('palisade status', () => {
     expect(result.out).toMatch(/hints +on\n/)
   })
 
-  it('shows the name of the enrolment beside that of the host', async () => {
+  it('shows the name of the enrolment beside the host name', async () => {
     const body = { ...STATUS, enrolled_as: 'build machine' }
 
     expect((await ask(['status'], { body })).out).toMatch(
@@ -118,7 +118,7 @@ describe('palisade status', () => {
     expect(out).toMatch(/freshness +stale 7 days ago, expired 1 day ago\n/)
   })
 
-  it('shows whether the server tells of changes, and since when it does not', async () => {
+  it('shows whether hints are on, and since when they fail', async () => {
     const off = { is_on: false, failing_since: null, last_error: null }
     const failing = {
       is_on: true,
@@ -134,7 +134,7 @@ describe('palisade status', () => {
     )
   })
 
-  it('shows since when the server is away, why, and a cache problem', async () => {
+  it('shows since when and why the sync fails, and a cache problem', async () => {
     const body: AgentStatus = {
       ...STATUS,
       state: 'never_loaded',
@@ -179,7 +179,7 @@ describe('palisade status', () => {
     signed_from: '2026-11-21T12:07:00.000Z',
   }
 
-  it('shows what a machine whose clock was ahead waits for, and from when on it may come', async () => {
+  it('shows the timestamp that a machine whose clock was ahead waits for', async () => {
     const later = { ...STATUS, state: 'expired', sync: { ...STATUS.sync, awaiting } }
     const signed_from = '2026-11-21T11:07:00.000Z'
     const now = { ...later, sync: { ...STATUS.sync, awaiting: { ...awaiting, signed_from } } }
@@ -200,7 +200,7 @@ describe('palisade status', () => {
     expect(await ask(['status'], { body: { ...STATUS, sync } })).toMatchObject({ code: 1, out: '' })
   })
 
-  it('says after a sync what is still waited for', async () => {
+  it('shows the awaited timestamp after a sync', async () => {
     const body = { outcome: 'unchanged', revision: 12, error: null, awaiting }
 
     const { out } = await ask(['sync'], { body })
@@ -208,7 +208,7 @@ describe('palisade status', () => {
     expect(out).toMatch(/^unchanged .*\nwaiting {2}the clock of this machine was ahead/)
   })
 
-  it('shows a grant that is in force, why, by whom and until when', async () => {
+  it('shows the grant in force with its reason, issuer and end', async () => {
     const break_glass = {
       id: 'g1',
       reason: 'the office is offline\u001b[2J',
@@ -279,7 +279,7 @@ describe('palisade break-glass use and end', () => {
     expect(await runCli(['break-glass', 'use', 'missing.json'])).toMatchObject({ code: 2, out: '' })
   })
 
-  it('end says that there was none, with 1, or that it has ended', async () => {
+  it('end reports the end of the grant, or exits with 1 without one', async () => {
     const none = { code: 'none_in_force', message: 'no grant is in force' }
     const bad = await ask(['break-glass', 'end'], {
       body: { outcome: 'failed', grant: null, error: none },
@@ -363,7 +363,7 @@ describe('palisade sync', () => {
     expect(json).toEqual({ code, out: `${JSON.stringify(body)}\n`, err: '' })
   })
 
-  it('tells a person that it waits, after a second', async () => {
+  it('prints on a terminal that it waits, after a second', async () => {
     const body: SyncResult = { outcome: 'unchanged', revision: 1, error: null }
 
     const slow = await ask(['sync'], { body, delayMs: 1_200 }, true)
@@ -387,7 +387,7 @@ describe('palisade bundle import', () => {
     return await runCli(['bundle', 'import', file], { env: { PALISADE_AGENT_SOCKET: agent.url } })
   }
 
-  it('gives the file to the agent, and says what came of it', async () => {
+  it('gives the file to the agent, and prints the outcome', async () => {
     const body: SyncResult = { outcome: 'updated', revision: 8, error: null }
 
     expect(await importFile('{"any":"text"}', { body })).toEqual({
@@ -397,7 +397,7 @@ describe('palisade bundle import', () => {
     })
   })
 
-  it('answers 1 for what the agent refused, and says why', async () => {
+  it('answers 1 for a file that the agent refused, with the reason', async () => {
     const error = { code: 'wrong_device', message: 'the bundle file is for another device' }
 
     expect(

@@ -24,7 +24,7 @@ async function adviceOf(
 const CHECK = ['check', 'connect:tcp', 'example.com:443']
 
 it.each([[['status']], [['sync']], [CHECK], [['explain', ...CHECK.slice(1)]]])(
-  'advises the agent alone on a machine that another server has enrolled: %j',
+  'suggests only the agent on a machine that another server has enrolled: %j',
   async (argv) => {
     await using directory = await temporaryDirectory()
     await prepare(join(directory.path, '.palisade'), 'http://127.0.0.1:8420', false)
@@ -36,14 +36,14 @@ it.each([[['status']], [['sync']], [CHECK], [['explain', ...CHECK.slice(1)]]])(
   },
 )
 
-it('advises `npm start` in a directory that it has made', async () => {
+it('suggests `npm start` in a directory that it has created', async () => {
   await using directory = await temporaryDirectory()
   await prepare(join(directory.path, '.palisade'), 'http://127.0.0.1:8420', true)
 
   expect(await adviceOf(directory.path)).toBe('start it with `npm start`\n')
 })
 
-it('advises the agent alone where a machine left the server that `npm start` made', async () => {
+it('suggests only the agent if a machine left the server that `npm start` created', async () => {
   await using directory = await temporaryDirectory()
   await prepare(join(directory.path, '.palisade'), 'https://palisade.example.com', true)
 
@@ -79,7 +79,7 @@ it('writes commands as npm runs them in a checkout, without the usual directory'
   )
 })
 
-it('says that no machine is enrolled where there is none', async () => {
+it('reports that no machine is enrolled', async () => {
   await using directory = await temporaryDirectory()
 
   const advice = await adviceOf(directory.path)

@@ -22,7 +22,7 @@ const SHADOWED = {
 }
 
 describe('palisade lint', () => {
-  it('prints a table for each policy and ends in 1', async () => {
+  it('prints a table for each policy and exits with 1', async () => {
     const { code, out, err } = await lint(SHADOWED)
 
     expect({ code, err }).toEqual({ code: 1, err: '' })
@@ -55,7 +55,7 @@ describe('palisade lint', () => {
     expect(out).toContain('and 2 more rules')
   })
 
-  it('shows with `--all` what is merely worth a look, which is no failure', async () => {
+  it('shows informational findings with `--all`, and exits with 0', async () => {
     const policies = [policy('web', rule('r1 api', 'allow connect:tcp', ['*.example.org']))]
 
     expect(await lint({ policies })).toMatchObject({
@@ -68,7 +68,7 @@ describe('palisade lint', () => {
     expect(all.out).toContain('no errors or warnings\n')
   })
 
-  it('says that a local allow is inactive, and is silent about a local deny', async () => {
+  it('reports that a local allow is inactive, and does not report a local deny', async () => {
     const allow = policy('mine', rule('r1 api', 'allow connect:tcp', ['api.example.org']))
     const deny = policy('mine', rule('r2 ads', 'deny connect:tcp', ['ads.example.org']))
 
@@ -81,7 +81,7 @@ describe('palisade lint', () => {
     expect(denied.out).not.toContain('inactive')
   })
 
-  it('has nothing to say of a file without policies', async () => {
+  it('reports no finding for a file without policies', async () => {
     expect(await lint({ user_teams: [] })).toMatchObject({
       code: 0,
       out: 'p.json: 0 policies, 0 rules, all good\n',
@@ -112,7 +112,7 @@ describe('palisade lint', () => {
     expect(out).toMatch(/1 error\n$/)
   })
 
-  it('heeds the teams of policies, whoever the user is', async () => {
+  it('considers the teams of policies, for any user', async () => {
     const teams = [
       '0b6f2a5e-6a1c-4c55-9b1e-2f3f4a5b6c7d',
       '1b6f2a5e-6a1c-4c55-9b1e-2f3f4a5b6c7d',
@@ -129,7 +129,7 @@ describe('palisade lint', () => {
     expect((await lint(scoped(teams[0]))).code).toBe(1)
   })
 
-  it('shows no more findings than anybody reads', async () => {
+  it('limits the number of findings shown', async () => {
     const resources = Array.from({ length: 300 }, (_, index) => `*.t${index}`)
     const { out } = await lint({
       policies: [policy('p', rule('r a', 'allow connect:tcp', resources))],
@@ -140,7 +140,7 @@ describe('palisade lint', () => {
     expect(out).toContain('300 warnings')
   })
 
-  it('escapes what would act on the terminal', async () => {
+  it('escapes terminal control characters', async () => {
     const resources = ['/\u202ea/**', '/**']
     const { out } = await lint({
       policies: [policy('p', rule('r a\u202e', 'allow read', resources))],

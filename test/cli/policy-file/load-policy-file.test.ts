@@ -5,7 +5,7 @@ import { POLICY_FILE, rule } from '../policy-fixture.ts'
 import { runCli, type CliRun } from '../run-cli.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
-/** `palisade lint`; what it refuses must be refused by `check` in the same words. */
+/** Runs `palisade lint`; `check` must refuse the same files with the same messages. */
 async function lint(content: unknown): Promise<CliRun> {
   await using directory = await temporaryDirectory()
   await directory.write('p.json', content)
@@ -24,7 +24,7 @@ function policyOf(...rules: readonly unknown[]): unknown {
 const GOOD = rule('r1 api', 'allow connect:tcp', ['example.com'])
 
 describe('a policy file', () => {
-  it('is good when everything in it compiles', async () => {
+  it('is accepted if every rule compiles', async () => {
     expect(await lint(POLICY_FILE)).toEqual({
       code: 0,
       out: 'p.json: 2 policies, 4 rules, all good\n',
@@ -38,7 +38,7 @@ describe('a policy file', () => {
     ['empty', '', 'the text is empty'],
     ['cut off', '{"policies": [', 'not valid JSON'],
     ['broken in line 2', '{\n  "policies": ]\n}', 'line 2, column 15'],
-    ['saying one thing twice', '{\n"home":"/a",\n "home":"/b"}', 'member `home` stands twice'],
+    ['with a repeated member', '{\n"home":"/a",\n "home":"/b"}', 'member `home` stands twice'],
     ['nested too deep', `${'['.repeat(40)}${']'.repeat(40)}`, 'nesting is deeper than 32'],
     ['a list', [], 'must be an object, not an array'],
     ['null', null, 'must be an object, not null'],
@@ -150,7 +150,7 @@ describe('a policy file', () => {
     expect(many.at(-1)).toBe('error: p.json: and 150 more problems')
   })
 
-  it('is refused also for a mistake in a policy of another team', async () => {
+  it('is refused for a mistake in a policy of another team', async () => {
     const [policy] = (policyOf(rule('r1 api', 'allow read', ['x'])) as { policies: object[] })
       .policies
     const content = { policies: [{ ...policy, scope: { teams: ['t1'] } }], user_teams: [] }
@@ -158,7 +158,7 @@ describe('a policy file', () => {
     expect(await lint(content)).toMatchObject({ code: 2 })
   })
 
-  it('prints hostile names without what a terminal would act upon', async () => {
+  it('prints hostile names without control characters', async () => {
     const name = 'we\u001b]0;x\u0007b\r\n\u009b31m\u202e\u0000'
     const content = { policies: [{ id: '\u001b[2J', name, scope: 7 }] }
 
@@ -195,7 +195,7 @@ describe('a policy file in YAML', () => {
     return await runCli(['lint', 'p.yaml'], { cwd: directory.path })
   }
 
-  it('says what one in JSON says', async () => {
+  it('is equivalent to the same file in JSON', async () => {
     const result = await lintYaml(JSON.stringify(POLICY_FILE))
 
     expect(result).toEqual({ code: 0, out: 'p.yaml: 2 policies, 4 rules, all good\n', err: '' })
@@ -210,7 +210,7 @@ describe('a policy file in YAML', () => {
     ['', 'holds 0 documents; write exactly one'],
     ['governed: yes', 'governed: must be a boolean, not a string'],
     ['? '.repeat(5_000), 'nesting is deeper than 32 levels'],
-  ])('is refused where it could be read in two ways: %j', async (content, message) => {
+  ])('is refused if it is ambiguous: %j', async (content, message) => {
     const result = await lintYaml(content)
 
     expect(result).toMatchObject({ code: 2, out: '' })
@@ -218,7 +218,7 @@ describe('a policy file in YAML', () => {
   })
 })
 
-describe('whose policies count', () => {
+describe('the policies that apply', () => {
   const team = '6c0b7c0a-5f0e-4d7e-9a53-0b6d1f1f8a11'
   const [web] = (policyOf(rule('r1 x', 'allow read', ['/x'])) as { policies: object[] }).policies
   const scoped = { ...web, scope: { teams: [team] } }

@@ -20,7 +20,7 @@ async function openAcme() {
 const ADD = ['rule', 'add', 'web', '--action', 'connect:tcp']
 const add = (name: string, ...more: string[]): string[] => [...ADD, '--name', name, ...more]
 
-it('warns of a doubtful rule that is added or changed, and is silent about a good one', async () => {
+it('warns of a doubtful rule that is added or changed, and not of a good one', async () => {
   const run = await openAcme()
   await run('policy', 'create', 'web')
 
@@ -45,7 +45,7 @@ it('warns of an allow that a new deny leaves without effect', async () => {
   expect(shut.err).toMatch(/^warning: rule `open`: /)
 })
 
-it('warns of what plan and apply would change, and not of what stays', async () => {
+it('warns of policies that plan and apply change, and not of unchanged ones', async () => {
   await using directory = await temporaryDirectory()
   const run = await openAcme()
   const rules = [

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Prompts } from '../../../packages/cli/src/terminal/prompts.ts'
 import { openCliOrganization, WEB, type CliOrganization } from './organization.ts'
 
-/** A person who gives one answer, and what he was asked. */
+/** A user who gives one answer, and the questions asked. */
 function person(answer: boolean | null, before: () => Promise<unknown> = async () => null) {
   const questions: string[] = []
   const prompts: Prompts = {
@@ -25,7 +25,7 @@ async function names({ call }: CliOrganization): Promise<string[]> {
 }
 
 describe('palisade apply', () => {
-  it('shows the plan, asks, and applies what was shown', async () => {
+  it('shows the plan, asks, and applies the plan', async () => {
     await using organization = await openCliOrganization()
     await organization.directory.write('web.yaml', WEB)
     const { prompts, questions } = person(true)
@@ -51,7 +51,7 @@ describe('palisade apply', () => {
     expect(await names(organization)).toEqual([])
   })
 
-  it('refuses without `--yes` when nobody can be asked', async () => {
+  it('refuses without `--yes` and a terminal', async () => {
     await using organization = await openCliOrganization()
     await organization.directory.write('web.yaml', WEB)
 
@@ -66,7 +66,7 @@ describe('palisade apply', () => {
     expect(await names(organization)).toEqual([])
   })
 
-  it('asks nothing when there is nothing to change', async () => {
+  it('does not ask if there is no change', async () => {
     await using organization = await openCliOrganization()
     await organization.directory.write('web.yaml', WEB)
     await organization.run(['apply', 'web.yaml', '--yes'])
@@ -78,7 +78,7 @@ describe('palisade apply', () => {
     expect(questions).toEqual([])
   })
 
-  it('changes nothing when somebody else writes between the plan and the answer', async () => {
+  it('changes nothing if another write comes between the plan and the answer', async () => {
     await using organization = await openCliOrganization()
     await organization.directory.write('web.yaml', WEB)
     const { prompts } = person(true, () =>
@@ -109,7 +109,7 @@ describe('palisade apply', () => {
     expect(await names(organization)).toEqual([])
   })
 
-  it('prints one JSON object of what was done', async () => {
+  it('prints one JSON object of the changes', async () => {
     await using organization = await openCliOrganization()
     await organization.directory.write('web.yaml', WEB)
 
@@ -125,7 +125,7 @@ describe('palisade apply', () => {
     expect(JSON.parse(again.out)).toMatchObject({ dry_run: false, changes: [], unchanged: 1 })
   })
 
-  it('says that the outcome is unknown when the answer is lost', async () => {
+  it('reports an unknown outcome if the answer is lost', async () => {
     await using organization = await openCliOrganization()
     await organization.directory.write('web.yaml', WEB)
     const cut: typeof fetch = async (input, init) => {

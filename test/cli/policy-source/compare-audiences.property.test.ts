@@ -43,7 +43,7 @@ function organizations(): fc.Arbitrary<ShownPolicy[]> {
     .map((policies) => policies.map((body, index) => ({ name: `policy ${index}`, ...body })))
 }
 
-/** As the server answers. */
+/** The answer of the server. */
 function changesBetween(before: readonly ShownPolicy[], after: readonly ShownPolicy[]) {
   const names = new Set([...before, ...after].map(({ name }) => name))
   return [...names].flatMap((name): PolicyChange[] => {
@@ -57,7 +57,8 @@ function changesBetween(before: readonly ShownPolicy[], after: readonly ShownPol
 }
 
 /**
- * Compiled as a machine of somebody in `teams` has them; teams by number, as ids tell case apart.
+ * Compiles the policies of a machine whose user is in `teams`. Teams get numbers, because ids are
+ * compared without case.
  */
 function compiled(policies: readonly ShownPolicy[], teams: readonly string[]) {
   const idOf = (team: string) => `team-${[...TEAMS].findIndex((name) => name === team)}`
@@ -70,7 +71,7 @@ function compiled(policies: readonly ShownPolicy[], teams: readonly string[]) {
   return compilePolicy({ policies: effectivePolicies(all, teams.map(idOf)), home: HOME })
 }
 
-it('what a plan tells each audience is what the evaluator decides for it', () => {
+it('comparison for each audience ≡ decisions of the evaluator', () => {
   const tally = { opened: 0, closed: 0, same: 0 }
   const teamSets = fc.array(fc.subarray([...TEAMS]), { maxLength: 3 })
   fc.assert(
@@ -116,6 +117,6 @@ it('what a plan tells each audience is what the evaluator decides for it', () =>
     }),
     { numRuns: casesOfRun(150) },
   )
-  // A law that nothing but trivial cases were put to would say nothing.
+  // A law that was tested with trivial cases only would prove little.
   expect(Math.min(tally.opened, tally.closed, tally.same)).toBeGreaterThan(20)
 })

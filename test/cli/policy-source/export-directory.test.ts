@@ -16,7 +16,7 @@ const FILES = `policies:
 let organization: CliOrganization
 let ends: (() => Promise<void>)[]
 let cases = 0
-/** A directory of its own for each test, with the name that the command is given. */
+/** A new directory for each test, with the name that the command gets. */
 let dir: string
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ const policy = (name: string, decision = 'allow') => ({
 })
 
 describe.each(['yaml', 'json'] as const)('a directory of %s', (format) => {
-  it('says after an export what the server has, whatever both had before', async () => {
+  it('equals the server after an export, for any previous content', async () => {
     await fc.assert(
       fc.asyncProperty(
         organizations(NAMES).filter((policies) => policies.length > 0),
@@ -71,7 +71,7 @@ describe.each(['yaml', 'json'] as const)('a directory of %s', (format) => {
 })
 
 describe('an export into a directory', () => {
-  it('leaves each policy where it stands, with its comments, and touches no other file', async () => {
+  it('keeps each policy in its file, with its comments, and touches no other file', async () => {
     await mkdir(at('team'))
     await writeFile(at('team', 'all.yaml'), `# ours\n${WEB.replace('allow', 'allow # for now')}`)
     await writeFile(at('files.yaml'), FILES)
@@ -97,7 +97,7 @@ describe('an export into a directory', () => {
     expect((await plan('--prune')).code).toBe(0)
   })
 
-  it('takes out what the server does not have only when that is asked for', async () => {
+  it('removes policies that the server does not have only with --prune', async () => {
     await apply([policy('web')])
     await writeFile(at('mine.yaml'), `# my work\n${FILES}`)
     const both = `${FILES}${JSON.stringify([policy('web')]).slice(1, -1)}`
@@ -116,7 +116,7 @@ describe('an export into a directory', () => {
     expect((await plan('--prune')).code).toBe(0)
   })
 
-  it('makes a directory whose name ends in a slash, and no file in its place', async () => {
+  it('creates a directory for a name that ends in a slash, and does not replace a file', async () => {
     await apply([policy('web')])
     const inner = `${dir}/new/deep/`
 
@@ -128,7 +128,7 @@ describe('an export into a directory', () => {
       expect(await organization.run(['export', ...argv])).toMatchObject({ code: 2, out: '' })
   })
 
-  it('gives a new policy another name where its own is taken', async () => {
+  it('names the file of a new policy differently if its own name is taken', async () => {
     await writeFile(at('Web.yaml'), FILES)
     await apply([policy('web'), { name: 'files', scope: {}, rules: [] }])
 
@@ -141,7 +141,7 @@ describe('an export into a directory', () => {
     expect(await read('Web.yaml')).toBe(FILES)
   })
 
-  it('writes through no link, neither out of the directory nor within it', async () => {
+  it('writes through no link, inside the directory or out of it', async () => {
     const outside = join(organization.directory.path, `${dir}-outside`)
     await mkdir(outside)
     await mkdir(at('.kept'))
@@ -167,7 +167,7 @@ describe('an export into a directory', () => {
     expect(await readdir(outside)).toEqual(['w.yaml'])
   })
 
-  it('leaves everything as it is where one file is none of policies', async () => {
+  it('changes no file if one file has no valid policies', async () => {
     await apply([policy('web', 'deny'), policy('other')])
     await writeFile(at('web.yaml'), WEB)
     await writeFile(at('package.json'), '{"name":"x"}')

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { openCliOrganization, WEB } from './organization.ts'
 
 describe('palisade export', () => {
-  it('prints what apply reads, as YAML or as JSON', async () => {
+  it('prints policies that apply accepts, as YAML or as JSON', async () => {
     await using organization = await openCliOrganization()
     const { directory, run } = organization
     await directory.write('web.yaml', WEB)
@@ -35,7 +35,7 @@ policies:
     }
   })
 
-  it('neither waits for nor replaces what is no ordinary file', async () => {
+  it('neither waits for nor replaces anything but a regular file', async () => {
     await using organization = await openCliOrganization()
     const { directory, run } = organization
     const pipe = join(directory.path, 'pipe.yaml')
@@ -51,7 +51,7 @@ policies:
     expect((await stat(pipe)).isFIFO()).toBe(true)
   })
 
-  it('brings a file up to date and keeps its comments, its order and its words', async () => {
+  it('updates a file and keeps its comments, order and wording', async () => {
     await using organization = await openCliOrganization()
     const { directory, run, call } = organization
     const { id } = (await call('POST', '/api/v1/orgs/acme/teams', { name: 'red' })) as {
@@ -134,7 +134,7 @@ policies:
     expect((await run(['plan', 'new.yaml', '--prune', '--exit-code'])).code).toBe(0)
   })
 
-  it('writes through a link, and keeps the rights of the file', async () => {
+  it('writes through a link, and keeps the mode of the file', async () => {
     await using organization = await openCliOrganization()
     const { directory, run } = organization
     await directory.write('real.json', '{"policies":[]}')
@@ -151,7 +151,7 @@ policies:
   })
 
   it.each([
-    ['a file that is no file of policies', 'x.yaml', 'not: ours\n', ['export', '--out', 'x.yaml']],
+    ['a file without policies', 'x.yaml', 'not: ours\n', ['export', '--out', 'x.yaml']],
     [
       'a file of several documents',
       'x.yaml',
@@ -159,13 +159,13 @@ policies:
       ['export', '--out', 'x.yaml'],
     ],
     [
-      'a format that does not fit',
+      'a format that does not match',
       'x.json',
       '{"policies":[]}',
       ['export', '--out', 'x.json', '--format', 'yaml'],
     ],
     ['an unknown format', 'x.json', '{"policies":[]}', ['export', '--format', 'toml']],
-  ])('leaves %s as it is, with exit 2', async (_title, name, content, argv) => {
+  ])('leaves %s unchanged, with exit 2', async (_title, name, content, argv) => {
     await using organization = await openCliOrganization()
     await organization.directory.write(name, content)
 

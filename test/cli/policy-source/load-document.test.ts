@@ -25,7 +25,7 @@ policies:
       - { name: theirs, actions: [read], decision: deny, resources: [/data/**] }
 `
 
-/** Runs in a directory with these files, of which those of policies are below `p`. */
+/** Runs in a directory with these files; the policy files are below `p`. */
 async function runIn(files: Readonly<Record<string, string>>, ...argv: string[]): Promise<CliRun> {
   await using directory = await temporaryDirectory()
   await mkdir(join(directory.path, 'p', 'inner'), { recursive: true })
@@ -63,7 +63,7 @@ describe('check --policies with files that plan reads', () => {
     ['a team', ['--team', 'Red']],
     ['a home', ['--home', '/home/ann']],
   ])(
-    'takes %s for these alone: a file of the API’s shape and the agent know them',
+    'takes %s for these files only, because a file of the API and the agent have their own',
     async (...to) => {
       const [, option] = to
       const api = { 'p/api.json': '{"policies":[]}' }
@@ -77,7 +77,7 @@ describe('check --policies with files that plan reads', () => {
     },
   )
 
-  it('refuses a home that is none', async () => {
+  it('refuses an invalid home', async () => {
     const refused = await check(FILES, 'read', '/x', '--policies', 'p', '--home', 'here')
 
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('`--home`: ') })
@@ -85,7 +85,7 @@ describe('check --policies with files that plan reads', () => {
 })
 
 describe('lint with files that plan reads', () => {
-  it('tells file, line and column of what it finds', async () => {
+  it('reports file, line and column of each finding', async () => {
     const broad = TEAMS.replace('deny, resources: [/data/**]', "allow, resources: [/data/x, '/**']")
 
     const table = await runIn({ 'p/t.yaml': broad }, 'lint', 'p')
@@ -98,7 +98,7 @@ describe('lint with files that plan reads', () => {
     for (const { places } of findings) expect(places[0]).toMatch(/^p\/t\.yaml:\d+:\d+$/)
   })
 
-  it('is silent about what is good', async () => {
+  it('reports no finding for a good policy', async () => {
     expect(await runIn({ 'p/web.json': JSON.stringify(GOOD) }, 'lint', 'p/web.json')).toEqual({
       code: 0,
       out: 'p/web.json: 1 policy, 1 rule, all good\n',
@@ -120,11 +120,11 @@ const GOOD = {
 
 it.each<[string, string, string]>([
   ['a bad pattern', 'p/web.yaml', WEB.replace('example.com', 'a*.b')],
-  ['a member that is unknown', 'p/web.yaml', WEB.replace('decision', 'desision')],
+  ['an unknown member', 'p/web.yaml', WEB.replace('decision', 'desision')],
   ['a policy without rules beside one with', 'p/web.yaml', `${WEB}  - name: bare\n`],
-  ['a policy that stands twice', 'p/web.yaml', `${WEB}---\n${WEB}`],
+  ['a repeated policy', 'p/web.yaml', `${WEB}---\n${WEB}`],
   ['JSON with a wrong type', 'p/web.json', '{"policies":[{"name":1,"rules":[]}]}'],
-])('%s is told by check and lint in the words of plan', async (_title, name, content) => {
+])('check and lint report %s with the message of plan', async (_title, name, content) => {
   await using directory = await temporaryDirectory()
   await mkdir(join(directory.path, 'p'))
   await directory.write(name, content)

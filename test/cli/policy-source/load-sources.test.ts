@@ -40,7 +40,7 @@ const ruled = (...lines: string[]) =>
   ].join('\n')
 
 describe('files of policies', () => {
-  it('are refused below a link to a directory, where they would be left out', async () => {
+  it('are refused below a link to a directory, because they would be skipped', async () => {
     await using directory = await temporaryDirectory()
     for (const name of ['p', 'elsewhere']) {
       await mkdir(join(directory.path, name))
@@ -61,7 +61,7 @@ describe('files of policies', () => {
       ['policies:', ...Array<string>(1000).fill(' - { name: a, scope: {}, rules: [] }')],
     ],
   ])(
-    'that are wrong in every %s are told of in a hundred lines and a count',
+    'with a problem in every %s are reported in a hundred lines and a count',
     async (_, more, lines) => {
       const told = await load({ 'a.yaml': lines.join('\n') })
 
@@ -81,7 +81,7 @@ describe('files of policies', () => {
     ).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  it('are found in a directory and below, by name, without what is hidden', async () => {
+  it('are found below a directory, by name, without hidden files', async () => {
     const files = {
       'p/z.yaml': one('z'),
       'p/a/inner.yml': one('inner'),
@@ -106,7 +106,7 @@ describe('files of policies', () => {
       'p.yaml: is empty; write',
     ],
     [
-      'bytes that are no text',
+      'bytes that are not text',
       { 'p/x.yaml': Uint8Array.of(0xff) },
       ['p'],
       'p/x.yaml: is not UTF-8 text',
@@ -117,7 +117,7 @@ describe('files of policies', () => {
     expect(lines[0]).toContain(message)
   })
 
-  it('name both places of a policy that stands twice', async () => {
+  it('are refused with both positions of a repeated policy', async () => {
     expect(await load({ 'a.yaml': `\n${one('web')}`, 'b.yaml': one("' web '") })).toEqual([
       'b.yaml:1:14: policy `web` stands already at a.yaml:2:14',
     ])
@@ -139,7 +139,7 @@ describe('files of policies', () => {
   })
 })
 
-describe('a file at fault', () => {
+describe('a file', () => {
   it.each<[string, string, string]>([
     ['a member twice', 'policies: []\npolicies: []', 'p.yaml:2:1: member `policies` stands twice'],
     [
@@ -154,15 +154,15 @@ describe('a file at fault', () => {
       'p.yaml:1:26: tag `tag:yaml.org,2002:str` is not read',
     ],
     ['a merge', 'policies: [{ <<: { name: a }, rules: [] }]', 'p.yaml:1:14: unknown member `<<`'],
-    ['a key that is no text', 'policies: []\n? [a]\n: 1', 'all keys must be strings'],
+    ['a key that is not text', 'policies: []\n? [a]\n: 1', 'all keys must be strings'],
     [
       'a tab for indentation',
       'policies:\n\t- name: x',
       'p.yaml:2:1: tabs are not allowed as indentation',
     ],
     ['a bracket that stays open', 'policies: [', 'p.yaml:1:'],
-    ['a list for the whole', '- name: web', 'p.yaml:1:1: must be an object, not an array'],
-    ['a text for the whole', 'policies', 'p.yaml:1:1: must be an object, not a string'],
+    ['a list as the document', '- name: web', 'p.yaml:1:1: must be an object, not an array'],
+    ['a string as the document', 'policies', 'p.yaml:1:1: must be an object, not a string'],
     [
       'an unknown member',
       'policies: []\nprune: true',
@@ -216,7 +216,7 @@ describe('a file at fault', () => {
       Array.from({ length: 500 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n'),
       'nesting is deeper than 32 levels',
     ],
-  ])('%s is named with line and column', async (_title, text, message) => {
+  ])('with %s is reported with line and column', async (_title, text, message) => {
     const lines = await load({ 'p.yaml': text })
     expect(lines.join('\n')).toContain(message)
     for (const line of lines) expect(line).toMatch(/^p\.yaml:\d+:\d+: /)
@@ -232,7 +232,7 @@ describe('a file at fault', () => {
     expect((await load({ 'p.json': text }))[0]).toContain(message)
   })
 
-  it('has each of its problems on a line, up to a hundred, over all files', async () => {
+  it('has each problem on a line, up to a hundred for all files', async () => {
     const bad = ruled('actions: [read]', 'decision: allow', `resources: [${'x, '.repeat(70)}]`)
     const lines = await load({ 'a.yaml': bad, 'b.yaml': bad.replace('web', 'other') })
 

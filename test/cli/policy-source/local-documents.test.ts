@@ -20,7 +20,7 @@ async function run(text: string, ...argv: string[]): Promise<CliRun> {
 }
 
 describe('a file of local rules by name', () => {
-  it('is linted by line, and says which allow is inactive', async () => {
+  it('is linted with line numbers, and reports inactive allows', async () => {
     const { code, out, err } = await run(LOCAL, 'lint', 'local.yaml', '--all')
 
     expect({ code, err }).toEqual({ code: 0, err: '' })
@@ -38,14 +38,14 @@ describe('a file of local rules by name', () => {
       ['read', '/home/eve/keys/id', '--home', '/home/eve'],
       'deny by rule `home` of local policy `my files`',
     ],
-  ])('is asked: exit %i for %j', async (code, argv, words) => {
+  ])('is evaluated with exit %i for %j', async (code, argv, words) => {
     const result = await run(LOCAL, 'check', ...argv, '--policies', 'local.yaml')
 
     expect(result).toMatchObject({ code, err: '' })
     expect(result.out).toContain(words)
   })
 
-  it('knows no teams', async () => {
+  it('refuses teams', async () => {
     const argv = ['check', 'read', '/x', '--policies', 'local.yaml', '--team', 'backend']
 
     const { code, err } = await run(LOCAL, ...argv)
@@ -54,14 +54,14 @@ describe('a file of local rules by name', () => {
     expect(err).toContain('local rules have no teams; leave out `--team`')
   })
 
-  it('is refused by line, in the words of plan', async () => {
+  it('is refused with a line number and the message of plan', async () => {
     const { code, err } = await run(LOCAL.replace('deny', 'forbid'), 'lint', 'local.yaml')
 
     expect(code).toBe(2)
     expect(err).toMatch(/^error: local\.yaml:4:\d+: `decision` `forbid` is not known; write one of/)
   })
 
-  it('is nothing to plan for an organization', async () => {
+  it('is refused by plan', async () => {
     const { code, err } = await run(LOCAL, 'plan', 'local.yaml')
 
     expect(code).toBe(2)

@@ -14,15 +14,15 @@ describe('the file of a policy', () => {
     ['../../etc/passwd', 'etc-passwd'],
     ['.hidden', 'hidden'],
     ['a\\b:c|d', 'a-b-c-d'],
-  ])('of %j is called %j', (name, file) => {
+  ])('for %j is named %j', (name, file) => {
     expect(nameOf(name)).toBe(file)
   })
 
-  it.each(['..', '/', '***', 'CON', 'nul', 'Com1'])('of %j is called after a hash', (name) => {
+  it.each(['..', '/', '***', 'CON', 'nul', 'Com1'])('for %j is named after a hash', (name) => {
     expect(nameOf(name)).toMatch(/^policy-[0-9a-f]{8}$/)
   })
 
-  it('is another for names that a file system may take for one, and for one that is taken', () => {
+  it('differs for names that a file system may treat as equal, and for a name that is taken', () => {
     const names = ['a b', 'A-B', 'other']
 
     const files = nameFiles(names, (file) => file === 'other')
@@ -36,7 +36,7 @@ describe('the file of a policy', () => {
     )
   })
 
-  it('leads nowhere else, is short, and is one for each policy, whatever they are called', () => {
+  it('stays in the directory, is short, and is unique, for any policy names', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.string({ unit: 'binary', minLength: 1, maxLength: 80 })),

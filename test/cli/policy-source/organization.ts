@@ -7,9 +7,9 @@ import { temporaryDirectory, type TemporaryDirectory } from '../temporary-direct
 export interface CliOrganization extends AsyncDisposable {
   readonly directory: TemporaryDirectory
   run(argv: readonly string[], setting?: CliSetting): Promise<CliRun>
-  /** Calls the API as the owner; answers the body. */
+  /** Calls the API as the owner; resolves to the body. */
   call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, payload?: object): Promise<unknown>
-  /** Signs in with a token of no more than these permissions. */
+  /** Signs in with a token that has only these permissions. */
   limitTo(permissions: readonly string[]): Promise<void>
 }
 

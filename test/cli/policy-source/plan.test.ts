@@ -6,7 +6,7 @@ const EXAMPLES = fileURLToPath(new URL('../../../examples/policies', import.meta
 const POLICIES = '/api/v1/orgs/acme/export'
 
 describe('palisade plan', () => {
-  it('shows what a file adds, and what becomes reachable by that', async () => {
+  it('shows the rules that a file adds, and the resources that become reachable', async () => {
     await using organization = await openCliOrganization()
     await organization.directory.write('web.yaml', WEB)
 
@@ -31,7 +31,7 @@ For everybody:
   })
 
   it.each(['plan', 'apply'])(
-    '%s tells by file, line and column what the server refuses',
+    '%s reports a server error with file, line and column',
     async (verb) => {
       await using organization = await openCliOrganization()
       const { directory, run } = organization
@@ -55,7 +55,7 @@ For everybody:
     },
   )
 
-  it('shows what changes, rule by rule, and what is left alone', async () => {
+  it('shows the changes of each rule, and the unmanaged policies', async () => {
     await using organization = await openCliOrganization()
     const { directory, run } = organization
     await directory.write('web.yaml', WEB)
@@ -100,7 +100,7 @@ not in the files, and left alone without \`--prune\`: \`other\`
     )
   })
 
-  it('tells for each team what changes, and for members of two what follows from both', async () => {
+  it('compares for each team, and for the members of two teams', async () => {
     await using organization = await openCliOrganization()
     const { directory, run, call } = organization
     for (const name of ['red', 'blue']) {
@@ -125,7 +125,7 @@ not in the files, and left alone without \`--prune\`: \`other\`
 
     const { out } = await run(['plan', 'p.yaml'])
 
-    // Who is in blue alone could not reach it before either.
+    // Members of blue only could not reach it before either.
     expect(out).toContain(`For members of team \`blue\`:
   every request is decided as before
 
@@ -164,7 +164,7 @@ For members of teams \`blue\` and \`red\` together:
     })
   })
 
-  it('needs to read policies and no more, where apply is refused', async () => {
+  it('needs only the permission to read policies, with which apply is refused', async () => {
     await using organization = await openCliOrganization()
     const { directory, run, limitTo } = organization
     await directory.write('web.yaml', WEB)

@@ -9,7 +9,7 @@ const ANYTHING = fc.string({ unit: 'binary' })
 const ACTIVE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
 describe('printable', () => {
-  it('leaves nothing that a terminal acts upon, and changes nothing else', () => {
+  it('escapes the characters that a terminal interprets, and no others', () => {
     fc.assert(
       fc.property(ANYTHING, (text) => {
         const shown = printable(text)
@@ -33,7 +33,7 @@ describe('jsonLine', () => {
     )
   })
 
-  it('keeps characters beyond the basic plane that are active', () => {
+  it('escapes active characters beyond the basic plane', () => {
     const value = { name: 'a\u{e0041}b\ud800' }
 
     expect(JSON.parse(jsonLine(value))).toEqual(value)
@@ -57,7 +57,7 @@ describe('formatTable', () => {
     expect(table).toBe('A         B\n日本      x\na\\u000ab  1\n          2\n')
   })
 
-  it('uses colour only when asked to', () => {
+  it('uses colour only if enabled', () => {
     expect(createStyle(true).bad('deny')).toBe('\u001b[31mdeny\u001b[39m')
     expect(createStyle(false).bad('deny')).toBe('deny')
     expect(createStyle(true).bad('\u001b[0m')).toBe('\u001b[31m\\u001b[0m\u001b[39m')
@@ -74,7 +74,7 @@ describe('formatAge', () => {
     ['2026-11-18T12:00:00.000Z', '3 days ago'],
     ['2026-11-21T12:05:00.000Z', 'in 5 minutes'],
     ['nonsense', 'nonsense'],
-  ])('puts %s into words', (instant, words) => {
+  ])('formats %s as %s', (instant, words) => {
     expect(formatAge(instant, now)).toBe(words)
   })
 })

@@ -30,7 +30,7 @@ export function resolveAccount(stored: StoredCredentials | null, env: Environmen
   return { server, org: part('org'), username: part('username'), token: part('token') }
 }
 
-/** Whoever can set PALISADE_SERVER must not get the stored secret sent to their own server. */
+/** A caller who sets only PALISADE_SERVER must not redirect the stored secret to another server. */
 function refuseOtherServer(server: string, stored: StoredCredentials): void {
   if (server === canonical(stored.server)) return
   throw configurationError(

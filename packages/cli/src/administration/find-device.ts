@@ -25,8 +25,8 @@ export async function findDeviceId(
 }
 
 /**
- * Finds a machine by id, name or unique id prefix; null if there is none. Revoked machines are
- * found by id only. Throws `ERR_NOT_FOUND` if several match.
+ * Finds a machine by id, name or unique id prefix; null if no machine matches. Revoked
+ * machines are found by id only. Throws `ERR_NOT_FOUND` if several match.
  */
 export function findDevice(devices: readonly Device[], written: string): Device | null {
   const byId = devices.find(({ id }) => id === written)

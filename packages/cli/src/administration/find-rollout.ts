@@ -3,7 +3,7 @@ import type { Rollout } from '@palisade/protocol'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 
-/** Finds the rollout that has not ended; throws exit 1 if there is none. */
+/** Finds the rollout that has not ended; throws exit 1 without one. */
 export async function findOpenRollout(rollouts: RolloutsClient): Promise<Rollout> {
   const open = (await rollouts.newest()).find(isOpen)
   if (open !== undefined) return open

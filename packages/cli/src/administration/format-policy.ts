@@ -2,7 +2,7 @@ import type { PolicyBody, PolicySummary, RuleBody } from '@palisade/protocol'
 import type { Style } from '../terminal/style.ts'
 import { formatPairs, formatTable } from '../terminal/table.ts'
 
-/** Policies as a table, or one line when there are none. */
+/** Formats policies as a table, or one line for an empty list. */
 export function formatPolicyList(policies: readonly PolicySummary[], style: Style): string {
   if (policies.length === 0) return 'no policies; write `palisade policy create NAME`\n'
   return formatTable(
