@@ -1,8 +1,8 @@
 import { delimiter, dirname, join, resolve } from 'node:path'
 
 /**
- * Where the user stood. npm changes to the package's folder and leaves the user's in INIT_CWD;
- * an INIT_CWD that another npm set further up does not count.
+ * The user's working directory. npm changes to the package's folder and keeps the user's in
+ * INIT_CWD; an INIT_CWD that an outer npm has set is ignored.
  *
  * @param {{ root: string, task: string, cwd: string, env: NodeJS.ProcessEnv }} from
  * @returns {string}
@@ -13,7 +13,7 @@ export function userFolder({ root, task, cwd, env }) {
 }
 
 /**
- * The environment of what we run: its Node first on PATH, then the installed tools.
+ * The environment of the programs that we run: their Node first on PATH, then the installed tools.
  *
  * @param {string} root
  * @param {string} node
@@ -26,7 +26,7 @@ export function toolEnvironment(root, node, env) {
 }
 
 /**
- * The same with an absolute data directory, so that every command means the same one.
+ * The same environment with an absolute data directory, so that every command uses the same one.
  *
  * @param {string} root
  * @param {string} folder the user's

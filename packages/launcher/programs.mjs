@@ -1,22 +1,23 @@
 /**
- * Programs that are joined into one file after they were compiled: hundreds of modules take Node
- * longer to find and link than to run. The compiler's own output stays beside it, for tests.
+ * A program that is bundled into one file after compilation: Node takes longer to find and link
+ * hundreds of modules than to run them. The compiler's output stays beside the bundle, for tests.
  *
  * @typedef {object} BundledProgram
- * @property {string} main what the compiler writes, relative to the root
- * @property {string} name of the one file, `NAME.cjs` beside `main`
+ * @property {string} main output of the compiler, relative to the root
+ * @property {string} name of the bundle, `NAME.cjs` beside `main`
  * @property {readonly string[]} nodeOptions
- * @property {readonly string[]} apart packages that stay as they are installed
+ * @property {readonly string[]} external packages that are not bundled
  */
 
 /**
- * The agent runs for as long as the machine does and is idle most of the time, so its options save
- * memory (bench: agent/rest).
+ * The agent runs as long as the machine and is idle most of the time, so its options save memory
+ * (bench: agent/rest).
  *
  * - By default V8 keeps up to 32 MiB for new objects, and four threads.
- * - Its optimizing compilers hold memory of their own. Without them decisions, starts and
- *   compilation use more processor time.
- * - For size, V8 collects the garbage of the start at once instead of after a time at rest.
+ * - The optimizing compilers of V8 hold memory. Without them decisions, starts and compilation use
+ *   more processor time.
+ * - With `--optimize-for-size` V8 collects the garbage of the start at once instead of after some
+ *   idle time.
  *
  * @type {BundledProgram}
  */
@@ -30,7 +31,7 @@ export const AGENT = {
     '--no-maglev',
     '--optimize-for-size',
   ],
-  apart: [],
+  external: [],
 }
 
 /** @type {BundledProgram} */
@@ -38,20 +39,20 @@ export const CLI = {
   main: 'packages/cli/dist/main.js',
   name: 'palisade',
   nodeOptions: [],
-  apart: [],
+  external: [],
 }
 
 /**
  * - By default V8 keeps up to 128 MiB for new objects on a machine with much memory; the first
  *   option bounds that at 64 MiB.
- * - With the second option it has them from the start. By default it begins with 2 MiB and grows
- *   differently from one process to the next (bench: server/requests).
- * - The third option: V8 allocates the objects of some call sites in the old generation once many
- *   of them have survived. A response in the old generation keeps its whole request in memory until
- *   the next full collection.
+ * - The second option reserves them from the start. By default V8 begins with 2 MiB, and its growth
+ *   differs between processes (bench: server/requests).
+ * - Without the third option V8 allocates the objects of some call sites in the old generation once
+ *   many of them have survived. A response in the old generation keeps its whole request in memory
+ *   until the next full collection.
  *
- * Apart: packages with native parts or pages beside their code, a package that finds its other
- * copies through the process, and packages that only few servers load.
+ * External are packages with native parts or pages beside their code, a package that finds its
+ * other copies through the process, and packages that only few servers load.
  *
  * @type {BundledProgram}
  */
@@ -63,7 +64,7 @@ export const SERVER = {
     '--min-semi-space-size=32',
     '--no-allocation-site-pretenuring',
   ],
-  apart: [
+  external: [
     'better-sqlite3',
     '@fastify/swagger',
     '@fastify/swagger-ui',
@@ -77,7 +78,7 @@ export const SERVER = {
 }
 
 /**
- * A thread of the server; not started by itself.
+ * A worker thread of the server; not a program of its own.
  *
  * @type {BundledProgram}
  */
@@ -85,11 +86,11 @@ export const POLICY_WORKER = {
   main: 'server/dist/policy-worker.js',
   name: 'palisade-policy-worker',
   nodeOptions: [],
-  apart: [],
+  external: [],
 }
 
 /**
- * A thread of the server; not started by itself.
+ * A worker thread of the server; not a program of its own.
  *
  * @type {BundledProgram}
  */
@@ -97,13 +98,13 @@ export const CHECKPOINT_WORKER = {
   main: 'server/dist/checkpoint-worker.js',
   name: 'palisade-checkpoint-worker',
   nodeOptions: [],
-  apart: ['better-sqlite3'],
+  external: ['better-sqlite3'],
 }
 
 export const BUNDLED = [AGENT, CLI, SERVER, POLICY_WORKER, CHECKPOINT_WORKER]
 
 /**
- * The one file of a program, relative to the root.
+ * The bundle of a program, relative to the root.
  *
  * @param {BundledProgram} program
  */

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Makes a fresh machine ready, then runs one task. Must run on Node 18 with nothing installed.
+// Prepares a fresh machine, then runs one task. Must run on Node 18 without installed packages.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { productEnvironment, toolEnvironment, userFolder } from './environment.mjs'
@@ -46,13 +46,13 @@ function nodeFor(root) {
   if (node !== null) return node
   const machine = `${process.platform} ${process.arch}`
   throw new LaunchError(
-    `Node ${running.version} is too old and none comes along for ${machine}; install Node ${MINIMUM_NODE} or newer`,
+    `Node ${running.version} is too old and none is bundled for ${machine}; install Node ${MINIMUM_NODE} or newer`,
     78,
   )
 }
 
 /**
- * Runs every step even when an earlier one failed, so that `check` shows all there is to mend.
+ * Runs every step even if an earlier one failed, so that `check` shows all problems.
  *
  * @param {string} root
  * @param {string} node

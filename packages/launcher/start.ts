@@ -40,7 +40,7 @@ async function main(args: readonly string[]): Promise<number> {
   const demo = args.includes('--demo')
   const json = args.includes('--json')
   if (json && !demo)
-    throw new LaunchError(`\`--json\` goes with \`--demo\`\n\n${USAGE}`.trimEnd(), 2)
+    throw new LaunchError(`\`--json\` needs \`--demo\`\n\n${USAGE}`.trimEnd(), 2)
   const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
   const node = process.execPath
   if (demo) {
@@ -52,7 +52,7 @@ async function main(args: readonly string[]): Promise<number> {
   return runMachine(surroundings, (text) => process.stdout.write(text))
 }
 
-// A reader that goes away, as with `npm start | head`, must not leave server and agent behind.
+// If the reader goes away, as with `npm start | head`, server and agent must still be stopped.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 try {
   process.exitCode = await main(process.argv.slice(2))

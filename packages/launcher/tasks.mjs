@@ -7,7 +7,7 @@ import { AGENT, bundleOf, CLI, SERVER } from './programs.mjs'
  *   that must be compiled first
  * @property {boolean} product whether it runs for a user, in the user's folder, with a data
  *   directory
- * @property {string} [extra] folder with an installation of its own that only this task wants
+ * @property {string} [extra] folder with an installation of its own that only this task needs
  * @property {readonly string[]} [nodeOptions] of every step
  * @property {readonly (readonly string[])[]} steps files for Node with arguments, run in order; the
  *   caller's arguments go to the last
@@ -46,7 +46,7 @@ export const TASKS = {
     steps: [[bundleOf(AGENT)]],
   },
   test: {
-    summary: 'build, then every test, the long ones in small; arguments go to vitest',
+    summary: 'build, then every test, the long ones shortened; arguments go to vitest',
     build: 'everything',
     product: false,
     extra: 'test/browser',
@@ -59,7 +59,7 @@ export const TASKS = {
     steps: [[VITEST, 'run', '--project', 'long', '--project', 'on PostgreSQL']],
   },
   coverage: {
-    summary: 'the tests of policy-core, its coverage held to the thresholds',
+    summary: 'the tests of policy-core, with thresholds for its coverage',
     build: 'everything',
     product: false,
     extra: 'test/browser',
@@ -67,7 +67,7 @@ export const TASKS = {
   },
   bench: {
     summary:
-      'how long decisions take, beside `Map.get` and peers; `server`, `agent` or `hints` for that; `--quick`',
+      'decision times beside `Map.get` and peers, or `server`, `agent` or `hints`; `--quick`',
     build: 'everything',
     product: false,
     extra: 'bench/peers',
@@ -87,7 +87,7 @@ export const TASKS = {
     steps: [['test/openapi/lint-document.ts'], [OXLINT], [PRETTIER, '--check', '.']],
   },
   format: {
-    summary: 'writes the format that `check` asks for',
+    summary: 'writes the format that `check` requires',
     build: 'nothing',
     product: false,
     steps: [[PRETTIER, '--write', '--log-level', 'warn', '.']],

@@ -14,17 +14,17 @@ import { delimiter, dirname, join } from 'node:path'
 
 const OURS = join(import.meta.dirname, '..', '..', 'packages', 'launcher')
 
-/** A checkout of nothing but the launcher, with an npx and a compiler that note what they do. */
+/** A checkout of the launcher only, with an npx and a compiler that log their calls. */
 export interface Checkout {
   readonly root: string
   /** Runs `run.mjs`; `env` is laid over a bare environment. */
   run(args: readonly string[], options?: RunOptions): Promise<Finished>
   start(args: readonly string[], options?: RunOptions): ChildProcess
-  /** As npm does: below a shell that waits for it. */
+  /** Starts it as npm does, below a shell that waits for it. */
   startInShell(args: readonly string[], options?: RunOptions): ChildProcess
   write(path: string, text: string): void
-  /** The lines that a stand-in program has noted, such as one line for each compilation. */
-  noted(program: 'npx' | 'tsc'): string[]
+  /** The log of a stand-in program, such as one line for each compilation. */
+  logged(program: 'npx' | 'tsc'): string[]
   remove(): void
 }
 
@@ -39,7 +39,7 @@ export interface Finished {
   readonly stderr: string
 }
 
-/** Stands for the registry's client: links a compiler in, slowly enough for two runs to meet. */
+/** Stands in for npx: installs a compiler, slowly enough for two runs to overlap. */
 const NPX = `#!${process.execPath}
 const fs = require('node:fs')
 fs.appendFileSync('npx.log', process.argv.slice(2).join(' ') + '\\n')
@@ -53,7 +53,7 @@ setTimeout(() => {
 }, 100)
 `
 
-/** Stands for the compiler: "compiles" every package by leaving a build info and its programs. */
+/** Stands in for the compiler: writes the build info and the programs of every package. */
 const TSC = `
 const fs = require('node:fs')
 fs.appendFileSync('tsc.log', process.argv.slice(2).join(' ') + '\\n')
@@ -67,7 +67,7 @@ fs.copyFileSync('program-stand-in', 'server/dist/policy-worker.js')
 fs.copyFileSync('program-stand-in', 'server/dist/checkpoint-worker.js')
 `
 
-/** Stands for the bundler: the one file is what the compiler has left. */
+/** Stands in for the bundler: copies the output of the compiler. */
 const BUNDLER = `
 if (process.env.BUNDLER_FAILS) throw new Error('an import was not found')
 const fs = require('node:fs')
@@ -79,7 +79,7 @@ exports.rolldown = async ({ input }) => ({
 })
 `
 
-/** Stands for our programs: says where it runs and with what, and ends as told. */
+/** Stands in for our programs: prints its arguments and environment, and exits as requested. */
 const PROGRAM = `
 const report = { args: process.argv.slice(2), cwd: process.cwd(), data: process.env.PALISADE_DATA_DIR, options: process.execArgv }
 if (process.argv[2] === 'wait') {
@@ -133,7 +133,7 @@ export function createCheckout(): Checkout {
       launch(['/bin/sh', '-c', '"$@"; exit $?', 'sh', process.execPath, runMjs, ...args], options),
     write,
     run: (args, options) => finish(start(args, options)),
-    noted(program) {
+    logged(program) {
       const file = join(root, `${program}.log`)
       return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
     },
@@ -141,13 +141,13 @@ export function createCheckout(): Checkout {
   }
 }
 
-/** Collects what a child says until it has ended. */
+/** Collects the output of a child until it has ended. */
 export function finish(child: ChildProcess): Promise<Finished> {
-  const said = { stdout: '', stderr: '' }
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => (said.stdout += text))
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (said.stderr += text))
+  const output = { stdout: '', stderr: '' }
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
   return new Promise((resolve, reject) => {
     child.on('error', reject)
-    child.on('close', (code) => resolve({ code, ...said }))
+    child.on('close', (code) => resolve({ code, ...output }))
   })
 }

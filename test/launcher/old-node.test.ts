@@ -7,7 +7,7 @@ import { bundleOf, CLI } from '../../packages/launcher/programs.mjs'
 const ROOT = join(import.meta.dirname, '..', '..')
 const OLDEST_NODE = '18.0.0'
 
-/** Of the first `node` on the path of the system, which tests run by another one; null for none. */
+/** Version of the system's `node`, which is not the one that runs the tests; null without one. */
 function systemVersion(): string | null {
   const { status, stdout } = systemNode(['--version'])
   return status === 0 ? stdout.trim().replace(/^v/, '') : null
@@ -24,7 +24,7 @@ const isOld =
 const why = isOld ? version : `not from ${OLDEST_NODE} to below ${MINIMUM_NODE}: ${version}`
 
 describe(`the command, by the Node of the system (${why})`, () => {
-  it.skipIf(!isOld)('says how it is used', () => {
+  it.skipIf(!isOld)('prints its help', () => {
     const { status, stdout, stderr } = systemNode([bundleOf(CLI), '--help'])
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -34,7 +34,7 @@ describe(`the command, by the Node of the system (${why})`, () => {
   it.skipIf(!isOld).each([
     ['allow', 'npm.example.com:443', 0],
     ['deny', 'evil.example:443', 1],
-  ])('answers %s for %s by a file', (decision, target, exit) => {
+  ])('answers %s for %s with a policy file', (decision, target, exit) => {
     const request = ['check', 'connect:tcp', target, '--policies', 'examples/policies.json']
 
     const { status, stdout, stderr } = systemNode([bundleOf(CLI), ...request])

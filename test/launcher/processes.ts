@@ -14,7 +14,7 @@ export function processesIn(folder: string): number[] {
     .map(Number)
 }
 
-/** A process may end between being listed and being looked at. */
+/** A process may end after it was listed and before it is read. */
 function readOr(read: () => string, otherwise: string): string {
   try {
     return read()

@@ -15,25 +15,25 @@ afterEach(() => {
 })
 
 describe('a first run', () => {
-  it('installs with the pinned pnpm, builds, runs the command and passes its exit code on', async () => {
+  it('installs with the pinned pnpm, builds, and returns the exit code of the command', async () => {
     const run = await checkout.run(['palisade', 'check', '3'])
 
     expect(run.code).toBe(3)
-    expect(checkout.noted('npx')).toEqual(['--yes pnpm@12.21.0 install --frozen-lockfile'])
-    expect(checkout.noted('tsc')).toEqual(['-b packages/cli server agent --force'])
+    expect(checkout.logged('npx')).toEqual(['--yes pnpm@12.21.0 install --frozen-lockfile'])
+    expect(checkout.logged('tsc')).toEqual(['-b packages/cli server agent --force'])
     expect(JSON.parse(run.stdout)).toMatchObject({ args: ['check', '3'] })
     expect(run.stderr).toContain('installing packages')
   })
 
-  it('installs once when two start together', async () => {
+  it('installs once if two runs start together', async () => {
     const runs = await Promise.all([checkout.run(['palisade']), checkout.run(['palisade'])])
 
     expect(runs.map((run) => run.code)).toEqual([0, 0])
-    expect(checkout.noted('npx')).toHaveLength(1)
-    expect(checkout.noted('tsc')).toHaveLength(1)
+    expect(checkout.logged('npx')).toHaveLength(1)
+    expect(checkout.logged('tsc')).toHaveLength(1)
   })
 
-  it('is not stopped by the lock of a process that died', async () => {
+  it('ignores the lock of an ended process', async () => {
     checkout.write('node_modules/.palisade/install.lock', '2147483646 gone\n')
 
     const run = await checkout.run(['palisade'])
@@ -41,7 +41,7 @@ describe('a first run', () => {
     expect(run.code).toBe(0)
   })
 
-  it('says that the registry cannot be reached, shows why, and tries again next time', async () => {
+  it('reports an unreachable registry with its cause, and the next run tries again', async () => {
     const failing = { NPX_FAILS: 'ERR_PNPM_META_FETCH_FAIL  GET https://r.test/zod: ENOTFOUND' }
 
     const failed = await checkout.run(['palisade'], { env: failing })
@@ -55,7 +55,7 @@ describe('a first run', () => {
     expect(retried.code).toBe(0)
   })
 
-  it('says what to install when there is no npx', async () => {
+  it('says that npm must be installed if npx is missing', async () => {
     rmSync(join(checkout.root, 'bin'), { recursive: true })
 
     const run = await checkout.run(['palisade'], { env: { PATH: '/nowhere' } })
@@ -70,13 +70,13 @@ describe('a later run', () => {
     await checkout.run(['palisade'])
   })
 
-  it('touches neither registry nor compiler and prints the command’s output alone', async () => {
+  it('uses neither registry nor compiler and prints only the command’s output', async () => {
     const run = await checkout.run(['palisade'])
 
     expect(run.stderr).toBe('')
     expect(run.stdout.trim().split('\n')).toHaveLength(1)
-    expect(checkout.noted('npx')).toHaveLength(1)
-    expect(checkout.noted('tsc')).toHaveLength(1)
+    expect(checkout.logged('npx')).toHaveLength(1)
+    expect(checkout.logged('tsc')).toHaveLength(1)
   })
 
   it.each([
@@ -88,7 +88,7 @@ describe('a later run', () => {
 
     await checkout.run(['palisade'])
 
-    expect(checkout.noted('npx')).toHaveLength(2)
+    expect(checkout.logged('npx')).toHaveLength(2)
   })
 
   it('builds again when a source changed', async () => {
@@ -96,27 +96,27 @@ describe('a later run', () => {
 
     await checkout.run(['palisade'])
 
-    expect(checkout.noted('tsc').slice(1)).toEqual(['-b packages/cli server agent'])
+    expect(checkout.logged('tsc').slice(1)).toEqual(['-b packages/cli server agent'])
   })
 
-  it('builds from nothing when the compiler’s settings changed', async () => {
+  it('builds everything when the compiler’s settings changed', async () => {
     checkout.write('tsconfig.json', '{"compilerOptions":{}}')
 
     await checkout.run(['palisade'])
 
-    expect(checkout.noted('tsc').slice(1)).toEqual(['-b packages/cli server agent --force'])
+    expect(checkout.logged('tsc').slice(1)).toEqual(['-b packages/cli server agent --force'])
   })
 
-  it('builds again when the output is gone', async () => {
+  it('builds again when the output is missing', async () => {
     rmSync(join(checkout.root, 'server', 'dist'), { recursive: true })
 
     const run = await checkout.run(['palisade-server'])
 
     expect(run.code).toBe(0)
-    expect(checkout.noted('tsc')).toHaveLength(2)
+    expect(checkout.logged('tsc')).toHaveLength(2)
   })
 
-  it('bundles again when a program’s one file is gone', async () => {
+  it('bundles again when the bundle of a program is missing', async () => {
     rmSync(join(checkout.root, 'agent', 'dist', 'palisade-agent.cjs'))
 
     const run = await checkout.run(['palisade-agent', 'start', '3'])
@@ -128,7 +128,7 @@ describe('a later run', () => {
     })
   })
 
-  it('starts the server with the options that it is measured with', async () => {
+  it('starts the server with the Node options of its benchmarks', async () => {
     const run = await checkout.run(['palisade-server', 'start'])
 
     expect(JSON.parse(run.stdout)).toMatchObject({
@@ -137,7 +137,7 @@ describe('a later run', () => {
     })
   })
 
-  it('says what the bundler says, ends 1, and runs nothing that is older than the sources', async () => {
+  it('prints the bundler’s error, exits with 1, and runs no outdated program', async () => {
     checkout.write('agent/src/new.ts', 'export const a = 1')
 
     const failing = { env: { BUNDLER_FAILS: '1' } }
@@ -152,7 +152,7 @@ describe('a later run', () => {
     }
   })
 
-  it('prints the compiler’s errors, ends 1 and runs nothing', async () => {
+  it('prints the compiler’s errors, exits with 1 and runs no program', async () => {
     checkout.write('server/src/a.ts', 'const')
 
     const run = await checkout.run(['palisade'], { env: { TSC_FAILS: '1' } })
@@ -172,7 +172,7 @@ describe('a task with an installation of its own', () => {
     checkout.write(`${peers}/tsc-stand-in`, '')
   })
 
-  it('installs it, once, and for no other task', async () => {
+  it('installs it once, and only for this task', async () => {
     await checkout.run(['palisade'])
     const before = existsSync(join(checkout.root, peers, 'npx.log'))
     const first = await checkout.run(['bench'])
@@ -180,11 +180,11 @@ describe('a task with an installation of its own', () => {
 
     expect(before).toBe(false)
     expect([first.stdout, second.stdout]).toEqual(['measured\n', 'measured\n'])
-    const noted = readFileSync(join(checkout.root, peers, 'npx.log'), 'utf8')
-    expect(noted.trim().split('\n')).toHaveLength(1)
+    const log = readFileSync(join(checkout.root, peers, 'npx.log'), 'utf8')
+    expect(log.trim().split('\n')).toHaveLength(1)
   })
 
-  it('goes on without it when the registry cannot be reached, and says so', async () => {
+  it('continues without it if the registry cannot be reached, and reports that', async () => {
     await checkout.run(['palisade'])
 
     const run = await checkout.run(['bench'], {
@@ -192,13 +192,13 @@ describe('a task with an installation of its own', () => {
     })
 
     expect(run).toMatchObject({ code: 0, stdout: 'measured\n' })
-    expect(run.stderr).toContain('going on without')
+    expect(run.stderr).toContain('continuing without')
     expect(run.stderr).toContain('the package registry cannot be reached')
   })
 })
 
 describe('the command', () => {
-  it('runs where npm was called, with a data directory meant from there', async () => {
+  it('runs in the folder where npm was called, and resolves the data directory there', async () => {
     const folder = join(checkout.root, 'elsewhere')
     mkdirSync(folder)
     const env = { INIT_CWD: folder, npm_lifecycle_event: 'palisade', PALISADE_DATA_DIR: 'data' }
@@ -209,7 +209,7 @@ describe('the command', () => {
     expect(JSON.parse(run.stdout)).toMatchObject({ cwd: here, data: join(folder, 'data') })
   })
 
-  it('keeps its own folder when the INIT_CWD is of an npm further up', async () => {
+  it('ignores the INIT_CWD of an outer npm', async () => {
     const env = { INIT_CWD: '/', npm_lifecycle_event: 'test' }
 
     const run = await checkout.run(['palisade'], { env })
@@ -220,7 +220,7 @@ describe('the command', () => {
     })
   })
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('gets %s and decides how to end', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('receives %s and sets its own exit code', async (signal) => {
     const child = checkout.start(['palisade', 'wait'])
     const finished = finish(child)
     await once(child.stdout ?? child, 'data')
@@ -230,7 +230,7 @@ describe('the command', () => {
     expect((await finished).code).toBe(7)
   })
 
-  it('ends when the shell that npm put in between takes the signal for itself', async () => {
+  it('ends when the shell of npm does not forward the signal', async () => {
     const shell = checkout.startInShell(['palisade', 'wait'], {
       env: { npm_lifecycle_event: 'palisade', npm_command: 'run' },
     })
@@ -245,13 +245,13 @@ describe('the command', () => {
 
 describe('usage', () => {
   it.each([[[]], [['nonsense']], [['__proto__']]])(
-    'lists the tasks and ends 2 for %j',
+    'lists the tasks and exits with 2 for %j',
     async (args) => {
       const run = await checkout.run(args)
 
       expect(run.code).toBe(2)
       expect(run.stderr).toContain('usage:')
-      expect(checkout.noted('npx')).toEqual([])
+      expect(checkout.logged('npx')).toEqual([])
     },
   )
 })

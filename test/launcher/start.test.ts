@@ -21,7 +21,7 @@ let env: Record<string, string>
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'palisade-start-'))
-  // However busy the machine is, the agent is not asked to come back later.
+  // Without overload control, a busy machine does not make the server refuse the agent.
   const settings = { PALISADE_PORT: '0', PALISADE_OVERLOAD_DELAY_MS: '0' }
   env = { ...settings, PALISADE_DATA_DIR: join(folder, 'data') }
 })
@@ -66,7 +66,7 @@ describe('start', () => {
     for (const log of ['server.log', 'agent.log'])
       expect(statSync(join(folder, 'data', log)).mode & 0o777).toBe(0o600)
 
-    // On another port: the machine's enrolment follows its own server.
+    // The server starts on another port, and the machine's enrolment follows it.
     const again = start([], env)
     const later = await again.said(READY)
     again.child.kill('SIGINT')
@@ -88,7 +88,7 @@ describe('start', () => {
     expect(() => process.kill(server ?? 0, 0)).toThrow('ESRCH')
   })
 
-  it('ends what it started after an exception that nothing caught', async () => {
+  it('ends its services after an uncaught exception', async () => {
     const bug = join(folder, 'bug.mjs')
     const raise = `process.on('SIGUSR2', () => { throw new Error('a bug of the launcher') })`
     writeFileSync(bug, `if (process.argv[1]?.endsWith('start.ts')) ${raise}\n`)
@@ -105,7 +105,7 @@ describe('start', () => {
     expect(services.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
   })
 
-  it('leaves nothing running when it is stopped before it is ready', async () => {
+  it('leaves no process running if it is stopped before it is ready', async () => {
     const started = start([], env)
     while (childrenOf(started.child.pid ?? 0).length === 0)
       await new Promise((resolve) => setTimeout(resolve, 5))
@@ -116,8 +116,8 @@ describe('start', () => {
   })
 })
 
-describe('start, when it cannot', () => {
-  it('names the taken port and creates nothing', async () => {
+describe('start, if it must refuse', () => {
+  it('names the taken port and creates no file', async () => {
     const taken = createServer()
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
     const address = taken.address()
@@ -143,7 +143,7 @@ describe('start, when it cannot', () => {
     expect(run.stderr.trim().split('\n')).toHaveLength(1)
   })
 
-  it('passes on what the server says about its settings, with its exit code', async () => {
+  it('prints the error of the server about its settings, with its exit code', async () => {
     const run = await start([], { ...env, PALISADE_ACCESS_TOKEN_MINUTES: '0' }).finished
 
     expect(run.code).toBe(78)
@@ -152,7 +152,7 @@ describe('start, when it cannot', () => {
   })
 
   it.each(['https://palisade.example.com', 'http://127.0.0.1:8420'])(
-    'leaves a machine alone that another server at %s has enrolled',
+    'does not change a machine that another server at %s has enrolled',
     async (server) => {
       const file = writeEnrolment({ server, org: 'acme', user: 'alice', device_id: DEVICE })
       const before = readFileSync(file, 'utf8')
@@ -167,7 +167,7 @@ describe('start, when it cannot', () => {
     },
   )
 
-  it('leaves a foreign enrolment alone in a directory that holds a server of its own', async () => {
+  it('does not change a foreign enrolment in a directory that has its own server', async () => {
     const first = start([], env)
     await first.said(READY)
     first.child.kill('SIGTERM')
@@ -184,7 +184,7 @@ describe('start, when it cannot', () => {
     expect(readFileSync(file, 'utf8')).toBe(foreign)
   })
 
-  it('looks at the enrolment that PALISADE_ENROLMENT names', async () => {
+  it('reads the enrolment that PALISADE_ENROLMENT names', async () => {
     const server = 'http://127.0.0.1:8420'
     const file = writeEnrolment({ server, org: 'acme', user: null, device_id: DEVICE })
     const data = join(folder, 'other')

@@ -8,12 +8,12 @@ const ROOT = join(import.meta.dirname, '..', '..')
 export interface Started {
   readonly child: ChildProcess
   readonly finished: Promise<Finished>
-  /** Resolves with standard output once it holds `text`; rejects when the program ends before. */
+  /** Resolves with standard output once it contains `text`; rejects if the program ends first. */
   said(text: string): Promise<string>
 }
 
 /**
- * Starts the built server and agent through the launcher, with nothing of the caller's settings.
+ * Starts the built server and agent through the launcher, without the caller's environment.
  */
 export function start(args: readonly string[], env: Readonly<Record<string, string>>): Started {
   return startScript([join(ROOT, 'packages/launcher/start.ts'), ...args], env)

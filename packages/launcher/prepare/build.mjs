@@ -7,7 +7,7 @@ import { LaunchError } from './launch-error.mjs'
 import { withLock } from './lock.mjs'
 import { readStamp, stampPath, writeStamp } from './stamp.mjs'
 
-/** What the commands need; the tests and the launcher's own types are checked by `everything`. */
+/** Projects that the commands need; `everything` also compiles tests and the launcher's types. */
 const PRODUCT = ['packages/cli', 'server', 'agent']
 
 /** Projects without output: Node runs their sources, and the compiler only checks them. */
@@ -16,7 +16,7 @@ const CHECKED_ONLY = ['test', 'bench', 'packages/launcher', 'examples/demo']
 /** @typedef {'product' | 'everything'} BuildScope */
 
 /**
- * Compiles what `scope` names, unless nothing changed since that last succeeded.
+ * Compiles the scope, unless it is unchanged since its last successful build.
  *
  * @param {string} root
  * @param {string} node
@@ -38,7 +38,7 @@ export async function ensureBuilt(root, node, scope, tell) {
  * @param {BuildScope} scope
  */
 function isBuilt(root, scope) {
-  // A stamp of everything answers for the product too, as long as no source changed since.
+  // A stamp of everything is valid for the product too, as long as no source has changed since.
   const scopes = /** @type {BuildScope[]} */ (
     scope === 'product' ? ['product', 'everything'] : [scope]
   )
@@ -58,13 +58,13 @@ function isBuilt(root, scope) {
 async function build(root, node, scope, tell) {
   if (isBuilt(root, scope)) return
   const config = configFingerprint(root)
-  // Taken before compiling: an edit made meanwhile must be seen by the next run.
+  // Taken before compiling, so that the next run sees an edit made meanwhile.
   const sources = sourcesOf(root, scope)
   const known = readStamp(root, `build-${scope}.json`)['config']
   if (known === undefined) tell('compiling, about 20 s the first time')
   const args = [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b']
   if (scope === 'product') args.push(...PRODUCT)
-  // Measured with 7.0.2: after an edit of an extended tsconfig, `-b` reports errors that are gone.
+  // TypeScript 7.0.2: after an edit of an extended tsconfig, `-b` reports fixed errors again.
   if (known !== config) args.push('--force')
   const run = await captureChild(node, args, { cwd: root, env: process.env })
   if (run.code !== 0) throw new LaunchError(`the build failed\n${run.output.trimEnd()}`)
@@ -79,11 +79,11 @@ async function build(root, node, scope, tell) {
 }
 
 /**
- * Sources of the scope, and whether their output is there.
+ * Fingerprint of the scope's sources, with the projects whose output is missing.
  *
  * @param {string} root
  * @param {BuildScope} scope
- * @param {string} [known] the sources' fingerprint when it was taken before
+ * @param {string} [known] an earlier result, whose fingerprint is used again
  */
 function sourcesOf(root, scope, known) {
   const projects = workspaceFolders(root).filter(

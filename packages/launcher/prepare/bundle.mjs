@@ -1,24 +1,24 @@
-// Joins each program that `programs.mjs` names into one file. Started by build.mjs with the chosen
-// Node, because the launcher's own may be too old for the bundler.
+// Bundles each program of `programs.mjs` into one file. build.mjs starts this script with the
+// chosen Node, because the launcher's own may be too old for the bundler.
 import { dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { BUNDLED } from '../programs.mjs'
 import { toPlainText } from './plain-text.mjs'
 
 /**
- * CommonJS: an ES module that names `node:http` makes Node load its whole `fetch` and `WebSocket`
- * before anything of ours runs. What is imported only when needed gets files of its own.
+ * Bundles as CommonJS: an ES module that imports `node:http` makes Node load its whole `fetch` and
+ * `WebSocket` before our code runs. Dynamic imports get files of their own.
  *
  * @param {string} root
  * @param {import('../programs.mjs').BundledProgram} program
  */
-async function bundle(root, { main, name, apart }) {
+async function bundle(root, { main, name, external }) {
   const build = await rolldown({
     input: { [name]: join(root, main) },
     platform: 'node',
-    external: [...apart],
+    external: [...external],
     onLog(level, log) {
-      // Such as an import that was not found, which would be missed when it is needed.
+      // A warning such as an unresolved import would fail only when the import runs.
       if (level === 'warn') throw new Error(log.message)
     },
   })
@@ -27,7 +27,7 @@ async function bundle(root, { main, name, apart }) {
     format: 'cjs',
     entryFileNames: '[name].cjs',
     chunkFileNames: `${name}.[name].cjs`,
-    // Kept in memory with the rest of the text; licences stay.
+    // Comments would stay in memory with the rest of the text; licences are kept.
     comments: { legal: true, annotation: false, jsdoc: false },
     plugins: [plainText],
   })
@@ -35,7 +35,7 @@ async function bundle(root, { main, name, apart }) {
 }
 
 /**
- * At the very end: the bundler writes escapes as characters again.
+ * Runs at the very end, because the bundler writes escapes as characters again.
  *
  * @type {import('rolldown').Plugin}
  */

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 export const MINIMUM_NODE = '24.7.0'
 
 /**
- * The Node that runs Palisade: the running one when it is new enough, else the one that the
- * installation brought along; null when there is neither.
+ * Chooses the Node that runs Palisade: the running one if it is new enough, else the installed
+ * package; null without either.
  *
  * @param {string} root
  * @param {{ version: string, path: string, arch: string }} running
@@ -19,7 +19,7 @@ export function chooseNode(root, running) {
 }
 
 /**
- * Compares two versions `major.minor.patch`; anything behind the patch is ignored.
+ * Compares two versions `major.minor.patch`; ignores text after the patch.
  *
  * @param {string} version
  * @param {string} minimum

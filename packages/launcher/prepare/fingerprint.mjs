@@ -18,7 +18,7 @@ export function workspaceFolders(root) {
 }
 
 /**
- * Changes whenever an installation could come out differently.
+ * Changes whenever an installation could have another result.
  *
  * @param {string} root
  * @param {string} installer such as `pnpm@12.21.0`
@@ -31,7 +31,7 @@ export function installFingerprint(root, installer) {
 }
 
 /**
- * Changes whenever the compiler's settings do, or the compiler itself.
+ * Changes whenever the compiler or its settings change.
  *
  * @param {string} root
  * @returns {string}
@@ -46,8 +46,8 @@ export function configFingerprint(root) {
 }
 
 /**
- * Changes when a source of the named projects is edited, added, moved or removed. Looks at names,
- * sizes and times only: a whole checkout costs a few milliseconds.
+ * Changes when a source of the given projects is edited, added, moved or removed. Reads only names,
+ * sizes and times, which takes a few milliseconds for a whole checkout.
  *
  * @param {string} root
  * @param {readonly string[]} folders

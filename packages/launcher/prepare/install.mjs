@@ -9,7 +9,7 @@ export const PNPM = 'pnpm@12.21.0'
 const STAMP = 'install.json'
 
 /**
- * Installs what the lock file names, unless that is what is there. Later runs touch no network.
+ * Installs the packages of the lock file, unless they are installed. Later runs use no network.
  *
  * @param {string} root
  * @param {(line: string) => void} tell
@@ -22,7 +22,7 @@ export async function ensureInstalled(root, tell) {
 }
 
 /**
- * The same for a folder that its task can do without: says why it failed, and goes on.
+ * Installs an optional folder: reports a failure and continues.
  *
  * @param {string} folder
  * @param {(line: string) => void} tell
@@ -33,7 +33,7 @@ export async function tryInstall(folder, tell) {
     await ensureInstalled(folder, tell)
   } catch (error) {
     if (!(error instanceof LaunchError)) throw error
-    tell(`going on without \`${folder}\`: ${error.message}`)
+    tell(`continuing without \`${folder}\`: ${error.message}`)
   }
 }
 
@@ -61,7 +61,7 @@ async function install(root, tell) {
 }
 
 /**
- * npm puts node_modules/.bin first, and the Node in there is being replaced under npx's feet.
+ * npm puts node_modules/.bin first, but the installation replaces the Node there while npx runs.
  *
  * @param {string} root
  */
@@ -72,21 +72,21 @@ function pathWithoutOwnBinaries(root) {
 }
 
 /**
- * Says in one line why the installation failed, then shows what the installer said.
+ * Says in one line why the installation failed, then shows the installer's output.
  *
  * @param {{ code: number, output: string, missing: boolean }} run
  * @returns {string}
  */
 export function explainFailure(run) {
   if (run.missing) return 'npx was not found; install npm, which comes with Node, and run again'
-  const noise = run.output.trim().split('\n').slice(-40).join('\n')
-  return `${causeOf(run)}\n${noise}`.trimEnd()
+  const excerpt = run.output.trim().split('\n').slice(-40).join('\n')
+  return `${causeOf(run)}\n${excerpt}`.trimEnd()
 }
 
 /** @param {{ code: number, output: string }} run */
 function causeOf({ code, output }) {
   if (/ERR_PNPM_OUTDATED_LOCKFILE/.test(output))
-    return `pnpm-lock.yaml does not fit the package.json files; run \`npx ${PNPM} install\``
+    return `pnpm-lock.yaml does not match the package.json files; run \`npx ${PNPM} install\``
   if (
     /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|META_FETCH_FAIL|error sending request/.test(
       output,

@@ -1,4 +1,4 @@
-/** Something a person can mend; its message is printed alone, without a stack. */
+/** A problem that the user can fix; only its message is printed, without a stack. */
 export class LaunchError extends Error {
   /**
    * @param {string} message

@@ -4,16 +4,16 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Takes a lock that ends with its process: a file that names the pid.
+ * Takes a lock that ends with its process: a file that contains the pid.
  *
  * @param {string} file
- * @returns {{ ok: true, release: () => void } | { ok: false, pid: number }} `pid` is of the living
- * holder
+ * @returns {{ ok: true, release: () => void } | { ok: false, pid: number }} `pid` is the running
+ * holder's
  */
 export function tryLock(file) {
   mkdirSync(dirname(file), { recursive: true })
   const mine = `${process.pid} ${randomUUID()}\n`
-  // Linked into place with its content, so that nobody ever reads a lock without a pid.
+  // Linked into place with its content, so that no process ever reads a lock without a pid.
   const draft = `${file}.${process.pid}.${randomUUID()}`
   writeFileSync(draft, mine, { mode: 0o600 })
   try {
@@ -22,7 +22,7 @@ export function tryLock(file) {
       const held = readLock(file)
       if (held === null) continue
       if (isAlive(held.pid)) return { ok: false, pid: held.pid }
-      setAside(file, held.text)
+      removeStale(file, held.text)
     }
   } finally {
     rmSync(draft, { force: true })
@@ -30,7 +30,7 @@ export function tryLock(file) {
 }
 
 /**
- * The living process that holds `file`, or null.
+ * The running process that holds `file`, or null.
  *
  * @param {string} file
  * @returns {number | null}
@@ -41,7 +41,7 @@ export function lockHolder(file) {
 }
 
 /**
- * Runs `work` while no other process holds `file`, waiting for the other one first.
+ * Runs `work` while holding `file`; first waits for another holder.
  *
  * @template T
  * @param {string} file
@@ -66,7 +66,7 @@ export async function withLock(file, work, options = {}) {
     told = true
     if (Date.now() > deadline)
       throw new Error(
-        `process ${lock.pid} still holds \`${file}\`; end it, or remove the file when it is not ours`,
+        `process ${lock.pid} still holds \`${file}\`; end it, or remove the file if it is another program`,
       )
     await sleep(pollMs)
   }
@@ -101,13 +101,13 @@ function readLock(file) {
 }
 
 /**
- * Removes a dead holder's lock. Renamed first: two processes may find the same corpse, and the
- * slower one must not remove the lock that the faster one has taken since.
+ * Removes the lock of an ended process. Renames it first: two processes may find the same stale
+ * lock, and the slower one must not remove the lock that the faster one has taken since.
  *
  * @param {string} file
  * @param {string} expected
  */
-function setAside(file, expected) {
+function removeStale(file, expected) {
   const aside = `${file}.${randomUUID()}`
   try {
     renameSync(file, aside)

@@ -1,10 +1,9 @@
 /**
- * The same program in ASCII alone. V8 keeps the text of a program for as long as it runs, two bytes
- * for each character as soon as one of them is not Latin: an arrow in a message made the agent 0.9
- * MiB larger.
+ * Rewrites a program in ASCII. V8 keeps the text of a program as long as it runs, and needs two
+ * bytes for each character as soon as one of them is not Latin-1, such as an arrow in a message.
  *
- * Escapes mean the same in strings, templates, patterns and names, and are harmless in comments.
- * Only the argument of `String.raw` would be another text.
+ * Escapes have the same meaning in strings, templates, patterns and names, and are harmless in
+ * comments. Only the argument of `String.raw` would change.
  *
  * @param {string} code
  */

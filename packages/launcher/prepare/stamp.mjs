@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /**
- * What the launcher remembers between runs lives below node_modules: it goes when they go.
+ * Path of a value that the launcher keeps between runs: below node_modules, to be deleted with it.
  *
  * @param {string} root
  * @param {string} name
@@ -14,7 +14,7 @@ export function stampPath(root, name) {
 /**
  * @param {string} root
  * @param {string} name
- * @returns {Record<string, string>} empty when there is none, or none that can be read
+ * @returns {Record<string, string>} empty if the stamp is missing or unreadable
  */
 export function readStamp(root, name) {
   try {

@@ -5,7 +5,7 @@ const WARN = 40
 
 /**
  * Opens a file for the JSON lines of a service. Text that cannot be written, as on a full disk, is
- * lost, and nothing else; the file says so in a line of its own once it can be written again.
+ * dropped without an error. A line in the file reports the loss once it can be written again.
  *
  * @param {string} path
  * @returns {{ write: (text: string) => void, close: () => void }}
@@ -20,13 +20,13 @@ export function openLogFile(path) {
     try {
       while (start < bytes.byteLength) start += writeSync(file, bytes, start)
     } catch {
-      // The terminal belongs to the user; the file is told below.
+      // The terminal belongs to the user; the file reports the loss below.
     }
     return bytes.byteLength - start
   }
   return {
     write(text) {
-      // A line may have been cut off.
+      // The line feed in front ends a line that may have been cut off.
       if (lostBytes > 0 && tryToWrite(`\n${describeLoss(lostBytes)}\n`) === 0) lostBytes = 0
       lostBytes += lostBytes > 0 ? Buffer.byteLength(text) : tryToWrite(text)
     },

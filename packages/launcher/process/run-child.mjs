@@ -5,8 +5,8 @@ import { watchNpm } from './watch-npm.mjs'
 const FORWARDED = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
 /**
- * Runs a program on this terminal and passes signals on to it; the end of the npm that started us
- * counts as one.
+ * Runs a program on this terminal and forwards signals to it; the end of the npm that started us
+ * counts as a signal.
  *
  * @param {string} command
  * @param {readonly string[]} args
@@ -18,7 +18,7 @@ export function runChild(command, args, { cwd, env }) {
     const child = spawn(command, args, { cwd, env, stdio: 'inherit' })
     /** @param {NodeJS.Signals} signal */
     const forward = (signal) => {
-      // Ctrl-C reaches the child from the terminal itself; a second one would mean "at once".
+      // The terminal itself sends Ctrl-C to the child; a second one would mean "stop at once".
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
     }
     for (const signal of FORWARDED) process.on(signal, forward)

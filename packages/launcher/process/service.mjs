@@ -11,9 +11,9 @@ const KEPT_ERROR_CHARACTERS = 4_000
  * @typedef {object} Service
  * @property {string} name
  * @property {string} logFile
- * @property {Promise<number>} exited its exit code; 1 when a signal ended it
+ * @property {Promise<number>} exited its exit code; 1 if a signal ended it
  * @property {() => boolean} running
- * @property {() => string} complaint what it wrote on standard error, which is what people read
+ * @property {() => string} complaint end of its standard error, which has messages for people
  * @property {() => Promise<number>} stop asks it to end and waits; kills it after 12 s
  */
 
@@ -26,8 +26,8 @@ const KEPT_ERROR_CHARACTERS = 4_000
  */
 export function startService({ name, node, args, cwd, env, logFile, onRecord }) {
   const log = openLogFile(logFile)
-  // Its own process group: Ctrl-C must reach it through us, so that the agent ends before the
-  // server.
+  // A process group of its own: Ctrl-C must reach it through the launcher, so that the agent ends
+  // before the server.
   const child = spawn(node, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   let complaint = ''
   child.stderr.setEncoding('utf8').on('data', (text) => {
@@ -68,7 +68,7 @@ export function startService({ name, node, args, cwd, env, logFile, onRecord }) 
 
 /**
  * @param {(record: Record<string, unknown>) => void} onRecord
- * @returns {(text: string) => void} to be given the stream's pieces
+ * @returns {(text: string) => void} takes the chunks of the stream
  */
 function recordReader(onRecord) {
   let rest = ''

@@ -1,21 +1,21 @@
 const INTERVAL_MS = 200
 
 /**
- * Calls `gone` once when the npm that started this process has ended. npm passes a signal to the
- * shell in which it runs a script, and a shell that waits for its command dies of it alone: the
- * command would go on without anybody, with its ports.
+ * Calls `onEnd` once when the npm that started this process has ended. npm passes a signal to the
+ * shell in which it runs a script. The signal ends a shell that waits for its command, but not the
+ * command, which would keep running and keep its ports.
  *
  * @param {NodeJS.ProcessEnv} env
- * @param {() => void} gone
+ * @param {() => void} onEnd
  * @returns {() => void} ends the watch
  */
-export function watchNpm(env, gone) {
+export function watchNpm(env, onEnd) {
   if (env['npm_lifecycle_event'] === undefined) return () => {}
   const parent = process.ppid
   const timer = setInterval(() => {
     if (process.ppid === parent) return
     clearInterval(timer)
-    gone()
+    onEnd()
   }, INTERVAL_MS)
   return () => clearInterval(timer)
 }

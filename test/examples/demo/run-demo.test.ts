@@ -33,7 +33,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** A root whose requests are these few, with what is built and everything else as it is. */
+/** A copy of the root with other requests of the demo; built files are linked. */
 function rootWith(change: (requests: Record<string, unknown>[]) => unknown): string {
   const root = join(folder, 'root')
   mkdirSync(join(root, 'examples'), { recursive: true })
@@ -47,7 +47,7 @@ function rootWith(change: (requests: Record<string, unknown>[]) => unknown): str
 }
 
 describe('the demo', () => {
-  it('fails, and cleans up, when outcomes differ from what is expected', async () => {
+  it('fails and cleans up if outcomes differ from the expected ones', async () => {
     const root = rootWith((requests) => [
       {
         ...requests[0],
@@ -78,7 +78,7 @@ describe('the demo', () => {
     expect(readdirSync(join(folder, 'tmp'))).toEqual([])
   })
 
-  it('takes everything down when it is interrupted', async () => {
+  it('stops all processes and removes its files when it is interrupted', async () => {
     const started = start(['--demo'], env)
     await started.said('allowed host')
     const running = processesIn(join(folder, 'tmp'))
@@ -92,7 +92,7 @@ describe('the demo', () => {
     expect(readdirSync(join(folder, 'tmp'))).toEqual([])
   })
 
-  it('refuses when fewer than two programs are there', async () => {
+  it('refuses to run with fewer than two programs', async () => {
     const run = await start(['--demo'], { ...env, PATH: '/nowhere' }).finished
 
     expect(run.code).toBe(1)

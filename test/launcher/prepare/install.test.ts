@@ -2,12 +2,12 @@ import { expect, it } from 'vitest'
 import { explainFailure } from '../../../packages/launcher/prepare/install.mjs'
 
 it.each([
-  ['ERR_PNPM_OUTDATED_LOCKFILE  Cannot install', 'does not fit the package.json files'],
+  ['ERR_PNPM_OUTDATED_LOCKFILE  Cannot install', 'does not match the package.json files'],
   ['request to https://r.test failed: getaddrinfo EAI_AGAIN r.test', 'registry cannot be reached'],
   ['npm error code ECONNREFUSED', 'registry cannot be reached'],
   ['ENOSPC: no space left on device', 'the disk is full'],
   ['something else', 'installing packages failed'],
-])('explains `%s` in its first line and keeps it', (output, expected) => {
+])('explains `%s` in the first line and shows the output', (output, expected) => {
   const message = explainFailure({ code: 1, output, missing: false })
 
   expect(message.split('\n')[0]).toContain(expected)

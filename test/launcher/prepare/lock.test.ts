@@ -24,7 +24,7 @@ it('is held by one at a time and names its holder', () => {
   expect(lockHolder(file)).toBe(process.pid)
 })
 
-it('is free after its release, and leaves nothing behind', () => {
+it('is free after its release, and leaves no file behind', () => {
   const first = tryLock(file)
   if (first.ok) first.release()
 
@@ -41,7 +41,7 @@ it.each(['2147483646 gone\n', '', 'nonsense', '-1 x', '0 x'])('is taken over fro
   expect(readdirSync(join(folder, 'deep'))).toEqual(['a.lock'])
 })
 
-it('does not release what another has taken since', () => {
+it('does not release a lock that another process has taken since', () => {
   const first = tryLock(file)
   writeFileSync(file, `${process.ppid} other\n`)
   if (first.ok) first.release()
@@ -49,7 +49,7 @@ it('does not release what another has taken since', () => {
   expect(lockHolder(file)).toBe(process.ppid)
 })
 
-it('lets waiting work run one after another, also after a failure', async () => {
+it('runs waiting work one after another, also after a failure', async () => {
   const order: string[] = []
   const work = (name: string) => async () => {
     order.push(`${name} in`)
@@ -67,7 +67,7 @@ it('lets waiting work run one after another, also after a failure', async () => 
   expect(order).toEqual(['a in', 'a out', 'b in', 'b out'])
 })
 
-it('gives up with the holder and the file named', async () => {
+it('names the holder and the file after the timeout', async () => {
   tryLock(file)
 
   const waiting = withLock(file, async () => {}, { timeoutMs: 10, pollMs: 2 })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { toPlainText } from '../../../packages/launcher/prepare/plain-text.mjs'
 
-/** What a program comes to. */
+/** The result of a program. */
 function run(program: string): unknown {
-  // oxlint-disable-next-line typescript/no-implied-eval -- programs are what is tested
+  // oxlint-disable-next-line typescript/no-implied-eval -- the test is about programs
   return (new Function(program) as () => unknown)()
 }
 
@@ -14,7 +14,7 @@ describe('a program in ASCII', () => {
     ['names', 'const größe = { straße: 1 }; return [größe.straße, Object.keys(größe)]'],
     ['patterns', 'return ["aéb".replace(/[à-ÿ]/, "_"), "😀x".replace(/^[😀-😂]/u, "_")]'],
     ['comments', '// → \n/* 😀 */ return 1'],
-  ])('means the same by its %s', (_what, program) => {
+  ])('keeps the meaning of its %s', (_what, program) => {
     const plain = toPlainText(program)
 
     expect(plain).toMatch(/^[\0-\x7f]*$/)

@@ -6,7 +6,7 @@ import { startService } from '../../../packages/launcher/process/service.mjs'
 import { canFillDisks, fillDisk, mountSmallDisk } from '../../agent/fixture/small-disk.ts'
 
 describe('the log of a service', () => {
-  it('loses what cannot be written, and the service goes on', async () => {
+  it('drops lines that cannot be written, and the service keeps running', async () => {
     const records: unknown[] = []
     const service = startService({
       name: 'talker',
@@ -23,7 +23,7 @@ describe('the log of a service', () => {
     expect(service.complaint()).toBe('said')
   })
 
-  it.runIf(canFillDisks())('says once that something was lost, when it can', async () => {
+  it.runIf(canFillDisks())('reports a loss once, as soon as it can write again', async () => {
     const disk = await mountSmallDisk()
     const path = join(disk, 'service.log')
     const ballast = join(disk, 'ballast')
@@ -38,9 +38,9 @@ describe('the log of a service', () => {
     log.close()
 
     const lines = readFileSync(path, 'utf8').trim().split('\n')
-    const told = lines.filter((line) => line.includes('lost_bytes'))
-    expect(told).toHaveLength(1)
-    expect(JSON.parse(told[0] ?? '')).toMatchObject({ level: 40, part: 'launcher' })
+    const reports = lines.filter((line) => line.includes('lost_bytes'))
+    expect(reports).toHaveLength(1)
+    expect(JSON.parse(reports[0] ?? '')).toMatchObject({ level: 40, part: 'launcher' })
     expect(lines[0]).toBe('{"n":1}')
     expect(lines.slice(-2)).toEqual(['{"n":2}', '{"n":3}'])
   })
