@@ -25,7 +25,9 @@ const files = readSources(root)
 const packages = readPackages(root)
 const documents = readDocuments(root)
 
-/** A sample that breaks a rule: pieces joined, so that this file itself breaks none. */
+/**
+ * A sample that breaks a rule. The text is joined from pieces, so that this file breaks no rule.
+ */
 function sample(path: string, ...text: string[]): SourceFile[] {
   return [{ path, text: text.join('') }]
 }
@@ -45,7 +47,7 @@ function one(folder: string, ...dependencies: string[]) {
 }
 
 describe('the workspace', () => {
-  it('is found by these rules', () => {
+  it('is read by these rules', () => {
     expect(packages.map((each) => each.folder)).toEqual(
       expect.arrayContaining(['packages/policy-core', 'packages/protocol', 'server', 'agent']),
     )
@@ -53,22 +55,22 @@ describe('the workspace', () => {
   })
 
   it('has manifests that depend downwards only', () => {
-    const why = 'a part may be replaced only when nothing below it knows it'
+    const why = 'a part can be replaced only if the parts below do not depend on it'
     expect(wrongDependencies(packages), why).toEqual([])
   })
 
-  it('has sources that import downwards only, through the front door', () => {
+  it('has sources that import downwards only, by package name', () => {
     const why = 'server and agent meet on the wire; the evaluator knows neither'
     expect(wrongArrows(files), why).toEqual([])
   })
 
   it('has a server whose rooms import lower floors only', () => {
-    const why = 'the order of the rooms is the way of a request, and the map in ARCHITECTURE.md'
+    const why = 'the rooms are in the order of a request, as mapped in ARCHITECTURE.md'
     expect(wrongFloors(files), why).toEqual([])
   })
 
   it('declares every package that it imports', () => {
-    const why = 'what is not declared is found by luck, and is not in the licence and age review'
+    const why = 'an undeclared package may be missing, and escapes the review of licence and age'
     expect(undeclaredImports(files, packages), why).toEqual([])
   })
 
@@ -78,7 +80,7 @@ describe('the workspace', () => {
   })
 
   it('composes with tsyringe in the two containers only', () => {
-    const why = 'a collaborator that arrives as an argument can be seen'
+    const why = 'a collaborator that arrives as an argument is visible'
     expect(strayTsyringe(files), why).toEqual([])
   })
 
@@ -93,36 +95,36 @@ describe('the workspace', () => {
   })
 
   it('has no variables at the top level of a module', () => {
-    const why = 'state that a module hides is shared by everybody who imports it'
+    const why = 'hidden state of a module is shared by all of its importers'
     expect(topLevelVariables(files), why).toEqual([])
   })
 
   it('reads the environment at its edges only', () => {
-    const why = 'settings are checked once, all problems at a time'
+    const why = 'settings are checked once, and all problems are reported together'
     expect(strayEnvironment(files), why).toEqual([])
   })
 
-  it('has no rooms for things without a name', () => {
-    const why = 'a file called after nothing collects everything'
+  it('has no files or folders with generic names', () => {
+    const why = 'a file with a generic name collects unrelated code'
     expect(emptyNames(files.map((file) => file.path)), why).toEqual([])
   })
 
-  it('holds at its top level what the design lists', () => {
+  it('has only listed entries at its top level', () => {
     const why = 'a newcomer reads the top level first'
     expect(strayTopLevel(readdirSync(root)), why).toEqual([])
   })
 
-  it('has documents whose links lead somewhere', () => {
+  it('has documents without dead links', () => {
     const why = 'a reader follows a link once'
     expect(deadLinks(documents), why).toEqual([])
   })
 
   it('has documents that name paths of this repository only', () => {
-    const why = 'a path in prose is not moved with its file'
+    const why = 'a path in prose does not move with its file'
     expect(deadPaths(documents), why).toEqual([])
   })
 
-  it('has short pages where everybody begins', () => {
+  it('has short pages for new readers', () => {
     const why = 'a reader leaves a long page; docs/ has a page for each part'
     expect(longDocuments(documents), why).toEqual([])
   })
@@ -201,7 +203,7 @@ describe('each rule can fail', () => {
   })
 })
 
-describe('each rule lets pass what is meant', () => {
+describe('each rule accepts good code', () => {
   it.each<[string, readonly string[]]>([
     ['downward import', wrongArrows(sample('agent/src/a.ts', `import x from '@palisade/client'`))],
     ['lower floor', wrongFloors(sample('server/src/fleet/a.ts', `import '../store/b.ts'`))],

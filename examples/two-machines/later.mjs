@@ -1,5 +1,5 @@
-// A network namespace has no clock of its own: what is started with `--import …/later.mjs?days=8`
-// lives eight days after everybody else.
+// A network namespace has no clock of its own. A program started with `--import …/later.mjs?days=8`
+// has a clock eight days ahead.
 const RealDate = Date
 const aheadMs = Number(new URL(import.meta.url).searchParams.get('days') ?? 0) * 86_400_000
 

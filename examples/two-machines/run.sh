@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Two machines and a server, each in a network namespace of its own. Prints what transcript.txt holds.
-# Needs root, `ip netns`, and `npm run build` before it. Ends everything that it made, also when it fails.
+# Two machines and a server, each in a network namespace of its own. Prints transcript.txt. Needs
+# root, `ip netns`, and `npm run build` before it. Removes all it has created, also after a failure.
 set -euo pipefail
 
-[ "$(id -u)" = 0 ] || { echo 'not root: network namespaces cannot be made' >&2; exit 2; }
-command -v ip > /dev/null || { echo 'there is no `ip`: install iproute2' >&2; exit 2; }
+[ "$(id -u)" = 0 ] || { echo 'not root: cannot create network namespaces' >&2; exit 2; }
+command -v ip > /dev/null || { echo '`ip` was not found: install iproute2' >&2; exit 2; }
 root=$(cd "$(dirname "$0")/../.." && pwd)
 node=$(ls "$root"/node_modules/node-linux-*/bin/node 2> /dev/null | head -n 1 || true)
 node=${node:-$(command -v node)}
@@ -19,7 +19,7 @@ clean_up() {
   for name in "${!pids[@]}"; do kill "${pids[$name]}" 2> /dev/null || true; done
   for name in "${!pids[@]}"; do wait "${pids[$name]}" 2> /dev/null || true; done
   for name in server one two; do
-    # Whatever else is in there came from here: nobody knows of the namespace.
+    # Only this script creates processes in the namespace, so all of them can be killed.
     for left in $(ip netns pids "$spaces-$name" 2> /dev/null); do kill -KILL "$left" || true; done
     ip netns del "$spaces-$name" 2> /dev/null || true
   done
@@ -46,12 +46,12 @@ plug_in() {
   ip -n "$spaces-$1" link set eth0 up
 }
 
-# Becomes a program of ours on machine $1: $2 is its file, the rest its arguments.
+# Replaces the shell by our program $2 on machine $1; the rest are its arguments.
 become() {
   local machine=$1 program=$2
   shift 2
   cd "$here/$machine"
-  # Only what is said here: nothing of whoever runs this.
+  # Only these variables: the caller's environment must not leak in.
   exec ip netns exec "$spaces-$machine" env -i PATH="$PATH" HOME="$here/$machine" NO_COLOR=1 \
     PALISADE_DATA_DIR="$here/$machine/data" PALISADE_CONFIG_DIR="$here/$machine/me" \
     PALISADE_HOST=192.0.2.1 PALISADE_PUBLIC_URL=http://192.0.2.1:8420 PALISADE_LOG_LEVEL=warn \
@@ -91,7 +91,7 @@ wait_for() {
   return 1
 }
 
-# --- what is printed ----------------------------------------------------------------------------
+# --- output -------------------------------------------------------------------------------------
 
 note() { printf '# %s\n' "$1"; }
 
@@ -101,8 +101,8 @@ heading() {
   printf '## %s\n\n' "$1"
 }
 
-# `show ok one status`: runs `palisade status` on machine one, prints it as it would be typed, and what
-# it answers; fails when the exit code is not the one said (`ok` is 0).
+# `show ok one status`: runs `palisade status` on machine one, prints the command as typed and its
+# output; fails if the exit code is not the expected one (`ok` is 0).
 show() {
   local expected=${1/ok/0} machine=$2 code=0 word
   shift 2
@@ -167,15 +167,15 @@ show ok one check connect:tcp db.example.com:5432
 show 1 two check connect:tcp db.example.com:5432
 
 heading 'A policy is changed, and both acknowledge it'
-# What somebody could have taken from the wire or a disk before the change.
-note 'somebody keeps a copy of all that machine one has now: stolen.json'
+# An attacker could have taken it from the wire or a disk before the change.
+note 'an attacker keeps a copy of the bundle of machine one: stolen.json'
 quietly palisade server bundle export --device "$one" --out stolen.json
 mv "$here/server/stolen.json" "$here/one/stolen.json"
 show ok server rule add packages --name 'no uploads' --action connect:tcp --deny 'upload.example.com'
 revision=$(palisade_server org list --json | sed 's/.*"revision":\([0-9]*\).*/\1/' | tr -dc 0-9)
 all_applied() { palisade server revision "$revision" --json | grep -q '"applied":2'; }
 wait_for all_applied
-note 'both machines fetch it by themselves'
+note 'both machines fetch it automatically'
 show ok server revision "$revision"
 show ok server device list
 

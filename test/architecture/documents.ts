@@ -3,7 +3,7 @@ import { join, posix } from 'node:path'
 import type { Violation } from './import-rules.ts'
 import type { SourceFile } from './workspace.ts'
 
-/** Installed, generated or kept by programs; a document may name a path in them. */
+/** Installed or generated folders; a document may name a path in them. */
 const NOT_LISTED = new Set(['node_modules', 'dist', 'coverage'])
 const SOURCE_NAME = /^[\w@.-]+(?:\/[\w@.-]+)*\.(?:ts|mts|mjs)$/
 
@@ -31,7 +31,9 @@ function listPaths(root: string, folder: string): string[] {
     })
 }
 
-/** A relative link leads to a file or folder of the repository, and its fragment to a heading. */
+/**
+ * A relative link must lead to a file or folder of the repository, and its fragment to a heading.
+ */
 export function deadLinks({ files, paths }: Documents): Violation[] {
   const anchors = new Map(files.map(({ path, text }) => [path, anchorsOf(text)]))
   return files.flatMap((file) =>
@@ -40,14 +42,14 @@ export function deadLinks({ files, paths }: Documents): Violation[] {
       const path = target === '' ? file.path : posix.join(posix.dirname(file.path), target)
       const isFound = paths.has(path.replace(/\/$/, ''))
       const isAnchored = fragment === undefined || (anchors.get(path)?.has(fragment) ?? true)
-      return isFound && isAnchored ? [] : [`${file.path}: links to ${link}, which is not there`]
+      return isFound && isAnchored ? [] : [`${file.path}: links to ${link}, which does not exist`]
     }),
   )
 }
 
 /**
- * Code in back-ticks that begins with a folder of the root is a path of the repository; the name of a
- * source may leave out the folders before it.
+ * Code in back-ticks that begins with a folder of the root must be a path of the repository. The
+ * name of a source may omit the folders before it.
  */
 export function deadPaths({ files, paths }: Documents): Violation[] {
   const folders = [...paths].filter((path) => !path.includes('/') && !path.includes('.'))
@@ -59,19 +61,19 @@ export function deadPaths({ files, paths }: Documents): Violation[] {
         /^[\w@./-]+$/.test(path) && folders.some((each) => path.startsWith(`${each}/`))
       const isFound = isRooted ? paths.has(path) || isGenerated(path) : tails.has(path)
       const isPath = isRooted || SOURCE_NAME.test(path)
-      return !isPath || isFound ? [] : [`${file.path}: names ${code}, which is not there`]
+      return !isPath || isFound ? [] : [`${file.path}: names ${code}, which does not exist`]
     }),
   )
 }
 
-/** Most words and lines of a document; more belongs into `docs/`. */
+/** Limits of words and lines for a document; further text belongs in `docs/`. */
 const SIZES: Readonly<Record<string, { readonly words: number; readonly lines: number }>> = {
   'README.md': { words: 900, lines: Infinity },
   'ARCHITECTURE.md': { words: 1800, lines: Infinity },
   'CHANGELOG.md': { words: Infinity, lines: 60 },
 }
 
-/** The pages that everybody reads stay short. */
+/** The pages for every reader must stay short. */
 export function longDocuments({ files }: Pick<Documents, 'files'>): Violation[] {
   return files.flatMap(({ path, text }) => {
     const size = SIZES[path]
@@ -106,7 +108,7 @@ function codeOf(text: string): string[] {
   )
 }
 
-/** The fragments that GitHub makes of headings; equal headings are numbered. */
+/** The fragments that GitHub derives from headings; equal headings are numbered. */
 function anchorsOf(text: string): ReadonlySet<string> {
   const anchors = new Set<string>()
   for (const { groups } of withoutFences(text).matchAll(/^#+ (?<heading>.*)$/gm)) {

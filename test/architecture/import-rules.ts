@@ -1,7 +1,7 @@
 import { folderOf, importsOf, packageOf, resolveRelative } from './imports.ts'
 import type { SourceFile, WorkspacePackage } from './workspace.ts'
 
-/** What a rule found: `where: what is wrong`. */
+/** A violation of a rule as `file: problem`. */
 export type Violation = string
 
 /**
@@ -21,7 +21,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 }
 const MAY_IMPORT_ALL = new Set(['test', 'bench'])
 
-/** A package's manifest names only parts that stand below it. */
+/** A package's manifest may name only parts below the package. */
 export function wrongDependencies(packages: readonly WorkspacePackage[]): Violation[] {
   return packages
     .filter(({ folder }) => !MAY_IMPORT_ALL.has(folder))
@@ -32,7 +32,7 @@ export function wrongDependencies(packages: readonly WorkspacePackage[]): Violat
     )
 }
 
-/** A source imports only parts that stand below its own, and reaches into none of them. */
+/** A source may import only parts below its own, and only by their package names. */
 export function wrongArrows(files: readonly SourceFile[]): Violation[] {
   return files
     .filter((file) => !MAY_IMPORT_ALL.has(folderOf(file.path)))
@@ -54,7 +54,7 @@ function wrongArrow(file: SourceFile, specifier: string): Violation[] {
     : [`${file.path}: imports ${name}, which is not below it`]
 }
 
-/** A package import is declared in the manifest of the importing package. */
+/** The manifest of the importing package must declare a package import. */
 export function undeclaredImports(
   files: readonly SourceFile[],
   packages: readonly WorkspacePackage[],
@@ -69,7 +69,7 @@ export function undeclaredImports(
   )
 }
 
-/** tsyringe composes in two files and is unknown everywhere else. */
+/** Only two files may import tsyringe. */
 export function strayTsyringe(files: readonly SourceFile[]): Violation[] {
   const allowed = new Set(['server/src/container.ts', 'agent/src/container.ts'])
   return files

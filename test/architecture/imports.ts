@@ -5,13 +5,13 @@ const STATIC = /^(?:import|export)\b[^'"`;]*?from\s*['"]([^'"]+)['"]/gm
 const BARE = /^import\s*['"]([^'"]+)['"]/gm
 const DYNAMIC = /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g
 
-/** What a file imports, as written; type imports and types in JSDoc count like all others. */
+/** The imports of a file as written, including type imports and types in JSDoc. */
 export function importsOf(file: SourceFile): string[] {
   const found = [STATIC, BARE, DYNAMIC].flatMap((form) => [...file.text.matchAll(form)])
   return found.flatMap((match) => (match[1] === undefined ? [] : [match[1]]))
 }
 
-/** The file that a relative import means, or null for a package. */
+/** The file of a relative import, or null for a package. */
 export function resolveRelative(file: SourceFile, specifier: string): string | null {
   return specifier.startsWith('.') ? posix.join(posix.dirname(file.path), specifier) : null
 }

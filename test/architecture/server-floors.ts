@@ -5,7 +5,7 @@ import type { SourceFile } from './workspace.ts'
 
 const ROOT = 'server/src/'
 
-/** The rooms of the server from top to bottom; rooms on one floor do not know each other. */
+/** The rooms of the server from top to bottom; rooms on one floor do not import each other. */
 const FLOORS: readonly (readonly string[])[] = [
   ['main.ts'],
   ['cli'],
@@ -22,13 +22,13 @@ const FLOORS: readonly (readonly string[])[] = [
   ['platform'],
 ]
 
-/** A source of the server imports its own room and rooms on lower floors; each room has a floor. */
+/** A source of the server may import its own room and rooms on lower floors only. */
 export function wrongFloors(files: readonly SourceFile[]): Violation[] {
   return files
     .filter((file) => file.path.startsWith(ROOT))
     .flatMap((file) =>
       floorOf(roomOf(file.path)) === -1
-        ? [`${file.path}: is in no room of the server`]
+        ? [`${file.path}: is not in a room of the server`]
         : importsOf(file).flatMap((specifier) => wrongFloor(file, specifier)),
     )
 }

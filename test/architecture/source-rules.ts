@@ -12,14 +12,14 @@ const IMPURE: readonly (readonly [RegExp, string])[] = [
   [/\b(?:crypto|performance)\b\s*\./, 'crypto or performance'],
 ]
 
-/** policy-core performs nothing: the same input gives the same answer, anywhere. */
+/** policy-core must be pure: the same input gives the same answer in any environment. */
 export function impurities(files: readonly SourceFile[]): Violation[] {
   return files.filter(isCore).flatMap((file) => {
     const code = withoutComments(file.text)
     const uses = IMPURE.filter(([form]) => form.test(code)).map(([, name]) => `uses ${name}`)
     const imports = importsOf(file).filter((specifier) => specifier.startsWith('node:'))
     return [...uses, ...imports.map((specifier) => `imports ${specifier}`)].map(
-      (what) => `${file.path}: ${what}`,
+      (problem) => `${file.path}: ${problem}`,
     )
   })
 }
@@ -28,14 +28,14 @@ function isCore(file: SourceFile): boolean {
   return folderOf(file.path) === 'packages/policy-core'
 }
 
-/** Only constants stand at the top level of a source. */
+/** The top level of a source may have only constants. */
 export function topLevelVariables(files: readonly SourceFile[]): Violation[] {
   return files
     .filter((file) => !isTest(file) && /^(?:export\s+)?(?:let|var)\s/m.test(file.text))
     .map((file) => `${file.path}: has a top-level variable`)
 }
 
-/** The environment is read in configuration files and entry points, nowhere else. */
+/** Only configuration files and entry points may read the environment. */
 export function strayEnvironment(files: readonly SourceFile[]): Violation[] {
   return files
     .filter((file) => !isTest(file) && !mayReadEnvironment(file.path))
@@ -51,10 +51,10 @@ function mayReadEnvironment(path: string): boolean {
   )
 }
 
-/** A name says what is inside; these say nothing. */
+/** A path must not have a part that describes no content. */
 export function emptyNames(paths: readonly string[]): Violation[] {
   const empty = /(?:^|[/-])(?:utils?|helpers?|common|shared|misc)(?:[/.-]|$)/i
-  return paths.filter((path) => empty.test(path)).map((path) => `${path}: names nothing`)
+  return paths.filter((path) => empty.test(path)).map((path) => `${path}: has a generic name`)
 }
 
 const TOP_LEVEL = new Set(
@@ -64,7 +64,7 @@ const TOP_LEVEL = new Set(
 )
 const GENERATED = new Set(['node_modules', 'coverage'])
 
-/** The top level holds what is listed, dot files, and nothing else. */
+/** The top level may hold only the listed entries and dot files. */
 export function strayTopLevel(entries: readonly string[]): Violation[] {
   return entries
     .filter((name) => !name.startsWith('.') && !GENERATED.has(name) && !TOP_LEVEL.has(name))

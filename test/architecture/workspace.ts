@@ -16,7 +16,7 @@ export interface WorkspacePackage {
 
 const PACKAGE_FOLDERS = ['packages', 'examples/demo', 'server', 'agent', 'bench', 'test'] as const
 
-/** What is not ours to rule: installed, generated, or written as somebody else would. */
+/** Folders without rules: installed, generated, or examples of users' code. */
 const NOT_SOURCES = ['node_modules', 'dist', 'examples']
 
 /** Every TypeScript and JavaScript source of the parts below `root`. */

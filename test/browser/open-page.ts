@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** As much of a page as tests ask for. */
+/** The part of a page that tests use. */
 export interface BrowserPage {
   /** Runs a script in the page. */
   run(script: string): Promise<void>
-  /** The value of an expression in the page, which must survive JSON. */
+  /** The value of an expression in the page, which must be JSON. */
   evaluate(expression: string): Promise<unknown>
   close(): Promise<void>
 }
 
-/** The folder has an installation of its own, which only tests need; see its workspace file. */
+/** This folder has an installation of its own, which only tests need; see its workspace file. */
 const require = createRequire(import.meta.url)
 const PACKED = new URL('node_modules/@sparticuz/chromium/', import.meta.url)
 
@@ -34,7 +34,7 @@ interface PackedChromium {
   inflate(archive: string): Promise<string>
 }
 
-/** An empty page of a real Chromium: the packed one on x64, the system's elsewhere. */
+/** Opens an empty page of a real Chromium: the packed one on x64, otherwise the system's. */
 export async function openPage(): Promise<BrowserPage> {
   const folder = await mkdtemp(join(tmpdir(), 'palisade-chromium-'))
   const { chromium } = require('playwright-core') as Playwright
@@ -55,7 +55,8 @@ export async function openPage(): Promise<BrowserPage> {
 }
 
 /**
- * The package unpacks into the directory for temporary files, which it asks the environment for.
+ * Unpacks Chromium into `folder`. The package reads the directory from `TMPDIR`, so that is set
+ * meanwhile.
  */
 async function unpack(folder: string): Promise<object> {
   const before = process.env['TMPDIR']
@@ -65,7 +66,7 @@ async function unpack(folder: string): Promise<object> {
       new URL('build/index.js', PACKED).href
     )) as PackedChromium
     const executablePath = await packed.executablePath()
-    // The libraries that a server without a desktop lacks.
+    // Libraries that a server without a desktop lacks.
     await inflate(fileURLToPath(new URL('bin/al2023.tar.br', PACKED)))
     const env = { ...process.env, LD_LIBRARY_PATH: join(folder, 'al2023/lib') }
     return { executablePath, args: packed.args, env }

@@ -11,7 +11,7 @@ describe('a pause after failures', () => {
     expect(halves).toEqual([2_500, 5_000, 10_000, 20_000, 30_000, 30_000])
   })
 
-  it('may be as short as nothing', () => {
+  it('may be zero', () => {
     expect(pause(7, 0)).toBe(0)
   })
 })

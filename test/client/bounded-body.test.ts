@@ -3,24 +3,24 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 
-/** As many chunks of one byte, which count up. */
+/** Yields `count` chunks of one byte with ascending values. */
 async function* bytes(count: number, last = (): void => {}): AsyncGenerator<Uint8Array> {
   for (let index = 0; index < count; index += 1) yield Uint8Array.of(index)
   last()
 }
 
-describe('reading a body within a bound', () => {
-  it.each([0, 1, 1023, 1024, 1025, 5000])('puts %d chunks together as they came', async (count) => {
+describe('readBoundedBody', () => {
+  it.each([0, 1, 1023, 1024, 1025, 5000])('joins %d chunks in order', async (count) => {
     const body = await readBoundedBody(bytes(count), count)
 
     expect(body).toEqual(Buffer.from(Array.from({ length: count }, (_, index) => index)))
   })
 
-  it('gives nothing of a body that is a byte longer', async () => {
+  it('returns null for a body that is one byte too long', async () => {
     expect(await readBoundedBody(bytes(5001), 5000)).toBeNull()
   })
 
-  it('holds about as much as has come, however small the chunks are', async () => {
+  it('needs memory in proportion to the bytes received, also for small chunks', async () => {
     let held = Infinity
     const before = heapBytes()
     const body = bytes(50_000, () => {
@@ -33,7 +33,7 @@ describe('reading a body within a bound', () => {
   })
 })
 
-/** After everything that is not held was let go. */
+/** Heap size after a garbage collection. */
 function heapBytes(): number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

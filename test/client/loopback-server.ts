@@ -15,19 +15,19 @@ export interface Reply {
   readonly body?: unknown
   /** Cuts the connection instead of answering. */
   readonly hangUp?: true
-  /** Answers so much later. */
+  /** Delays the answer. */
   readonly delayMs?: number
   /** Never answers. */
   readonly silent?: true
 }
 
 export interface LoopbackServer extends AsyncDisposable {
-  /** Its origin, or the path of its socket. */
+  /** Origin of the server, or the path of its socket. */
   readonly url: string
   readonly seen: readonly SeenRequest[]
 }
 
-/** An HTTP server that answers what `reply` says; on a free port or on a Unix socket. */
+/** Starts an HTTP server that answers with `reply`, on a free port or on a Unix socket. */
 export async function startLoopbackServer(
   reply: (request: SeenRequest, count: number) => Reply,
   socketPath?: string,
@@ -83,7 +83,7 @@ export function envelope(status: number, code: string, message = 'refused'): Rep
   return { status, body: { error: { code, message, request_id: 'req-1' } } }
 }
 
-/** A token answer with a token of its own for each exchange. */
+/** A token answer with another token for each exchange. */
 export function tokenReply(count: number, expiresInSeconds = 900): Reply {
   const token = `jwt-${count}`
   return {

@@ -10,7 +10,7 @@ import { parseTranscript } from './transcript.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** `npm run -s NAME -- …` without what npm and the launcher do, which have tests of their own. */
+/** Runs `npm run -s NAME -- …` without npm and the launcher, which have tests of their own. */
 const NPM = `#!/bin/sh
 name=$3; shift 4
 case $name in
@@ -19,10 +19,10 @@ palisade-server) exec '${process.execPath}' ${BUILT_SERVER.join(' ')} "$@" ;;
 esac
 `
 
-/** Of the page; somebody who reads it may have a server there while the test runs. */
+/** Port of the page, which is replaced: a server of a reader may use it during the test. */
 const PORT = '8430'
 
-it('goes as its page says', async () => {
+it('the first quarter of an hour prints the output of its page', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'palisade-quarter-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   writeFileSync(join(directory, 'npm'), NPM)
@@ -31,17 +31,19 @@ it('goes as its page says', async () => {
   expect(page).toContain(`PALISADE_PORT=${PORT}`)
   const steps = parseTranscript(page.replaceAll(PORT, String(await freePort())))
 
-  const said = await runSteps(
+  const outputs = await runSteps(
     directory,
     steps.map(({ commands }) => commands),
   )
 
   expect(steps.length).toBeGreaterThan(6)
   for (const [index, { commands, output }] of steps.entries())
-    expect(formOf(said[index] ?? ''), commands).toBe(formOf(output))
+    expect(formOf(outputs[index] ?? ''), commands).toBe(formOf(output))
 })
 
-/** What each step prints, on both streams, run one after another by one shell. */
+/**
+ * Runs the steps one after another in one shell; resolves to the output of each on both streams.
+ */
 async function runSteps(directory: string, steps: readonly string[]): Promise<string[]> {
   const mark = '@@ end of step @@'
   // The background server must not outlive a step that fails, nor keep the output open.
@@ -65,7 +67,8 @@ async function runSteps(directory: string, steps: readonly string[]): Promise<st
 }
 
 /**
- * Without what differs from run to run: ids, hashes, instants, sizes, and the columns they shift.
+ * Replaces values that differ between runs: ids, hashes, instants, sizes, and the columns they
+ * shift.
  */
 function formOf(text: string): string {
   return text

@@ -1,12 +1,12 @@
-/** Commands of a page, and what it says that they print. */
+/** Commands of a page, and their documented output. */
 export interface TranscriptStep {
   readonly commands: string
   readonly output: string
 }
 
 /**
- * The fenced `sh` blocks of a page of Markdown, each with the `text` block that follows it before
- * the next one; an output that the page leaves out is empty.
+ * Parses the fenced `sh` blocks of a Markdown page, each with the `text` block that follows it
+ * before the next `sh` block. The output is empty without a `text` block.
  */
 export function parseTranscript(page: string): TranscriptStep[] {
   const steps: { commands: string; output: string }[] = []

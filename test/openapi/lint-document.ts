@@ -1,5 +1,5 @@
-// Lints the OpenAPI document that the server makes of its routes; nothing listens. Run by the
-// launcher.
+// Lints the OpenAPI document that the server generates from its routes, without a listener. Run by
+// the launcher.
 import { createServer, openSqliteStore, readConfig } from '@palisade/server'
 import { spawnSync } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -10,7 +10,7 @@ import { join } from 'node:path'
 
 const REDOCLY = join(import.meta.dirname, 'node_modules/@redocly/cli/bin/cli.js')
 
-/** It would report its use, and look for a newer release. */
+/** Turns off the linter's telemetry, and its check for a newer release. */
 const WITHOUT_NETWORK = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
 
 async function makeDocument(directory: string): Promise<string> {
@@ -31,10 +31,10 @@ async function makeDocument(directory: string): Promise<string> {
   }
 }
 
-/** The exit code of the linter, to which a warning is an error. */
+/** Returns the exit code of the linter, which treats warnings as errors. */
 async function lintDocument(directory: string): Promise<number> {
   const file = join(directory, 'openapi.json')
-  // Indented, so that it can say where.
+  // Indented, so that the linter can report lines.
   await writeFile(file, JSON.stringify(JSON.parse(await makeDocument(directory)), null, 2))
   const { status } = spawnSync(
     process.execPath,

@@ -28,7 +28,7 @@ describe('the name of a machine', () => {
     expect(deviceNameSchema.safeParse(text).success).toBe(false)
   })
 
-  it('made of a host name is always one that is taken', () => {
+  it('derived from a host name is always valid', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (hostName) => {
         const name = nameOfHost(hostName)

@@ -36,7 +36,7 @@ describe('createAgentClient', () => {
     ])
   })
 
-  it('sends null for what is not JSON', async () => {
+  it('sends null for a value that JSON cannot express', async () => {
     await using agent = await startLoopbackServer(() => ({ body: DECISION }), socketPath)
 
     await createAgentClient({ socketPath }).decide(undefined)
@@ -44,7 +44,7 @@ describe('createAgentClient', () => {
     expect(agent.seen[0]?.body).toBe('null')
   })
 
-  it('says that no agent runs when there is no socket', async () => {
+  it('reports that the agent is not running if there is no socket', async () => {
     const attempt = createAgentClient({ socketPath }).status()
 
     await expect(attempt).rejects.toMatchObject({

@@ -16,7 +16,7 @@ async function messageOf(server: string): Promise<string> {
   )
 }
 
-it('advises http where a server speaks no TLS', async () => {
+it('suggests http if the server does not speak TLS', async () => {
   await using server = await startLoopbackServer(() => ({ body: {} }))
   const secure = server.url.replace('http:', 'https:')
 
@@ -25,8 +25,8 @@ it('advises http where a server speaks no TLS', async () => {
   )
 })
 
-it('advises https where the answer is no HTTP', async () => {
-  // The alert of a TLS server that was sent a plain request.
+it('suggests https if the answer is not HTTP', async () => {
+  // The alert of a TLS server after a plain request.
   const server = createServer((socket) => socket.end(Buffer.from([21, 3, 3, 0, 2, 2, 70])))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -42,7 +42,7 @@ it.each([
   ['CERT_HAS_EXPIRED', 'has expired'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'for another name'],
   ['EOTHER', 'as the system says it'],
-])('says %s in words', (code, words) => {
+])('describes %s', (code, words) => {
   const cause = Object.assign(new Error('as the system says it'), { code })
   const error = new TypeError('fetch failed', { cause })
 

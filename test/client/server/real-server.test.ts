@@ -10,7 +10,7 @@ interface Setting {
   readonly url: string
   readonly owner: ServerClient
   readonly as: (username: string, secret: string) => ServerClient
-  /** By the server's clock. */
+  /** The server's clock. */
   readonly now: () => number
 }
 
@@ -56,7 +56,7 @@ describe('the client and the real server', () => {
     })
   })
 
-  it('read more than one page', async () => {
+  it('agree on lists of several pages', async () => {
     const { owner } = await openServer()
     const { policies } = owner.organization('acme')
     for (const name of ['a', 'b', 'c', 'd', 'e']) await policies.create({ name })
@@ -146,7 +146,7 @@ describe('the client and the real server', () => {
     expect(await teams.list()).toEqual([])
   })
 
-  it('agree on what a bad request gets', async () => {
+  it('agree on errors of bad requests', async () => {
     const { owner, as } = await openServer()
     const { policies, rules } = owner.organization('acme')
     const { id } = await policies.create({ name: 'web' })

@@ -37,7 +37,7 @@ interface Setting {
   readonly clock: { ms: number; readonly sleeps: number[] }
 }
 
-/** Runs `work` against a server that grants tokens and answers everything else with `reply`. */
+/** Runs `work` against a server that grants tokens and answers all other requests with `reply`. */
 async function withServer(
   reply: (request: SeenRequest, call: number, tokens: number) => Reply,
   work: (setting: Setting) => Promise<void>,
@@ -131,7 +131,7 @@ describe('createServerClient', () => {
     )
   })
 
-  it('gives up when a fresh access token is refused too', async () => {
+  it('gives up if a new access token is refused too', async () => {
     await withServer(
       () => envelope(401, 'unauthenticated', 'the token is not valid'),
       async ({ client, calls }) => {
@@ -176,7 +176,7 @@ describe('createServerClient', () => {
     )
   })
 
-  it('repeats a GET after 503 with growing pauses, three attempts in all', async () => {
+  it('repeats a GET after 503 with growing pauses, for three attempts in total', async () => {
     await withServer(
       (_request, call) => (call < 3 ? envelope(503, 'internal') : { body: POLICY }),
       async ({ client, calls, clock }) => {
@@ -188,7 +188,7 @@ describe('createServerClient', () => {
     )
   })
 
-  it('follows Retry-After, but not for longer than a person waits', async () => {
+  it('follows a short Retry-After, and fails at once for a long one', async () => {
     const reply = (seconds: string) => (): Reply => ({
       ...envelope(429, 'limit_exceeded'),
       headers: { 'retry-after': seconds },
@@ -238,7 +238,7 @@ describe('createServerClient', () => {
     )
   })
 
-  it('refuses a redirect, so that the token goes nowhere else', async () => {
+  it('refuses a redirect, so that no other server gets the token', async () => {
     await using elsewhere = await startLoopbackServer(() => ({ body: POLICY }))
     await withServer(
       () => ({ status: 307, headers: { location: `${elsewhere.url}/v2/steal` } }),
@@ -257,8 +257,8 @@ describe('createServerClient', () => {
     ['a duplicate member', { body: '{"id":"a","id":"b"}' }],
     ['a missing member', { body: { ...POLICY, name: undefined } }],
     ['a wrong type', { body: { ...POLICY, name: 7 } }],
-    ['nothing', { body: '' }],
-    ['more than the limit', { body: ' '.repeat(9 * 1024 * 1024) }],
+    ['empty', { body: '' }],
+    ['larger than the limit', { body: ' '.repeat(9 * 1024 * 1024) }],
   ])('refuses an answer that is %s', async (_name, reply) => {
     await withServer(
       () => reply,
@@ -299,7 +299,7 @@ describe('createServerClient', () => {
     )
   })
 
-  it('is not asked again by a call that took too long, for a person waits', async () => {
+  it('does not repeat a GET after a timeout, because a user is waiting', async () => {
     await withServer(
       () => ({ silent: true }),
       async ({ client, calls }) => {
@@ -312,7 +312,7 @@ describe('createServerClient', () => {
     )
   })
 
-  it('lists page by page and stops at the last', async () => {
+  it('lists page by page and stops after the last page', async () => {
     await withServer(
       (request) => {
         const token = new URL(request.url, 'http://x').searchParams.get('page_token')
@@ -395,7 +395,7 @@ describe('createServerClient', () => {
     )
   })
 
-  it('refuses a server that hands out one page token for ever', async () => {
+  it('refuses a server that repeats a page token', async () => {
     await withServer(
       () => ({ body: { data: [SUMMARY], next_page_token: 'again' } }),
       async ({ client }) => {
@@ -407,7 +407,7 @@ describe('createServerClient', () => {
     )
   })
 
-  it('refuses a server whose list never ends, however it names its pages', async () => {
+  it('refuses a server whose list never ends, with distinct page tokens', async () => {
     let page = 0
     await withServer(
       () => ({ body: { data: [], next_page_token: `page ${(page += 1)}` } }),
@@ -420,7 +420,7 @@ describe('createServerClient', () => {
     )
   })
 
-  it.each(['..', '.', '', '\ud800'])('refuses `%s` as an id without asking', async (id) => {
+  it.each(['..', '.', '', '\ud800'])('refuses `%s` as an id without a request', async (id) => {
     await withServer(
       () => ({ body: POLICY }),
       async ({ client, seen }) => {
@@ -432,7 +432,7 @@ describe('createServerClient', () => {
     )
   })
 
-  it('keeps an id with slashes and percent signs one path segment', async () => {
+  it('encodes an id with slashes and percent signs as one path segment', async () => {
     await withServer(
       () => envelope(404, 'not_found'),
       async ({ client, calls }) => {
@@ -455,7 +455,7 @@ describe('createServerClient', () => {
     },
   )
 
-  it('says that nobody listens, and never shows the secret', async () => {
+  it('reports a refused connection, and never shows the secret', async () => {
     const gone = await startLoopbackServer(() => ({}))
     await gone[Symbol.asyncDispose]()
     const client = createServerClient({
@@ -470,7 +470,7 @@ describe('createServerClient', () => {
     expect(`${error.message} ${error.stack}`).not.toContain('pal_pat_secret')
   })
 
-  it('refuses an access token that cannot stand in a header', async () => {
+  it('refuses an access token that is not a valid header value', async () => {
     await using server = await startLoopbackServer(() => ({
       body: { access_token: 'a\r\nx: y', token_type: 'Bearer', expires_in: 60, token: 'a' },
     }))
@@ -482,7 +482,7 @@ describe('createServerClient', () => {
     expect((await failureOf(client.authenticate())).code).toBe('ERR_UNEXPECTED_ANSWER')
   })
 
-  it('speaks to members, teams, tokens and devices where the protocol has them', async () => {
+  it('requests members, teams, tokens and devices at the paths of the protocol', async () => {
     const member = { username: 'bob', role: 'editor', teams: [] }
     await withServer(
       (request) => {

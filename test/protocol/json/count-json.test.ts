@@ -4,7 +4,7 @@ import { countJson } from '../../../packages/protocol/src/json/count-json.ts'
 
 const count = (text: string) => countJson(new TextEncoder().encode(text))
 
-it('counts every value of a text and the members of its widest object, whatever its strings hold and however it is spaced', () => {
+it('counts all values and the members of the widest object, for any strings and spacing', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom(undefined, ' ', '\t'), (value, space) => {
       expect(count(JSON.stringify(value, null, space))).toEqual({
@@ -27,7 +27,7 @@ it.each([
 })
 
 it.each(['', '"', '"\\', '[', ']', ']]:]:', '{{{', '[,,'])(
-  'ends for `%s`, which is no JSON',
+  'terminates for `%s`, which is not JSON',
   (text) => {
     expect(count(text).values).toBeLessThanOrEqual(text.length + 1)
   },

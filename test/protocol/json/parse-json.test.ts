@@ -3,7 +3,7 @@ import { test as property, fc } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { referenceKind, writtenJson } from './written-json.ts'
 
-/** The same value in a text that is not what `JSON.stringify` writes. */
+/** The same value in a text that differs from the output of `JSON.stringify`. */
 const spaced = (text: string): string => ` ${text}`
 
 const kindOf = (text: string): string => {
@@ -26,14 +26,14 @@ describe('parseJson', () => {
     ['{"a":1e2}', 'ok'],
     ['"\\ud800"', 'ok'],
     ['{"a":1', 'syntax'],
-  ])('reads %s the same however it is written: %s', (text, expected) => {
+  ])('reads %s with the same result if it has white space: %s', (text, expected) => {
     expect([kindOf(text), kindOf(spaced(text))]).toEqual([expected, expected])
   })
 
   it.each([
     ['arrays', '[', ']'],
     ['objects', '{"a":', '}'],
-  ])('goes 32 levels deep into %s and no further', (_title, open, close) => {
+  ])('accepts %s of 32 levels and no more', (_title, open, close) => {
     const nested = (levels: number) => `${open.repeat(levels)}1${close.repeat(levels)}`
     const kinds = [32, 33, 100_000].map((levels) => [nested(levels), spaced(nested(levels))])
 
@@ -44,13 +44,13 @@ describe('parseJson', () => {
     ])
   })
 
-  property.prop([fc.json({ maxDepth: 6 })])('answers what JSON.parse does', (text) => {
+  property.prop([fc.json({ maxDepth: 6 })])('returns the value of JSON.parse', (text) => {
     expect(parseJson(text)).toEqual({ ok: true, value: JSON.parse(text) })
     expect(parseJson(spaced(text))).toEqual({ ok: true, value: JSON.parse(text) })
   })
 
   property.prop([fc.string(), fc.json({ maxDepth: 3 }), fc.json({ maxDepth: 3 })])(
-    'finds any member that stands twice, the same value or another',
+    'finds any repeated member, with an equal or another value',
     (name, one, other) => {
       const member = JSON.stringify(name)
 
@@ -62,7 +62,7 @@ describe('parseJson', () => {
 
 describe('the checks of parseJson', () => {
   property.prop([writtenJson, fc.nat(34)], { numRuns: 2_000 })(
-    'find what a reader of tokens finds, and keep the value of JSON.parse',
+    'agree with a reader of tokens, and keep the value of JSON.parse',
     (text, levels) => {
       const nested = `${'['.repeat(levels)}${text}${']'.repeat(levels)}`
       const parsed = parseJson(nested)
@@ -74,7 +74,7 @@ describe('the checks of parseJson', () => {
 
   property.prop([writtenJson, fc.nat(), fc.string({ maxLength: 2 }), fc.nat(2)], {
     numRuns: 2_000,
-  })('refuse as syntax just those texts that JSON.parse refuses', (text, at, put, cut) => {
+  })('refuse as syntax exactly the texts that JSON.parse refuses', (text, at, put, cut) => {
     const place = at % (text.length + 1)
     const spoilt = text.slice(0, place) + put + text.slice(place + cut)
 
@@ -98,11 +98,11 @@ describe('the checks of parseJson', () => {
     ['{"a":1,}', 7],
     ['{"a":1,"a":2,', 13],
     ['// no\n1', 0],
-  ])('tell where %s stops being JSON', (text, offset) => {
+  ])('report the offset at which %s is not JSON', (text, offset) => {
     expect(problemOf(text)).toMatchObject({ kind: 'syntax', offset })
   })
 
-  it('name line and column of an error, and the repeated member', () => {
+  it('report line and column of an error, and the repeated member', () => {
     expect(problemOf('{\n\n  "a": x}')?.message).toBe(
       'the text is not valid JSON at line 3, column 8',
     )
@@ -118,7 +118,7 @@ describe('the checks of parseJson', () => {
     ['blanks', ' '],
     ['tabs', '\t'],
     ['empty lines', '\n'],
-  ])('hold no memory for %s', (_title, blank) => {
+  ])('allocate no memory for %s', (_title, blank) => {
     const blanks = blank.repeat(4_000_000)
     for (const text of [`[${blanks}]`, `[${blanks}`, `{"a":1,${blanks}"a":1}`]) {
       const before = process.memoryUsage().heapUsed

@@ -10,7 +10,7 @@ const PLENTY = {
   maxMembers: 1_000_000,
 }
 
-/** How a text is read, and how often others had their turn meanwhile. */
+/** The result for a text, and the number of pauses for other work. */
 async function read(text: string, limits = PLENTY) {
   let turns = 0
   const pause = async () => {
@@ -18,7 +18,7 @@ async function read(text: string, limits = PLENTY) {
   }
   const result = await parseLargeJson(new TextEncoder().encode(text), {
     ...limits,
-    // Room as it was left by others.
+    // Dirty memory, as an allocator may return it.
     allocate: (bytes) => new Uint8Array(bytes).fill('"'.charCodeAt(0)),
     decode: (bytes) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes),
     pause,
@@ -33,7 +33,7 @@ const member = fc.tuple(
     fc.array(writtenJson, { maxLength: 4 }).map((all) => `[ ${all.join(' ,')}]`),
   ),
 )
-/** An object of arrays, which are what is parsed in parts. */
+/** An object of arrays, which are parsed in parts. */
 const document = fc.oneof(
   fc.array(member, { maxLength: 3 }).map((all) => `{${all.map((each) => each.join(': ')).join()}}`),
   writtenJson,
@@ -41,7 +41,7 @@ const document = fc.oneof(
 
 describe('parseLargeJson', () => {
   property.prop([document, fc.nat(34)], { numRuns: 2_000 })(
-    'reads a text as parseJson does',
+    'parseLargeJson ≡ parseJson',
     async (text, levels) => {
       const nested = `{"in":[${'['.repeat(levels)}${text}${']'.repeat(levels)}]}`
 
@@ -51,14 +51,14 @@ describe('parseLargeJson', () => {
 
   property.prop([document, fc.nat(), fc.constantFrom('', '"', '[', '}', ',', '1 2', '\\', ']}')], {
     numRuns: 2_000,
-  })('refuses what parseJson refuses, at the same place', async (text, at, put) => {
+  })('refuses the same texts as parseJson, at the same offset', async (text, at, put) => {
     const place = at % (text.length + 1)
     const spoilt = text.slice(0, place) + put + text.slice(place + 1)
 
     expect((await read(spoilt)).result).toEqual(parseJson(spoilt))
   })
 
-  it('keeps the elements of members with any name in their places', async () => {
+  it('keeps the order of elements and members for any names', async () => {
     const text = '{"1":[{"a":1}, "x"],"0":["y",[2]],"__proto__":["z"],"in":{"b":["w"]}}'
 
     expect((await read(text)).result).toEqual({ ok: true, value: JSON.parse(text) })
@@ -74,14 +74,14 @@ describe('parseLargeJson', () => {
     ],
     ['an error at the end', `{"policies":[${Array(400_000).fill('"x"').join()}]`],
     ['many parts of a byte', `{"policies":[${Array(1_000_000).fill('1').join()}]}`],
-  ])('lets others run while it reads %s', async (_title, text) => {
+  ])('yields to other work while it reads %s', async (_title, text) => {
     expect((await read(text)).turns).toBeGreaterThan(text.length / 100_000)
   })
 
   it.each([
     ['blanks', ' '],
     ['lines', '\n'],
-  ])('lets others run while it looks for an error behind %s', async (_title, blank) => {
+  ])('yields to other work while it looks for an error behind %s', async (_title, blank) => {
     const text = blank.repeat(8_000_000)
     const good = await read(`{"policies":[${text}]}`)
     const bad = await read(`{"policies":[${text}],}`)
@@ -116,7 +116,7 @@ describe('parseLargeJson', () => {
   })
 
   it.each([
-    // White space between tokens is not counted beyond a blank.
+    // White space between tokens counts as one blank at most.
     ['a part', `{"policies":["a",  "${'x'.repeat(98)}"   ]}`, 101, 'policies[1]'],
     ['the text around the parts', `{"policies":["a"],   "b":"${'x'.repeat(98)}"}`, 122, undefined],
   ])('counts the bytes of %s', async (_title, text, bytes, place) => {

@@ -1,6 +1,6 @@
 import { fc } from '@fast-check/vitest'
 
-/** Duplicate members and depth, by tokens and a stack; for texts that are JSON. */
+/** Finds duplicate members and depth by tokens and a stack; for valid JSON only. */
 export function referenceKind(text: string): string {
   const around: (Set<unknown> | null)[] = []
   let repeated = false
@@ -31,7 +31,7 @@ const scalar = fc.constantFrom(
 )
 const memberName = fc.constantFrom('"a"', '"\\u0061"', '"b"', '"a:"', '"__proto__"', '"1"')
 const space = fc.constantFrom('', ' ', '\n\t', '\r')
-/** JSON whose objects often repeat a member, in all kinds of spelling. */
+/** JSON whose objects often repeat a member, with different escapes. */
 export const writtenJson = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 5 },

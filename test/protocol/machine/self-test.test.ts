@@ -2,11 +2,11 @@ import { makeSelfTest, type SelfTestVector } from '@palisade/policy-core'
 import { formatSelfTest, readSelfTest } from '@palisade/protocol'
 import { expect, it } from 'vitest'
 
-const said = { match: [0, 12], miss: [] }
+const expected = { match: [0, 12], miss: [] }
 const LINES: readonly (readonly [string, SelfTestVector])[] = [
   [
     '+0,12 - connect:tcp 443 2001:db8::1',
-    { kind: 'connect', action: 'connect:tcp', host: '2001:db8::1', port: 443, ...said },
+    { kind: 'connect', action: 'connect:tcp', host: '2001:db8::1', port: 443, ...expected },
   ],
   [
     '+ -3 connect:udp 65535 a.example 192.0.2.1',
@@ -22,7 +22,7 @@ const LINES: readonly (readonly [string, SelfTestVector])[] = [
   ],
   [
     '+0,12 - write ~/two words +1 -2 read /',
-    { kind: 'path', action: 'write', path: '~/two words +1 -2 read /', ...said },
+    { kind: 'path', action: 'write', path: '~/two words +1 -2 read /', ...expected },
   ],
 ]
 
@@ -31,7 +31,7 @@ it.each(LINES)('`%s` is written and read', (line, vector) => {
   expect(readSelfTest([line])).toEqual([vector])
 })
 
-it('reads what is made of any names and paths', () => {
+it('reads the self-test of any names and paths', () => {
   const rule = { id: 'rule_1', name: 'all', decision: 'deny' } as const
   const vectors = [
     {
@@ -50,43 +50,43 @@ it('reads what is made of any names and paths', () => {
   expect(readSelfTest(formatSelfTest(vectors))).toEqual(vectors)
 })
 
-const PLACES = Array.from({ length: 64 }, (_, place) => place)
+const INDICES = Array.from({ length: 64 }, (_, index) => index)
 
 it.each([
   ['', []],
   ['0', [0]],
   ['00012,99999', [12, 99_999]],
-  [PLACES.join(), PLACES],
-  [`${PLACES.join()},64`, null],
+  [INDICES.join(), INDICES],
+  [`${INDICES.join()},64`, null],
   ['100000', null],
   [',', null],
   ['1,', null],
   [',1', null],
   ['1,,2', null],
-])('reads the places `%s`, wherever they stand, or refuses the line', (text, places) => {
-  const asked = { kind: 'path', action: 'read', path: '/x' } as const
+])('reads the indices `%s` as match and as miss, or refuses the line', (text, indices) => {
+  const request = { kind: 'path', action: 'read', path: '/x' } as const
   expect(readSelfTest([`+${text} - read /x`])).toEqual(
-    places && [{ ...asked, match: places, miss: [] }],
+    indices && [{ ...request, match: indices, miss: [] }],
   )
   expect(readSelfTest([`+ -${text} read /x`])).toEqual(
-    places && [{ ...asked, match: [], miss: places }],
+    indices && [{ ...request, match: [], miss: indices }],
   )
 })
 
 it.each([
   ['+', 'no parts'],
-  ['+0', 'nothing that does not match'],
+  ['+0', 'no indices that miss'],
   ['+0 -1', 'no action'],
-  ['+0 -1 read', 'nothing that is asked'],
-  ['+0 -1 read ', 'an empty question'],
+  ['+0 -1 read', 'no target'],
+  ['+0 -1 read ', 'an empty target'],
   ['+0 -1  /x', 'an empty action'],
   ['+0 -1 read\t /x', 'white space in its action'],
-  ['+0 1 -1 read /x', 'a space among its places'],
-  ['+0 -1\tread /x', 'another white space after its places'],
+  ['+0 1 -1 read /x', 'a space among its indices'],
+  ['+0 -1\tread /x', 'other white space after its indices'],
 ])('refuses the line `%s`, which has %s', (line) => {
   expect(readSelfTest([line])).toBeNull()
 })
 
-it('leaves what another version may know to that version', () => {
+it('skips lines that a newer version may understand', () => {
   expect(readSelfTest(['?0 -1 read /x', '+0 -1 execute /x'])).toEqual([])
 })

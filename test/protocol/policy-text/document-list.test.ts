@@ -40,6 +40,6 @@ it.each<[DocumentList | null, unknown]>([
   [null, { local: [] }],
   [null, { local: [{ id: 'mine', name: 'mine', rules: [] }] }],
   [null, { local: GOOD.policies, policies: GOOD.policies }],
-])('has the list of policies by name %s: %j', (expected, value) => {
+])('has the list %s of policies by name: %j', (expected, value) => {
   expect(documentList(value)).toBe(expected)
 })
