@@ -39,8 +39,7 @@ async function main(args: readonly string[]): Promise<number> {
     throw new LaunchError(`unknown argument \`${wrong}\`\n\n${USAGE}`.trimEnd(), 2)
   const demo = args.includes('--demo')
   const json = args.includes('--json')
-  if (json && !demo)
-    throw new LaunchError(`\`--json\` needs \`--demo\`\n\n${USAGE}`.trimEnd(), 2)
+  if (json && !demo) throw new LaunchError(`\`--json\` needs \`--demo\`\n\n${USAGE}`.trimEnd(), 2)
   const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
   const node = process.execPath
   if (demo) {

@@ -220,7 +220,7 @@ describe('the command', () => {
     })
   })
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('receives %s and sets its own exit code', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('receives %s and sets its exit code', async (signal) => {
     const child = checkout.start(['palisade', 'wait'])
     const finished = finish(child)
     await once(child.stdout ?? child, 'data')

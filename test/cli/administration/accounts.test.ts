@@ -174,7 +174,9 @@ describe('palisade team', () => {
     await ok('member', 'add', 'bob')
     const { id } = JSON.parse(await ok('team', 'create', 'research', '--json'))
 
-    expect(await ok('team', 'add', id, 'alice', 'bob')).toBe('alice, bob added to team `research`\n')
+    expect(await ok('team', 'add', id, 'alice', 'bob')).toBe(
+      'alice, bob added to team `research`\n',
+    )
     expect(await ok('team', 'list')).toMatch(
       new RegExp(`^TEAM +MEMBERS +ID\nresearch +alice, bob +${id}\n$`),
     )

@@ -161,7 +161,7 @@ describe('palisade check', () => {
   it.each([
     ['allow', 'rule', 0, 'the name does not resolve now; decided by name only'],
     ['deny', 'default_deny', 3, 'the name does not resolve now; no rule matches the name'],
-  ])('reports that the agent cannot resolve the name, for %s', async (decision, reason, code, text) => {
+  ])('reports a name that does not resolve, for %s', async (decision, reason, code, text) => {
     const answer = await withAgent(['check', 'connect:tcp', 'x.test:443'], {
       body: {
         ...AGENT_ALLOW,

@@ -50,7 +50,10 @@ function addList(device: Command, context: RunContext): void {
     .option('--revision <number>', 'machines with this revision in force')
     .option('--label <label>', 'machines with this label')
     .option('--name <start>', 'machines with a name that begins with this text')
-    .option('--silent-for <duration>', 'machines not revoked, but silent for this long, such as 15m')
+    .option(
+      '--silent-for <duration>',
+      'machines not revoked, but silent for this long, such as 15m',
+    )
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -85,9 +88,7 @@ function addRename(device: Command, context: RunContext): void {
       const id = await findDeviceId(organization, written)
       const changed = await organization.devices.rename(id, name)
       await present(context, options.json, changed, () =>
-        context.style
-          .plain(`renamed device ${changed.id} to ${changed.name ?? name}`)
-          .concat('\n'),
+        context.style.plain(`renamed device ${changed.id} to ${changed.name ?? name}`).concat('\n'),
       )
     })
 }

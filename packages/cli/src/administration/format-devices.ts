@@ -15,7 +15,9 @@ export function formatDevices(
   { io, style }: RunContext,
 ): string {
   if (devices.length === 0)
-    return isFiltered ? 'no matching devices\n' : 'no devices; write `palisade enrol` on a machine\n'
+    return isFiltered
+      ? 'no matching devices\n'
+      : 'no devices; write `palisade enrol` on a machine\n'
   const age = (instant: string): string => formatAge(instant, io.now())
   return formatTable(
     ['NAME', 'DEVICE', 'USER', 'LABELS', 'STATE', 'REVISION', 'ERROR', 'LAST SEEN', 'AGENT'],

@@ -175,7 +175,10 @@ Examples:
         options: JsonOption & { readonly revokeTokens?: true; readonly yes?: true },
       ) => {
         const question = `Remove member \`${username}\` and revoke their machines?`
-        await requireConfirmation(context, options.yes, { question, undone: 'no member was removed' })
+        await requireConfirmation(context, options.yes, {
+          question,
+          undone: 'no member was removed',
+        })
         const { organization } = await connectOrganization(context.io)
         await organization.members.remove(username, madeTokens(options))
         const exceeding = await listExceedingTokens(organization, username)
@@ -222,7 +225,10 @@ Examples:
       const { io } = context
       const { org, username, organization } = await connectPerson(io, options.passwordStdin)
       const question = `Leave ${org} and revoke your machines there?`
-      await requireConfirmation(context, options.yes, { question, undone: 'you are still a member' })
+      await requireConfirmation(context, options.yes, {
+        question,
+        undone: 'you are still a member',
+      })
       await organization.members.remove(username)
       await present(context, options.json, { left: org, username }, () =>
         context.style.plain(`left ${org}`).concat('\n'),

@@ -55,7 +55,9 @@ export function addRolloutCommands(program: Command, context: RunContext): void 
 function addStart(rollout: Command, context: RunContext): void {
   rollout
     .command('start')
-    .description('Start a rollout: from now on, changes reach only the machines of the first stage.')
+    .description(
+      'Start a rollout: from now on, changes reach only the machines of the first stage.',
+    )
     .option('--stage <stage>', 'a label, or a share such as 10%; repeat in order', collect)
     .option('--max-rejected <limit>', 'machines that may refuse a change, or a share of them', '5%')
     .option('--wait <duration>', 'advance automatically after a time without trouble, such as 1h')

@@ -69,7 +69,10 @@ export async function listDirectory(root: NamedPath): Promise<SourceFile[]> {
 async function readDirectory(
   root: NamedPath,
   { path, shown }: NamedPath,
-): Promise<{ readonly directories: readonly NamedPath[]; readonly sources: readonly SourceFile[] }> {
+): Promise<{
+  readonly directories: readonly NamedPath[]
+  readonly sources: readonly SourceFile[]
+}> {
   const directories: NamedPath[] = []
   const sources: SourceFile[] = []
   for (const entry of await attempt(shown, readdir(path, { withFileTypes: true }))) {
