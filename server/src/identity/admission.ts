@@ -17,7 +17,7 @@ type OnRequest = (request: FastifyRequest) => Promise<void>
 
 type Params = Readonly<Record<string, string>>
 
-/** A check beyond the permission, before the body is judged; throws its refusal, such as 404. */
+/** A check beyond the permission, before the body is validated. Throws its refusal, such as 404. */
 type LookUp = (
   reader: StoreReader,
   params: Params,
@@ -26,8 +26,8 @@ type LookUp = (
 type OwnLookUp = (reader: StoreReader, params: Params, user: UserPrincipal) => unknown
 
 /**
- * `onRequest` hooks that turn callers away before their body is read. Services ask again within
- * the transaction that writes, because rights may have changed in between.
+ * `onRequest` hooks that refuse callers before their body is read. Services authorize again within
+ * the transaction that writes, because permissions may have changed in between.
  */
 export interface Admission {
   /** 401. */
@@ -38,7 +38,7 @@ export interface Admission {
   organization(permission: Permission | null, lookUp?: LookUp): OnRequest
   /** The admitted caller; throws when no hook above ran. */
   callerOf(request: FastifyRequest): Caller
-  /** The principal as `Authenticate` gave it: one object until the account changes. */
+  /** The principal that `Authenticate` returned: the same object until the account changes. */
   principalOf(request: FastifyRequest): Principal
 }
 
@@ -64,7 +64,7 @@ export function createAdmission(deps: {
     person: (lookUp) => async (request) => {
       const principal = await identify(request)
       if (principal.kind !== 'user')
-        throw permissionDenied('an organization token is no user; sign in as one')
+        throw permissionDenied('an organization token is not a user; sign in as a user')
       const params = request.params as Params
       if (lookUp !== undefined)
         await deps.store.read(async (reader) => lookUp(reader, params, principal))

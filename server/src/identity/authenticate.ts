@@ -17,16 +17,16 @@ export type Authenticate = (
 
 const UNKNOWN_ORIGIN: RequestOrigin = { address: null, request_id: null }
 
-/** What the store said of a subject, and until when that stands by itself. */
+/** The principal of a subject, and when it expires even if the store does not change. */
 interface Found {
   readonly principal: Principal
   readonly untilMs: number
 }
 
 /**
- * Turns an `Authorization` header into the caller, or throws 401. Besides the signature the store
- * must say that user and secret token are still good. What it said is kept until something is
- * committed, so a revocation counts at once; the same principal is then the same object.
+ * Turns an `Authorization` header into the caller, or throws 401. After the signature, the store is
+ * checked for a revoked user or secret token. The result is cached until the next commit to
+ * accounts, so a revocation takes effect at once; until then the same object is returned.
  */
 export function createAuthenticator(deps: {
   readonly store: Pick<Store, 'read' | 'generation'>
@@ -38,13 +38,13 @@ export function createAuthenticator(deps: {
     const token = parseAccessToken(authorizationHeader)
     const subject = await deps.accessTokens.verify(token, from)
     if (subject === null) throw invalidToken()
-    // Asked first: what is committed while the store is read makes the answer an old one.
+    // Read before the store, so that a commit during the read makes the result stale.
     const generation = deps.store.generation('accounts')
     const kept = known.get(subject)
     if (kept?.generation === generation && deps.now().getTime() < kept.untilMs)
       return kept.principal
     const found = await deps.store.read((reader) => findPrincipal(reader, subject, deps.now()))
-    // Who exists here is nothing that a stranger with a token of the issuer may learn.
+    // Do not reveal which users exist to holders of a token of the external issuer.
     if (found === null && subject.external) throw invalidToken()
     if (found === null) throw unauthenticated('the access token has been revoked')
     known.set(subject, { ...found, generation })
@@ -91,7 +91,7 @@ async function findExternal(
   return { principal, untilMs: Number.POSITIVE_INFINITY }
 }
 
-/** The token of the header; throws 401, also for a secret that has not been exchanged for one. */
+/** The access token of the header. Throws 401, also for a secret token that was not exchanged. */
 function parseAccessToken(authorizationHeader: string | undefined): string {
   const token = parseBearer(authorizationHeader)
   const kind = claimedKind(token)
@@ -99,7 +99,7 @@ function parseAccessToken(authorizationHeader: string | undefined): string {
   return token
 }
 
-/** Goes by the prefix alone, and so does not tell whether the secret is valid. */
+/** Looks at the prefix only, so the answer does not reveal whether the secret is valid. */
 function notExchanged(kind: 'personal' | 'organization') {
   const body =
     kind === 'personal'
@@ -107,7 +107,8 @@ function notExchanged(kind: 'personal' | 'organization') {
       : '{"identifier":"ORGANIZATION","secret":"pal_oat_…"}'
   const token = kind === 'personal' ? 'a personal token' : 'an organization token'
   return unauthenticated(
-    `${token} is not an access token; exchange it at \`POST /v2/auth/token\` with \`${body}\` and send the \`access_token\` of the answer`,
+    `${token} is not an access token; exchange it at \`POST /v2/auth/token\` with \`${body}\` ` +
+      'and send the `access_token` of the answer',
   )
 }
 

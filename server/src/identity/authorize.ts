@@ -5,7 +5,7 @@ import type { StoreReader } from '../store/store.ts'
 import type { Principal, UserPrincipal } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
 
-/** What a caller may do in one organization, as of one snapshot of the store. */
+/** The rights of a caller in one organization, as of one snapshot of the store. */
 export interface Access {
   readonly organization: OrganizationRecord
   /** Null for an organization token. */
@@ -15,12 +15,13 @@ export interface Access {
 }
 
 /**
- * Lets the caller into an organization, or throws ApiError in the order of the check list: 404
- * when there is no such organization or he is not in it (one answer, so that nobody learns which
- * organizations exist), then 403 when he lacks `permission`, then 403 when a `policies:` permission
- * was asked of an organization without governance.
+ * Checks the access of a caller to an organization. Throws ApiError in this order: 404 for an
+ * unknown organization or a caller outside it (the same answer, so that callers cannot probe for
+ * organizations); 403 for a missing `permission`; 403 for a `policies:` permission in an
+ * organization without governance.
  *
- * Null asks for membership alone; a caller who then shows policies must `requireEntitled`.
+ * A `permission` of null requires membership alone. Code that then shows policies must call
+ * `requireEntitled`.
  */
 export async function authorize(
   reader: StoreReader,
@@ -37,7 +38,7 @@ export async function authorize(
   return access
 }
 
-/** Throws 403 for a caller without it. */
+/** Throws 403 for a caller without the permission. */
 export function requirePermission(
   { permissions }: Pick<Access, 'permissions'>,
   permission: Permission,
@@ -47,8 +48,8 @@ export function requirePermission(
 }
 
 /**
- * Throws 403 for a credential that leaves out permissions of its person's role: such a token acts
- * within its permissions and not for the person, whose machines outlive it.
+ * Throws 403 for a credential that lacks permissions of its user's role. Such a token is bounded
+ * by its permissions and must not act for the whole user, whose machines outlive the token.
  */
 export function requireWholeRole({
   role,
@@ -57,13 +58,14 @@ export function requireWholeRole({
   const [missing] = role === null ? [] : missingPermissions(permissionsOf(role), permissions)
   if (missing !== undefined)
     throw permissionDenied(
-      `this token leaves out \`${missing}\`, which your role has; sign in with your password`,
+      `this token lacks \`${missing}\`, which your role has; sign in with your password`,
     )
 }
 
 /**
- * Throws 403 for a token that leaves out what its user may do anywhere, or that has no permissions:
- * a plain member has none to leave out, so such a token would otherwise act for the person.
+ * Throws 403 for a token that lacks a permission its user has in any organization, or that has no
+ * permissions at all. The second check is for plain members: their role has no permissions that a
+ * token could lack, so an empty token would otherwise act for the whole user.
  */
 export async function requireWholePerson(
   reader: StoreReader,
@@ -75,7 +77,7 @@ export async function requireWholePerson(
     const [missing] = missingPermissions(permissionsOf(role), permissions)
     if (missing !== undefined)
       throw permissionDenied(
-        `this token leaves out \`${missing}\`, which you have; sign in with your password`,
+        `this token lacks \`${missing}\`, which you have; sign in with your password`,
       )
   }
 }
@@ -105,7 +107,7 @@ async function findAccess(
   return { organization, role, permissions: within(permissionsOf(role), principal.permissions) }
 }
 
-/** Most credentials leave a role whole, and then there is nothing to be made for each request. */
+/** Returns `held` itself where `bound` covers it: the usual case, which then allocates nothing. */
 function within(held: readonly Permission[], bound: readonly Permission[]): readonly Permission[] {
   const isBound = (permission: Permission) => bound.includes(permission)
   return held.every(isBound) ? held : held.filter(isBound)

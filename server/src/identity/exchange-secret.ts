@@ -21,7 +21,7 @@ export interface ExchangeDeps {
 }
 
 export interface Credentials {
-  /** Username, or the organization's name beside an organization token. */
+  /** Username; for an organization token the name of the organization. */
   readonly name: string
   readonly secret: string
   /** Address of the client. */
@@ -31,19 +31,19 @@ export interface Credentials {
 
 export interface Exchanged {
   readonly answer: TokenResponse
-  /** As in the history. */
+  /** The actor as the history records it. */
   readonly actor: string
 }
 
 interface Proof {
   readonly subject: AccessTokenSubject
-  /** When the secret itself ends; null for a password. */
+  /** Expiry of the secret itself; null for a password. */
   readonly expiresAt: Date | null
 }
 
 /**
- * Exchanges a password, personal token or organization token for an access token. Throws 401, the
- * same for every way of being wrong, or 429 as `SignInLimits` says.
+ * Exchanges a password, personal token or organization token for an access token. Throws 401 with
+ * the same message for every wrong name or secret, or 429 as in `SignInLimits`.
  */
 export function createTokenExchange(
   deps: ExchangeDeps,
@@ -66,7 +66,7 @@ async function byPassword(
   return { subject: { kind: 'user', name, tokenId: null, passwordGeneration }, expiresAt: null }
 }
 
-/** A good token is let in wherever others fail: nobody guesses 256 bits. */
+/** Limits apply only to wrong tokens: a valid one, with its 256 random bits, was not guessed. */
 async function byToken(deps: ExchangeDeps, credentials: Credentials): Promise<Proof | null> {
   const proof = await proveToken(deps, credentials)
   if (proof === null) deps.signInLimits.countWrongToken(clientNetwork(credentials.address))

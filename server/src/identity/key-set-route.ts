@@ -3,7 +3,7 @@ import type { Store } from '../store/store.ts'
 import { defineRoute, type Route } from './routes/route.ts'
 import { isVerifying, publicKeyOf } from './tokens/signing-keys.ts'
 
-/** Others ask again for a key that they do not know, so only a retired one lives on this long. */
+/** Verifiers refetch on an unknown key, so the cache delays only the end of a retired key. */
 const CACHE_CONTROL = 'public, max-age=300'
 
 /** `GET /.well-known/jwks.json` (RFC 7517): for services that verify our access tokens. */
@@ -17,7 +17,7 @@ export function keySetRoute(deps: {
       path: '/.well-known/jwks.json',
       operationId: 'getKeySet',
       tags: ['tokens'],
-      summary: 'The public keys of every access token that may still be good',
+      summary: 'Get the public keys that verify access tokens',
       callers: 'anyone',
       answers: { 200: keySetSchema },
     },

@@ -16,7 +16,7 @@ import { createAccessTokenIssuer, type AccessTokenIssuer } from './tokens/access
 import { createAccessTokenKeys } from './tokens/access-token-keys.ts'
 import { observeIssuer } from './tokens/observe-issuer.ts'
 
-/** From the secret that a caller signs in with to the principal of a request. */
+/** The parts that turn a secret at sign-in into the principal of a request. */
 export interface Identity {
   readonly authenticate: Authenticate
   readonly accessTokens: AccessTokenIssuer

@@ -2,7 +2,7 @@ import type { Payer } from '../operations/overload/work-budget.ts'
 import type { Access } from './authorize.ts'
 import { formatPrincipal, type Principal } from './principal.ts'
 
-/** Who pays for work that is done for the principal. */
+/** The payer whose budget is charged for work done for the principal. */
 export function payerOf(principal: Principal, { organization, permissions }: Access): Payer {
   return {
     org: organization.name,

@@ -1,21 +1,21 @@
 import type { Permission } from '@palisade/protocol'
 import type { Author } from '../history/author.ts'
 
-/** Who calls, proven by an access token. What he may do in an organization says `authorize`. */
+/** The caller, proven by an access token. `authorize` returns their rights in an organization. */
 export type Principal = UserPrincipal | OrganizationPrincipal
 
 export interface UserPrincipal {
   readonly kind: 'user'
   readonly username: string
-  /** The personal token that the session came from; null for a password. */
+  /** The personal token that opened the session; null for a password. */
   readonly tokenId: string | null
-  /** Whether an external issuer vouches for him; then `tokenId` is null as well. */
+  /** Set for a session of the external issuer; `tokenId` is then null. */
   readonly external?: true
-  /** What the credential was made for: an upper bound on the permissions of the user's role. */
+  /** Permissions of the credential: an upper bound on those of the user's role. */
   readonly permissions: readonly Permission[]
 }
 
-/** An organization access token: it acts in its own organization and nowhere else. */
+/** An organization access token. It acts in its own organization only. */
 export interface OrganizationPrincipal {
   readonly kind: 'organization'
   readonly org: string
@@ -26,17 +26,17 @@ export interface OrganizationPrincipal {
 /** A principal within one request. */
 export type Caller = Principal & { readonly author: Author }
 
-/** A user as an actor, whichever way he signed in. */
+/** Formats a user as an actor, regardless of the credential. */
 export function formatUser(username: string): string {
   return `user:${username}`
 }
 
-/** A token of an organization as an actor. */
+/** Formats an organization token as an actor. */
 export function formatOrganization(org: string, tokenId: string): string {
   return `organization:${org}:${tokenId}`
 }
 
-/** One string that names the caller, the same for every access token of one user. */
+/** A string that identifies the caller; the same for all access tokens of a user. */
 export function formatPrincipal(principal: Principal): string {
   return principal.kind === 'user'
     ? formatUser(principal.username)

@@ -7,12 +7,12 @@ const HELD: Readonly<Record<Role, readonly Permission[]>> = {
   member: [],
 }
 
-/** What a role may do in its organization. */
+/** The permissions of a role in its organization. */
 export function permissionsOf(role: Role): readonly Permission[] {
   return HELD[role]
 }
 
-/** The permissions of `wanted` that are not in `held`, in the order asked. */
+/** The permissions of `wanted` that are not in `held`, in the order of `wanted`. */
 export function missingPermissions(
   wanted: readonly Permission[],
   held: readonly Permission[],

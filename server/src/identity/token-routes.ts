@@ -13,7 +13,7 @@ import {
   type SignInResult,
 } from './sign-in/sign-in-outcome.ts'
 
-/** A stranger's body is held until all of it is there: of 1 MiB each, 300 held 310 MB. */
+/** Bodies of strangers are buffered until they are complete, so they are small. */
 const MAX_BODY_BYTES = 64 * 1024
 
 export interface TokenRouteDeps extends ExchangeDeps {
@@ -22,7 +22,7 @@ export interface TokenRouteDeps extends ExchangeDeps {
   readonly journal: Pick<SignInJournal, 'close'>
 }
 
-/** Access tokens: `POST /v2/auth/token`, and the keys that verify them. */
+/** `POST /v2/auth/token`, and the public keys of access tokens. */
 export function tokenRoutes(deps: TokenRouteDeps): FastifyPluginAsyncZod {
   return async (app) => {
     app.addHook('onClose', async () => {
@@ -33,7 +33,7 @@ export function tokenRoutes(deps: TokenRouteDeps): FastifyPluginAsyncZod {
   }
 }
 
-/** `POST /v2/auth/token`: a secret for a short-lived access token. */
+/** `POST /v2/auth/token`: exchanges a secret for a short-lived access token. */
 function exchangeRoute(deps: TokenRouteDeps): Route {
   const exchange = createTokenExchange(deps)
   return defineRoute(

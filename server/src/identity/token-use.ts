@@ -3,25 +3,25 @@ import { createRecent } from '../platform/recent.ts'
 import type { Authenticate } from './authenticate.ts'
 
 const MINUTE_MS = 60_000
-/** Rows of one transaction: a slice holds up other writers for about a millisecond. */
+/** Rows of one transaction, small enough not to delay other writers. */
 const SLICE = 200
-/** A store that stays away must not fill the memory; what is left out is noted at the next use. */
+/** Bounds the memory while the store is unavailable. A dropped use is noted again at the next. */
 const MAX_WAITING = 10_000
 
 /**
- * When each secret token was last used, to the minute. Requests only note it in memory; once a
- * minute what is new is written, so a crash loses the last minute of it.
+ * Records when each secret token was last used, to the minute. Requests note uses in memory. New
+ * ones are written once a minute, so a crash loses the last minute.
  */
 export interface TokenUse {
   note(tokenId: string): void
-  /** Writes what has been noted; to be awaited before the store is closed. Never rejects. */
+  /** Writes pending uses. Await it before the store is closed. Never rejects. */
   flush(): Promise<void>
 }
 
 export function createTokenUse(deps: {
   readonly store: Pick<Store, 'transaction'>
   readonly now: () => Date
-  /** Calls back once, later; must not keep the process alive. Default: after a minute. */
+  /** Runs the work once, later, without keeping the process alive. Default: after a minute. */
   readonly later?: (work: () => Promise<void>) => void
 }): TokenUse {
   const { store, now, later = inAMinute } = deps
@@ -47,7 +47,7 @@ export function createTokenUse(deps: {
         for (const [id, minute] of slice) await accessTokens.touch(id, formatMinute(minute))
       })
     } catch {
-      // It stays noted. Whoever asks for the store's health is told by other means.
+      // The uses stay pending. Readiness and metrics report the failing store.
       arm()
       return
     }
@@ -70,7 +70,7 @@ export function createTokenUse(deps: {
   }
 }
 
-/** `authenticate`, noting each use of a session that came from a secret token. */
+/** Wraps `authenticate` and notes each use of a session that a secret token opened. */
 export function notingUse(authenticate: Authenticate, use: TokenUse): Authenticate {
   return async (authorizationHeader, from) => {
     const principal = await authenticate(authorizationHeader, from)

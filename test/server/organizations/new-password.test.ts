@@ -52,7 +52,7 @@ describe('the password of a new member', () => {
         400,
         '`password` must not look like an access token',
       ],
-      [owner.as, { username: 'carol' }, 409, 'this `Idempotency-Key` has had its effect', 'k1'],
+      [owner.as, { username: 'carol' }, 409, 'its secret was not kept', 'k1'],
       [owner.as, { username: 'bob' }, 409, '`bob` is a member already', 'k2'],
       [owner.as, { username: 'rita' }, 409, '`rita` is invited already'],
       [owner.as, { username: 'olga' }, 409, 'user `olga` exists already; leave out `password`'],
@@ -79,7 +79,7 @@ describe('the password of a new member', () => {
     const member = await add(owner.as, { username: 'bob' })
     const full = await add(owner.as, { username: 'carol' })
 
-    expect(sameKey.json().error.message).toContain('came with another body before')
+    expect(sameKey.json().error.message).toContain('was sent before with a different body')
     expect(member.json().error.message).toContain('is a member already')
     expect([full.statusCode, full.json().error.code]).toEqual([403, 'limit_exceeded'])
     expect(hashes).toEqual([])

@@ -4,16 +4,16 @@ import type { OrganizationRecord } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { DeviceTokens } from './device-tokens.ts'
 
-/** A device that may fetch, with its organization as of the same snapshot. */
+/** A device that may fetch, with its organization from the same snapshot. */
 export interface AdmittedDevice {
   readonly device: DeviceRecord
   readonly organization: OrganizationRecord
 }
 
 /**
- * The device that a device token is of, and when the token ends. Throws 401 when the token is none
- * of ours, or is over, or its device was revoked, or belongs to a user who has left the
- * organization; 403 when the organization may not use governance.
+ * The device of a device token, and the token's expiry. Throws 401 for an invalid or expired token,
+ * a revoked device, or a device whose user has left the organization; 403 for an organization that
+ * is not entitled to governance.
  */
 export async function authenticateDevice(
   reader: StoreReader,
@@ -27,7 +27,7 @@ export async function authenticateDevice(
   return { ...admitted, expiresMs: claims?.expiresMs ?? 0 }
 }
 
-/** The device while it may fetch; otherwise throws `refuse()`, or 403 as above. */
+/** The device, if it may fetch. Otherwise throws `refuse()`, or 403 as above. */
 export async function findLiveDevice(
   reader: StoreReader,
   device: DeviceRecord | null,
@@ -47,5 +47,5 @@ export async function findLiveDevice(
 }
 
 function refusal(): ApiError {
-  return unauthenticatedDevice('the device token is invalid, over, or of a revoked device')
+  return unauthenticatedDevice('the device token is invalid or expired, or its device is revoked')
 }

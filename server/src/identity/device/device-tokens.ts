@@ -7,7 +7,7 @@ export const DEVICE_TOKEN_KEY = 'device_token_mac'
 const PREFIX = 'pal_dat_'
 const MAC_BYTES = 16
 
-/** The key of all device tokens; in the store, so that every server on it takes them. */
+/** The MAC key of device tokens. All servers on one store share it. */
 export async function loadDeviceTokenKey(
   store: Store,
   random: (bytes: number) => Uint8Array,
@@ -15,23 +15,23 @@ export async function loadDeviceTokenKey(
   return ensureSecret(store, DEVICE_TOKEN_KEY, random)
 }
 
-/** What a device token says; nothing of it is believed before `isOf`. */
+/** Claims of a device token. They are unverified until `isOf` returns true. */
 export interface DeviceTokenClaims {
   readonly deviceId: string
   readonly expiresMs: number
-  /** Whether this server has issued the token, for a device with that key. */
+  /** Verifies the MAC: whether this server issued the token for a device with that key. */
   isOf(thumbprint: string): boolean
 }
 
 /**
- * Short access tokens of devices: id, expiry and a MAC over both and the thumbprint of the device's
- * key, which is the token's `cnf.jkt`. Nothing is stored, and it has 74 bytes, far fewer than a
- * JWT, which every poll of a fleet carries.
+ * Short-lived access tokens of devices: id, expiry and a MAC over both and the thumbprint of the
+ * device key, which plays the part of `cnf.jkt` (RFC 9449 §6.1). Tokens are not stored. They are
+ * not JWTs because every poll of a fleet carries one: 74 bytes suffice.
  */
 export interface DeviceTokens {
   readonly lifeSeconds: number
   issue(device: { readonly id: string; readonly thumbprint: string }): string
-  /** Null for what is no such token, or has expired. */
+  /** Returns null for a malformed or expired token. */
   read(token: string): DeviceTokenClaims | null
 }
 
@@ -41,7 +41,7 @@ export function createDeviceTokens(deps: {
   readonly now: () => Date
 }): DeviceTokens {
   const { lifeSeconds, now } = deps
-  // Once: of bytes, each MAC makes a key of its own, measured five sixths of its 20 us.
+  // A key object, because `createHmac` would convert bytes to one at each call. bench: server/poll
   const key = createSecretKey(deps.key)
 
   const macOf = (deviceId: string, expires: string, thumbprint: string): string =>
@@ -68,7 +68,7 @@ export function createDeviceTokens(deps: {
       return {
         deviceId,
         expiresMs,
-        // Texts are compared, because base64url has several spellings of the same bytes.
+        // Compares the encoded MACs: base64url has several encodings of the same bytes.
         isOf: (thumbprint) => isSame(mac, macOf(deviceId, expires, thumbprint)),
       }
     },

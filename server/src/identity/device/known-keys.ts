@@ -5,14 +5,14 @@ import type { NamedKey } from './verify-proof.ts'
 const MAX_DEVICES = 10_000
 
 /**
- * The header of the last proof of each machine, which is the same each time, with the key that it
- * names. One for each machine: a header may hold whatever its maker likes, so that one machine
- * could make any number of them, each as long as a proof may be, and push out those of all others.
+ * Caches the parsed header of each machine's last proof, because a machine sends the same header
+ * every time. One entry per machine: headers are free text, so a machine with an entry per header
+ * could push out the entries of all others.
  */
 export interface KnownKeys {
-  /** Null for any other header than the last one of this machine. */
+  /** Returns null unless the header is the last one of this machine. */
   find(deviceId: string, header: string): NamedKey | null
-  /** For a machine that is known by its token to have that key. */
+  /** Call this only for a machine whose token is bound to the key. */
   keep(deviceId: string, header: string, key: NamedKey): void
 }
 
@@ -27,7 +27,7 @@ export function createKnownKeys(maxDevices = MAX_DEVICES): KnownKeys {
       return known?.header === header ? known.key : null
     },
     keep(deviceId, header, key) {
-      // A copy: V8 would hold on to the proof that it was cut out of.
+      // A copy, because a slice would keep the whole proof in memory.
       devices.keep(deviceId, { header: Buffer.from(header).toString(), key })
     },
   }

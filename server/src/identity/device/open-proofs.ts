@@ -4,14 +4,14 @@ import { createDeviceTokens, loadDeviceTokenKey, type DeviceTokens } from './dev
 import { createReplayGuard } from './replay-guard.ts'
 import { createProofs, type Proofs } from './require-proof.ts'
 
-/** How machines prove who they are. */
+/** Settings of device tokens and DPoP proofs. */
 export interface ProofSettings {
-  /** The origin under which machines reach the server; null when only the request names it. */
+  /** The origin under which machines reach the server; null to take it from the request. */
   readonly publicUrl: string | null
   readonly deviceTokenMinutes: number
 }
 
-/** What machines prove who they are by, as the settings say. */
+/** Creates the device tokens and the DPoP proofs by which machines authenticate. */
 export async function openProofs(deps: {
   readonly settings: ProofSettings
   readonly store: Store

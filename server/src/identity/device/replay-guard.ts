@@ -3,22 +3,20 @@ import { createDigestSet, type DigestSet } from './digest-set.ts'
 import { PROOF_LIFE_MS } from './verify-proof.ts'
 
 /**
- * A change takes a machine six, so a fleet of 100,000 has three of them within the life of a proof
- * and the one before (bench: server/proofs).
+ * Proofs within two spans. A policy change costs a machine six proofs, so a fleet of 100,000
+ * machines may fetch three changes in that time. bench: server/proofs
  */
 const MAX_PROOFS = 2_000_000
-/**
- * Of one payer within the life of a proof; a machine that fetches all of its view needs a third.
- */
+/** Proofs of one payer within a span. A machine that fetches all of its view needs a third. */
 const MAX_PROOFS_OF_KEY = 1_000
 
-/** Remembers which proofs were used, for as long as they could be used again. */
+/** Remembers used proofs for as long as they could be replayed. */
 export interface ReplayGuard {
   /**
-   * `fresh` the first time. `used_up` when the payer has had its share, and `full` when nothing
-   * more can be remembered: then nobody is let in by a proof, because forgetting one would be to
-   * accept it twice. `payer` is whose room it takes: of the key itself, unless somebody else is
-   * there to make any number of keys.
+   * Returns `fresh` at the first use. Returns `used_up` when the payer has had its share, and
+   * `full` when there is no room for another proof: the proof is then refused, because forgetting
+   * one would allow its replay. The room is charged to `payer`: to the key itself, unless the
+   * caller can create any number of keys.
    */
   admit(thumbprint: string, jti: string, payer?: string): 'fresh' | 'replayed' | 'used_up' | 'full'
 }
@@ -30,9 +28,9 @@ interface Span {
 }
 
 /**
- * Two spans, each as long as a proof can be used at most (its life before `iat` and after): what
- * was used in the one before is remembered until the present one ends, so nothing has an expiry of
- * its own. In memory, so each server behind one address takes a proof once.
+ * Keeps two spans. A span lasts as long as a proof is valid (its life before and after `iat`).
+ * Proofs of the previous span stay until the current one ends, so entries need no expiry of their
+ * own. The guard is in memory: with several servers, each accepts a proof once.
  */
 export function createReplayGuard(
   now: () => Date,
@@ -44,7 +42,7 @@ export function createReplayGuard(
   function turn(): void {
     const nowMs = now().getTime()
     if (nowMs < present.endsAtMs) return
-    // After a pause of two spans there is nothing left of either.
+    // After a pause of more than a span, the proofs of `present` are too old as well.
     before = nowMs < present.endsAtMs + SPAN_MS ? present : startSpan(0)
     present = startSpan(nowMs)
   }

@@ -15,40 +15,41 @@ import {
 } from './verify-proof.ts'
 
 const HEADER = 'DPoP'
-/** When no more proofs can be remembered: long enough that some are forgotten. */
+/** `Retry-After` when no more proofs can be remembered. */
 const RETRY_SECONDS = 60
 
-/** The header in a route's schema; loose, because what is not in it would be missing. */
+/** The header in the schema of a route. Loose: a strict schema would drop the other headers. */
 export const proofSchema = z.looseObject({
   dpop: z.string().optional().meta({
-    description: 'A proof of the key of the machine for this request (RFC 9449, Ed25519)',
+    description: 'Proof of possession of the machine key for this request (RFC 9449, Ed25519)',
   }),
 })
 
 export interface ProofDeps {
   readonly replays: ReplayGuard
   /**
-   * Of proofs that enrol, in a room of their own: whoever may enrol makes as many keys as he likes.
+   * For enrolment proofs, in room of their own: the holder of an enrolment token can create any
+   * number of keys.
    */
   readonly enrolments: ReplayGuard
   readonly tokens: DeviceTokens
   readonly now: () => Date
-  /** Null when the server goes by the name that it is asked for. */
+  /** Null when the server takes its origin from the request. */
   readonly publicUrl: string | null
 }
 
-/** The key that signed a request's proof. */
+/** The key that signed the proof of a request. */
 export interface ProvenKey {
   readonly thumbprint: string
   /**
-   * Throws when the proof was used before, with the status of proofs that do not hold, or 503. To
-   * be called before anything is done for the key, but only once it is known to be somebody's:
-   * there is room for so many proofs, and strangers make as many keys as they like.
+   * Marks the proof as used. Throws the status of an invalid proof for a replay, 429 for too many
+   * proofs of one key, or 503. Call this before any work for the key, but only for a key that
+   * belongs to a device: room for proofs is bounded, and strangers can create any number of keys.
    */
   useUp(): void
   /**
-   * The same for a key that is to become known, in the room of `payer`. To be called once whoever
-   * asks is known to be allowed to.
+   * The same for a key that is being enrolled, in the room of `payer`. Call this only for a caller
+   * who may enrol devices.
    */
   useUpToEnrol(payer?: string): void
 }
@@ -57,15 +58,14 @@ export interface Proofs {
   /** Throws 400. */
   keyOf(request: FastifyRequest): Promise<ProvenKey>
   /**
-   * An `onRequest` hook for requests with a device token: throws 401 unless a proof beside it is
-   * for this request and this token, by the key that the token is bound to. The device itself is
-   * looked up afterwards, by its token.
+   * An `onRequest` hook for requests with a device token. Throws 401 unless the proof is for this
+   * request and this token, and is signed by the key that the token is bound to. The device itself
+   * is looked up later, by its token.
    */
   readonly beside: (request: FastifyRequest) => Promise<void>
   /**
-   * The same without remembering the proof: for what is asked so often that the proofs of a fleet
-   * would take all the room that there is, and that makes something of its own of a proof used
-   * twice.
+   * The same without marking the proof as used, for requests so frequent that the proofs of a
+   * fleet would take all the room. The caller must handle replays itself.
    */
   holding(request: FastifyRequest): Promise<Proof>
 }
@@ -84,10 +84,10 @@ export function createProofs(deps: ProofDeps): Proofs {
   }
 
   /**
-   * Reads a header whose key the token is bound to; throws 401 for another one. That is known
-   * before any signature is verified, at a fiftieth of its cost, and only such keys are remembered:
-   * strangers make as many as they like. A machine's header is the same each time, and to read it
-   * takes a quarter of verifying a proof.
+   * Reads the header of a proof. Throws 401 unless the token is bound to its key. The MAC of the
+   * token is checked before the signature of the proof, because it costs far less. Only keys bound
+   * to a token are cached, since strangers can create any number of keys.
+   * bench: server/proofs
    */
   function readKeyOf(token: DeviceTokenClaims): ReadHeader {
     return (header) => {
@@ -109,13 +109,13 @@ export function createProofs(deps: ProofDeps): Proofs {
       case 'fresh':
         return
       case 'replayed':
-        throw refuse('was used before; make a new one for each request')
+        throw refuse('was used before; create a new proof for each request')
       case 'used_up':
-        throw new ApiError(429, 'limit_exceeded', 'too many proofs of one key; come back later', {
+        throw new ApiError(429, 'limit_exceeded', 'too many proofs of one key; try again later', {
           headers: { 'retry-after': String(RETRY_SECONDS) },
         })
       case 'full':
-        throw new ApiError(503, 'internal', 'too many proofs at once; come back later', {
+        throw new ApiError(503, 'internal', 'too many proofs at once; try again later', {
           headers: { 'retry-after': String(RETRY_SECONDS) },
         })
     }
@@ -164,8 +164,9 @@ function refuseDevice(problem: string): ApiError {
 }
 
 /**
- * A server that knows its public URL takes no other. One that does not goes by the `Host` that it
- * is asked for: whoever replays a proof chooses that, but neither method, path nor key.
+ * A server with a configured public URL accepts only proofs for that origin. Without one it uses
+ * the `Host` of the request. An attacker who replays a proof can choose the `Host`, but not the
+ * method, path or key.
  */
 function describeRequest(
   { publicUrl }: ProofDeps,

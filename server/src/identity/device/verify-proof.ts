@@ -4,52 +4,52 @@ import { createPublicKey, hash, verify, type KeyObject } from 'node:crypto'
 import { z } from 'zod'
 
 const ALGORITHM = 'EdDSA'
-/** RFC 9449 §4.2; no other document of ours passes for a proof. */
+/** RFC 9449 §4.2. The type keeps other signed documents of Palisade from passing as proofs. */
 const TYPE = 'dpop+jwt'
-/** Either way: how far a machine's clock may be off, and how long a proof can be replayed. */
+/** Longest distance of `iat` from now, before or after. It bounds clock skew and replays. */
 export const PROOF_LIFE_MS = 5 * 60 * 1000
 const MAX_LENGTH = 2048
 
-/** What a proof must have been made for. */
+/** The request that a proof must be bound to. */
 export interface ProvenRequest {
   readonly method: string
-  /** Of the request, without query. */
+  /** Path of the request, without the query. */
   readonly path: string
-  /** Under which the server may have been addressed, such as `https://palisade.example.com`. */
+  /** Accepted origins of the server, such as `https://palisade.example.com`. */
   readonly origins: readonly string[]
-  /** The access token that is sent beside the proof, if any. */
+  /** The access token sent with the proof, if any. */
   readonly accessToken?: string
 }
 
-/** A proof that holds; whether it was seen before is not known. */
+/** A valid proof. It may be a replay. */
 export interface Proof {
-  /** RFC 7638, SHA-256 in base64url: the name of a key. */
+  /** RFC 7638 thumbprint of the key: SHA-256 in base64url. */
   readonly thumbprint: string
   readonly jti: string
   readonly issuedMs: number
 }
 
-/** The key that the header of a proof names. */
+/** The key in the header of a proof. */
 export interface NamedKey {
   readonly thumbprint: string
   readonly publicKey: KeyObject
 }
 
-/** Answers null for what is no header of a proof. */
+/** Returns null for an invalid header. */
 export type ReadHeader = (header: string) => NamedKey | null
 
-/** Strict, so that a private member never gets this far unnoticed (RFC 9449 §4.3, 7). */
+/** Strict, so that a JWK with a private key is refused (RFC 9449 §4.3, item 7). */
 const keySchema = z.strictObject({
   kty: z.literal('OKP'),
   crv: z.literal('Ed25519'),
-  // A second spelling of the same 32 bytes would be a second thumbprint of the same key.
+  // Another encoding of the same 32 bytes would give one key a second thumbprint.
   x: z.string().refine((x) => Buffer.from(x, 'base64url').length === 32 && isCanonical(x)),
 })
 const headerSchema = z.object({
   typ: z.literal(TYPE),
   alg: z.literal(ALGORITHM),
   jwk: keySchema,
-  // Extensions that whoever reads it must know (RFC 7515 §4.1.11): none is known here.
+  // Critical extensions (RFC 7515 §4.1.11): this server supports none.
   crit: z.never().optional(),
 })
 const claimsSchema = z.object({
@@ -58,16 +58,17 @@ const claimsSchema = z.object({
   iat: z.number(),
   jti: z.string().min(1).max(128),
   ath: z.string().optional(),
-  // A life of its own, which nobody here judges.
+  // A proof with a lifetime of its own is refused, because only `iat` is checked.
   exp: z.never().optional(),
   nbf: z.never().optional(),
 })
-/** A compact JWS; 64 bytes of signature. */
+/** A compact JWS with a signature of 64 bytes. */
 const JWS = /^(?<signed>(?<header>[\w-]+)\.(?<claims>[\w-]+))\.(?<signature>[\w-]{86})$/
 
 /**
- * Verifies that whoever sends a request holds the private key that the proof names: a compact JWS
- * with EdDSA, the key in its header (RFC 9449). Answers a sentence for a proof that does not hold.
+ * Verifies that the sender of a request holds the private key of the proof (RFC 9449): a compact
+ * JWS with EdDSA whose header contains the public key. Returns the problem of an invalid proof as
+ * text.
  */
 export function verifyProof(
   text: string,
@@ -79,20 +80,20 @@ export function verifyProof(
   if (typeof signed === 'string') return signed
   const { thumbprint, claims } = signed
   const { htm, htu, iat, jti, ath } = claims
-  if (htm !== wanted.method) return `has another \`htm\` than \`${wanted.method}\``
-  // Joined and not resolved: against a path such as `//other`, an origin would count for nothing.
+  if (htm !== wanted.method) return `has an \`htm\` other than \`${wanted.method}\``
+  // Concatenated, not resolved: a path such as `//other` would replace the host of the origin.
   const urls = wanted.origins.map((origin) => new URL(new URL(origin).origin + wanted.path).href)
   if (!isPlainUrl(htu) || !urls.includes(new URL(htu).href))
-    return `has another \`htu\` than \`${urls[0] ?? ''}\``
+    return `has an \`htu\` other than \`${urls[0] ?? ''}\``
   if (wanted.accessToken !== undefined && ath !== hash('sha256', wanted.accessToken, 'base64url'))
-    return 'has no `ath` of this access token'
+    return 'has no `ath` for this access token'
   const issuedMs = iat * 1000
   if (Math.abs(now.getTime() - issuedMs) > PROOF_LIFE_MS)
     return 'has an `iat` more than 5 minutes off; set the clock of the machine'
   return { thumbprint, jti, issuedMs }
 }
 
-/** What `verifyProof` reads a header by, unless it is told otherwise. */
+/** The default of `verifyProof` for reading headers; no cache. */
 export function readHeader(text: string): NamedKey | null {
   const header = headerSchema.safeParse(readPart(text))
   if (!header.success) return null
@@ -109,32 +110,30 @@ interface Signed {
 }
 
 /**
- * What the key in its header has signed. Of one algorithm and one form, so here and not by jose,
- * whose way through Web Crypto and its threads was measured to take twice as long: the most of what
- * a change costs the server of a fleet.
+ * Verifies the signature by the key in the header. It does not use jose, which goes through Web
+ * Crypto and its threads: proofs have one algorithm and one form, and are most of the work that a
+ * policy change causes for the server of a fleet. bench: server/proofs
  */
 function readSigned(text: string, read: ReadHeader): Signed | string {
   if (text.length > MAX_LENGTH) return `must be at most ${MAX_LENGTH} characters`
   const parts = JWS.exec(text)?.groups
   const key = read(parts?.['header'] ?? '')
   if (parts === undefined || key === null)
-    return 'must be one JWT of type `dpop+jwt` by EdDSA, with an Ed25519 public key as `jwk` in its header'
+    return 'must be one EdDSA JWT of type `dpop+jwt` with an Ed25519 key as header `jwk`'
   const claims = claimsSchema.safeParse(readPart(parts['claims']))
   if (!claims.success || !isSignature(parts['signed'], parts['signature'], key.publicKey))
-    return 'must be signed by its key, with htm, htu, iat and jti'
+    return 'must be signed by its key and have the claims `htm`, `htu`, `iat` and `jti`'
   return { thumbprint: key.thumbprint, claims: claims.data }
 }
 
-/**
- * RFC 7638 §3, at once: the library's waits for a thread, measured 0.1 ms of 0.5 for a whole proof.
- */
+/** RFC 7638 §3, synchronous: jose would wait for a thread. bench: server/proofs */
 function thumbprintOf({ kty, crv, x }: z.infer<typeof keySchema>): string {
   return hash('sha256', JSON.stringify({ crv, kty, x }), 'base64url')
 }
 
 /**
- * Undefined for what is not JSON in UTF-8 in base64url. Node passes over what does not belong in
- * either, so that one proof could be read in two ways.
+ * Returns undefined unless the part is base64url of JSON in UTF-8. Node's decoders skip invalid
+ * bytes and characters, so one proof would have several readings.
  */
 function readPart(part = ''): unknown {
   const bytes = Buffer.from(part, 'base64url')

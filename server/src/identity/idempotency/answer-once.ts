@@ -12,28 +12,28 @@ import type { KeptAnswers } from '../../store/contract/server-state.ts'
 import type { StoreReader, StoreWriter } from '../../store/store.ts'
 
 const HEADER = 'Idempotency-Key'
-/** In place of a body; no JSON is this. */
+/** Stored instead of a body with a secret. It is not valid JSON, so it is never a real body. */
 const NOT_KEPT = ''
 const KEPT_MS = 24 * 60 * 60 * 1000
-/** Of one caller, who may write 43 million things a day. */
-const MOST: KeptAnswers = { answers: 50_000, bytes: 64 * 2 ** 20 }
+/** Limits of one caller, because the rate limit alone would allow millions of answers a day. */
+const MAX_KEPT: KeptAnswers = { answers: 50_000, bytes: 64 * 2 ** 20 }
 
-/** A request that is to have its effect once, however often it arrives. */
+/** A request that takes effect once, even if it is repeated. */
 export interface OnceRequest {
   /** Null when no key was sent. */
   readonly scope: string | null
   /** `formatPrincipal` of the caller. */
   readonly caller: string
   readonly bodyHash: string
-  /** Whether request or answer hold a secret: nothing of either is kept then. */
+  /** Whether request or answer contain a secret; neither is stored then. */
   readonly hasSecret: boolean
 }
 
-/** Reads the key, or throws 400; the key belongs to the caller and to the place he posts to. */
+/** Reads the key, or throws 400. The scope of a key is its caller, method and path. */
 export function readOnceRequest(request: {
   readonly key: string | undefined
   readonly principal: Principal
-  /** Method and path, by names that tell every resource from every other. */
+  /** Method, path and parameters, which together identify the resource. */
   readonly place: readonly string[]
   readonly body: Uint8Array
   readonly hasSecret?: boolean
@@ -46,19 +46,19 @@ export function readOnceRequest(request: {
   const caller = formatPrincipal(principal)
   if (key === undefined) return { scope: null, caller, bodyHash: '', hasSecret }
   const scope = sha256(JSON.stringify([caller, ...place, key]))
-  // A fast hash of a body with a password would undo what the slow one is for.
+  // No hash of a body with a password: a fast hash would defeat the slow password hash.
   return { scope, caller, bodyHash: hasSecret ? '' : sha256(body), hasSecret }
 }
 
 /**
- * Gives the kept answer of an earlier request with the same key and body, or else judges the
- * request, acts, and keeps the answer for 24 hours. In the transaction of the write: of two
- * requests with one key the second sees the first. What `judge` and `act` throw is not kept.
- * Throws 409 when the key came with another body; a body that is itself at fault is 400 first.
- * Throws 403 when too much is kept for the caller.
+ * Returns the kept answer of an earlier request with the same key and body. Otherwise it validates
+ * the request, acts, and keeps the answer for 24 hours. It runs in the transaction of the write, so
+ * that of two requests with one key the second sees the first. Errors of `judge` and `act` are not
+ * kept. Throws 409 for a key that was sent with another body; an invalid body is refused first.
+ * Throws 403 when the caller's room for kept answers is full.
  *
- * Of a request with a secret the key alone is kept: the secret is shown once, and a database that
- * somebody steals holds none. Its repetition is 409, which says so.
+ * For a request with a secret only the key is kept, so that a stolen database holds no secret. Its
+ * repetition throws 409.
  */
 export async function answerOnce<Input>(
   writer: StoreWriter,
@@ -86,7 +86,7 @@ export async function answerOnce<Input>(
 }
 
 /**
- * Throws for a request with a secret where `answerOnce` would throw instead of acting. To be asked
+ * For a request with a secret: throws where `answerOnce` would throw instead of acting. Call this
  * before slow work that `act` needs.
  */
 export async function requireUnanswered(
@@ -102,13 +102,14 @@ export async function requireUnanswered(
 }
 
 function otherBody(): ApiError {
-  return conflict(`this \`${HEADER}\` came with another body before; use a new one`)
+  return conflict(`this \`${HEADER}\` was sent before with a different body; use a new key`)
 }
 
 function requireRoom({ answers, bytes }: KeptAnswers): void {
-  if (answers < MOST.answers && bytes < MOST.bytes) return
+  if (answers < MAX_KEPT.answers && bytes < MAX_KEPT.bytes) return
   throw limitExceeded(
-    `answers to your requests of the last 24 hours fill what is kept for \`${HEADER}\`, ${MOST.answers} or 64 MiB; leave the header out, or wait until the oldest are forgotten`,
+    `the answers kept for your \`${HEADER}\` headers of the last 24 hours reach the limit of ` +
+      `${MAX_KEPT.answers} or 64 MiB; leave the header out, or wait until the oldest expire`,
   )
 }
 
@@ -124,10 +125,11 @@ async function findKept(
 function replay(kept: IdempotencyRecord): Answer {
   if (kept.body === NOT_KEPT)
     throw conflict(
-      `this \`${HEADER}\` has had its effect; the secret in it was not kept, so look for what was made, and use a new key for another`,
+      `a request with this \`${HEADER}\` has succeeded, and its secret was not kept; ` +
+        'look up what it created, or use a new key to create another',
     )
   const headers = { ...kept.headers, 'idempotency-replayed': 'true' }
-  // A large answer has its media type, because it was formatted piece by piece.
+  // Only an answer that was formatted in pieces has a media type; its body is sent as it is.
   const isFormatted = 'content-type' in kept.headers
   const body = isFormatted ? Buffer.from(kept.body) : JSON.parse(kept.body)
   return { status: kept.status, headers, body }

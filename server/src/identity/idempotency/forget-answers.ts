@@ -5,12 +5,12 @@ import type { KeptAnswers } from '../../store/contract/server-state.ts'
 import type { Store } from '../../store/store.ts'
 
 const INTERVAL_MS = 60 * 1000
-/** Of one transaction: some milliseconds. */
+/** The size of one transaction, which takes a few milliseconds. */
 const SLICE: KeptAnswers = { answers: 100, bytes: 4 * 2 ** 20 }
 
 /**
- * Deletes kept answers that have expired, every minute. Not with the request that keeps one: the
- * answers of an hour of others took ten seconds in its transaction.
+ * Deletes expired answers every minute. A request must not delete them in its own transaction,
+ * which would take seconds after a busy hour.
  */
 export interface AnswerExpiry extends BackgroundTask {
   forgetDue(): Promise<void>
@@ -35,7 +35,7 @@ export function createAnswerExpiry({
   }
 
   const onError = (err: unknown): void =>
-    log.error({ err }, 'kept answers that expired cannot be deleted')
+    log.error({ err }, 'expired answers of idempotent requests cannot be deleted')
   return {
     ...createBackgroundTask({ intervalMs: INTERVAL_MS, run: forgetDue, onError }),
     forgetDue: () => forgetDue(),

@@ -10,15 +10,15 @@ import { answerOnce, readOnceRequest, type OnceRequest } from './answer-once.ts'
 export const idempotencyKeyShape = {
   'idempotency-key': z.string().optional().meta({
     description:
-      'Kept for 24 hours: a repeated request gets the first answer again, or 409 when that held a secret',
+      'Kept for 24 hours: a repetition gets the first answer again, or 409 if it held a secret',
   }),
 }
 /** Loose: a strict schema would drop the other headers from the request. */
 export const idempotencyKeySchema = z.looseObject(idempotencyKeyShape)
 
 /**
- * The key of an admitted POST whose body has been judged; throws 400 for a malformed key. `of` is
- * an identity that the key belongs to beside caller and path.
+ * The key of an admitted POST whose body is valid. Throws 400 for a malformed key. `of` is an
+ * identity that narrows the scope of the key, in addition to caller and path.
  */
 export function onceOf(
   admission: Admission,
@@ -53,7 +53,7 @@ export function createOnce(
   return doOnce(writer, once, now, async () => ({ status: 201, headers: {}, body: await create() }))
 }
 
-/** The same for a POST that creates nothing, and answers 200. */
+/** The same with status 200, for a POST that creates no resource. */
 export function changeOnce(
   writer: StoreWriter,
   once: OnceRequest,

@@ -6,14 +6,15 @@ import type { RequireHistoryRoom } from '../../history/change-log.ts'
 import type { Change, ChangeState } from '../../history/change.ts'
 
 const MIB = 1024 * 1024
-/** Room of security responses beside the quota, as a share of it. */
+/** Additional room for security responses, as a share of the quota. */
 const RESERVE = 1 / 4
 
 /**
- * Changes that are still made once the events of an organization fill its quota.
- * `reduction`: a change that ends something. Their number is finite, because changes that begin
- * something again are refused; passwords have a rate limit.
- * `response`: a change that answers an attack but can be repeated; it has a reserve.
+ * How a change is treated once the events of an organization fill its quota.
+ * `reduction`: a change that ends something. It is always allowed: the number of reductions is
+ * finite, because changes that create things are refused. Password changes have a rate limit.
+ * `response`: a change that answers an attack but can be repeated. It may use the reserve.
+ * `ordinary`: any other change. It is refused.
  */
 type Need = 'reduction' | 'response' | 'ordinary'
 
@@ -45,14 +46,14 @@ const RESPONSES: ReadonlySet<EventKind> = new Set<EventKind>([
   'webhook.secret_rotated',
 ])
 
-/** They undo or end a rollout, and with it policies change in any direction. */
+/** The end of a rollout. It may change policies in any direction, and is always allowed. */
 const ENDS_OF_ROLLOUTS: ReadonlySet<EventKind> = new Set<EventKind>([
   'rollout.finished',
   'rollout.rolled_back',
 ])
 
 /**
- * `maxMib` 0 is no quota. The last transaction before the quota may exceed it by its own events.
+ * A `maxMib` of 0 means no quota. The last transaction may exceed the quota by its own events.
  */
 export function createHistoryQuota(maxMib: number): RequireHistoryRoom {
   const quota = maxMib * MIB
@@ -63,14 +64,15 @@ export function createHistoryQuota(maxMib: number): RequireHistoryRoom {
     const need = needOf(changes)
     if (need === 'reduction' || (need === 'response' && bytes < quota * (1 + RESERVE))) return
     throw limitExceeded(
-      `the history of \`${org}\` holds its ${maxMib} MiB; the operator of the server removes old ` +
-        'events with `palisade-server history prune` or `PALISADE_HISTORY_DAYS`, or raises ' +
-        '`PALISADE_MAX_HISTORY_MIB`; revoking, removing and denying still work',
+      `the history of \`${org}\` has reached its limit of ${maxMib} MiB; ask the operator of the ` +
+        'server to remove old events with `palisade-server history prune` or ' +
+        '`PALISADE_HISTORY_DAYS`, or to raise `PALISADE_MAX_HISTORY_MIB`; ' +
+        'revoking, removing and denying still work',
     )
   }
 }
 
-/** Whether a caller of the API made it, not the server, its operator or an issuer. */
+/** Whether the author is a caller of the API: not the server, its operator or an issuer. */
 function isCaller({ actor }: Author): boolean {
   return (
     actor.startsWith('user:') || actor.startsWith('organization:') || actor.startsWith('enrolment:')
@@ -101,7 +103,7 @@ function roleOf(state: ChangeState | null) {
   return permissionsOf(isRole ? role : 'member')
 }
 
-/** Whether the rule denies, or allows less than it did. */
+/** Whether the rule denies, or allows less than before the change. */
 function isTighterRule({ kind, before, after }: Change): boolean {
   if (kind !== 'rule.created' && kind !== 'rule.updated') return false
   if (decisionOf(after) === 'deny') return true

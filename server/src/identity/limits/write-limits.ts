@@ -7,15 +7,15 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 export interface WriteRates {
-  /** Of one caller: every request that is not a GET. */
+  /** All requests of one caller other than GET and HEAD. */
   readonly perMinute: number
-  /** Of one caller: what needs no permission, such as a token or machine of his own. */
+  /** Changes of one caller that need no permission, such as creating a token of their own. */
   readonly ownPerHour: number
 }
 
-/** Bounds on how much one caller writes. Throws 429. */
+/** Rate limits of the writes of one caller. Methods throw 429. */
 export interface WriteLimits {
-  /** To be called before the body is read. */
+  /** Call this before the body is read. */
   countRequest(request: FastifyRequest): void
   countOwn(caller: Principal): void
 }

@@ -2,8 +2,9 @@ import type { UserRecord } from '../../store/records.ts'
 import { CLOCK_TOLERANCE_SECONDS } from './external-token.ts'
 
 /**
- * Whether a token that an issuer issued then (seconds since 1970) was ended by a revocation of its
- * user. So is one of the next half minute, by the issuer's clock, which may be ahead of ours.
+ * Whether a revocation of the user ended an external token with this `iat` (seconds since 1970).
+ * The clock of the issuer may be ahead, so tokens issued within the tolerance after the revocation
+ * end too.
  */
 export function isEnded(user: UserRecord, issuedAt: number): boolean {
   const { external_not_before: end } = user

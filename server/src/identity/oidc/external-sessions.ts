@@ -5,21 +5,22 @@ import type { ObserveSignIn } from '../sign-in/sign-in-outcome.ts'
 import type { ExternalSubject, ExternalTokens } from './external-token.ts'
 import { syncTeams } from './sync-teams.ts'
 
-/** Either kind of access token to its subject. */
+/** Verifies access tokens of this server and of the external issuer. */
 export interface SessionTokens {
   verify(token: string, from: RequestOrigin): Promise<AccessTokenSubject | null>
 }
 
 /**
- * Our tokens to our verifier, those of the issuer to his, by `iss` alone: no token is tried with
- * both. The first time that a token of the issuer is seen, its user's teams follow what it says.
+ * Chooses the verifier of a token by its `iss` alone, so no token is tried with both verifiers. The
+ * first time a token of the external issuer is seen, the teams of its user are synchronized with
+ * its teams claim.
  */
 export function createSessionTokens(deps: {
   readonly own: Pick<AccessTokenIssuer, 'verify'>
   readonly external: ExternalTokens
   readonly store: AuditedStore
   readonly issuer: string
-  /** Told the first time that a token is seen, and of each that is refused. */
+  /** Called the first time a token is seen, and for each refused token. */
   readonly observeSignIn: ObserveSignIn
 }): SessionTokens {
   const { own, external, store, issuer } = deps
@@ -44,7 +45,7 @@ export function createSessionTokens(deps: {
       try {
         await work
       } catch (error) {
-        // The next request tries again; a session without its teams would see other policies.
+        // The next request retries: a session with stale teams would see the wrong policies.
         synced.delete(subject)
         throw error
       }
@@ -53,7 +54,7 @@ export function createSessionTokens(deps: {
   }
 }
 
-/** The issuer as an actor of the history. */
+/** Formats the issuer as an actor of the history. */
 export function formatIssuer(issuer: string): string {
   return `issuer:${issuer}`
 }

@@ -14,45 +14,43 @@ import { createVerifiedTokens } from '../tokens/verified-tokens.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import { readTeamsClaim } from './teams-claim.ts'
 
-/**
- * One asymmetric algorithm of each kind; no `none`, and no HS*, whose key would be a public one.
- */
+/** Asymmetric algorithms only: with HS*, the public key would be the secret. */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA']
-/** RFC 9068 §2.1, and what issuers write who are older than it; some write none. */
+/** RFC 9068 §2.1, and the types of issuers that predate it. Some send none. */
 const TYPES = [undefined, 'at+jwt', 'application/at+jwt', 'jwt']
-/** What an ID token or a logout token has and an access token has not. */
+/** Claims of ID tokens and logout tokens that access tokens do not have. */
 const FOREIGN_CLAIMS = ['at_hash', 'c_hash', 'events']
 export const CLOCK_TOLERANCE_SECONDS = 30
-/** A token that was issued longer ago is refused, whatever `exp` says. */
+/** A token issued longer ago is refused, regardless of `exp`. */
 const LONGEST_SECONDS = 24 * 60 * 60
-/** 200 groups by UUID, the most that large issuers put in, need 11 KiB. */
+/** Room for 200 groups by UUID (11 KiB), the limit of large issuers. */
 const MAX_TOKEN_LENGTH = 16_384
 
-/** How an external issuer is trusted. */
+/** Settings of the trusted external issuer. */
 export interface OidcSettings {
-  /** Exactly as in `iss` of its tokens. */
+  /** The exact `iss` of its tokens. */
   readonly issuer: string
   readonly audience: string
-  /** Whose text is the username. */
+  /** Name of the claim that holds the username. */
   readonly usernameClaim: string
   /** Null to leave teams alone. */
   readonly teamsClaim: string | null
 }
 
-/** A user as the issuer says; whether he exists here is another question. */
+/** A user as the issuer describes them. They may not exist on this server. */
 export interface ExternalSubject extends AccessTokenSubject {
   readonly kind: 'user'
   readonly tokenId: null
   readonly external: true
-  /** Names and UUIDs; null when the token says nothing (usable) about teams. */
+  /** Names and UUIDs; null if the token has no valid teams claim. */
   readonly teams: readonly string[] | null
   readonly issuedAt: number
 }
 
 export interface ExternalTokens {
-  /** Tells by `iss`, which proves nothing yet, whether the token is one for `verify`. */
+  /** Whether the unverified `iss` of the token is this issuer. */
   claims(token: string): boolean
-  /** The same object for the same token, while it is remembered; null for every bad one. */
+  /** Returns the same object for the same token while it is cached; null for an invalid token. */
   verify(token: string): Promise<ExternalSubject | null>
 }
 
@@ -77,7 +75,7 @@ export function createExternalTokens(deps: {
       if (token.length > MAX_TOKEN_LENGTH) return refuse('too long')
       const kid = readKeyId(token)
       if (kid === null) return refuse('no `kid`')
-      // Asked also for a known token: its key may have been withdrawn, or another have its name.
+      // Looked up for a cached token too: the key may be withdrawn, or its `kid` reused.
       const key = await keys.find(kid)
       if (key === null) return refuse('unknown key')
       const tokenHash = hash('sha256', token, 'base64url')
@@ -88,7 +86,7 @@ export function createExternalTokens(deps: {
       if (typeof read === 'string') return refuse(read)
       const { subject, expiresMs, isTeamsClaimBad } = read
       if (isTeamsClaimBad)
-        log.warn({ claim: settings.teamsClaim }, 'a teams claim is no list of 500 texts or fewer')
+        log.warn({ claim: settings.teamsClaim }, 'a teams claim is not a list of up to 500 strings')
       verified.keep(tokenHash, { subject, expiresMs, kid: key.thumbprint })
       return subject
     },
@@ -101,7 +99,7 @@ interface ReadToken {
   readonly isTeamsClaimBad: boolean
 }
 
-/** What a token says, or why it says nothing. Throws JOSEError when it is not whole and good. */
+/** Verifies a token. Returns a reason for a refusal; throws JOSEError for an invalid JWT. */
 async function readToken(
   token: string,
   key: JWK,
@@ -118,9 +116,9 @@ async function readToken(
     currentDate: now,
   })
   if (!TYPES.includes(protectedHeader.typ?.toLowerCase()) || !isAccessToken(payload))
-    return 'no access token'
+    return 'not an access token'
   const subject = readSubject(payload, settings)
-  if (subject === null) return `\`${settings.usernameClaim}\` is no username`
+  if (subject === null) return `\`${settings.usernameClaim}\` is not a username`
   const lastSecond = Math.min(payload.exp ?? 0, subject.issuedAt + LONGEST_SECONDS)
   return {
     subject,
@@ -129,7 +127,7 @@ async function readToken(
   }
 }
 
-/** The code alone: messages and causes may quote the token. */
+/** Only the code, because messages and causes may quote the token. */
 function codeOf(error: unknown): string {
   return error instanceof errors.JOSEError ? error.code : 'malformed'
 }
@@ -152,7 +150,7 @@ function readKeyId(token: string): string | null {
   }
 }
 
-/** Keycloak says in a claim `typ` what it signs; its ID and refresh tokens are no access tokens. */
+/** Keycloak marks access tokens with the claim `typ: Bearer`, ID and refresh tokens otherwise. */
 function isAccessToken(payload: JWTPayload): boolean {
   if (FOREIGN_CLAIMS.some((claim) => Object.hasOwn(payload, claim))) return false
   const typ = claimOf(payload, 'typ')
@@ -165,7 +163,7 @@ function readSubject(
 ): ExternalSubject | null {
   const username = usernameSchema.safeParse(claimOf(payload, usernameClaim))
   if (!username.success || payload.iat === undefined) return null
-  // An address that nobody has confirmed is whatever its user typed.
+  // An unverified address is free text chosen by its user.
   if (usernameClaim === 'email' && claimOf(payload, 'email_verified') !== true) return null
   return {
     kind: 'user',

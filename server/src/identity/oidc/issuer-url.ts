@@ -2,26 +2,26 @@ const MAX_LENGTH = 2048
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
 /**
- * Tells whether the text may name an issuer (OpenID Connect Discovery §3): `https` with a host and
- * perhaps a path, nothing more; `http` only on this machine, since keys that come over plain HTTP
- * are keys of whoever is on the way.
+ * Whether the text is a valid issuer (OpenID Connect Discovery §3): `https` with a host and an
+ * optional path, without query or fragment. `http` is allowed only on loopback, because a network
+ * attacker could replace keys fetched over plain HTTP.
  */
 export function isIssuerUrl(text: string): boolean {
   if (text.length > MAX_LENGTH || /[?#@\\\s]/.test(text)) return false
   return isProtected(URL.parse(text))
 }
 
-/** Where the issuer describes itself: below its path, whether that ends in a slash or not. */
+/** URL of the issuer's metadata, below its path. A slash at the end of the path is ignored. */
 export function discoveryUrlOf(issuer: string): string {
   return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
 }
 
-/** Tells whether keys of this issuer may be fetched from the address that it names. */
+/** Whether keys of this issuer may be fetched from the `jwks_uri` in its metadata. */
 export function isKeySetUrl(text: string, issuer: string): boolean {
   const url = URL.parse(text)
   if (url === null || text.length > MAX_LENGTH || url.username !== '' || url.password !== '')
     return false
-  // Or a document from the internet could send us to a service of this machine.
+  // Metadata from the internet must not redirect the server to a service on loopback (SSRF).
   return isProtected(url) && (url.protocol === 'https:' || issuer.startsWith('http://'))
 }
 

@@ -15,7 +15,7 @@ export interface SessionTokenDeps {
   readonly metrics: { readonly observeSignIn: ObserveSignIn }
 }
 
-/** Our access tokens, and those of the external issuer when there is one. */
+/** Accepts access tokens of this server and of the external issuer, if one is configured. */
 export function openSessionTokens(
   { oidc, audited, log, sources, metrics }: SessionTokenDeps,
   own: AccessTokenIssuer,

@@ -12,13 +12,13 @@ interface Difference {
 }
 
 /**
- * Puts the user into exactly the teams that are named, in each organization that he is a member of,
- * and writes nothing where that is so already. Teams that do not exist are not made. One
- * transaction for each organization, so that no history waits for another's.
+ * Puts the user into exactly the named teams, in each organization of the user. Writes only where
+ * the teams differ, and does not create missing teams. Each organization has its own transaction,
+ * so that their histories do not wait for each other.
  *
- * An older token that somebody still holds must not bring back what a newer one took away, on this
- * server or another: the newest `issuedAt` is stored with the user, before any team changes. Tokens
- * of one second have no order, so a team counts that all of them name, whichever is seen first.
+ * An older token that is still in use must not restore a team that a newer one removed, on any
+ * server. So the newest `issuedAt` is stored with the user before any team changes. Tokens of the
+ * same second have no order: only teams that all of them name count.
  */
 export async function syncTeams(
   store: AuditedStore,
@@ -55,7 +55,7 @@ export async function syncTeams(
   })
   for (const org of orgs)
     await store.write(author, async (writer) => {
-      // He may have left, or been revoked, or a newer token been seen, since it was read.
+      // Checked again: the user may have left or been revoked, or a newer token seen, in between.
       if ((await findUser(writer)) === null) return
       if ((await writer.memberships.find(org, username)) === null) return
       const named = new Set(await writer.users.claimedTeams(username))

@@ -5,7 +5,7 @@ import type { TeamRecord } from '../../store/records.ts'
 const MAX_TEAMS = 500
 const teamsSchema = z.array(z.string().max(1024)).max(MAX_TEAMS)
 
-/** The texts of a teams claim, in lower case where they are UUIDs; null for anything else. */
+/** The strings of a teams claim, UUIDs in lower case; null for an invalid claim. */
 export function readTeamsClaim(value: unknown): readonly string[] | null {
   const texts = teamsSchema.safeParse(value)
   if (!texts.success) return null
@@ -13,8 +13,8 @@ export function readTeamsClaim(value: unknown): readonly string[] | null {
 }
 
 /**
- * The ids of the teams that are named. A UUID means a team's id only: whoever may name a team must
- * not catch the members of another by it.
+ * The ids of the named teams. A UUID matches only the id of a team. Otherwise a team whose name is
+ * the id of another team would get the members of that team.
  */
 export function namedTeams(
   teams: readonly TeamRecord[],

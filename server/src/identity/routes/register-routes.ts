@@ -55,14 +55,14 @@ function registerRoute(app: FastifyInstance, admission: Admission, { spec, handl
         reply,
         send: (answer) => sendAnswer(reply, answer),
       }
-      // Of a body that the handler returns; an answer that it sends has its own status.
+      // The status of a returned body. An answer sent with `send` has its own status.
       reply.code(status)
       return handler(call)
     },
   })
 }
 
-/** The hook that turns callers away before their body is read; undefined where anyone may call. */
+/** The hook that refuses callers before their body is read; undefined if anyone may call. */
 function checkCaller(
   admission: Admission,
   spec: Spec,
@@ -114,7 +114,7 @@ function headersOf({ headers, once }: Spec): z.ZodObject | undefined {
   return headers === undefined ? idempotencyKeySchema : idempotencyKeySchema.extend(headers.shape)
 }
 
-/** In place of the access token that the document asks for by default. */
+/** Overrides the default of the OpenAPI document, which is an access token. */
 function securityOf(spec: Spec): Record<string, string[]>[] | undefined {
   if (spec.callers === 'anyone') return []
   return spec.callers === 'machines' ? [{ [spec.credential]: [] }] : undefined

@@ -16,14 +16,14 @@ export type PathParams<Path extends string> = Path extends `${string}:${infer Na
     ? { readonly [Key in Name]: string }
     : unknown
 
-/** Who may call. The check runs before the body is read. */
+/** The admitted callers. The check runs before the body is read. */
 export type Callers<Params> =
   | {
       /**
        * In the organization of the path parameter `org`; null admits every member. 401, 404, 403.
        */
       readonly permission: Permission | null
-      /** Throws a refusal that comes before those of the body, such as 404 of a resource. */
+      /** Throws a refusal that precedes validation of the body, such as 404 for a resource. */
       readonly lookUp?: (
         reader: StoreReader,
         params: Params,
@@ -40,19 +40,19 @@ export type Callers<Params> =
   | { readonly callers: 'signed_in' }
   | {
       readonly callers: 'machines'
-      /** Throws 401 unless the request proves its machine; absent where the handler does that. */
+      /** Throws 401 unless the request proves its machine. Absent if the handler checks that. */
       readonly prove?: (request: FastifyRequest) => Promise<void>
       readonly credential: 'device_token' | 'device_proof'
     }
   | { readonly callers: 'anyone' }
 
 /**
- * How a repeated `Idempotency-Key` is answered: with the kept answer, or with 409 where request or
- * answer hold a secret, which is not kept.
+ * The answer to a repeated `Idempotency-Key`: the kept answer, or 409 if request or answer hold a
+ * secret, which is not kept.
  */
 export type Once = 'kept' | 'secret'
 
-/** Schemas of the answers by status; a returned body is sent with the lowest of them. */
+/** Schemas of the answers by status. A returned body is sent with the lowest status. */
 type Answers = Readonly<Record<number, z.ZodType | { readonly description: string }>>
 
 /** The declaration of an endpoint: its checks and its part of the OpenAPI document. */
@@ -70,25 +70,25 @@ export type RouteSpec<
   readonly operationId: string
   readonly tags: readonly string[]
   readonly summary: string
-  /** Absent: no parameter is allowed. Null: parameters are not looked at. */
+  /** Absent: no parameter is allowed. Null: parameters are ignored. */
   readonly query?: Query | null
   readonly body?: Body
   readonly headers?: Headers
   readonly answers: Sent
-  /** Statuses of refusals beyond those that follow from callers, body and `once`. */
+  /** Statuses of refusals, beyond those implied by callers, body and `once`. */
   readonly errors?: readonly number[]
   /** For a POST with an `Idempotency-Key`. */
   readonly once?: Repeated
-  /** The handler judges query and body itself, because it must look things up before. */
+  /** The handler validates query and body itself, because it must look up resources first. */
   readonly deferred?: Deferred
-  /** Most bytes of a body. */
+  /** Maximum bytes of a body. */
   readonly bodyLimit?: number
   readonly config?: FastifyContextConfig
 }
 
 /**
- * Reads the key of the request. `hasSecret` replaces the declared `once`; `of` is an identity that
- * the key belongs to beside caller and path.
+ * Reads the key of the request. `hasSecret` overrides the declared `once`. `of` is an identity that
+ * narrows the scope of the key, in addition to caller and path.
  */
 export type OnceGuard = (options?: {
   readonly hasSecret?: boolean
@@ -99,17 +99,17 @@ export type OnceGuard = (options?: {
 export interface RouteCall<Path extends string, Query, Body, Headers, Repeated> {
   /** Throws for the callers `machines` and `anyone`. */
   readonly caller: Caller
-  /** The caller without the request: one object until the account of the caller changes. */
+  /** The caller without the request: the same object until the caller's account changes. */
   readonly principal: Principal
   readonly params: PathParams<Path>
   readonly query: Query
   readonly body: Body
   readonly headers: Headers
-  /** The guard that has the effect of a repeated request happen once. Throws 400 for a bad key. */
+  /** Returns the guard against a repeated effect. Throws 400 for a malformed key. */
   readonly once: Repeated extends undefined ? never : OnceGuard
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  /** Sends an answer with a status and headers of its own; the handler returns the result. */
+  /** Sends an answer with its own status and headers. The handler returns the result. */
   send(answer: Answer): FastifyReply
 }
 
@@ -127,7 +127,7 @@ export interface Route {
   readonly handler: (call: RouteCall<string, unknown, unknown, unknown, Once>) => Promise<unknown>
 }
 
-/** The result of a handler: the body of the success, or a reply that was sent. */
+/** The result of a handler: the body of a success, or a sent reply. */
 type Result<Sent extends Answers> =
   | FastifyReply
   | (Sent extends { readonly 200: infer Schema extends z.ZodType }
@@ -159,6 +159,6 @@ export function defineRoute<
     >,
   ) => Promise<Result<Sent>>,
 ): Route {
-  // `registerRoutes` calls the handler with values that passed the schemas of `spec`.
+  // `registerRoutes` passes only values that were validated by the schemas of `spec`.
   return { spec, handler } as unknown as Route
 }

@@ -1,41 +1,38 @@
 import { createFairQueue, type FairQueue, type LanePath } from '../../platform/fair-queue.ts'
 import { ApiError } from '../../platform/api-error.ts'
 
-/** Each running hash holds 19 MiB and one of libuv's four threads, which the disk needs too. */
+/** A running hash takes 19 MiB and one of libuv's four threads, which file access needs too. */
 const MAX_RUNNING = 2
 const MAX_WAITING = 64
-/**
- * Of so many turns strangers get one while known lanes wait, and doubtful ones of so many of
- * theirs.
- */
+/** Strangers get every fourth turn, and doubtful networks every fourth of those. */
 const STRANGERS_TURN = 4
 
 /**
- * `known` for a network that has proven itself for the account, and for callers who are signed in;
- * `doubtful` for one with wrong secrets in its neighbourhood a short while ago.
+ * `known`: a network from which the account has signed in, or a caller who is signed in.
+ * `doubtful`: a network near one that recently sent wrong secrets.
  */
 export type Standing = 'known' | 'stranger' | 'doubtful'
 
-/** Whose work it is. */
+/** The requester of slow work. */
 export interface QueuePlace {
-  /** A caller who is signed in, or networks within networks. */
+  /** A caller who is signed in, or nested networks, the widest first. */
   readonly path: LanePath
   readonly standing: Standing
 }
 
 /**
- * Runs at most two pieces of slow work at once. 64 others wait. Known lanes go first, then
- * strangers, then doubtful ones, each with a share that the others cannot take. Within a standing,
- * networks take turns level by level, so that many addresses of one network do not starve the
- * others: a guesser leaves a doubtful network behind with each few guesses, and a newcomer's goes
- * before it.
+ * Runs at most two pieces of slow work at once; up to 64 others wait. Known requesters go first,
+ * then strangers, then doubtful networks; each standing has a guaranteed share of the turns. Within
+ * a standing, networks take turns at each level, so that many addresses of one network do not
+ * starve other networks. A guesser makes each of their networks doubtful after a few guesses, so
+ * newcomers go first.
  *
- * When the queue is full, a better standing takes places of a worse one, and short lanes those of
- * long ones; a request that finds or keeps no place gets 429.
+ * When the queue is full, a request replaces one of a worse standing, or one from a longer lane.
+ * A request that gets no place, or loses it, is refused with 429.
  */
 export interface PasswordQueue {
   run<T>(place: QueuePlace, work: () => Promise<T>): Promise<T>
-  /** How much waits for its turn. */
+  /** Number of waiting pieces of work. */
   waiting(): number
 }
 
@@ -86,7 +83,7 @@ export function createPasswordQueue(): PasswordQueue {
     return [known, stranger, doubtful]
   }
 
-  /** The place passes to the next in line, so `running` stays as it is while one waits. */
+  /** Passes the free place on: `running` only decreases when no work is waiting. */
   function leave(): void {
     const next = takeNext()
     if (next === undefined) running -= 1

@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual, type Argon2Parameters } from 'node:crypto'
 import { promisify } from 'node:util'
 
-/** OWASP's second choice for Argon2id: 19 MiB, two passes; about 20 ms on one core of 2026. */
+/** OWASP's second recommendation for Argon2id: 19 MiB, two passes. */
 const MEMORY_KIB = 19_456
 const PASSES = 2
 const LANES = 1
@@ -29,8 +29,8 @@ export async function hashPassword(
 }
 
 /**
- * Tells whether the password is the one that was hashed. Null stands for a user who does not
- * exist or has no password: the same work is done, so that time does not tell who exists.
+ * Whether the password matches the stored hash. Pass null for a user who does not exist or has no
+ * password: the same work is done, so that timing does not reveal which users exist.
  */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const hash = stored === null ? null : parsePhc(stored)
@@ -46,7 +46,7 @@ function ownCost() {
   return { memory: MEMORY_KIB, passes: PASSES, parallelism: LANES }
 }
 
-/** The cost is read from the hash, so that raising it later leaves older hashes usable. */
+/** The cost is read from the hash, so that hashes of a lower cost stay valid when it is raised. */
 function parsePhc(text: string): PasswordHash | null {
   const match = PHC.exec(text)
   if (match === null) return null

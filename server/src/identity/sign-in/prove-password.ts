@@ -7,13 +7,13 @@ import type { SignInJournal } from './sign-in-journal.ts'
 import type { PasswordQueue, Standing } from './password-queue.ts'
 import type { PasswordAttempt, SignInLimits } from './sign-in-limits.ts'
 
-/** How long a network stays noted before it is noted again. */
+/** A known network is noted again after this time. */
 const NOTE_AGAIN_MS = 24 * 60 * 60 * 1000
 
 /**
- * The user whose password it is; null when it is not, or there is no such user, after the same
- * work. Throws 429. Remembers the network of who has proven it, which `SignInLimits` tells from
- * others.
+ * Returns the user if the password is right. Returns null for a wrong password or an unknown user,
+ * after the same work. Throws 429. Notes the network of a success, because `SignInLimits` treats
+ * known networks separately.
  */
 export type ProvePassword = (claim: PasswordClaim) => Promise<UserRecord | null>
 
@@ -63,7 +63,7 @@ async function provePassword(
   requireTry()
   const place = { path: network.path, standing: standingOf(deps, attempt) }
   const isRight = await deps.passwordQueue.run(place, async () => {
-    // Once more when the turn comes, or a burst would slip through while it waits.
+    // Checked again after the wait: otherwise a burst of guesses would pass the limit.
     requireTry()
     const isProven = await verifyPassword(password, user?.password_hash ?? null)
     if (!isProven) {

@@ -4,15 +4,15 @@ import type { Log } from '../../operations/log/create-log.ts'
 import type { FailedSignIns } from '../../store/contract/organizations.ts'
 
 const MINUTE_MS = 60_000
-/** Between two events about the failures of one account. */
+/** Minimum time between two events about failures of one account. */
 const PAUSE_MS = 60 * MINUTE_MS
-/** Such events of one minute, on all accounts: 14,400 a day at most, some 10 MB. */
+/** Failure events a minute over all accounts: at most 14,400 a day, about 10 MB. */
 const MAX_FAILURE_EVENTS = 10
-/** In memory; what finds no room stays in metrics and log alone. */
+/** Bounds the memory. Sign-ins beyond it appear only in metrics and log. */
 const MAX_WAITING = 10_000
 const MAX_NETWORKS = 5
 
-/** A right password from a network that is not noted yet, or was long ago. */
+/** A successful sign-in by password from a network that must be noted. */
 export interface NewNetwork {
   readonly username: string
   readonly network: string
@@ -22,24 +22,24 @@ export interface NewNetwork {
 }
 
 /**
- * Sign-ins by password on their way into the history, once a minute; a server that is killed loses
- * the last minute of them, metrics and log have every one.
+ * Writes sign-ins by password to the history, once a minute. A killed server loses the last minute;
+ * metrics and log contain every sign-in.
  *
- * A stranger must not fill the disk with wrong passwords: those of accounts that exist are summed
- * up, an account has an event an hour at most, and each minute the accounts with the most failures
- * go first.
+ * Strangers must not fill the disk with wrong passwords. So failures of existing accounts are
+ * summed up, an account has at most one event an hour, and accounts with the most failures go
+ * first.
  */
 export interface SignInJournal {
   noteNetwork(network: NewNetwork): void
-  /** When the network was noted, while that waits to be written; otherwise null. */
+  /** When the network was noted, if the note is still pending; otherwise null. */
   seenAt(username: string, network: string): string | null
   noteFailure(
     username: string,
     failure: { readonly network: string; readonly throttled: boolean },
   ): void
-  /** Writes what is due; never rejects. */
+  /** Writes all due events. Never rejects. */
   flush(): Promise<void>
-  /** Writes what is due, and nothing after that. */
+  /** Writes all due events and stops the timer. */
   close(): Promise<void>
 }
 
@@ -57,7 +57,7 @@ export function createSignInJournal(deps: {
   const { store, log, monotonicMs } = deps
   const networks = new Map<string, NewNetwork>()
   const failures = new Map<string, Failures>()
-  /** When an account had its last event about failures. */
+  /** The time of the last failure event, by account. */
   const writtenMs = new Map<string, number>()
   let timer: NodeJS.Timeout | null = null
 
@@ -82,7 +82,7 @@ export function createSignInJournal(deps: {
   async function write(author: Author, work: Parameters<AuditedStore['write']>[1]): Promise<void> {
     await store
       .write(author, work)
-      .catch((err: unknown) => log.warn({ err }, 'sign-ins could not be noted'))
+      .catch((err: unknown) => log.warn({ err }, 'sign-ins cannot be written to the history'))
   }
 
   async function flush(): Promise<void> {
@@ -122,7 +122,7 @@ export function createSignInJournal(deps: {
   }
 }
 
-/** Names hold no line feed. */
+/** Unambiguous, because names contain no line feed. */
 function keyOf(username: string, network: string): string {
   return `${username}\n${network}`
 }

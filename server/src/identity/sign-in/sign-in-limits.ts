@@ -5,23 +5,20 @@ import type { ClientNetwork } from '../../http/client-network.ts'
 
 const WINDOW_MS = 60_000
 /**
- * Of one network; as many of one account from all networks that it has not signed in from, and as
- * many from each that it has: people who share a network guess no faster than strangers.
+ * Failures of one network. The same bound applies to one account from all its unknown networks
+ * together, and from each known network: people who share a network guess no faster than strangers.
  */
 const FROM_NETWORK = 20
-/** Of the /48 around it: the networks of one site, which may have 65,536. */
+/** Failures of a /48, because one site may have 65,536 networks of /64. */
 const FROM_WIDE_NETWORK = 100
-/**
- * New members of one organization with a password: a tenth of a core. A script that adds a thousand
- * people takes four minutes.
- */
+/** New members with a password of one organization; each costs a slow hash. */
 const MEMBERS_OF_ORGANIZATION = 300
-/** Of the /16, or /32 of IPv6, around it: from here on others go first. */
+/** Failures of a /16, or an IPv6 /32, from which on its networks are doubtful. */
 const UNTIL_DOUBT = 3
 
-/** A password that somebody tries. */
+/** A sign-in attempt with a password. */
 export interface PasswordAttempt {
-  /** Claimed; hostile text of any length. */
+  /** Claimed and hostile: text of any length. */
   readonly name: string
   readonly network: ClientNetwork
   /** Whether the account has signed in from this network before. */
@@ -29,29 +26,26 @@ export interface PasswordAttempt {
 }
 
 /**
- * Bounds on wrong secrets, each a minute. Methods throw 429 rather than answer.
+ * Limits of wrong secrets per minute. Methods throw 429.
  *
- * A stranger must not lock others out. So a network that an account has signed in from has a bound
- * of its own with that account, which failures elsewhere do not touch; and tokens, whose 256 bits
- * cannot be guessed, are bounded by network alone, and only after the token was found wrong.
+ * Strangers must not be able to lock users out. So an account and a network from which it has
+ * signed in have a limit of their own, unaffected by failures elsewhere. Tokens cannot be guessed,
+ * so they are limited by network only, and only after a token was found wrong.
  */
 export interface SignInLimits {
   requirePasswordTry(attempt: PasswordAttempt): void
   countWrongPassword(attempt: PasswordAttempt): void
-  /**
-   * Whether wrong secrets came lately from the /16, or /32 of IPv6, around the network; never
-   * throws.
-   */
+  /** Whether the network's /16, or IPv6 /32, recently sent wrong secrets. Never throws. */
   isDoubtful(network: ClientNetwork): boolean
-  /** Counts a token that is not good. */
+  /** Counts an invalid token. */
   countWrongToken(network: ClientNetwork): void
-  /** Counts a reset of somebody's password by `actor`. */
+  /** Counts a reset of another user's password by `actor`. */
   countReset(actor: string): void
-  /** Counts a change of one's own password by `actor`, who has proven the old one. */
+  /** Counts a change of their own password by `actor`, who has proven the old one. */
   countChange(actor: string): void
   /**
-   * Counts a new member with a password. Of an organization, not a caller: an administrator makes
-   * thousands of tokens that could each add some.
+   * Counts a new member with a password. The limit is per organization, not per caller, because an
+   * administrator can create thousands of tokens.
    */
   countNewMember(org: string): void
 }

@@ -6,16 +6,14 @@ import { clientNetwork } from '../../http/client-network.ts'
 export type SignInKind = 'password' | 'personal' | 'organization' | 'oidc'
 export type SignInResult = 'ok' | 'wrong_secret' | 'throttled' | 'failed'
 
-/** Told of each attempt to sign in. */
+/** Called for each sign-in attempt. */
 export type ObserveSignIn = (kind: SignInKind, result: SignInResult) => void
 
-/** An attempt to sign in, as the log of its request shows it. */
+/** A sign-in attempt as it appears in the log of its request. */
 export interface SignInRecord {
   readonly kind: SignInKind
   readonly result: SignInResult
-  /**
-   * As claimed; null for a text that cannot be a name, which may be a secret in the wrong field.
-   */
+  /** As claimed. Null for an invalid name, which may be a secret in the wrong field. */
   readonly name: string | null
   readonly network: string
 }

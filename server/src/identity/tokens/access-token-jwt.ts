@@ -3,26 +3,27 @@ import type { AccessTokenKeys } from './access-token-keys.ts'
 import { createVerifiedTokens } from './verified-tokens.ts'
 
 const ALGORITHM = 'EdDSA'
-/** RFC 9068 §2.1; a bundle or any other document of ours never passes for an access token. */
+/** RFC 9068 §2.1. The type keeps other signed documents from passing as access tokens. */
 const TYPE = 'at+jwt'
 const ISSUER = 'palisade-server'
 const AUDIENCE = 'palisade-api'
-/** The most that `PALISADE_ACCESS_TOKEN_MINUTES` may say. */
+/** The maximum of `PALISADE_ACCESS_TOKEN_MINUTES`. */
 const LONGEST_SECONDS = 60 * 60
-/** How far the clocks of two servers of one store may be apart. */
+/** Tolerated difference between the clocks of servers on one store. */
 const SKEW_SECONDS = 60
 
-/** Who an access token speaks for, and the secret token it was exchanged for (null: a password). */
+/** The subject of an access token. */
 export interface AccessTokenSubject {
   readonly kind: 'user' | 'organization'
   /** Username or organization name. */
   readonly name: string
+  /** The secret token that opened the session; null for a password or an external issuer. */
   readonly tokenId: string | null
-  /** Beside `tokenId: null`: which of the user's passwords opened the session; 0 when left out. */
+  /** For a session by password: the generation of the password; absent means 0. */
   readonly passwordGeneration?: number
-  /** Vouched for by an external issuer: no secret of ours opened the session. */
+  /** Set for a session of the external issuer. */
   readonly external?: true
-  /** Beside `external`: when its token was issued, in seconds since 1970. */
+  /** With `external`: `iat` of the token, in seconds since 1970. */
   readonly issuedAt?: number
 }
 
@@ -30,13 +31,13 @@ export interface AccessTokenIssuer {
   /** A compact JWS that expires after `lifetimeSeconds`. */
   issue(subject: AccessTokenSubject, lifetimeSeconds: number): Promise<string>
   /**
-   * The subject of a token that is ours, whole and not expired; null for any other text. The same
-   * object for the same token, while it is remembered.
+   * Returns the subject of a valid token of this server; null for any other text. Returns the same
+   * object for the same token while it is cached.
    */
   verify(token: string): Promise<AccessTokenSubject | null>
 }
 
-/** Signs with the newest of `keys` and accepts all that still verify. */
+/** Signs with the newest key and accepts all keys that still verify. */
 export function createAccessTokenIssuer(deps: {
   readonly keys: AccessTokenKeys
   readonly now: () => Date
@@ -61,7 +62,7 @@ export function createAccessTokenIssuer(deps: {
     async verify(token) {
       const known = verified.find(token)
       const kid = known?.kid ?? readKeyId(token)
-      // Asked also for a known token: its key may have been retired.
+      // Looked up for a cached token too: its key may have been retired.
       const key = kid === null ? null : await deps.keys.verifying(kid)
       if (kid === null || key === null) return null
       if (known !== null) return known.expiresMs > deps.now().getTime() ? known.subject : null
@@ -79,7 +80,7 @@ export function createAccessTokenIssuer(deps: {
           verified.keep(token, { subject, kid, expiresMs: payload.exp * 1000 })
         return subject
       } catch {
-        // Every way in which a token is not ours gets the same answer.
+        // All invalid tokens get the same answer.
         return null
       }
     },
@@ -94,9 +95,7 @@ function readKeyId(token: string): string | null {
   }
 }
 
-/**
- * A copied signing key must not sign a session that lasts: the server itself issues none that does.
- */
+/** A stolen signing key must not sign sessions longer than those that the server issues. */
 function isShort({ iat, exp }: JWTPayload, now: Date): boolean {
   if (iat === undefined || exp === undefined) return false
   return exp - iat <= LONGEST_SECONDS && iat <= now.getTime() / 1000 + SKEW_SECONDS

@@ -3,19 +3,19 @@ import type { SigningKeyRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import { isSigning, isVerifying, publicKeyOf } from './signing-keys.ts'
 
-/** The key that signs access tokens at the moment. */
+/** The key that currently signs access tokens. */
 export interface SigningKey {
   readonly kid: string
   readonly key: CryptoKey
 }
 
 /**
- * The keys of access tokens as the store has them at the time of asking: a rotation or retirement,
- * by whichever process, counts from the next token on.
+ * The current keys of access tokens. A rotation or retirement by any process takes effect at the
+ * next token.
  */
 export interface AccessTokenKeys {
   signing(): Promise<SigningKey>
-  /** The public key with this id, while tokens of it are good; otherwise null. */
+  /** The public key with this id, while its tokens are accepted; otherwise null. */
   verifying(kid: string): Promise<CryptoKey | null>
 }
 
@@ -26,7 +26,7 @@ export function createAccessTokenKeys(deps: {
   const { store, now } = deps
   let known: { generation: number; records: readonly SigningKeyRecord[] } | null = null
   let signing: SigningKey | null = null
-  /** By `kid`; of keys that are in the store, so no stranger makes it grow. */
+  /** By `kid`. Holds only keys of the store, so forged tokens cannot make it grow. */
   const verifying = new Map<string, CryptoKey>()
 
   async function records(): Promise<readonly SigningKeyRecord[]> {

@@ -7,8 +7,8 @@ import { nextTurn } from '../../platform/next-turn.ts'
 const INTERVAL_MS = 5_000
 
 /**
- * Notes with each token that it was revoked, and in the history, where one revocation was of more
- * than a hundred: all of them count as revoked from its commit on.
+ * Completes revocations of more than a hundred tokens: writes the revocation of each token to its
+ * row and the history. All of them are already refused since the commit of the revocation.
  */
 export interface RevocationFinish extends BackgroundTask {
   finishDue(): Promise<void>

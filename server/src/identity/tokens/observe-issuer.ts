@@ -1,7 +1,7 @@
 import type { AccessTokenIssuer } from './access-token-jwt.ts'
 import type { Metrics } from '../../operations/metrics/create-metrics.ts'
 
-/** The same issuer; how long it takes to sign is counted. */
+/** Wraps the issuer to record the time of signing. */
 export function observeIssuer(issuer: AccessTokenIssuer, metrics: Metrics): AccessTokenIssuer {
   return {
     ...issuer,

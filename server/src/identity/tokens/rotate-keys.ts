@@ -4,24 +4,24 @@ import type { SigningKeyRecord } from '../../store/records.ts'
 import { createSigningKey, isSigning, isVerifying } from './signing-keys.ts'
 
 /**
- * Longest life that `PALISADE_ACCESS_TOKEN_MINUTES` allows, of any server on this store, and a
- * minute for one that was signing while the key changed.
+ * The maximum of `PALISADE_ACCESS_TOKEN_MINUTES` for any server on this store, and a minute for a
+ * token that is being signed during the rotation.
  */
 const OVERLAP_MS = 61 * 60_000
 
-/** Why a key was not retired. */
+/** The reason why a key was not retired. */
 export type RetireRefusal = 'unknown' | 'signing'
 
 export interface Rotation {
-  /** What signs from now on. */
+  /** The new signing key. */
   readonly signing: SigningKeyRecord
-  /** What signed until now, and verifies until its last token has expired. */
+  /** The previous signing keys, which verify until their last token expires. */
   readonly followed: readonly SigningKeyRecord[]
 }
 
 /**
- * Makes a new key for access tokens. The private part of the one before is deleted at once, since
- * verifying needs it no more; its tokens stay good until they expire.
+ * Creates a new key for access tokens. The private part of the previous key is deleted at once. Its
+ * tokens stay valid until they expire.
  */
 export async function rotateAccessTokenKey(
   store: AuditedStore,
@@ -41,8 +41,8 @@ export async function rotateAccessTokenKey(
 }
 
 /**
- * Ends an access token key before its time: what it signed is refused from the next request on.
- * Answers the key, as it was when it had ended already.
+ * Retires an access token key at once: its tokens are refused from the next request on. Returns the
+ * key; one that has already ended is returned unchanged.
  */
 export async function retireAccessTokenKey(
   store: AuditedStore,

@@ -20,8 +20,8 @@ const CHECKSUM_LENGTH = 6
 const SECRET_BYTES = 32
 
 /**
- * A new secret: prefix, 256 random bits and a CRC-32 in base62. The checksum lets secret scanners
- * tell a token from a lookalike, and lets a typing error be refused without asking the store.
+ * A new secret: prefix, 256 random bits and a CRC-32, in base62. The checksum lets secret scanners
+ * recognize tokens, and lets typing errors be refused without reading the store.
  */
 export function createSecretToken(kind: TokenKind, random: (bytes: number) => Uint8Array): string {
   const bits = BigInt(`0x${Buffer.from(random(SECRET_BYTES)).toString('hex')}`)
@@ -29,7 +29,7 @@ export function createSecretToken(kind: TokenKind, random: (bytes: number) => Ui
   return body + checksumOf(body)
 }
 
-/** The kind of a well-formed secret token, or null for any other text. */
+/** The kind of a well-formed secret token; null for any other text. */
 export function kindOfSecretToken(text: string): TokenKind | null {
   const kind = claimedKind(text)
   if (kind === null || !/^pal_[a-z]{3}_[0-9A-Za-z]{49}$/.test(text)) return null
@@ -37,13 +37,13 @@ export function kindOfSecretToken(text: string): TokenKind | null {
   return text.slice(-CHECKSUM_LENGTH) === checksumOf(body) ? kind : null
 }
 
-/** The kind that the prefix claims, well-formed or not. */
+/** The kind that the prefix claims, even if the token is malformed. */
 export function claimedKind(text: string): TokenKind | null {
   const kinds = Object.keys(PREFIXES) as TokenKind[]
   return kinds.find((kind) => text.startsWith(PREFIXES[kind])) ?? null
 }
 
-/** What the store keeps of a secret. 256 random bits need no slow hash. */
+/** The stored form of a secret token. 256 random bits need no slow hash. */
 export function hashSecretToken(token: string): string {
   return hash('sha256', token, 'hex')
 }

@@ -17,7 +17,7 @@ const verify = (text: string, change: object = {}, nowMs = NOW_MS) => {
   return verifyProof(text, wanted, new Date(nowMs))
 }
 
-/** A JWS whose parts are as given, signed by `signer` as Ed25519 does. */
+/** A JWS with the given parts, signed by `signer` with Ed25519. */
 function forge(
   change: { header?: object; claims?: object; signature?: string },
   signer: KeyObject = generateKeyPairSync('ed25519').privateKey,
@@ -39,14 +39,14 @@ function forge(
 
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** The same bytes spelt in another way, where the last character has bits to spare. */
+/** Another encoding of the same bytes, if the last character has unused bits. */
 function nextOf(base64url: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const last = alphabet.indexOf(base64url.at(-1) ?? '')
   return base64url.slice(0, -1) + (alphabet[last + 1] ?? '')
 }
 
-/** A key pair of which the header may tell. */
+/** A key pair with its JWK members. */
 function newPair() {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const { kty, crv, x = '' } = publicKey.export({ format: 'jwk' })
@@ -54,7 +54,7 @@ function newPair() {
 }
 
 describe('a proof', () => {
-  it('of the machine tells its key, its id and when it was made', () => {
+  it('yields its key, id and time', () => {
     expect(verify(prove(GOOD))).toEqual({
       thumbprint: thumbprintOf(key),
       jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -62,24 +62,24 @@ describe('a proof', () => {
     })
   })
 
-  it('for another origin is refused also where the path reads like one', () => {
+  it('for another origin is refused even if the path looks like an origin', () => {
     for (const path of ['//elsewhere.test/view', '/\\elsewhere.test/view']) {
       const text = prove({ ...GOOD, url: 'https://elsewhere.test/view' })
 
-      expect(verify(text, { path })).toContain('another `htu`')
+      expect(verify(text, { path })).toContain('an `htu` other than')
     }
   })
 
-  it('needs no hash of a token where there is none', () => {
+  it('needs no `ath` without an access token', () => {
     const text = prove({ method: 'GET', url: ORIGIN + PATH })
 
     expect(verify(text, { accessToken: undefined })).toMatchObject({ issuedMs: NOW_MS })
-    expect(verify(text)).toBe('has no `ath` of this access token')
+    expect(verify(text)).toBe('has no `ath` for this access token')
   })
 
-  it('is for one method, one place and one token', () => {
-    expect(verify(prove({ ...GOOD, method: 'POST' }))).toContain('another `htm`')
-    expect(verify(prove(GOOD), { method: 'get' })).toContain('another `htm`')
+  it('is bound to one method, one URL and one token', () => {
+    expect(verify(prove({ ...GOOD, method: 'POST' }))).toContain('an `htm` other than')
+    expect(verify(prove(GOOD), { method: 'get' })).toContain('an `htm` other than')
     expect(verify(prove(GOOD), { accessToken: `${TOKEN}x` })).toContain('no `ath`')
     for (const url of [
       `${ORIGIN}/api/v1/device/token`,
@@ -93,16 +93,16 @@ describe('a proof', () => {
       PATH,
       '',
     ])
-      expect(verify(prove({ ...GOOD, url })), url).toContain('another `htu`')
-    expect(verify(prove(GOOD), { origins: [] })).toContain('another `htu`')
+      expect(verify(prove({ ...GOOD, url })), url).toContain('an `htu` other than')
+    expect(verify(prove(GOOD), { origins: [] })).toContain('an `htu` other than')
   })
 
-  it('may spell the origin as URLs allow', () => {
+  it('may use any equivalent spelling of the origin', () => {
     for (const url of [`HTTPS://PALISADE.test${PATH}`, `https://palisade.test:443${PATH}`])
       expect(verify(prove({ ...GOOD, url })), url).toMatchObject({ issuedMs: NOW_MS })
   })
 
-  it('is good for five minutes before and after it was made', () => {
+  it('is valid for five minutes before and after its time', () => {
     const text = prove(GOOD)
 
     for (const seconds of [-300, 300])
@@ -113,9 +113,9 @@ describe('a proof', () => {
 
   it.each<[string, () => string]>([
     ['nothing', () => ''],
-    ['no JWT', () => 'a.b.c'],
-    ['two of them', () => `${prove(GOOD)},${prove(GOOD)}`],
-    ['more than there can be', () => `${prove(GOOD)}${'A'.repeat(2048)}`],
+    ['text that is not a JWT', () => 'a.b.c'],
+    ['two proofs', () => `${prove(GOOD)},${prove(GOOD)}`],
+    ['more than the maximum length', () => `${prove(GOOD)}${'A'.repeat(2048)}`],
     ['no key', () => forge({ header: { jwk: undefined } })],
     ['a signature of another key', () => forge({})],
     ['no signature', () => forge({ signature: '' })],
@@ -158,46 +158,46 @@ describe('a proof', () => {
       },
     ],
     [
-      'another spelling of its key',
+      'another encoding of its key',
       () => {
         const pair = newPair()
-        // The last of 43 characters has two bits to spare.
-        const respelt = { ...pair.jwk, x: nextOf(pair.jwk.x) }
-        return forge({ header: { jwk: respelt } }, pair.privateKey)
+        // The last of 43 characters has two unused bits.
+        const reencoded = { ...pair.jwk, x: nextOf(pair.jwk.x) }
+        return forge({ header: { jwk: reencoded } }, pair.privateKey)
       },
     ],
     ['another type', () => ofPair({ header: { typ: 'at+jwt' } })],
     ['no type', () => ofPair({ header: { typ: undefined } })],
-    ['an extension it insists on', () => ofPair({ header: { crit: ['x'], x: 1 } })],
+    ['a critical extension', () => ofPair({ header: { crit: ['x'], x: 1 } })],
     ['no id', () => ofPair({ claims: { jti: undefined } })],
     ['an empty id', () => ofPair({ claims: { jti: '' } })],
-    ['an id of any length', () => ofPair({ claims: { jti: 'x'.repeat(129) } })],
+    ['an id that is too long', () => ofPair({ claims: { jti: 'x'.repeat(129) } })],
     ['no time', () => ofPair({ claims: { iat: undefined } })],
     ['a time that is text', () => ofPair({ claims: { iat: String(NOW_MS / 1000) } })],
-    ['an end that has come', () => ofPair({ claims: { exp: NOW_MS / 1000 - 1 } })],
-    ['an end that has not', () => ofPair({ claims: { exp: NOW_MS / 1000 + 60 } })],
-    ['a begin', () => ofPair({ claims: { nbf: NOW_MS / 1000 } })],
+    ['an `exp` in the past', () => ofPair({ claims: { exp: NOW_MS / 1000 - 1 } })],
+    ['an `exp` in the future', () => ofPair({ claims: { exp: NOW_MS / 1000 + 60 } })],
+    ['an `nbf`', () => ofPair({ claims: { nbf: NOW_MS / 1000 } })],
     ['padding', () => `${ofPair({})}==`],
     ['white space', () => `${ofPair({})} `],
-    ['a part more', () => `${ofPair({})}.e30`],
-    ['claims that say a thing twice', () => forgeText('{"jti":"one","jti":"two"}')],
+    ['a fourth part', () => `${ofPair({})}.e30`],
+    ['claims with a duplicate member', () => forgeText('{"jti":"one","jti":"two"}')],
     ['claims that are not UTF-8', () => forgeText(Buffer.from(claimsWith('\xff'), 'latin1'))],
-    ['claims that are no whole bytes', () => forgeText(claimsOfLength(0), (text) => `${text}A`)],
-    ['claims with bits to spare', () => forgeText(claimsOfLength(1), (text) => nextOf(text))],
-    ['claims that are no object', () => forgeText('[]')],
+    ['claims with an incomplete byte', () => forgeText(claimsOfLength(0), (text) => `${text}A`)],
+    ['claims with unused bits set', () => forgeText(claimsOfLength(1), (text) => nextOf(text))],
+    ['claims that are not an object', () => forgeText('[]')],
     ['claims that are not JSON', () => forgeText('{')],
     ['no method', () => ofPair({ claims: { htm: undefined } })],
   ])('is refused with %s', (_title, make) => {
     expect(verify(make())).toMatch(/^must be /)
   })
 
-  /** Signed by the key that stands in its header, so that only the change is wrong. */
+  /** Signed by the key in its header, so that only the change is invalid. */
   function ofPair(change: { header?: object; claims?: object }): string {
     const pair = newPair()
     return forge({ ...change, header: { jwk: pair.jwk, ...change.header } }, pair.privateKey)
   }
 
-  /** Of any claims, which are changed once they are encoded. */
+  /** A proof with any claims; `change` applies to their encoded form. */
   function forgeText(claims: string | Buffer, change = (text: string) => text): string {
     const pair = newPair()
     const header = encode({ typ: 'dpop+jwt', alg: 'EdDSA', jwk: pair.jwk })
@@ -205,7 +205,7 @@ describe('a proof', () => {
     return `${signed}.${sign(null, Buffer.from(signed), pair.privateKey).toString('base64url')}`
   }
 
-  /** Claims that would be good. */
+  /** Valid claims. */
   const goodClaims = JSON.stringify({
     htm: 'GET',
     htu: ORIGIN + PATH,
@@ -214,13 +214,13 @@ describe('a proof', () => {
     ath: hash('sha256', TOKEN, 'base64url'),
   })
   const claimsWith = (more: string) => goodClaims.replace(/}$/, `,"x":"${more}"}`)
-  /** So many bytes more than a multiple of three, which is what base64 has no bits to spare for. */
+  /** Claims of length 3n + `rest`. Base64 of a multiple of three bytes has no unused bits. */
   const claimsOfLength = (rest: number) => {
     const length = claimsWith('').length
     return claimsWith('x'.repeat((((rest - length) % 3) + 3) % 3))
   }
 
-  it('of the same form is taken when nothing in it is changed: the table above tests what it says', () => {
+  it('built by the helpers above is valid when it is not changed', () => {
     expect(verify(ofPair({}))).toMatchObject({ jti: 'one' })
     for (const text of [claimsWith('\u00ff'), claimsOfLength(0), claimsOfLength(1)])
       expect(verify(forgeText(text))).toMatchObject({ jti: 'one' })
