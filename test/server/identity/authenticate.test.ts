@@ -65,7 +65,7 @@ describe('the authenticator', () => {
     `Bearer ${await issuer.issue({ kind: 'user', name: 'ann', tokenId }, lifetimeSeconds)}`
   const refused = { status: 401 }
 
-  it('gives the same object for the same token while nothing is committed', async () => {
+  it('returns the same object for the same token until the next commit', async () => {
     const token = await bearer('t1')
     const first = await authenticate(token)
 
@@ -82,7 +82,7 @@ describe('the authenticator', () => {
     await expect(authenticate(token)).rejects.toMatchObject(refused)
   })
 
-  it('refuses what another process has revoked', async () => {
+  it('refuses a token that another process revoked', async () => {
     const token = await bearer('t1')
     await authenticate(token)
 
@@ -92,7 +92,7 @@ describe('the authenticator', () => {
     await expect(authenticate(token)).rejects.toMatchObject(refused)
   })
 
-  it('refuses a token whose secret has expired, though nothing was committed', async () => {
+  it('refuses a token whose secret expired without a commit', async () => {
     const token = await bearer('t1')
     await authenticate(token)
 
@@ -103,7 +103,7 @@ describe('the authenticator', () => {
     await expect(authenticate(token)).rejects.toMatchObject(refused)
   })
 
-  it('refuses a session that has expired, though nothing was committed', async () => {
+  it('refuses a session that expired without a commit', async () => {
     const token = await bearer(null, 30)
     await authenticate(token)
 
@@ -114,7 +114,7 @@ describe('the authenticator', () => {
     await expect(authenticate(token)).rejects.toMatchObject(refused)
   })
 
-  it('refuses a known token whose key has gone', async () => {
+  it('refuses a cached token whose key was retired', async () => {
     const token = await bearer(null)
     await authenticate(token)
     const [key] = await store.read((reader) => reader.signingKeys.list('access_token'))
@@ -126,7 +126,7 @@ describe('the authenticator', () => {
     await expect(authenticate(token)).rejects.toMatchObject(refused)
   })
 
-  it('refuses a changed signature of a known token', async () => {
+  it('refuses a cached token with a changed signature', async () => {
     const token = await bearer(null)
     await authenticate(token)
     const last = token.at(-1)

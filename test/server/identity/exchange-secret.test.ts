@@ -15,10 +15,10 @@ import { createSecretToken } from '../../../server/src/identity/tokens/secret-to
 import { openTestServer } from '../test-server.ts'
 import { countSlowHashes } from './sign-in/count-slow-hashes.ts'
 
-describe('an exchange that fails', () => {
+describe('a failed exchange', () => {
   let exchange: ReturnType<typeof createTokenExchange>
   let alice: { password: string; personal_token: string }
-  /** What an exchange does that costs time: slow hashes by their parameters, and reads. */
+  /** The slow work of an exchange: hashes by their parameters, and reads. */
   let work: string[]
 
   beforeEach(async () => {
@@ -66,7 +66,7 @@ describe('an exchange that fails', () => {
     })
   })
 
-  /** What was done, and how it was answered. */
+  /** The work of an exchange, and its answer. */
   async function attempt(name: string, secret: string): Promise<[string[], unknown]> {
     work.length = 0
     const answer: unknown = await exchange({
@@ -82,7 +82,7 @@ describe('an exchange that fails', () => {
     return [[...work], refusal]
   }
 
-  it('does the same work and answers the same for a user who is not there', async () => {
+  it('does the same work and answers the same for an unknown user', async () => {
     const wrong = await attempt('alice', 'a wrong password')
 
     expect(wrong[0]).toEqual(['read', 'argon2id m=19456 t=2 p=1 32'])
@@ -95,7 +95,7 @@ describe('an exchange that fails', () => {
     expect(right).toEqual(wrong[0])
   })
 
-  it('does the same work and answers the same for a token that is not there', async () => {
+  it('does the same work and answers the same for an unknown token', async () => {
     const unknown = await attempt('alice', createSecretToken('personal', randomBytes))
 
     expect(unknown[0]).toEqual(['read'])

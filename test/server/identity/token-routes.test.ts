@@ -30,7 +30,7 @@ describe('POST /v2/auth/token', () => {
     return response.json()
   }
 
-  it('takes a password, a personal token and an organization token', async () => {
+  it('accepts a password, a personal token and an organization token', async () => {
     const { token } = await createOrganizationToken()
     for (const payload of [
       { username: 'alice', password: alice.password },
@@ -49,7 +49,7 @@ describe('POST /v2/auth/token', () => {
     }
   })
 
-  it('answers the same 401 to whatever is wrong with name or secret', async () => {
+  it('answers the same 401 for every wrong name or secret', async () => {
     const { token } = await createOrganizationToken()
     const strip = (body: { error: { request_id?: string } }) => {
       delete body.error.request_id
@@ -77,7 +77,7 @@ describe('POST /v2/auth/token', () => {
     expect(answers[0]).toMatchObject({ error: { code: 'unauthenticated' } })
   })
 
-  it('answers 400 to two spellings of one field, none, or an unknown member', async () => {
+  it('answers 400 for both spellings of a field, neither, or an unknown member', async () => {
     for (const payload of [
       { username: 'alice', identifier: 'alice', password: 'x' },
       { username: 'alice', password: 'x', secret: 'x' },
@@ -94,7 +94,7 @@ describe('POST /v2/auth/token', () => {
     }
   })
 
-  it('holds no more than 64 KiB of a stranger', async () => {
+  it('refuses bodies over 64 KiB', async () => {
     const fitting = await post({ username: 'alice', password: 'x'.repeat(65_000) })
     const tooLarge = await post({ username: 'alice', password: 'x'.repeat(66_000) })
 
@@ -103,7 +103,7 @@ describe('POST /v2/auth/token', () => {
     expect(tooLarge.json().error.message).toContain('65536 bytes')
   })
 
-  it('issues tokens that end after 15 minutes', async () => {
+  it('issues tokens that expire after 15 minutes', async () => {
     const as = await test.signIn('alice', alice.personal_token)
 
     test.advance(15 * MINUTE_MS - 1_000)
@@ -112,7 +112,7 @@ describe('POST /v2/auth/token', () => {
     expect((await members(as)).statusCode).toBe(401)
   })
 
-  it('issues tokens that end with their secret, and none for one that has ended', async () => {
+  it('issues tokens that expire with their secret, and none for an expired secret', async () => {
     const { token } = await createOrganizationToken(1)
     test.advance(DAY_MS - 5 * MINUTE_MS)
 
@@ -140,7 +140,7 @@ describe('POST /v2/auth/token', () => {
     expect((await members(owner)).statusCode).toBe(200)
   })
 
-  it('says how to exchange a secret token that was sent in its place', async () => {
+  it('explains how to exchange a secret token that was sent as an access token', async () => {
     for (const [secret, example] of [
       [alice.personal_token, '{"username":"NAME","password":"pal_pat_…"}'],
       ['pal_pat_x', '{"username":"NAME","password":"pal_pat_…"}'],
@@ -153,7 +153,7 @@ describe('POST /v2/auth/token', () => {
     }
   })
 
-  it('gives secrets that are not themselves bearer tokens', async () => {
+  it('does not accept secrets as bearer tokens', async () => {
     for (const as of [alice.personal_token, alice.password, 'x', 'a.b.c'])
       expect((await members(as)).statusCode).toBe(401)
     for (const authorization of ['', 'Bearer', 'Basic YTpi', 'Bearer a b', 'bearer  '])

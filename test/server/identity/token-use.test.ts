@@ -11,7 +11,7 @@ describe('the last use of a token', () => {
   let nowMs: number
   let use: TokenUse
   let transactions: number
-  /** What waits for the minute to pass. */
+  /** Work that waits for the end of the minute. */
   let timers: (() => Promise<void>)[]
   let isAway: boolean
   let id: string
@@ -57,7 +57,7 @@ describe('the last use of a token', () => {
     expect(await lastUsed()).toBe('2026-11-21T08:01:00.000Z')
   })
 
-  it('waits for a store that is away', async () => {
+  it('is retried while the store is unavailable', async () => {
     isAway = true
     use.note(id)
     await timers[0]?.()
@@ -68,7 +68,7 @@ describe('the last use of a token', () => {
     expect(await lastUsed()).toBe('2026-11-21T08:00:00.000Z')
   })
 
-  it('is written in slices, so that many tokens hold nobody up', async () => {
+  it('is written in slices', async () => {
     for (let index = 0; index < 450; index += 1) use.note(`token ${index}`)
 
     await use.flush()
@@ -76,7 +76,7 @@ describe('the last use of a token', () => {
     expect(transactions).toBe(3)
   })
 
-  it('remembers a bounded number of tokens', async () => {
+  it('is kept for a bounded number of tokens', async () => {
     isAway = true
     for (let index = 0; index < 30_000; index += 1) use.note(`token ${index}`)
     isAway = false
@@ -86,7 +86,7 @@ describe('the last use of a token', () => {
     expect(transactions).toBe(50)
   })
 
-  it('costs nothing while nobody uses one', async () => {
+  it('is not written without use', async () => {
     await use.flush()
 
     expect([transactions, timers.length]).toEqual([0, 0])
@@ -112,7 +112,7 @@ describe('a list of tokens', () => {
     return { test, alice, create, list }
   }
 
-  it('shows by which characters each is known, who made it and when it was used', async () => {
+  it('shows prefix, creator and last use of each token', async () => {
     const { test, alice, create, list } = await openAcme()
     const made = await create(alice, OF_ACME)
     const ci = await test.signIn('acme', made.token)
@@ -143,7 +143,7 @@ describe('a list of tokens', () => {
     expect(first).toMatchObject({ created_by: 'operator', last_used_at: null })
   })
 
-  it('knows of uses up to the moment when the server stops', async () => {
+  it('includes uses until the server stops', async () => {
     const { test, alice, create } = await openAcme()
     const exchanged = await create(alice, OF_ACME)
     const unused = await create(alice, OF_ACME)
@@ -175,7 +175,7 @@ describe('a list of tokens', () => {
     expect(token?.last_used_at).toBe('2026-11-21T08:05:00.000Z')
   })
 
-  it('shows what has expired as such, and it is good for nothing', async () => {
+  it('shows an expired token as such, and it is refused', async () => {
     const { test, alice, create, list } = await openAcme()
     const made = await create(alice, OF_ACME)
 

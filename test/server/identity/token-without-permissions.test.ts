@@ -6,23 +6,23 @@ import { openTestServer, type TestServer } from '../test-server.ts'
 const PASSWORD = 'a password of 2026'
 
 /**
- * Every operation that changes something or computes, and that a token without permissions is not
- * refused by 403 as such. A new route must be added here by a decision, or ask for a permission.
+ * All operations that change or compute something without refusing a token without permissions
+ * by 403. A new route must require a permission, or be added here deliberately.
  */
 const OPEN: Readonly<Record<string, string>> = {
-  // Another secret or a key of its own admits the caller; the token is not looked at.
+  // Admitted by another secret or key; the access token is ignored.
   'POST /v2/auth/token': 'the secret in the body',
   'POST /api/v1/enrol': 'an enrolment token and a key',
   'POST /api/v1/device/token': 'the key of a machine',
   'POST /api/v1/device/report': 'the token of a machine',
   'PUT /api/v1/user/password': 'the old password',
-  // Tokens within the credential: children, which expire and end with their parent.
+  // Child tokens, which expire and are revoked with their parent.
   'POST /api/v1/user/access-tokens': 'no wider than the credential',
   'DELETE /api/v1/user/access-tokens/{token}': 'no wider than the credential',
-  // The role has nothing that the token could leave out; so it may revoke such a machine too, which
-  // is 403 here because the machine is not there.
+  // A plain member has no permissions that the token could lack, so the token may revoke the
+  // member's machines too. That is 403 here, because the machine does not exist.
   'POST /api/v1/orgs/{org}/devices': 'a machine of the person',
-  // Changes nothing; about the person alone.
+  // Only reads, and only about the member.
   'POST /api/v1/orgs/{org}/check': 'a decision about the person',
 }
 
@@ -63,7 +63,7 @@ describe('a personal token without permissions', () => {
     expect(made.json()).toMatchObject({ status: 'invited' })
   }
 
-  it('is refused by every operation but those listed', async () => {
+  it('is refused by all operations except the listed ones', async () => {
     await invite('bob')
     const as = await tokenOf('bob', bob, [])
     const { paths } = (await test.send('GET', '/openapi.json')).json<{
@@ -88,14 +88,14 @@ describe('a personal token without permissions', () => {
     expect(Object.keys(paths).length).toBeGreaterThan(40)
   })
 
-  it('leaves no organization for its person, who does so with the password', async () => {
+  it('cannot leave an organization, which needs the password', async () => {
     expect(await leave(await tokenOf('bob', bob, []))).toBe(403)
     expect(await statusOf('GET', '/api/v1/orgs/acme', bob)).toBe(200)
 
     expect(await leave(bob)).toBe(204)
   })
 
-  it('answers no invitation for its person', async () => {
+  it('cannot answer invitations', async () => {
     await invite('bob')
     const as = await tokenOf('bob', bob, [])
 
@@ -105,7 +105,7 @@ describe('a personal token without permissions', () => {
     expect(await statusOf('POST', '/api/v1/user/invitations/rival/accept', bob)).toBe(200)
   })
 
-  it('is as little of the person as one that leaves out a role elsewhere', async () => {
+  it('is limited like a token that lacks permissions in another organization', async () => {
     await rival.addKnown('bob', 'auditor')
     const narrow = await tokenOf('bob', bob, ['policies:read'])
     const whole = await tokenOf('bob', bob, ['policies:read', 'audit:read'])

@@ -9,7 +9,7 @@ describe('a device token', () => {
   const open = (with_ = key) =>
     createDeviceTokens({ key: with_, lifeSeconds: 60, now: () => new Date(nowMs) })
 
-  it('says whose it is and until when, and is bound to the key of the device', () => {
+  it('yields device and expiry, and is bound to the key of the device', () => {
     const token = open().issue(device)
 
     const claims = open().read(token)
@@ -23,7 +23,7 @@ describe('a device token', () => {
     expect(open(randomBytes(32)).read(token)?.isOf('thumbprint')).toBe(false)
   })
 
-  it('is over when its time has come', () => {
+  it('expires', () => {
     const token = open().issue(device)
     nowMs = Date.parse('2026-11-21T08:00:59.999Z')
     expect(open().read(token)).not.toBeNull()
@@ -33,7 +33,7 @@ describe('a device token', () => {
     expect(open().read(token)).toBeNull()
   })
 
-  it('holds no longer, and for nobody else, when a part of it is changed', () => {
+  it('is refused when a part of it is changed', () => {
     const token = open().issue(device)
     const [head = '', expires = '', mac = ''] = token.split('.')
     const later = (Number.parseInt(expires, 36) + 1).toString(36)
@@ -42,7 +42,7 @@ describe('a device token', () => {
       `pal_dat_${randomUUID()}.${expires}.${mac}`,
       `${head}.${later}.${mac}`,
       `${head}.${expires}.${mac.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'))}`,
-      // The same bytes, spelled in another way.
+      // Another encoding of the same bytes.
       `${head}.${expires}.${mac.slice(0, -1)}${mac.endsWith('B') ? 'C' : 'B'}`,
       `${head}.0${expires}.${mac}`,
       `${head}.${expires.toUpperCase()}.${mac}`,

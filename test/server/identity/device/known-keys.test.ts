@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createKnownKeys } from '../../../../server/src/identity/device/known-keys.ts'
 import { readHeader } from '../../../../server/src/identity/device/verify-proof.ts'
 
-/** The header of a machine's proofs, and the key that it names. */
+/** The header of a machine's proofs, and its key. */
 function newHeader() {
   const proof = createProver(createDeviceKey(), Date.now)({ method: 'GET', url: 'http://a.test/' })
   const [header = ''] = proof.split('.')
@@ -12,7 +12,7 @@ function newHeader() {
   return { header, key }
 }
 
-it('a key is known by its machine and the very header', () => {
+it('finds a key only by its machine and its exact header', () => {
   const keys = createKnownKeys()
   const [own, other] = [newHeader(), newHeader()]
   keys.keep('own', own.header, own.key)
@@ -26,7 +26,7 @@ it('a key is known by its machine and the very header', () => {
   expect(keys.find('own', `${own.header}A`)).toBeNull()
 })
 
-it('one machine has one place, however many headers it makes', () => {
+it('keeps one entry per machine', () => {
   const keys = createKnownKeys(8)
   const [own, hostile] = [newHeader(), newHeader()]
   keys.keep('own', own.header, own.key)
@@ -38,7 +38,7 @@ it('one machine has one place, however many headers it makes', () => {
   expect(keys.find('hostile', 'header99')).toBe(hostile.key)
 })
 
-it('a machine that was enrolled again has the key of its last header', () => {
+it('replaces the key of a machine that was enrolled again', () => {
   const keys = createKnownKeys()
   const [former, next] = [newHeader(), newHeader()]
   keys.keep('own', former.header, former.key)

@@ -3,26 +3,26 @@ import { createReplayGuard } from '../../../../server/src/identity/device/replay
 
 const MINUTE_MS = 60_000
 
-describe('the memory of proofs', () => {
+describe('the replay guard', () => {
   let nowMs = 0
   const open = (limits?: { proofs: number; ofKey: number }) => {
     nowMs = Date.parse('2026-11-21T08:00:00Z')
     return createReplayGuard(() => new Date(nowMs), limits)
   }
 
-  it('takes each proof of each key once', () => {
+  it('admits each proof of each key once', () => {
     const guard = open()
 
     const admitted = ['a', 'b', 'a'].map((jti) => guard.admit('key', jti))
 
     expect(admitted).toEqual(['fresh', 'fresh', 'replayed'])
     expect(guard.admit('other', 'a')).toBe('fresh')
-    // Key and id are told apart, wherever the one ends and the other begins.
+    // The boundary between key and id is unambiguous.
     expect(guard.admit('ke', 'ya')).toBe('fresh')
   })
 
-  it('knows a proof for as long as it can be used, whenever that was', () => {
-    // Made five minutes ahead of the server's clock, a proof is good for ten minutes.
+  it('remembers a proof for as long as it is valid', () => {
+    // A proof dated five minutes ahead of the server's clock is valid for ten minutes.
     for (let minute = 0; minute < 25; minute += 1) {
       const guard = open()
       guard.admit('key', 'first')
@@ -35,7 +35,7 @@ describe('the memory of proofs', () => {
     }
   })
 
-  it('refuses rather than forgets when it is full, and has room again later', () => {
+  it('refuses new proofs when it is full, and has room again later', () => {
     const guard = open({ proofs: 3, ofKey: 2 })
     expect(guard.admit('a', '1')).toBe('fresh')
     expect(guard.admit('a', '2')).toBe('fresh')
@@ -50,11 +50,11 @@ describe('the memory of proofs', () => {
     expect(guard.admit('a', '3')).toBe('fresh')
   })
 
-  it('has room for a change that 100,000 machines fetch, six proofs each', () => {
+  it('has room for six proofs of each of 100,000 machines', () => {
     const guard = open()
     const admitted = new Set<string>()
 
-    // More would show no more and take longer: 600,000 in all are three such parts.
+    // A third of the 600,000 proofs is enough to show that, and faster.
     for (let machine = 0; machine < 100_000; machine += 1)
       for (let n = 0; n < 4; n += 1) admitted.add(guard.admit(`key ${machine}`, `${n}`))
 
@@ -63,7 +63,7 @@ describe('the memory of proofs', () => {
     expect(guard.admit('key 0', '0')).toBe('replayed')
   })
 
-  it('forgets everything after a pause, and remembers again', () => {
+  it('forgets all proofs after a pause and then works again', () => {
     const guard = open({ proofs: 1, ofKey: 1 })
     guard.admit('a', '1')
 

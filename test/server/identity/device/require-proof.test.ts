@@ -13,7 +13,7 @@ const ORIGIN = 'http://localhost'
 const ELSEWHERE = 'http://elsewhere.test'
 const ROOM = 3
 
-describe('room for proofs', () => {
+describe('the room for proofs', () => {
   const tokens = createDeviceTokens({
     key: randomBytes(32),
     lifeSeconds: 60,
@@ -60,7 +60,7 @@ describe('room for proofs', () => {
       },
     })
 
-  it('is not taken by strangers with keys and tokens of their own', async () => {
+  it('is not used by strangers with their own keys and tokens', async () => {
     const key = createDeviceKey()
     const prove = createProver(key, Date.now)
     const token = tokens.issue({ id: 'device', thumbprint: thumbprintOf(key) })
@@ -72,14 +72,14 @@ describe('room for proofs', () => {
     expect((await view(prove, token)).statusCode).toBe(200)
   })
 
-  it('is taken by those whose keys are known, and then nobody is let in', async () => {
+  it('is used by known keys, which get 503 when it is full', async () => {
     for (let known = 0; known < ROOM; known += 1)
       expect((await post('/known')).statusCode).toBe(200)
 
     expect((await post('/known')).statusCode).toBe(503)
   })
 
-  it('is for a key that is remembered as for one that is new', async () => {
+  it('treats cached and new keys alike', async () => {
     const [own, other] = [createDeviceKey(), createDeviceKey()]
     const prove = createProver(own, Date.now)
     const token = tokens.issue({ id: 'device', thumbprint: thumbprintOf(own) })
@@ -100,14 +100,14 @@ describe('room for proofs', () => {
     expect((await view(prove, token)).statusCode).toBe(200)
   })
 
-  it('is not taken from machines by whoever may enrol, and makes one key after the other', async () => {
+  it('of machines is not used by enrolments, which have their own', async () => {
     for (let made = 0; made < ROOM; made += 1) expect((await post('/enrol')).statusCode).toBe(200)
 
     expect((await post('/enrol')).statusCode).toBe(429)
     expect((await post('/known')).statusCode).toBe(200)
   })
 
-  it.each(['/known', '/enrol'])('holds what was used: a proof is taken once at %s', async (url) => {
+  it.each(['/known', '/enrol'])('admits a proof once at %s', async (url) => {
     const prove = newProver()
     const proof = prove({ method: 'POST', url: ORIGIN + url })
     const once = () => app.inject({ method: 'POST', url, headers: { dpop: proof } })
@@ -117,7 +117,7 @@ describe('room for proofs', () => {
   })
 })
 
-describe('a proof beside a target that names an origin', () => {
+describe('a proof for a request target with an origin', () => {
   const now = () => new Date()
   const tokens = createDeviceTokens({ key: randomBytes(32), lifeSeconds: 60, now })
   let app: ReturnType<typeof Fastify>
@@ -151,7 +151,7 @@ describe('a proof beside a target that names an origin', () => {
     const dpop = prove({ method: 'POST', url: `${provenOrigin}/key` })
     const { port } = app.server.address() as AddressInfo
 
-    // Neither fetch nor inject send such a target as it is.
+    // Neither `fetch` nor `inject` sends such a target unchanged.
     const asked = startRequest({ port, method: 'POST', path: target, headers: { dpop } }).end()
     const [answer] = (await once(asked, 'response')) as [IncomingMessage]
     answer.resume()

@@ -18,7 +18,7 @@ function post(key: string, payload: object, options: { as?: string; url?: string
 }
 
 describe('an idempotency key', () => {
-  it('gives the first answer again, and creates nothing', async () => {
+  it('returns the first answer again and creates nothing', async () => {
     const first = await post('k1', { name: 'once' })
     const again = await post('k1', { name: 'once' })
 
@@ -30,7 +30,7 @@ describe('an idempotency key', () => {
     expect(again.headers['idempotency-replayed']).toBe('true')
   })
 
-  it('creates once when requests race', async () => {
+  it('creates one resource for concurrent requests', async () => {
     const responses = await Promise.all(
       Array.from({ length: 8 }, () => post('racing', { name: 'raced once' })),
     )
@@ -41,7 +41,7 @@ describe('an idempotency key', () => {
     expect(replayed).toHaveLength(7)
   })
 
-  it('refuses another body', async () => {
+  it('refuses a different body', async () => {
     await post('k2', { name: 'body' })
 
     const other = await post('k2', { name: 'other body' })
@@ -52,7 +52,7 @@ describe('an idempotency key', () => {
     expect(broken.statusCode).toBe(400)
   })
 
-  it('belongs to caller and path', async () => {
+  it('is scoped to caller and path', async () => {
     const { id: one } = await createPolicy(governed, 'path one')
     const { id: two } = await createPolicy(governed, 'path two')
 
@@ -79,7 +79,7 @@ describe('an idempotency key', () => {
     expect(accepted.headers).not.toHaveProperty('idempotency-replayed')
   })
 
-  it('replays a rule although If-Match has become stale', async () => {
+  it('replays a rule even if `If-Match` has become stale', async () => {
     const { id } = await createPolicy(governed, 'replayed rule')
     const etag = (await governed.send({ url: `${POLICIES}/${id}` })).headers.etag ?? ''
     const send = () =>
@@ -98,13 +98,13 @@ describe('an idempotency key', () => {
     expect((await getPolicy(governed, id)).allowlist_v0?.rules).toHaveLength(1)
   })
 
-  it('still asks for the permission', async () => {
+  it('still requires the permission', async () => {
     await post('k6', { name: 'permission' })
     const response = await post('k6', { name: 'permission' }, { as: 'audrey' })
     expect(response.statusCode).toBe(403)
   })
 
-  it('is forgotten after 24 hours', async () => {
+  it('expires after 24 hours', async () => {
     await post('k7', { name: 'yesterday' })
     governed.advance(DAY_MS + 1)
 
@@ -114,7 +114,7 @@ describe('an idempotency key', () => {
     expect(response.json().error.message).toContain('policy name')
   })
 
-  it('deletes nothing of others with the request, whatever has expired', async () => {
+  it('does not delete expired answers of others with the request', async () => {
     await post('k8', { name: 'of yesterday' })
     const kept = () => governed.store.read((reader) => reader.idempotency.keptFor('user:olga'))
     const before = await kept()
@@ -125,7 +125,7 @@ describe('an idempotency key', () => {
     expect(await kept()).toMatchObject({ answers: before.answers + 1 })
   })
 
-  /** Asks as somebody for whom so much is kept already; the keys with which it had an effect. */
+  /** A caller for whom `kept` is stored already, and the keys whose requests took effect. */
   function askerWith(kept: KeptAnswers) {
     const acted: (string | null)[] = []
     const answer = { status: 201, headers: {}, body: {} }
@@ -147,7 +147,7 @@ describe('an idempotency key', () => {
   it.each([
     ['answers', { answers: 50_000, bytes: 0 }],
     ['bytes', { answers: 1, bytes: 64 * 2 ** 20 }],
-  ])('is refused when as many %s are kept for its caller as may be', async (title, kept) => {
+  ])('is refused when the kept %s of its caller reach the limit', async (title, kept) => {
     await askerWith({ answers: 0, bytes: 0 }).ask(`earlier ${title}`)
     const { ask, acted, answer } = askerWith(kept)
 
@@ -156,14 +156,14 @@ describe('an idempotency key', () => {
       code: 'limit_exceeded',
       message: expect.stringContaining('leave the header out, or wait'),
     })
-    // An answer that is kept comes again, and a request without a key keeps none.
+    // A kept answer is still replayed, and a request without a key is still admitted.
     const again = await ask(`earlier ${title}`)
     expect(again.headers).toMatchObject({ 'idempotency-replayed': 'true' })
     expect(await ask(null)).toEqual(answer)
     expect(acted).toEqual([null])
   })
 
-  it('is taken while less is kept for its caller', async () => {
+  it('is accepted below the limit', async () => {
     const { ask, answer } = askerWith({ answers: 49_999, bytes: 64 * 2 ** 20 - 1 })
 
     expect(await ask('the last')).toEqual(answer)

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../temporary-directory.ts'
 const NOW = '2026-11-21T08:00:00.000Z'
 const LATER = '2026-11-21T09:00:00.000Z'
 
-/** So many answers that have expired, with bodies of so many bytes, and one that has not. */
+/** Stores `count` expired answers with bodies of `bytes`, and one that has not expired. */
 async function open(answers: number, bytes: number) {
   const store = openSqliteStore(join(temporaryDirectory(), 'server.db'))
   onTestFinished(() => store.close())
@@ -45,8 +45,8 @@ async function open(answers: number, bytes: number) {
   return { store, expiry, slices, kept }
 }
 
-describe('kept answers that expired', () => {
-  it('are deleted in slices, all of them and no others', async () => {
+describe('expired answers', () => {
+  it('are all deleted, in slices, and no others', async () => {
     const { store, expiry, slices, kept } = await open(250, 10)
 
     await expiry.forgetDue()
@@ -57,7 +57,7 @@ describe('kept answers that expired', () => {
     expect(await store.read((reader) => reader.idempotency.find('k'))).not.toBeNull()
   })
 
-  it('are deleted fewer at a time where they are large', async () => {
+  it('are deleted in smaller slices if they are large', async () => {
     const { expiry, slices } = await open(6, 2 ** 20)
 
     await expiry.forgetDue()
@@ -65,7 +65,7 @@ describe('kept answers that expired', () => {
     expect(slices).toEqual([4, 2, 0])
   })
 
-  it('are looked for every minute, and not after the end', async () => {
+  it('are deleted every minute until the task is closed', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const { expiry, kept } = await open(1, 10)

@@ -11,7 +11,7 @@ import { openTestServer } from '../../test-server.ts'
 const ACME = '/api/v1/orgs/acme'
 const POLICIES = '/v2/orgs/acme/governance/policies'
 const PASSWORD = 'a long enough password'
-/** A rule of some 300 KB. */
+/** Resources of a rule of about 300 KB. */
 const LARGE = Array.from({ length: 12_000 }, (_, index) => `host-${index}.example.com`)
 
 async function open(settings: Record<string, string> = { PALISADE_MAX_HISTORY_MIB: '1' }) {
@@ -42,7 +42,7 @@ async function open(settings: Record<string, string> = { PALISADE_MAX_HISTORY_MI
   const { id: policy } = await made(POLICIES, { name: 'p' })
   const rules = `${POLICIES}/${policy}/rules`
   const bytes = () => test.store.read(({ events }) => events.bytes('acme'))
-  /** Adds and removes rules until they are refused; answers the refusal. */
+  /** Adds and removes rules until one is refused; returns the refusal. */
   async function fill(decision: 'allow' | 'deny') {
     for (let round = 0; round < 20; round += 1) {
       const answer = await send('POST', rules, rule(`fill ${round}`, decision, LARGE))
@@ -51,13 +51,13 @@ async function open(settings: Record<string, string> = { PALISADE_MAX_HISTORY_MI
         300,
       )
     }
-    throw new Error('the history takes everything')
+    throw new Error('no rule was refused')
   }
   return { test, owner, as, send, made, rule, policy, rules, bytes, fill }
 }
 
-describe('the quota of a history', () => {
-  it('refuses changes once it is full, and says which settings help', async () => {
+describe('the history quota', () => {
+  it('refuses changes once it is full and names the settings that help', async () => {
     const { send, fill, bytes } = await open()
 
     const refused = await fill('allow')
@@ -69,11 +69,11 @@ describe('the quota of a history', () => {
       /history of `acme` .* 1 MiB.*history prune.*PALISADE_HISTORY_DAYS.*PALISADE_MAX_HISTORY_MIB/,
     )
     expect(team).toMatchObject({ status: 403, error: { code: 'limit_exceeded' } })
-    // Nothing of what was refused is there.
+    // A refused change leaves nothing behind.
     expect(await bytes()).toBe(before)
   })
 
-  it('lets end, revoke and lower whatever there is, without a bound', async () => {
+  it('allows any number of deletions, revocations and lower roles', async () => {
     const { test, owner, as, send, made, rule, rules, policy, fill } = await open()
     const bob = await owner.addMember('bob', 'owner', PASSWORD)
     await owner.addMember('ed', 'editor', PASSWORD)
@@ -118,7 +118,7 @@ describe('the quota of a history', () => {
     expect(changed.statusCode, changed.body).toBe(200)
   })
 
-  it('keeps a reserve for denies and for rules that allow less', async () => {
+  it('keeps a reserve for rules that deny or allow less', async () => {
     const { send, made, rule, rules, fill } = await open()
     const allowed = await made(rules, rule('open', 'allow', ['a.example.com', 'b.example.com']))
     const denied = await made(rules, rule('shut', 'deny', ['c.example.com']))
@@ -134,7 +134,7 @@ describe('the quota of a history', () => {
     expect((await fill('deny')).error.code).toBe('limit_exceeded')
   })
 
-  it('has room again once old events are removed, and the history stays verifiable', async () => {
+  it('has room again after old events are pruned, and the history stays verifiable', async () => {
     const { test, send, fill, bytes } = await open()
     await fill('allow')
     test.advance(1000)
@@ -145,7 +145,7 @@ describe('the quota of a history', () => {
     const pruned = await pruneHistory({ store, now }, 'acme', limits, OPERATOR)
 
     expect(pruned).toMatchObject({ ok: true })
-    // The newest of large events stays.
+    // The newest large event stays.
     expect(await bytes()).toBeLessThan(700_000)
     expect((await send('POST', `${ACME}/teams`, { name: 'one' })).status).toBe(201)
     expect(await test.store.read((reader) => verifyHistory(reader, 'acme'))).toMatchObject({
@@ -153,7 +153,7 @@ describe('the quota of a history', () => {
     })
   })
 
-  it('is of each organization by itself, and none where it is 0', async () => {
+  it('applies to each organization separately and is off with 0', async () => {
     const { test, fill } = await open()
     const rita = await openOwner(test, 'rival', 'rita')
     await fill('allow')

@@ -30,7 +30,7 @@ describe('the quotas', () => {
   const fresh = () => `n${(name += 1)}`
 
   it.each([
-    // The owner has his first token already, and is a member already.
+    // The owner's first token and membership count.
     ['tokens of a user', 2, '/api/v1/user/access-tokens', () => TOKEN],
     ['tokens of an organization', 2, `${ACME}/access-tokens`, () => TOKEN],
     ['teams', 3, `${ACME}/teams`, () => ({ name: fresh() })],
@@ -42,7 +42,7 @@ describe('the quotas', () => {
       () => ({ name: fresh(), max_uses: 1, expires_in_days: 1 }),
     ],
     ['webhooks', 2, `${ACME}/webhooks`, () => ({ url: 'https://hooks.example.com/x' })],
-  ] as const)('of %s are kept when many are made at once', async (_title, most, url, payload) => {
+  ] as const)('hold for concurrent creations: %s', async (_title, most, url, payload) => {
     const { post } = await open()
 
     const answers = await Promise.all(Array.from({ length: 6 }, () => post(url, payload())))
@@ -54,7 +54,7 @@ describe('the quotas', () => {
     for (const answer of refused) expect(answer.json().error.code).toBe('limit_exceeded')
   })
 
-  it('count no token that is revoked, or has been over for 30 days', async () => {
+  it('do not count tokens that are revoked or expired 30 days ago', async () => {
     const { test, post } = await open()
     const url = `${ACME}/access-tokens`
     const first = await post(url, TOKEN)
@@ -83,7 +83,7 @@ describe('the quotas', () => {
     }
   })
 
-  it('count no enrolment token that ended with the token of its session', async () => {
+  it('do not count enrolment tokens that were revoked with their creator', async () => {
     const { test, as, post } = await open()
     const permissions = ['organization:admin']
     const ci = await post(`${ACME}/access-tokens`, { ...TOKEN, permissions })
@@ -99,7 +99,7 @@ describe('the quotas', () => {
     expect((await create(as)).statusCode).toBe(201)
   })
 
-  it('of teams of one member count those that he is in, and let him leave them', async () => {
+  it('bound the teams of a member, who can leave one to join another', async () => {
     const { test, as, post } = await open()
     const made = []
     for (let count = 0; count < 3; count += 1)
@@ -116,7 +116,7 @@ describe('the quotas', () => {
     expect(await send('PUT', third)).toBe(200)
   })
 
-  it('of devices count the live ones, of one user and of the organization', async () => {
+  it('bound the live devices of a user and of the organization', async () => {
     const { test, as } = await open()
     const enrol = (user?: string) => enrolTestDevice(test, as, 'acme', user ? { user } : {})
     const first = await enrol('alice')
@@ -130,7 +130,7 @@ describe('the quotas', () => {
     await enrol('alice')
   })
 
-  it('of devices are lower for a member who enrols alone than for an owner', async () => {
+  it('are lower for devices that a member enrols alone than for those of an owner', async () => {
     const settings = { PALISADE_MAX_OWN_DEVICES: '2', PALISADE_MAX_DEVICES_OF_USER: '3' }
     const test = await openTestServer(undefined, { settings })
     const owner = await openOwner(test, 'acme', 'alice')
@@ -145,13 +145,13 @@ describe('the quotas', () => {
     for (let count = 0; count < 3; count += 1) await enrol(owner.as, 'alice')
 
     await test.send('DELETE', `${ACME}/devices/${first.enrolment.device_id}`, { as: bob })
-    // Two are left, one of them by the owner.
+    // Two are left; the owner enrolled one of them.
     await expect(enrol(bob, 'bob')).rejects.toThrow('limit_exceeded')
   })
 })
 
-describe('the rates of writes', () => {
-  it('bound what one caller changes a minute, and neither reads nor others', async () => {
+describe('the rate limits of writes', () => {
+  it('bound the changes of one caller per minute, not reads or other callers', async () => {
     const { test, as, post } = await open({ PALISADE_MAX_WRITES_PER_MINUTE: '5' })
     const { personal_token } = await test.createOrganization('rival', 'rita')
     const rita = await test.signIn('rita', personal_token)
@@ -170,7 +170,7 @@ describe('the rates of writes', () => {
     expect((await team()).statusCode).not.toBe(429)
   })
 
-  it('bound what a member makes and revokes for himself an hour', async () => {
+  it('bound the changes per hour that a member makes for themselves', async () => {
     const { test, as } = await open({ PALISADE_MAX_OWN_WRITES_PER_HOUR: '4' })
     const mine = '/api/v1/user/access-tokens'
     const make = () => test.send('POST', mine, { as, payload: TOKEN })

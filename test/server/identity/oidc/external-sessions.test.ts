@@ -26,7 +26,7 @@ describe('a session of the external issuer', () => {
   let issuer: TestIssuer
   let key: KeyPair
   let test: TestServer
-  /** A session of the owner alice, from a personal token of this server. */
+  /** A session of the owner alice, opened with a personal token of this server. */
   let alice: string
   let logged: string
 
@@ -40,7 +40,7 @@ describe('a session of the external issuer', () => {
       log: { level: 'trace', stream: { write: (line) => void (logged += line) } },
     })
     const { personal_token } = await test.createOrganization('acme', 'alice')
-    // Without a secret of his own: hashing one takes longer than all the rest.
+    // Without a password, because hashing one is slow.
     await test.store.transaction(async (writer) => {
       const made = { created_at: '2026-11-21T08:00:00.000Z' }
       const settings = { entitled: true, resolve_unlisted_names: false }
@@ -86,7 +86,7 @@ describe('a session of the external issuer', () => {
     return `${text}.${sign(text)}`
   }
 
-  it('has the rights that its user has, as the user', async () => {
+  it('acts as its user with the rights of the user', async () => {
     const ed = await tokenOf('ed')
 
     const response = await test.send('POST', POLICIES, { as: ed, payload: { name: 'mine' } })
@@ -98,11 +98,11 @@ describe('a session of the external issuer', () => {
 
   it.each([
     ['403 beyond its role', 'max', 'acme', 403],
-    ['404 in an organization of others', 'ed', 'initech', 404],
-    ['404 where a user of another organization asks', 'mallory', 'acme', 404],
+    ['404 in a foreign organization', 'ed', 'initech', 404],
+    ['404 for a user of another organization', 'mallory', 'acme', 404],
     ['401 for a user who does not exist', 'nobody', 'acme', 401],
-    ['401 for a name in other letters', 'Ed', 'acme', 401],
-    ['401 for an organization as user', 'acme', 'acme', 401],
+    ['401 for a name in another case', 'Ed', 'acme', 401],
+    ['401 for the name of an organization', 'acme', 'acme', 401],
   ])('gets %s', async (_title, sub, org, status) => {
     expect(await read(await tokenOf(sub), org)).toBe(status)
   })
@@ -132,7 +132,7 @@ describe('a session of the external issuer', () => {
     ['the type JWT', {}, { typ: 'JWT' }],
     ['the long form of its type', {}, { typ: 'application/at+jwt' }],
     ['no type', {}, { typ: undefined }],
-    ['the claim `typ` of Keycloak', { typ: 'Bearer' }, { typ: 'JWT' }],
+    ['the `typ` claim of Keycloak', { typ: 'Bearer' }, { typ: 'JWT' }],
     ['a clock 30 s behind', { exp: NOW_SECONDS - 29 }, {}],
     ['a clock 30 s ahead', { iat: NOW_SECONDS + 30, nbf: NOW_SECONDS + 30 }, {}],
   ])('is accepted with %s', async (_title, claims, header) => {
@@ -145,12 +145,12 @@ describe('a session of the external issuer', () => {
     ['with an audience of another case', { aud: AUDIENCE.toUpperCase() }, {}],
     ['that has expired', { exp: NOW_SECONDS - 31 }, {}],
     ['that never expires', { exp: undefined }, {}],
-    ['that is not good yet', { nbf: NOW_SECONDS + 60 }, {}],
+    ['that is not valid yet', { nbf: NOW_SECONDS + 60 }, {}],
     ['from the future', { iat: NOW_SECONDS + 60 }, {}],
     ['of unknown age', { iat: undefined }, {}],
     ['that is older than a day', { iat: NOW_SECONDS - 86_431 }, {}],
     ['without `sub`', { sub: undefined }, {}],
-    ['with a `sub` that is no text', { sub: ['ed'] }, {}],
+    ['with a `sub` that is not a string', { sub: ['ed'] }, {}],
     ['that is an ID token', { at_hash: 'x' }, { typ: 'JWT' }],
     ['that is an ID token of Keycloak', { typ: 'ID' }, { typ: 'JWT' }],
     ['that is a logout token', { events: {} }, { typ: 'JWT' }],
@@ -165,16 +165,16 @@ describe('a session of the external issuer', () => {
 
   it.each([
     ['with a trailing slash', () => `${issuer.url}/`],
-    ['in other letters', () => issuer.url.toUpperCase()],
-    ['of ours', () => 'palisade-server'],
+    ['in another case', () => issuer.url.toUpperCase()],
+    ['of this server', () => 'palisade-server'],
     ['in a list', () => [issuer.url]],
-    ['left out', () => undefined],
+    ['missing', () => undefined],
   ])('is refused with an `iss` %s', async (_title, iss) => {
     expect(await read(await signToken(key, { iss: iss(), sub: 'ed' }))).toBe(401)
     expect(issuer.seen).toEqual([])
   })
 
-  it('is refused without signature, and with one made from the public key', async () => {
+  it('is refused without a signature and with an HMAC by the public key', async () => {
     const publicText = JSON.stringify(key.jwk)
     const hmac = (text: string) => createHmac('sha256', publicText).update(text).digest('base64url')
 
@@ -206,7 +206,7 @@ describe('a session of the external issuer', () => {
     expect(await read(await signToken(other, { iss: issuer.url, sub: 'ed' }))).toBe(401)
   })
 
-  it('makes no tokens of this server, which would outlive it', async () => {
+  it('cannot create tokens of this server, which would outlive it', async () => {
     const payload = { name: 'x', permissions: ['policies:read'], expires_in_days: 1 }
     const owner = await tokenOf('alice')
     const urls = ['/api/v1/user/access-tokens', '/api/v1/orgs/acme/access-tokens']
@@ -217,7 +217,7 @@ describe('a session of the external issuer', () => {
     }
   })
 
-  it('never has to do with our own tokens, nor they with the issuer', async () => {
+  it('is verified apart from tokens of this server', async () => {
     expect(await read(alice)).toBe(200)
     expect(issuer.seen).toEqual([])
 
@@ -226,7 +226,7 @@ describe('a session of the external issuer', () => {
     expect(await read(alice)).toBe(200)
   })
 
-  it('ends when its token has expired, though it is remembered', async () => {
+  it('ends when its token expires, even if it is cached', async () => {
     const ed = await tokenOf('ed')
     expect(await read(ed)).toBe(200)
 
@@ -237,7 +237,7 @@ describe('a session of the external issuer', () => {
     expect(await read(ed)).toBe(401)
   })
 
-  it('ends when its key is withdrawn, though its token is remembered', async () => {
+  it('ends when its key is withdrawn, even if its token is cached', async () => {
     const ed = await tokenOf('ed', { exp: NOW_SECONDS + 7200 })
     expect(await read(ed)).toBe(200)
     issuer.publish(await createKey('k2'))
@@ -247,7 +247,7 @@ describe('a session of the external issuer', () => {
     expect(await read(ed)).toBe(401)
   })
 
-  it('ends when another key takes the name of its own', async () => {
+  it('ends when another key takes over its `kid`', async () => {
     const ed = await tokenOf('ed', { exp: NOW_SECONDS + 7200 })
     expect(await read(ed)).toBe(200)
     issuer.publish(await createKey('k1'))
@@ -257,7 +257,7 @@ describe('a session of the external issuer', () => {
     expect(await read(ed)).toBe(401)
   })
 
-  it('goes on for an hour while the issuer is away, and then not', async () => {
+  it('survives an outage of the issuer for an hour', async () => {
     const ed = await tokenOf('ed', { exp: NOW_SECONDS + 7200 })
     expect(await read(ed)).toBe(200)
     await issuer.stop()
@@ -269,7 +269,7 @@ describe('a session of the external issuer', () => {
     expect(await read(ed)).toBe(401)
   })
 
-  it('is let in when the issuer comes up after the server', async () => {
+  it('is accepted when the issuer starts after the server', async () => {
     await issuer.stop()
     expect(await read(await tokenOf('ed'))).toBe(401)
 
@@ -279,14 +279,14 @@ describe('a session of the external issuer', () => {
     expect(await read(await tokenOf('ed'))).toBe(200)
   })
 
-  it('is not ended by a new password, which is not what opened it', async () => {
+  it('is not ended by a password change', async () => {
     const ed = await tokenOf('ed')
     await test.store.transaction((writer) => writer.users.updatePassword('ed', null))
 
     expect(await read(ed)).toBe(200)
   })
 
-  it('is ended by the revocation of its user, and one that was issued later is not', async () => {
+  it('is ended by the revocation of its user, unless it was issued later', async () => {
     const known = await tokenOf('ed')
     const unseen = await tokenOf('ed', { jti: 'unseen' })
     const max = await tokenOf('max')
@@ -296,7 +296,7 @@ describe('a session of the external issuer', () => {
     await createAuditedStore({ store: test.store, now: () => new Date() }).write(OPERATOR, revoke)
 
     expect([await read(known), await read(unseen), await read(max)]).toEqual([401, 401, 403])
-    // Whoever's clock is ahead, as far as it may be, gains nothing by it.
+    // A clock that is ahead within the tolerance does not evade the revocation.
     const ahead = await tokenOf('ed', { iat: NOW_SECONDS + 30 })
     expect(await read(ahead)).toBe(401)
     test.advance(31_000)
@@ -305,7 +305,7 @@ describe('a session of the external issuer', () => {
     expect(events.json().data).toMatchObject([{ actor: 'operator', subject: { id: 'ed' } }])
   })
 
-  it('leaves nothing of its token in the log', async () => {
+  it('keeps its token out of the log', async () => {
     const tokens = [await tokenOf('ed'), await tokenOf('nobody'), await tokenOf('ed', { aud: 'x' })]
     for (const as of tokens) await read(as)
 
@@ -330,7 +330,7 @@ describe('a session of the external issuer', () => {
       return members.find((member: { username: string }) => member.username === username).teams
     }
 
-    it('is in the teams that the claim names, by name or UUID, and in no others', async () => {
+    it('puts its user into exactly the teams named by the claim, by name or UUID', async () => {
       await read(await tokenOf('ed', { groups: ['backend', 'unknown', research.toUpperCase()] }))
       expect((await teamsOf('ed')).toSorted()).toEqual([backend, research].toSorted())
 
@@ -346,13 +346,13 @@ describe('a session of the external issuer', () => {
       ['research', 'backend'],
     ] as const
     it.each(ORDERS)(
-      'is in what all tokens of one second name, first %s: the other brings nothing back',
+      'keeps only teams named by all tokens of one second (%s first)',
       async (first, second) => {
         await read(await tokenOf('ed', { groups: [first, 'both'] }))
         await read(await tokenOf('ed', { groups: ['both', second] }))
         expect(await teamsOf('ed')).toEqual([both])
 
-        // As another server sees it, or this one after a restart.
+        // An unseen token, as on another server or after a restart.
         await read(await tokenOf('ed', { groups: [first, 'both'], jti: 'again' }))
         expect(await teamsOf('ed')).toEqual([both])
 
@@ -361,7 +361,7 @@ describe('a session of the external issuer', () => {
       },
     )
 
-    it('is in what both name when both are first seen at the same time', async () => {
+    it('keeps only teams named by both of two concurrent tokens', async () => {
       const tokens = await Promise.all([
         tokenOf('ed', { groups: ['backend', 'both'] }),
         tokenOf('ed', { groups: ['both', 'research'] }),
@@ -373,7 +373,7 @@ describe('a session of the external issuer', () => {
       expect(await teamsOf('ed')).toEqual([both])
     })
 
-    it('changes no team by a token from before its user was revoked', async () => {
+    it('does not change teams by a token from before a revocation of its user', async () => {
       const stolen = await tokenOf('ed', { groups: ['backend'] })
       await test.store.transaction((writer) =>
         revokeUser(writer, 'ed', new Date(NOW_SECONDS * 1000)),
@@ -383,7 +383,7 @@ describe('a session of the external issuer', () => {
       expect(await teamsOf('ed')).toEqual([])
     })
 
-    it('leaves in the history that the issuer put its user into the team', async () => {
+    it('records the issuer as the actor of team changes', async () => {
       await read(await tokenOf('ed', { groups: ['backend'] }))
 
       const events = await asAlice('GET', '/api/v1/orgs/acme/events?kind=team.member_added')
@@ -392,7 +392,7 @@ describe('a session of the external issuer', () => {
       ])
     })
 
-    it('writes nothing when nothing differs, nor twice for one token', async () => {
+    it('does not write if teams are equal or the token was seen before', async () => {
       const ed = await tokenOf('ed', { groups: ['backend'] })
       await read(ed)
       await asAlice('DELETE', `${TEAMS}/${backend}/members/ed`)
@@ -406,7 +406,7 @@ describe('a session of the external issuer', () => {
       expect(after).toBe(before)
     })
 
-    it('is not moved back by an older token', async () => {
+    it('ignores the teams of an older token', async () => {
       const older = await tokenOf('ed', { groups: ['backend'], iat: NOW_SECONDS - 60 })
       await read(await tokenOf('ed', { groups: ['research'] }))
 
@@ -415,7 +415,7 @@ describe('a session of the external issuer', () => {
       expect(await teamsOf('ed')).toEqual([research])
     })
 
-    it('is not moved back by an older token after a restart, nor by another server', async () => {
+    it('ignores an older token after a restart and on another server', async () => {
       const older = await tokenOf('ed', { groups: ['backend'], iat: NOW_SECONDS - 60 })
       await read(await tokenOf('ed', { groups: ['backend'], iat: NOW_SECONDS - 120 }))
       await read(await tokenOf('ed', { groups: [] }))
@@ -435,13 +435,13 @@ describe('a session of the external issuer', () => {
     })
 
     it.each([
-      ['is left out', {}],
-      ['is a text', { groups: 'research' }],
+      ['is absent', {}],
+      ['is a string', { groups: 'research' }],
       ['is null', { groups: null }],
       ['is an object', { groups: { research: true } }],
-      ['holds other than texts', { groups: ['research', 7] }],
-      ['holds more than 500 texts', { groups: Array.from({ length: 501 }, String) }],
-    ])('keeps its teams when the claim %s', async (_title, claims) => {
+      ['has an entry that is not a string', { groups: ['research', 7] }],
+      ['has more than 500 strings', { groups: Array.from({ length: 501 }, String) }],
+    ])('does not change teams if the claim %s', async (_title, claims) => {
       await asAlice('PUT', `${TEAMS}/${backend}/members/ed`)
 
       expect(await read(await tokenOf('ed', claims))).toBe(200)
@@ -449,13 +449,13 @@ describe('a session of the external issuer', () => {
       expect(await teamsOf('ed')).toEqual([backend])
     })
 
-    it('is refused with 5,000 teams, which no token may carry', async () => {
+    it('is refused with 5,000 teams, which exceed the maximum length', async () => {
       const groups = Array.from({ length: 5000 }, (_, index) => `team ${index}`)
 
       expect(await read(await tokenOf('ed', { groups }))).toBe(401)
     })
 
-    it('touches no organization that its user is not in', async () => {
+    it('changes no organization of which its user is not a member', async () => {
       await test.store.transaction((writer) =>
         writer.teams.insert({
           org: 'initech',
@@ -470,7 +470,7 @@ describe('a session of the external issuer', () => {
       expect(users.size).toBe(0)
     })
 
-    it('gets its teams once when many requests come at the same time', async () => {
+    it('synchronizes teams once for concurrent requests', async () => {
       const ed = await tokenOf('ed', { groups: ['backend'] })
 
       const statuses = await Promise.all(Array.from({ length: 8 }, () => read(ed)))
@@ -482,7 +482,7 @@ describe('a session of the external issuer', () => {
   })
 })
 
-describe('a session by another claim', () => {
+describe('a session with another username claim', () => {
   const open = async (claim: string) => {
     const issuer = await startTestIssuer()
     const key = await createKey('k1')
@@ -501,7 +501,7 @@ describe('a session by another claim', () => {
     }
   }
 
-  it('is that of the user whom the claim names, never of `sub`', async () => {
+  it('belongs to the user named by the claim, never by `sub`', async () => {
     const read = await open('preferred_username')
 
     expect(await read({ preferred_username: 'alice@acme.example' })).toBe(200)
@@ -509,7 +509,7 @@ describe('a session by another claim', () => {
     expect(await read({ preferred_username: ['alice@acme.example'] })).toBe(401)
   })
 
-  it('by e-mail asks for an address that the issuer has verified', async () => {
+  it('requires a verified address for `email`', async () => {
     const read = await open('email')
     const email = 'alice@acme.example'
 
@@ -518,14 +518,14 @@ describe('a session by another claim', () => {
     expect(await read({ email })).toBe(401)
   })
 
-  it('never reads what every object has', async () => {
+  it('ignores inherited members of objects', async () => {
     const read = await open('constructor')
 
     expect(await read({})).toBe(401)
   })
 })
 
-it('accepts no token of any issuer while none is configured', async () => {
+it('refuses external tokens while no issuer is configured', async () => {
   const issuer = await startTestIssuer()
   const key = await createKey('k1')
   issuer.publish(key)

@@ -12,7 +12,7 @@ it.each([
   'http://127.0.0.1:8080/realms/acme',
   'http://localhost:8080',
   'http://[::1]:8080',
-])('takes %s for an issuer', (text) => {
+])('accepts the issuer %s', (text) => {
   expect(isIssuerUrl(text)).toBe(true)
 })
 
@@ -30,18 +30,18 @@ it.each([
   ' https://id.example.com',
   'file:///etc/issuer',
   `https://id.example.com/${'x'.repeat(2048)}`,
-])('does not take %j for an issuer', (text) => {
+])('refuses the issuer %j', (text) => {
   expect(isIssuerUrl(text)).toBe(false)
 })
 
-it('looks for the description below the path', () => {
+it('builds the discovery URL below the path of the issuer', () => {
   const expected = 'https://id.example/a/.well-known/openid-configuration'
 
   expect(discoveryUrlOf('https://id.example/a')).toBe(expected)
   expect(discoveryUrlOf('https://id.example/a/')).toBe(expected)
 })
 
-it('fetches keys over TLS, and from this machine only for an issuer of this machine', () => {
+it('accepts key set URLs with TLS, and loopback ones only for a loopback issuer', () => {
   const remote = 'https://id.example'
   const local = 'http://127.0.0.1:8080'
 

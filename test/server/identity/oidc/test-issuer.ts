@@ -17,13 +17,13 @@ export interface KeyPair {
 
 /** An OIDC issuer on a loopback port. */
 export interface TestIssuer {
-  /** Its `iss`. */
+  /** The `iss` of its tokens. */
   readonly url: string
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   readonly seen: readonly string[]
-  /** Publishes these, instead of what it published. */
+  /** Replaces the published keys. */
   publish(...keys: readonly KeyPair[]): void
-  /** Answers a path otherwise than an issuer would; null as one does. */
+  /** Overrides the answer for a path; null restores the normal one. */
   answer(path: '/discovery' | '/keys' | '/moved', listener: RequestListener | null): void
   stop(): Promise<void>
   start(): Promise<void>
@@ -87,7 +87,7 @@ export async function createKey(kid: string, alg = 'ES256'): Promise<KeyPair> {
   return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } }
 }
 
-/** A good token but for what is said otherwise; a claim of `undefined` is left out. */
+/** A valid token with the given changes; a claim of `undefined` is left out. */
 export function signToken(
   { kid, alg, privateKey }: KeyPair,
   claims: Readonly<Record<string, unknown>>,

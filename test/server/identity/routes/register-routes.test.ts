@@ -131,27 +131,27 @@ describe('a declared endpoint', () => {
     return [statusCode, body === '' ? '' : (JSON.parse(body) as unknown)]
   }
 
-  it('sends the returned body with the status of its success', async () => {
+  it('sends the returned body with the status of success', async () => {
     expect(await ask('POST', '/created')).toEqual([201, { name: 'made' }])
     expect(await ask('DELETE', '/gone')).toEqual([204, ''])
   })
 
-  it('sends an answer with the status of the answer', async () => {
+  it('sends an answer with its own status', async () => {
     expect(await ask('GET', '/sent')).toEqual([304, ''])
   })
 
-  it('refuses with the status of the error, not of the success', async () => {
+  it('refuses with the status of the error', async () => {
     const [status, body] = await ask('POST', '/refused')
 
     expect(status).toBe(409)
     expect(body).toMatchObject({ error: { code: 'conflict' } })
   })
 
-  it('answers 500 where a handler asks for a caller of a route for anyone', async () => {
+  it('answers 500 if a handler reads the caller of a route without one', async () => {
     expect(await ask('GET', '/nameless')).toMatchObject([500, {}])
   })
 
-  it('admits the callers that it declares', async () => {
+  it('admits only the declared callers', async () => {
     const statusOf = async (url: string, as?: string) => (await ask('GET', url, as))[0]
 
     expect(await ask('GET', '/person', 'Bearer user')).toEqual([200, { name: 'user:olga' }])
@@ -163,7 +163,7 @@ describe('a declared endpoint', () => {
     expect(await statusOf('/machine', 'Bearer user')).toBe(401)
   })
 
-  it('looks up before it judges the body, and judges both', async () => {
+  it('looks up before it validates the body', async () => {
     const post = (path: string, payload: object, as = 'Bearer user') =>
       ask('POST', `/orgs/${path}`, as, payload)
 
@@ -173,7 +173,7 @@ describe('a declared endpoint', () => {
     expect(await post('acme/things/1', { wrong: 1 })).toMatchObject([400, {}])
   })
 
-  it('takes a parameter of the query only where it declares one, or looks at none', async () => {
+  it('accepts query parameters only if it declares or ignores them', async () => {
     expect(await ask('GET', '/signed-in?a=1', 'Bearer user')).toMatchObject([400, {}])
     expect(await ask('GET', '/machine?a=1', 'DPoP good')).toMatchObject([200, {}])
   })

@@ -2,7 +2,7 @@ import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { onTestFinished } from 'vitest'
 
-/** Reports each Argon2 of this process until the test is over; the hash itself is the real one. */
+/** Reports each Argon2 call of this process until the test ends. The real hash is computed. */
 export function countSlowHashes(report: (parameters: string) => void): void {
   const real = crypto.argon2
   crypto.argon2 = (algorithm, parameters, callback) => {

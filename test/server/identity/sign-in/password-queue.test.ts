@@ -11,7 +11,7 @@ const STRANGER: QueuePlace = { path: ['a'], standing: 'stranger' }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** Holds both running places until it is opened; everything after waits. */
+/** Occupies both running places until it is opened, so that later work waits. */
 function occupy(queue: PasswordQueue) {
   const gate = Promise.withResolvers<void>()
   const held = [0, 1].map(() => queue.run(KNOWN, () => gate.promise))
@@ -21,7 +21,7 @@ function occupy(queue: PasswordQueue) {
   }
 }
 
-/** Notes each piece of work when it runs, and refusals. */
+/** Records each piece of work when it runs, and refusals. */
 function openTrace(queue: PasswordQueue) {
   const order: string[] = []
   const refused: string[] = []
@@ -38,7 +38,7 @@ function openTrace(queue: PasswordQueue) {
 }
 
 describe('the password queue', () => {
-  it('runs two at once, those of one lane in the order of arrival', async () => {
+  it('runs two at once, within a lane in order of arrival', async () => {
     const queue = createPasswordQueue()
     const order: number[] = []
     let running = 0
@@ -57,7 +57,7 @@ describe('the password queue', () => {
     expect(most).toBe(2)
   })
 
-  it('takes turns by lane, new lanes last', async () => {
+  it('takes turns between lanes, new lanes last', async () => {
     const queue = createPasswordQueue()
     const release = occupy(queue)
     const { add, done, order } = openTrace(queue)
@@ -87,7 +87,7 @@ describe('the password queue', () => {
     expect(order.length).toBe(12)
   })
 
-  it('gives the places of strangers to known lanes when it is full', async () => {
+  it('replaces strangers by known lanes when it is full', async () => {
     const queue = createPasswordQueue()
     const release = occupy(queue)
     const { add, done, order, refused } = openTrace(queue)
@@ -104,7 +104,7 @@ describe('the password queue', () => {
     expect(queue.waiting()).toBe(0)
   })
 
-  it('gives places of the longest lane to a shorter one when it is full', async () => {
+  it('replaces entries of the longest lane by those of shorter lanes when it is full', async () => {
     const queue = createPasswordQueue()
     const release = occupy(queue)
     const { add, done, order, refused } = openTrace(queue)
@@ -126,7 +126,7 @@ describe('the password queue', () => {
     ])
   })
 
-  it('turns away with 429 who finds no place, and goes on afterwards', async () => {
+  it('refuses requests without a place with 429, and continues', async () => {
     const queue = createPasswordQueue()
     const gate = Promise.withResolvers<void>()
     const place = KNOWN
@@ -142,7 +142,7 @@ describe('the password queue', () => {
     expect(await queue.run(place, async () => 'done')).toBe('done')
   })
 
-  it('gives the addresses of one network no more turns than another network', async () => {
+  it('gives all addresses of one network the same turns as another network', async () => {
     const queue = createPasswordQueue()
     const release = occupy(queue)
     const { add, done, order } = openTrace(queue)
@@ -156,7 +156,7 @@ describe('the password queue', () => {
     expect(order.indexOf('newcomer')).toBe(1)
   })
 
-  it('keeps a place for a newcomer where addresses of one network fill the queue', async () => {
+  it('keeps a place for a newcomer when addresses of one network fill the queue', async () => {
     const queue = createPasswordQueue()
     const release = occupy(queue)
     const { add, done, order, refused } = openTrace(queue)
@@ -171,7 +171,7 @@ describe('the password queue', () => {
     expect(new Set(refused)).toEqual(new Set(['guesser']))
   })
 
-  it('serves strangers before doubtful networks, which keep a sixteenth', async () => {
+  it('serves strangers before doubtful networks, which get every sixteenth turn', async () => {
     const queue = createPasswordQueue()
     const release = occupy(queue)
     const { add, done, order } = openTrace(queue)
@@ -186,7 +186,7 @@ describe('the password queue', () => {
     expect(order.length).toBe(44)
   })
 
-  it('gives the places of doubtful networks to strangers when it is full, and no others', async () => {
+  it('replaces only doubtful networks by strangers when it is full', async () => {
     const queue = createPasswordQueue()
     const release = occupy(queue)
     const { add, done, order, refused } = openTrace(queue)
@@ -202,7 +202,7 @@ describe('the password queue', () => {
     expect(refused.filter((label) => label === 'late').length).toBe(3)
   })
 
-  it('gives its place free when the work fails', async () => {
+  it('frees the place of work that fails', async () => {
     const queue = createPasswordQueue()
     const place = STRANGER
 

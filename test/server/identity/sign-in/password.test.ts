@@ -6,7 +6,7 @@ import { countSlowHashes } from './count-slow-hashes.ts'
 const random = (bytes: number) => new Uint8Array(bytes).fill(7)
 
 describe('a password', () => {
-  it('is verified against its own hash only', async () => {
+  it('matches only its own hash', async () => {
     const stored = await hashPassword('correct horse', random)
 
     expect(await verifyPassword('correct horse', stored)).toBe(true)
@@ -14,7 +14,7 @@ describe('a password', () => {
     expect(await verifyPassword('', stored)).toBe(false)
   })
 
-  it('is kept as an Argon2id PHC string with its salt', async () => {
+  it('is stored as an Argon2id PHC string with its salt', async () => {
     const stored = await hashPassword('correct horse', random)
 
     const [, id, version, cost, salt = '', tag] = stored.split('$')
@@ -30,7 +30,7 @@ describe('a password', () => {
     expect(tag).toBe(expected.toString('base64').replaceAll('=', ''))
   })
 
-  it('of nobody is never right, and costs as much as one of somebody', async () => {
+  it('of an unknown user is wrong and costs as much as that of a known one', async () => {
     const stored = await hashPassword('correct horse', random)
     const work: string[] = []
     countSlowHashes((parameters) => work.push(parameters))
@@ -41,7 +41,7 @@ describe('a password', () => {
     expect(work).toEqual(['argon2id m=19456 t=2 p=1 32', 'argon2id m=19456 t=2 p=1 32'])
   })
 
-  it('whose stored hash is damaged is wrong', async () => {
+  it('with a damaged stored hash is wrong', async () => {
     expect(await verifyPassword('x', 'plain')).toBe(false)
   })
 })

@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000
 const HOME = '198.51.100.7'
 const ELSEWHERE = '203.0.113.9'
 
-describe('the limits of signing in', () => {
+describe('the sign-in limits', () => {
   let test: TestServer
   let alice: Awaited<ReturnType<TestServer['createOrganization']>> & { password: string }
 
@@ -40,7 +40,7 @@ describe('the limits of signing in', () => {
     return made.json<{ token: string }>().token
   }
 
-  it('lets every token in while others guess with its name, also from its network', async () => {
+  it('admit every valid token while others guess its name, even in its network', async () => {
     const token = await createOrganizationToken()
     await guess(20)
     await statuses(30, () => statusOf('alice', 'pal_pat_x', HOME))
@@ -52,7 +52,7 @@ describe('the limits of signing in', () => {
     }
   })
 
-  it('lets a password in from a network that its account has signed in from', async () => {
+  it('admit a password from a known network of its account', async () => {
     expect(await statusOf('alice', alice.password, HOME)).toBe(200)
 
     await guess(25)
@@ -63,7 +63,7 @@ describe('the limits of signing in', () => {
     expect(await statusOf('alice', alice.password, ELSEWHERE)).toBe(429)
   })
 
-  it('knows the network of one account for no other', async () => {
+  it('know a network only for the account that signed in from it', async () => {
     await test.createOrganization('rival', 'rita')
     expect(await statusOf('alice', alice.password, HOME)).toBe(200)
     await statuses(20, (index) => statusOf('rita', 'wrong password', `10.1.0.${index}`))
@@ -72,7 +72,7 @@ describe('the limits of signing in', () => {
     expect(await statusOf('alice', alice.password, HOME)).toBe(200)
   })
 
-  it('slows a guesser of one account from ever new networks to 20 a minute', async () => {
+  it('bound guesses of one account from changing networks to 20 a minute', async () => {
     expect(await guess(20)).toEqual([401])
 
     const refused = await test.exchange('alice', alice.password, ELSEWHERE)
@@ -84,7 +84,7 @@ describe('the limits of signing in', () => {
     expect(await statusOf('alice', alice.password, ELSEWHERE)).toBe(200)
   })
 
-  it('slows a guesser in a known network to 20 a minute, as anywhere', async () => {
+  it('bound guesses from a known network to 20 a minute', async () => {
     expect(await statusOf('alice', alice.password, HOME)).toBe(200)
 
     expect(await statuses(20, () => statusOf('alice', 'wrong password', HOME))).toEqual([401])
@@ -94,14 +94,14 @@ describe('the limits of signing in', () => {
     expect(await statusOf('alice', alice.password, HOME)).toBe(200)
   })
 
-  it('lets an account in elsewhere while somebody guesses in its known network', async () => {
+  it('admit an account elsewhere while its known network is blocked', async () => {
     expect(await statusOf('alice', alice.password, HOME)).toBe(200)
     await statuses(20, () => statusOf('alice', 'wrong password', HOME))
 
     expect(await statusOf('alice', alice.password, ELSEWHERE)).toBe(200)
   })
 
-  it('serves a newcomer beside 70 guessers from ever new networks', async () => {
+  it('admit a newcomer during an attack by 70 guessers from changing networks', async () => {
     let guessed = 0
     const over = new AbortController()
     const guessOn = async (guesser: number): Promise<void> => {
@@ -117,7 +117,7 @@ describe('the limits of signing in', () => {
 
     const seen: number[] = []
     const before = guessed
-    // Each from a network of its own, so that none of them is known.
+    // Each from its own network, so that none is known.
     for (let index = 0; index < 4; index += 1)
       seen.push(await statusOf('alice', alice.password, `192.0.${index}.7`))
     over.abort()
@@ -127,7 +127,7 @@ describe('the limits of signing in', () => {
     expect(guessed).toBeGreaterThan(before)
   })
 
-  it('forgets the known networks of an account that the operator revokes', async () => {
+  it('forget the known networks of a revoked account', async () => {
     const { store } = test
     const at = new Date(test.now()).toISOString()
     await store.transaction((writer) => writer.knownNetworks.note('alice', HOME, at))
@@ -139,7 +139,7 @@ describe('the limits of signing in', () => {
     expect(await statusOf('alice', alice.password, HOME)).toBe(429)
   })
 
-  it('refuses a network after 20 failures, and lets others in', async () => {
+  it('refuse a network after 20 failures and admit others', async () => {
     await statuses(20, (index) => statusOf(`guess-${index}`, 'pal_pat_x', HOME))
 
     expect(await statusOf('alice', 'pal_pat_x', HOME)).toBe(429)
@@ -147,7 +147,7 @@ describe('the limits of signing in', () => {
     expect(await statusOf('alice', alice.password, ELSEWHERE)).toBe(200)
   })
 
-  it('takes the addresses of one IPv6 network for one', async () => {
+  it('treat the addresses of an IPv6 /64 as one network', async () => {
     await statuses(20, (index) =>
       statusOf(`guess-${index}`, 'pal_pat_x', `2001:db8:0:1::${index.toString(16)}`),
     )
@@ -156,7 +156,7 @@ describe('the limits of signing in', () => {
     expect(await statusOf('alice', alice.password, '2001:db8:0:2::1')).toBe(200)
   })
 
-  it('refuses a site of IPv6 networks after 100 failures', async () => {
+  it('refuse an IPv6 /48 after 100 failures', async () => {
     await statuses(100, (index) =>
       statusOf(`guess-${index}`, 'pal_pat_x', `2001:db8:7:${index.toString(16)}::1`),
     )
@@ -165,24 +165,24 @@ describe('the limits of signing in', () => {
     expect(await statusOf('alice', alice.password, '2001:db8:8:ffff::1')).toBe(200)
   })
 
-  it('takes an IPv4 address for the same in IPv6 notation', async () => {
+  it('treat an IPv4-mapped IPv6 address as the IPv4 address', async () => {
     await statuses(20, (index) => statusOf(`guess-${index}`, 'pal_pat_x', '::ffff:192.0.2.1'))
 
     expect(await statusOf('alice', alice.password, '192.0.2.1')).toBe(429)
     expect(await statusOf('alice', alice.password, '::ffff:192.0.2.2')).toBe(200)
   })
 
-  it('lets no burst of guesses through', async () => {
+  it('hold for a burst of concurrent guesses', async () => {
     const attempts = Array.from({ length: 40 }, () => statusOf('alice', 'wrong password', HOME))
 
     const seen = await Promise.all(attempts)
 
-    // Two guesses run at once, so at most one more than the limit has begun when it is reached.
+    // Two guesses run at once, so at most one has started beyond the limit.
     expect(seen.filter((status) => status === 401).length).toBeLessThanOrEqual(21)
     expect(seen.filter((status) => status === 429).length).toBeGreaterThanOrEqual(19)
   })
 
-  it('waits by a clock that nobody sets back', async () => {
+  it('use the monotonic clock', async () => {
     await guess(20)
 
     test.setBack(60 * MINUTE_MS)

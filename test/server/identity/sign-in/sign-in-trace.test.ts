@@ -27,7 +27,7 @@ describe('a sign-in', () => {
   const history = async (): Promise<HistoryEvent[]> =>
     test.store.read(({ events }) => events.list('acme', { after: 0, through: 1e9, limit: 1000 }))
 
-  it('is in the log with its actor, kind, result and network, and without its secret', async () => {
+  it('is logged with actor, kind, result and network, and without its secret', async () => {
     await test.exchange('alice', alice.password, HOME)
     await test.exchange('alice', alice.personal_token, HOME)
     await test.exchange('alice', 'a wrong password', HOME)
@@ -64,7 +64,7 @@ describe('a sign-in', () => {
     for (const sample of samples) expect(body).toContain(`palisade_sign_ins_total{${sample}\n`)
   })
 
-  it('with a password is in the history once a day for each network', async () => {
+  it('with a password is recorded in the history once a day for each network', async () => {
     const now = () => new Date(test.now())
     const store = createAuditedStore({ store: test.store, now })
     const monotonicMs = () => 1
@@ -94,7 +94,7 @@ describe('a sign-in', () => {
     ])
   })
 
-  it('that failed is in the history when its account exists, summed up once an hour', async () => {
+  it('that fails is summed up in the history once an hour if its account exists', async () => {
     let nowMs = 1
     const journal = createSignInJournal({
       store: createAuditedStore({ store: test.store, now: () => new Date(test.now()) }),
@@ -132,7 +132,7 @@ describe('a sign-in', () => {
     ])
   })
 
-  it('of strangers adds ten events a minute at most', async () => {
+  it('that fails adds at most ten events a minute over all accounts', async () => {
     const notes: string[] = []
     const store = createAuditedStore({ store: test.store, now: () => new Date(test.now()) })
     const journal = createSignInJournal({

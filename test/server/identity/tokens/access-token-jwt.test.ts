@@ -43,7 +43,7 @@ describe('an access token', () => {
       .sign(jwk)
   }
 
-  it('brings its subject back until it expires', async () => {
+  it('yields its subject until it expires', async () => {
     const token = await issuer.issue(SUBJECT, 60)
 
     expect(await issuer.verify(token)).toEqual(SUBJECT)
@@ -53,7 +53,7 @@ describe('an access token', () => {
     expect(await issuer.verify(token)).toBeNull()
   })
 
-  it('is refused when it lasts longer than any that the server issues', async () => {
+  it('is refused if it lives longer than tokens of the server', async () => {
     const at = START_MS / 1000
 
     expect(await issuer.verify(await sign({}, { iat: at, exp: at + 3600 }))).not.toBeNull()
@@ -65,7 +65,7 @@ describe('an access token', () => {
     ).toBeNull()
   })
 
-  it('names algorithm, key, type and every claim that the specification asks for', async () => {
+  it('has algorithm, key id, type and all claims of the specification', async () => {
     const token = await issuer.issue(SUBJECT, 60)
 
     expect(decodeProtectedHeader(token)).toEqual({
@@ -82,7 +82,7 @@ describe('an access token', () => {
     })
   })
 
-  it('of our key is accepted only with our type, issuer, audience and subject', async () => {
+  it('signed by the right key still needs type, issuer, audience and subject', async () => {
     expect(await issuer.verify(await sign({}, {}))).not.toBeNull()
 
     expect(await issuer.verify(await sign({ typ: 'JWT' }, {}))).toBeNull()
@@ -95,7 +95,7 @@ describe('an access token', () => {
     expect(await issuer.verify(await sign({}, { exp: START_MS / 1000 }))).toBeNull()
   })
 
-  it('without signature, with another algorithm or with a changed claim is refused', async () => {
+  it('is refused without a signature, with another algorithm or with a changed claim', async () => {
     const token = await issuer.issue(SUBJECT, 60)
     const [, payload = '', signature = ''] = token.split('.')
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -11,7 +11,7 @@ const TOKENS = '/api/v1/orgs/acme/access-tokens'
 const CHILDREN = 150
 
 /**
- * A token of `acme` from whose session 150 others were made, and a session of each of the last two.
+ * A token of `acme` whose session created 150 others, and a session of each of the last two.
  */
 async function open() {
   const test = await openTestServer()
@@ -48,8 +48,8 @@ async function open() {
   return { test, alice, parent, children, finish, eventsOf }
 }
 
-describe('a token from which many were made', () => {
-  it('takes all of them with it at once, and the history names each', async () => {
+describe('a token that created many others', () => {
+  it('revokes all of them at once, with an event for each', async () => {
     const { test, alice, parent, children, finish, eventsOf } = await open()
     const last = children.at(-1)
     const session = await test.signIn('acme', last?.token ?? '')
@@ -84,7 +84,7 @@ describe('a token from which many were made', () => {
     expect(list.json().data).toEqual([])
   })
 
-  it('is finished in transactions of a hundred, and written to no more after that', async () => {
+  it('is finished in transactions of a hundred, after which nothing is written', async () => {
     const { test, alice, parent, finish } = await open()
     await test.send('DELETE', `${TOKENS}/${parent.id}`, { as: alice })
     const headOf = async () =>

@@ -12,7 +12,7 @@ import { openTestServer, type TestServer } from '../../test-server.ts'
 const MINUTE_MS = 60_000
 const START_MS = Date.parse('2026-11-21T08:00:00.250Z')
 
-describe('a signing key of access tokens', () => {
+describe('an access token key', () => {
   let test: TestServer
   let elapsedMs: number
   let secret: string
@@ -50,7 +50,7 @@ describe('a signing key of access tokens', () => {
     return response.json().keys.map(({ kid }: { kid: string }) => kid)
   }
 
-  it('is followed by another at the next token, on a running server', async () => {
+  it('is replaced from the next token on, on a running server', async () => {
     const before = await test.signIn('alice', secret)
 
     const { signing } = await rotate()
@@ -60,7 +60,7 @@ describe('a signing key of access tokens', () => {
     expect([await statusOf(before), await statusOf(after)]).toEqual([200, 200])
   })
 
-  it('that was followed keeps no private part, and verifies until its last token ends', async () => {
+  it('that was replaced keeps no private part and verifies its last tokens', async () => {
     const token = await test.signIn('alice', secret)
     await rotate()
 
@@ -73,7 +73,7 @@ describe('a signing key of access tokens', () => {
     expect(await statusOf(token)).toBe(401)
   })
 
-  it('whose overlap has passed verifies nothing, whenever a token claims to be issued', async () => {
+  it('whose overlap has passed verifies no token, regardless of `iat`', async () => {
     const forge = await importJWK(first.private_jwk, 'EdDSA')
     const token = await new SignJWT({ kind: 'user', tid: null })
       .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: first.kid })
@@ -92,7 +92,7 @@ describe('a signing key of access tokens', () => {
     expect(await statusOf(token)).toBe(401)
   })
 
-  it('that is retired ends its tokens at the next request, and those of no other', async () => {
+  it('that is retired ends only its own tokens, at the next request', async () => {
     const old = await test.signIn('alice', secret)
     const { signing } = await rotate()
     const fresh = await test.signIn('alice', secret)
@@ -104,7 +104,7 @@ describe('a signing key of access tokens', () => {
     expect(await publishedKids()).toEqual([signing.kid])
   })
 
-  it('that signs, or that nobody knows, is not retired', async () => {
+  it('that signs, or is unknown, cannot be retired', async () => {
     const token = await test.signIn('alice', secret)
 
     expect(await retire(first.kid)).toBe('signing')
@@ -114,7 +114,7 @@ describe('a signing key of access tokens', () => {
     expect(await keys()).toEqual([first])
   })
 
-  it('that has ended stays as it is when it is retired again', async () => {
+  it('that has ended is unchanged when it is retired again', async () => {
     await rotate()
     const ended = await retire(first.kid)
     pass(MINUTE_MS)
@@ -122,7 +122,7 @@ describe('a signing key of access tokens', () => {
     expect(await retire(first.kid)).toEqual(ended)
   })
 
-  it('signs alone, however many rotate at once', async () => {
+  it('is the only one that signs after concurrent rotations', async () => {
     await Promise.all([rotate(), rotate(), rotate()])
 
     const all = await keys()
@@ -132,7 +132,7 @@ describe('a signing key of access tokens', () => {
   })
 
   describe('as published', () => {
-    it('verifies a token, and shows nothing that signs', async () => {
+    it('verifies a token and contains no private part', async () => {
       const token = await test.signIn('alice', secret)
 
       const response = await test.send('GET', '/.well-known/jwks.json')
@@ -157,7 +157,7 @@ describe('a signing key of access tokens', () => {
       expect(verified.payload.sub).toBe('alice')
     })
 
-    it('is there exactly while it verifies', async () => {
+    it('is listed exactly as long as it verifies', async () => {
       pass(1)
       const { signing } = await rotate()
 

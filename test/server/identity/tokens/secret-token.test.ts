@@ -10,7 +10,7 @@ const KINDS = ['personal', 'organization', 'enrolment'] as const
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 })
 
 describe('a secret token', () => {
-  it('is told by its prefix, and always has the same length', () => {
+  it('has the prefix of its kind and a fixed length', () => {
     fc.assert(
       fc.property(fc.constantFrom(...KINDS), bytes32, (kind, bytes) => {
         const token = createSecretToken(kind, () => bytes)
@@ -21,7 +21,7 @@ describe('a secret token', () => {
     )
   })
 
-  it('is refused with any one character changed', () => {
+  it('is refused with any single character changed', () => {
     const token = createSecretToken('personal', () => new Uint8Array(32).fill(7))
 
     for (let index = 0; index < token.length; index += 1) {
@@ -31,12 +31,12 @@ describe('a secret token', () => {
     }
   })
 
-  it('is not any other text', () => {
+  it('is not recognized in other texts', () => {
     for (const text of ['', 'pal_pat_', 'password', 'a'.repeat(57), 'pal_xyz_abc'])
       expect(kindOfSecretToken(text)).toBeNull()
   })
 
-  it('differs whenever its random bytes differ', () => {
+  it('differs if its random bytes differ', () => {
     fc.assert(
       fc.property(bytes32, bytes32, (a, b) => {
         fc.pre(Buffer.compare(a, b) !== 0)
@@ -47,7 +47,7 @@ describe('a secret token', () => {
     )
   })
 
-  it('is kept as its SHA-256', () => {
+  it('is stored as its SHA-256', () => {
     expect(hashSecretToken('abc')).toBe(
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     )
