@@ -76,7 +76,7 @@ const documentResponse = {
 
 export interface ViewRouteDeps {
   readonly views: ViewService
-  readonly proofs: Pick<Proofs, 'beside'>
+  readonly proofs: Pick<Proofs, 'requireTokenProof'>
 }
 
 /**
@@ -98,7 +98,7 @@ function updateRoutes({ views, proofs }: ViewRouteDeps): Route[] {
         tags,
         summary: 'Which view this device may fetch; another one once its user changes teams',
         ...machines,
-        prove: proofs.beside,
+        prove: proofs.requireTokenProof,
         headers: assignmentHeadersSchema,
         query: null,
         config: { quiet: true, yields: 'completes' },
@@ -115,7 +115,7 @@ function updateRoutes({ views, proofs }: ViewRouteDeps): Route[] {
         tags,
         summary: 'Fetch all that this device lacks at once, signed',
         ...machines,
-        prove: proofs.beside,
+        prove: proofs.requireTokenProof,
         headers: updateHeadersSchema,
         query: updateQuerySchema,
         config: { quiet: true, yields: 'completes' },
@@ -164,7 +164,7 @@ function fileRoutes({ views, proofs }: ViewRouteDeps): Route[] {
         tags,
         summary: 'Fetch `N.root.json`, `N.snapshot.json` or `N.targets.json` of a view',
         ...machines,
-        prove: proofs.beside,
+        prove: proofs.requireTokenProof,
         headers: proofSchema,
         query: null,
         config: { quiet: true, yields: 'completes' },
@@ -182,7 +182,7 @@ function fileRoutes({ views, proofs }: ViewRouteDeps): Route[] {
         tags,
         summary: 'Fetch a policy of a view by its SHA-256 and id',
         ...machines,
-        prove: proofs.beside,
+        prove: proofs.requireTokenProof,
         headers: proofSchema,
         query: null,
         config: { quiet: true, yields: 'completes' },

@@ -69,7 +69,7 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
         requireEntitled(access.organization)
         if (user !== undefined && (await writer.memberships.find(org, user)) === null)
           throw invalidArgument('`user` must be a member of the organization', { field: 'user' })
-        key.useUpToEnrol(caller.author.actor)
+        key.consumeToEnrol(caller.author.actor)
         return createOnce(writer, once, deps.now(), async () => {
           const isOwn = !access.permissions.includes('organization:admin')
           await requireRoomForDevice(writer, deps.quotas, { org, user: user ?? null, isOwn })

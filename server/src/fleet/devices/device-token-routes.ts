@@ -61,13 +61,13 @@ export function deviceTokenRoutes(deps: DeviceTokenRouteDeps): Route[] {
         answers: { 200: deviceTokenResponseSchema },
       },
       async ({ request }) => {
-        const { thumbprint, useUp } = await deps.proofs.keyOf(request)
+        const { thumbprint, consume } = await deps.proofs.keyOf(request)
         const { device } = await deps.store.read(async (reader) =>
           findLiveDevice(reader, await reader.devices.findByThumbprint(thumbprint), () =>
             unauthenticatedDevice('no device has this key, or it has been revoked'),
           ),
         )
-        useUp()
+        consume()
         return {
           access_token: deps.tokens.issue({ id: device.id, thumbprint }),
           token_type: 'DPoP' as const,

@@ -55,7 +55,7 @@ export function createMachineEnrolment(
       const organization = await writer.organizations.find(current.org)
       if (organization?.entitled !== true)
         throw permissionDenied(`organization \`${current.org}\` is not entitled to use governance`)
-      key.useUpToEnrol()
+      key.consumeToEnrol()
       const machine = { thumbprint: key.thumbprint, name: name ?? null }
       return enrolWith(deps, writer, current, machine)
     })

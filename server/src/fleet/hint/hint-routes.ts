@@ -14,7 +14,7 @@ const TOKEN_MARGIN_MS = 1_000
 
 export interface HintRouteDeps {
   readonly views: Pick<ViewService, 'identify'>
-  readonly proofs: Pick<Proofs, 'holding'>
+  readonly proofs: Pick<Proofs, 'verifyTokenProof'>
   /** Null when hints are turned off; then there is no route. */
   readonly hints: Pick<Hints, 'wait'> | null
   readonly now: () => Date
@@ -36,7 +36,7 @@ export function hintRoutes({ views, proofs, hints, now, random }: HintRouteDeps)
         callers: 'machines',
         credential: 'device_token',
         async prove(request) {
-          const proof = await proofs.holding(request)
+          const proof = await proofs.verifyTokenProof(request)
           const device = await views.identify(request.headers.authorization)
           proven.set(request, { proof, device })
         },

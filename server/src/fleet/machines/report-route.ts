@@ -11,7 +11,7 @@ const MAX_BODY_BYTES = 8 * 1024
 
 export interface ReportRouteDeps {
   readonly views: Pick<ViewService, 'identify'>
-  readonly proofs: Pick<Proofs, 'beside'>
+  readonly proofs: Pick<Proofs, 'requireTokenProof'>
   readonly reports: Pick<ReportLog, 'record'>
   readonly lastSeen: Pick<LastSeen, 'record'>
   readonly now: () => Date
@@ -29,7 +29,7 @@ export function reportRoute(deps: ReportRouteDeps): Route {
       callers: 'machines',
       credential: 'device_token',
       async prove(request) {
-        await deps.proofs.beside(request)
+        await deps.proofs.requireTokenProof(request)
         await deps.views.identify(request.headers.authorization)
       },
       headers: proofSchema,

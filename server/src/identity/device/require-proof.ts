@@ -46,12 +46,12 @@ export interface ProvenKey {
    * proofs of one key, or 503. Call this before any work for the key, but only for a key that
    * belongs to a device: room for proofs is bounded, and strangers can create any number of keys.
    */
-  useUp(): void
+  consume(): void
   /**
    * The same for a key that is being enrolled, in the room of `payer`. Call this only for a caller
    * who may enrol devices.
    */
-  useUpToEnrol(payer?: string): void
+  consumeToEnrol(payer?: string): void
 }
 
 export interface Proofs {
@@ -62,12 +62,12 @@ export interface Proofs {
    * request and this token, and is signed by the key that the token is bound to. The device itself
    * is looked up later, by its token.
    */
-  readonly beside: (request: FastifyRequest) => Promise<void>
+  readonly requireTokenProof: (request: FastifyRequest) => Promise<void>
   /**
    * The same without marking the proof as used, for requests so frequent that the proofs of a
    * fleet would take all the room. The caller must handle replays itself.
    */
-  holding(request: FastifyRequest): Promise<Proof>
+  verifyTokenProof(request: FastifyRequest): Promise<Proof>
 }
 
 export function createProofs(deps: ProofDeps): Proofs {
@@ -100,7 +100,7 @@ export function createProofs(deps: ProofDeps): Proofs {
     }
   }
 
-  function useUp(
+  function consume(
     { thumbprint, jti }: Proof,
     refuse: (problem: string) => ApiError,
     { guard = deps.replays, payer = thumbprint } = {},
@@ -121,7 +121,7 @@ export function createProofs(deps: ProofDeps): Proofs {
     }
   }
 
-  async function holding(request: FastifyRequest): Promise<Proof> {
+  async function verifyTokenProof(request: FastifyRequest): Promise<Proof> {
     const token = parseDeviceToken(request.headers.authorization)
     const claims = deps.tokens.read(token)
     if (claims === null) throw badToken()
@@ -137,17 +137,17 @@ export function createProofs(deps: ProofDeps): Proofs {
       const { thumbprint } = proof
       return {
         thumbprint,
-        useUp: () => useUp(proof, refuseRequest),
-        useUpToEnrol: (payer = thumbprint) =>
-          useUp(proof, refuseRequest, { guard: deps.enrolments, payer }),
+        consume: () => consume(proof, refuseRequest),
+        consumeToEnrol: (payer = thumbprint) =>
+          consume(proof, refuseRequest, { guard: deps.enrolments, payer }),
       }
     },
 
-    async beside(request) {
-      useUp(await holding(request), refuseDevice)
+    async requireTokenProof(request) {
+      consume(await verifyTokenProof(request), refuseDevice)
     },
 
-    holding,
+    verifyTokenProof,
   }
 }
 

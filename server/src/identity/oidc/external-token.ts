@@ -22,7 +22,7 @@ const TYPES = [undefined, 'at+jwt', 'application/at+jwt', 'jwt']
 const FOREIGN_CLAIMS = ['at_hash', 'c_hash', 'events']
 export const CLOCK_TOLERANCE_SECONDS = 30
 /** A token issued longer ago is refused, regardless of `exp`. */
-const LONGEST_SECONDS = 24 * 60 * 60
+const MAX_AGE_SECONDS = 24 * 60 * 60
 /** Room for 200 groups by UUID (11 KiB), the limit of large issuers. */
 const MAX_TOKEN_LENGTH = 16_384
 
@@ -112,14 +112,14 @@ async function readToken(
     audience: settings.audience,
     requiredClaims: ['sub', 'exp', 'iat'],
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
-    maxTokenAge: LONGEST_SECONDS,
+    maxTokenAge: MAX_AGE_SECONDS,
     currentDate: now,
   })
   if (!TYPES.includes(protectedHeader.typ?.toLowerCase()) || !isAccessToken(payload))
     return 'not an access token'
   const subject = readSubject(payload, settings)
   if (subject === null) return `\`${settings.usernameClaim}\` is not a username`
-  const lastSecond = Math.min(payload.exp ?? 0, subject.issuedAt + LONGEST_SECONDS)
+  const lastSecond = Math.min(payload.exp ?? 0, subject.issuedAt + MAX_AGE_SECONDS)
   return {
     subject,
     expiresMs: (lastSecond + CLOCK_TOLERANCE_SECONDS) * 1000,

@@ -14,7 +14,7 @@ const STRANGERS_TURN = 4
 export type Standing = 'known' | 'stranger' | 'doubtful'
 
 /** The requester of slow work. */
-export interface QueuePlace {
+export interface Requester {
   /** A caller who is signed in, or nested networks, the widest first. */
   readonly path: LanePath
   readonly standing: Standing
@@ -31,7 +31,7 @@ export interface QueuePlace {
  * A request that gets no place, or loses it, is refused with 429.
  */
 export interface PasswordQueue {
-  run<T>(place: QueuePlace, work: () => Promise<T>): Promise<T>
+  run<T>(requester: Requester, work: () => Promise<T>): Promise<T>
   /** Number of waiting pieces of work. */
   waiting(): number
 }
@@ -50,18 +50,18 @@ export function createPasswordQueue(): PasswordQueue {
   let running = 0
   let turn = 0
 
-  async function enter(place: QueuePlace): Promise<void> {
+  async function enter(requester: Requester): Promise<void> {
     if (running < MAX_RUNNING) {
       running += 1
       return
     }
-    if (waiting() >= MAX_WAITING && !makeRoom(place)) throw tooManyRequests(1)
+    if (waiting() >= MAX_WAITING && !makeRoom(requester)) throw tooManyRequests(1)
     await new Promise<void>((begin, refuse) => {
-      queues[place.standing].push(place.path, { begin, refuse })
+      queues[requester.standing].push(requester.path, { begin, refuse })
     })
   }
 
-  function makeRoom({ path, standing }: QueuePlace): boolean {
+  function makeRoom({ path, standing }: Requester): boolean {
     const own = queues[standing]
     for (const worst of [doubtful, stranger, known]) {
       const refused = worst === own ? own.makeRoom(path) : worst.dropLongest()
@@ -91,8 +91,8 @@ export function createPasswordQueue(): PasswordQueue {
   }
 
   return {
-    async run(place, work) {
-      await enter(place)
+    async run(requester, work) {
+      await enter(requester)
       try {
         return await work()
       } finally {

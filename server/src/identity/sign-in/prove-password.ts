@@ -61,8 +61,8 @@ async function provePassword(
     }
   }
   requireTry()
-  const place = { path: network.path, standing: standingOf(deps, attempt) }
-  const isRight = await deps.passwordQueue.run(place, async () => {
+  const requester = { path: network.path, standing: standingOf(deps, attempt) }
+  const isRight = await deps.passwordQueue.run(requester, async () => {
     // Checked again after the wait: otherwise a burst of guesses would pass the limit.
     requireTry()
     const isProven = await verifyPassword(password, user?.password_hash ?? null)

@@ -8,7 +8,7 @@ const TYPE = 'at+jwt'
 const ISSUER = 'palisade-server'
 const AUDIENCE = 'palisade-api'
 /** The maximum of `PALISADE_ACCESS_TOKEN_MINUTES`. */
-const LONGEST_SECONDS = 60 * 60
+const MAX_LIFE_SECONDS = 60 * 60
 /** Tolerated difference between the clocks of servers on one store. */
 const SKEW_SECONDS = 60
 
@@ -75,7 +75,7 @@ export function createAccessTokenIssuer(deps: {
           requiredClaims: ['sub', 'jti', 'exp', 'iat'],
           currentDate: deps.now(),
         })
-        const subject = isShort(payload, deps.now()) ? readSubject(payload) : null
+        const subject = hasBoundedLife(payload, deps.now()) ? readSubject(payload) : null
         if (subject !== null && payload.exp !== undefined)
           verified.keep(token, { subject, kid, expiresMs: payload.exp * 1000 })
         return subject
@@ -96,9 +96,9 @@ function readKeyId(token: string): string | null {
 }
 
 /** A stolen signing key must not sign sessions longer than those that the server issues. */
-function isShort({ iat, exp }: JWTPayload, now: Date): boolean {
+function hasBoundedLife({ iat, exp }: JWTPayload, now: Date): boolean {
   if (iat === undefined || exp === undefined) return false
-  return exp - iat <= LONGEST_SECONDS && iat <= now.getTime() / 1000 + SKEW_SECONDS
+  return exp - iat <= MAX_LIFE_SECONDS && iat <= now.getTime() / 1000 + SKEW_SECONDS
 }
 
 function claimsOf({ kind, tokenId, passwordGeneration }: AccessTokenSubject): JWTPayload {

@@ -27,15 +27,15 @@ describe('the room for proofs', () => {
     const enrolments = createReplayGuard(now, { proofs: 10 * ROOM, ofKey: ROOM })
     const proofs = createProofs({ replays, enrolments, tokens, now, publicUrl: ORIGIN })
     app = Fastify()
-    app.get('/view', { onRequest: proofs.beside }, async () => 'view')
+    app.get('/view', { onRequest: proofs.requireTokenProof }, async () => 'view')
     app.post('/known', async (request: FastifyRequest) => {
       const key = await proofs.keyOf(request)
-      key.useUp()
+      key.consume()
       return 'known'
     })
     app.post('/enrol', async (request: FastifyRequest) => {
       const key = await proofs.keyOf(request)
-      key.useUpToEnrol('alice')
+      key.consumeToEnrol('alice')
       return 'enrolled'
     })
     app.post(

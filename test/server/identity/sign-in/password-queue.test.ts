@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import {
   createPasswordQueue,
   type PasswordQueue,
-  type QueuePlace,
+  type Requester,
   type Standing,
 } from '../../../../server/src/identity/sign-in/password-queue.ts'
 
-const KNOWN: QueuePlace = { path: ['held'], standing: 'known' }
-const STRANGER: QueuePlace = { path: ['a'], standing: 'stranger' }
+const KNOWN: Requester = { path: ['held'], standing: 'known' }
+const STRANGER: Requester = { path: ['a'], standing: 'stranger' }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
