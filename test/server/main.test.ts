@@ -96,7 +96,7 @@ describe('palisade-server start', () => {
     other.exec('BEGIN EXCLUSIVE')
 
     expect(await refusal({ PALISADE_PORT: '0', PALISADE_DATA_DIR: dataDir }, 1)).toBe(
-      `palisade-server: database \`${file}\` cannot be opened (SQLITE_BUSY); another process keeps it locked\n`,
+      `palisade-server: database \`${file}\` cannot be opened (SQLITE_BUSY); another process has locked it\n`,
     )
   })
 
@@ -135,7 +135,7 @@ describe('palisade-server start', () => {
     const before = readFileSync(file)
 
     expect(await refusal({ PALISADE_PORT: '0', PALISADE_DATA_DIR: dataDir })).toBe(
-      `palisade-server: \`${file}\` is a database of another application; choose a place for Palisade alone\n`,
+      `palisade-server: \`${file}\` is a database of another application; choose another path for Palisade\n`,
     )
     expect(readFileSync(file).equals(before)).toBe(true)
     expect(readdirSync(dataDir)).toEqual(['server.db'])

@@ -38,7 +38,7 @@ describe('after a signal the server', () => {
 
     expect(outcome.status).toBe(1)
     expect(outcome.stderr).toBe(
-      'palisade-server: ended by a second signal; running requests were cut off\n',
+      'palisade-server: stopped by a second signal; running requests were cut off\n',
     )
   })
 })

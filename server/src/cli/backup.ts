@@ -64,11 +64,11 @@ export async function restoreCommand(
     return
   }
   const { from, to } = restored.schema
-  print(`restored ${restored.rows} rows, schema ${from}${from === to ? '' : ` brought to ${to}`}`)
+  print(`restored ${restored.rows} rows, schema ${from}${from === to ? '' : ` migrated to ${to}`}`)
   print(`database ${restored.database}`)
-  if (restored.aside !== null) print(`the one before it is kept as ${restored.aside}`)
+  if (restored.aside !== null) print(`the previous database is kept as ${restored.aside}`)
   for (const fault of restored.faults) print(`unverified: ${fault}`)
-  print('What was revoked since the backup is valid again: look through tokens, keys and members.')
+  print('Credentials revoked since the backup are valid again: check tokens, keys and members.')
 }
 
 function requireSqlite(config: Config, instead: string): void {

@@ -45,7 +45,7 @@ async function endOf(option: string, place: string, config: Config): Promise<Cop
   if (place === 'postgres' || /^postgres(ql)?:/.test(place)) {
     const url = place === 'postgres' ? config.databaseUrl : place
     if (url === null)
-      throw new CommandFailure('usage', `\`${option} postgres\` means \`DATABASE_URL\`; set it`)
+      throw new CommandFailure('usage', `\`${option} postgres\` needs \`DATABASE_URL\`; set it`)
     // Loaded late, as in `openStore`.
     const { createPostgresEnd } = await import('../store/copy/postgres-end.ts')
     try {
@@ -79,8 +79,8 @@ function describe(report: {
     '',
     ...lines,
     '',
-    'Every row was read again and is the same. Stop the servers of the old store before the new one',
-    'takes writes: writes that they still accept are not copied.',
+    'Every row was read back and compared. Stop the servers of the old store before the new one',
+    'accepts writes: later writes to the old store are not copied.',
     '',
   ].join('\n')
 }

@@ -101,9 +101,9 @@ export async function exportRootCommand(
       json,
       { org, kid: key.kid, file: out },
       () =>
-        `the root key of \`${org}\` is in \`${out}\` and no longer in the database; keep two copies in safe places,\n` +
-        'and look for it in older backups. The server goes on without it; `palisade-server keys status`\n' +
-        'tells when the next root must be signed\n',
+        `moved the root key of \`${org}\` from the database to \`${out}\`\n` +
+        'Keep two copies in safe places. Older backups still contain the key. The server works\n' +
+        'without it; `palisade-server keys status` shows when the next root must be signed.\n',
     )
   })
 }
@@ -142,7 +142,7 @@ export async function rotateDistributionKeyCommand(
   if (options.rootKey !== undefined && role === 'root' && out === undefined)
     throw new CommandFailure('usage', 'write `--out FILE` for the next root key')
   if (out !== undefined && (options.rootKey === undefined || role !== 'root'))
-    throw new CommandFailure('usage', '`--out` goes with `--role root` and `--root-key FILE`')
+    throw new CommandFailure('usage', '`--out` needs `--role root` and `--root-key FILE`')
   const passphrase =
     options.rootKey === undefined
       ? ''
@@ -190,7 +190,8 @@ async function rotate(store: Store, { now }: Sources, request: RotationRequest):
   if (rotation === 'other_root_key')
     throw new CommandFailure(
       'refused',
-      `the file holds another key than the root of \`${request.org}\` names; see \`palisade-server keys status\``,
+      `the file has another key than the root key of \`${request.org}\`; ` +
+        'see `palisade-server keys status`',
     )
   return rotation
 }
@@ -205,8 +206,8 @@ function printRotation(
   print(json, { org, keys: shown, root_version: version, ...(views && { views }) }, () =>
     [
       ...shown.map(({ role, kid }) => `the ${role} key of \`${org}\` is \`${kid}\` from now on`),
-      `root ${version} says so; machines take it at their next poll`,
-      ...(views === null ? [] : [`${views.signed} views are signed anew`]),
+      `root ${version} is signed; machines accept it at their next poll`,
+      ...(views === null ? [] : [`${views.signed} views were signed again`]),
       ...(views?.refused ?? []).map((reason) => `not signed: ${reason}`),
       '',
     ].join('\n'),
@@ -223,7 +224,7 @@ function writeKeyFile(path: string, key: DistributionKeyRecord, passphrase: stri
   writePrivateFile(path, encryptRootKey(key, passphrase))
   const read = decryptRootKey(readTextFile(path), passphrase, key)
   if (read?.kid !== key.kid || read.private_jwk.d !== key.private_jwk.d)
-    throw new CommandFailure('refused', `\`${path}\` does not hold what was written to it`)
+    throw new CommandFailure('refused', `\`${path}\` differs from what was written to it`)
 }
 
 function readKeyFile(
@@ -237,7 +238,7 @@ function readKeyFile(
   if (key !== null) return key
   throw new CommandFailure(
     'refused',
-    `\`${path}\` holds no root key, or the passphrase is another one`,
+    `\`${path}\` does not contain a root key, or the passphrase is wrong`,
   )
 }
 

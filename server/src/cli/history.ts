@@ -27,7 +27,7 @@ export async function verifyHistoryCommand(
 ): Promise<void> {
   const { org, head } = options
   if (head !== undefined && org === undefined)
-    throw new CommandFailure('usage', '`--head` is of one organization; name it with `--org`')
+    throw new CommandFailure('usage', '`--head` belongs to one organization; name it with `--org`')
   if (head !== undefined && !/^[0-9a-f]{64}$/.test(head))
     throw new CommandFailure('usage', '`--head` must be 64 lower-case hexadecimal digits')
   await withStore(config, 'existing', async (store) => {
@@ -59,11 +59,10 @@ async function organizationsOf(reader: StoreReader, org: string | undefined): Pr
   if (org === undefined) {
     const names = await reader.organizations.names()
     if (names.length > 0) return names
-    // There was no history to verify: a nightly job may use the wrong directory, or the database is
-    // gone.
+    // A failure, so that a nightly job notices a wrong directory or a lost database.
     throw new CommandFailure(
       'refused',
-      'there is no organization, and so no history; check `PALISADE_DATA_DIR` and `DATABASE_URL`',
+      'there is no organization, so no history; check `PALISADE_DATA_DIR` and `DATABASE_URL`',
     )
   }
   if ((await reader.organizations.find(org)) === null)

@@ -92,7 +92,7 @@ export async function retireKeyCommand(
     if (retired === 'signing')
       throw new CommandFailure(
         'refused',
-        `\`${kid}\` signs; run \`palisade-server keys rotate access-token\` first`,
+        `\`${kid}\` is the signing key; run \`palisade-server keys rotate access-token\` first`,
       )
     print(
       options,

@@ -71,5 +71,5 @@ function readChanges({
 function readSeconds(text: string): number {
   const { count = '', unit = '' } = DURATION.exec(text)?.groups ?? {}
   if (unit in SECONDS) return Number(count) * SECONDS[unit as keyof typeof SECONDS]
-  throw new CommandFailure('usage', `\`${text}\` is no time; write \`12h\` or \`7d\``)
+  throw new CommandFailure('usage', `\`${text}\` is not a duration; write \`12h\` or \`7d\``)
 }

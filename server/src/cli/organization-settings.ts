@@ -74,7 +74,8 @@ export async function entitleOrganizationCommand(
     process.stdout.write(
       entitled
         ? `organization \`${name}\` may use governance\n`
-        : `organization \`${name}\` may not use governance any more; its machines keep their last policy until it expires\n`,
+        : `organization \`${name}\` can no longer use governance; ` +
+            'its machines keep their last policy until it expires\n',
     )
   })
 }

@@ -42,7 +42,8 @@ export async function initCommand(
       if (options.json === true) process.stdout.write(`${JSON.stringify(outcome)}\n`)
       throw new CommandFailure(
         'refused',
-        `organization \`${options.org}\` has no device \`${options.device}\` here; it was enrolled by another server`,
+        `organization \`${options.org}\` has no device \`${options.device}\` on this server; ` +
+          'another server enrolled it',
       )
     }
     try {
@@ -54,7 +55,7 @@ export async function initCommand(
           if ((await writer.organizations.count()) > 0)
             throw new NotEmpty(
               'refused',
-              'there is an organization already; use `palisade-server org create` to add one',
+              'there is an organization already; use `palisade-server org create` to add another',
             )
         },
       )
@@ -118,7 +119,7 @@ function describe({ org, username, password, personal_token }: CreatedOrganizati
   if (personal_token === null)
     return [
       `organization    ${org}`,
-      `owner           ${username}, who exists already: invited, and no member before accepting`,
+      `owner           ${username}, an existing user: invited, and a member after accepting`,
       '',
       `${username} accepts with: palisade invitation accept ${org}`,
       '',
@@ -129,10 +130,10 @@ function describe({ org, username, password, personal_token }: CreatedOrganizati
     `password        ${password ?? '(unchanged)'}`,
     `personal token  ${personal_token}`,
     '',
-    'Keep these now; they are not shown again.',
+    'Store these now; they are not shown again.',
     '',
-    'The key of the root that machines trust is on this server. Whoever has it decides what they enforce;',
-    `keep it elsewhere: palisade-server keys export-root --org ${org} --out FILE`,
+    'The root key that machines trust is on this server. Anyone with it controls their policies.',
+    `Move it off the server: palisade-server keys export-root --org ${org} --out FILE`,
     '',
   ].join('\n')
 }

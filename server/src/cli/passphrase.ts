@@ -16,7 +16,7 @@ export async function readPassphrase(
 ): Promise<string> {
   const passphrase = file === undefined ? await askFor(isNew) : readPassphraseFile(file)
   if (isNew && passphrase.length < MIN_CHARACTERS)
-    throw new CommandFailure('usage', `a passphrase has at least ${MIN_CHARACTERS} characters`)
+    throw new CommandFailure('usage', `a passphrase needs at least ${MIN_CHARACTERS} characters`)
   return passphrase
 }
 
@@ -33,9 +33,9 @@ function readPassphraseFile(file: string): string {
 
 async function askFor(isNew: boolean): Promise<string> {
   if (!process.stdin.isTTY)
-    throw new CommandFailure('usage', 'nobody can be asked; write `--passphrase-file FILE`')
+    throw new CommandFailure('usage', 'there is no terminal; write `--passphrase-file FILE`')
   const passphrase = await ask('passphrase of the root key: ')
-  if (isNew && (await ask('the same again: ')) !== passphrase)
+  if (isNew && (await ask('repeat the passphrase: ')) !== passphrase)
     throw new CommandFailure('usage', 'the two passphrases differ')
   return passphrase
 }

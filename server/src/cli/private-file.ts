@@ -13,7 +13,7 @@ export function writePrivateFile(path: string, text: string): void {
     }
   } catch (error) {
     const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST'
-    const why = isThere ? 'it is there already; name another one' : 'the file cannot be made'
+    const why = isThere ? 'the file exists already; name another one' : 'the file cannot be created'
     throw new CommandFailure('refused', `cannot write \`${path}\`: ${why}`)
   }
 }

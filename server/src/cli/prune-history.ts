@@ -32,7 +32,7 @@ export async function pruneHistoryCommand(
     if (!outcome.ok)
       throw new CommandFailure(
         'refused',
-        `history of \`${org}\`: event ${outcome.sequence} is not as it was written; run \`verify-history\``,
+        `history of \`${org}\`: event ${outcome.sequence} is damaged; run \`verify-history\``,
       )
     const { ok: _ok, ...told } = outcome
     process.stdout.write(
@@ -55,6 +55,6 @@ function formatOutcome(org: string, outcome: Extract<PruneOutcome, { readonly ok
   const lines = [`${removed} events of \`${org}\` removed`]
   for (const { webhook_id, events } of skipped)
     lines.push(`webhook ${webhook_id} will not get ${events} of them`)
-  if (waits) lines.push('older ones wait for a webhook; remove them too with `--skip-undelivered`')
+  if (waits) lines.push('others wait for a webhook; remove them too with `--skip-undelivered`')
   return `${lines.join('\n')}\n`
 }

@@ -37,7 +37,7 @@ function report(error: unknown, debug: boolean): number {
     if (debug) print(String(error.stack))
     return EXIT_FAILED
   }
-  print(`something went wrong inside (report ${randomUUID()}); run again with --debug for details`)
+  print(`internal error (report ${randomUUID()}); run again with --debug for details`)
   if (debug) print(error instanceof Error ? String(error.stack) : String(error))
   return EXIT_FAILED
 }

@@ -33,7 +33,8 @@ export async function revokeUserCommand(
     print(
       options,
       { username, ...revoked },
-      `\`${username}\` has no password and no session any more; revoked ${personal_tokens} personal tokens, ${organization_tokens} organization tokens and ${devices} devices\n`,
+      `ended the password and the sessions of \`${username}\`; revoked ${personal_tokens} ` +
+        `personal tokens, ${organization_tokens} organization tokens and ${devices} devices\n`,
     )
   })
 }
@@ -55,7 +56,8 @@ export async function resetPasswordCommand(
     print(
       options,
       { username, password },
-      `password of ${username}  ${password}\n\nKeep it now; it is not shown again. Sessions of the old one are over.\n`,
+      `password of ${username}  ${password}\n\n` +
+        'Store it now; it is not shown again. Sessions of the old password have ended.\n',
     )
   })
 }

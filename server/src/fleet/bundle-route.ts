@@ -43,7 +43,7 @@ export function bundleRoute(deps: BundleRouteDeps): Route {
       path: '/api/v1/orgs/:org/devices/:device/bundle',
       operationId: 'getDeviceBundle',
       tags: ['devices'],
-      summary: 'Fetch all that a device would fetch now, signed, to be carried there by hand',
+      summary: 'Get a signed bundle of all that a device would fetch now, to transfer by hand',
       permission: 'organization:admin',
       async lookUp(reader, { org, device }, { access }) {
         requireDevice(await reader.devices.find(org, device))

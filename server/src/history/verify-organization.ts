@@ -41,16 +41,25 @@ function describeDamage(verdict: Extract<HistoryVerdict, { readonly intact: fals
     case 'removed':
       return `${where}: event ${sequence} was removed`
     case 'unlinked':
-      return `${where}: event ${sequence} does not follow the one before; events were inserted, replaced or reordered`
+      return (
+        `${where}: event ${sequence} does not follow its predecessor; ` +
+        'events were inserted, replaced or reordered'
+      )
     case 'truncated':
       return `${where}: event ${sequence} and all later ones were cut off`
     case 'appended':
       return `${where}: event ${sequence} was not written by the server`
     case 'missing':
-      return `${where}: nothing is left of it`
+      return `${where}: it is missing`
     case 'checkpoint':
-      return `${where}: the note of removed events, up to event ${sequence}, is not as their removal says`
+      return (
+        `${where}: the checkpoint after removed event ${sequence} ` +
+        'does not match the event of the removal'
+      )
     case 'other_history':
-      return `${where}: no event has the noted head; all of it was written anew, its end was cut off, or the noted event was removed by age`
+      return (
+        `${where}: no event has the given head; ` +
+        'the history was rewritten or cut off, or the event was removed by age'
+      )
   }
 }

@@ -65,7 +65,7 @@ export function describeDifference(found: StateDifference): string {
     case 'changed':
       return `${item}: ${members.map((member) => `\`${member}\``).join(', ')} not as in event ${sequence}`
     case 'unrecorded':
-      return `${item}: stored, but no event made it`
+      return `${item}: stored, but no event created it`
     case 'deleted':
       return `${item}: stored, but event ${sequence} deleted it`
     case 'missing':

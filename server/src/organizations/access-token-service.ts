@@ -87,7 +87,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         return createOnce(writer, once, deps.now(), async () => {
           const at = listedSince(deps.now())
           const count = await writer.accessTokens.countLiveOfUser(user.username, at)
-          requireRoom(count, deps.quotas.tokensOfUser, 'revoke personal tokens that nobody uses')
+          requireRoom(count, deps.quotas.tokensOfUser, 'revoke unused personal tokens')
           return createToken(deps, writer, request, { owner, parent, author: caller.author })
         })
       })
@@ -112,7 +112,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         return createOnce(writer, once, deps.now(), async () => {
           const at = listedSince(deps.now())
           const count = await writer.accessTokens.countLiveOfOrganization(org, at)
-          requireRoom(count, deps.quotas.tokensOfOrg, 'revoke organization tokens that nobody uses')
+          requireRoom(count, deps.quotas.tokensOfOrg, 'revoke unused organization tokens')
           return createToken(deps, writer, request, { owner, parent, author: caller.author })
         })
       }),
@@ -183,7 +183,7 @@ export async function findParent(
 function requireOwnSession(principal: Principal): void {
   if (principal.kind === 'user' && principal.external)
     throw permissionDenied(
-      'an external session makes no tokens; sign in with a password or a token of this server',
+      'an external session cannot create tokens; sign in with a password or a token of this server',
     )
 }
 

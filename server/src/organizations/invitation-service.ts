@@ -115,5 +115,5 @@ export async function findInvitation(
 
 function requirePerson(caller: Principal): UserPrincipal {
   if (caller.kind === 'user') return caller
-  throw permissionDenied('an organization token is no user; sign in as one')
+  throw permissionDenied('an organization token is not a user; sign in as a user')
 }

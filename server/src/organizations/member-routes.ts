@@ -38,7 +38,7 @@ export function memberRoutes(members: MemberService): Route[] {
         path: MEMBERS,
         operationId: 'createMember',
         tags,
-        summary: 'Add a member, making the user when new; invite the user of another organization',
+        summary: 'Add a member; a new user is created, a user of another organization is invited',
         permission,
         body: createMemberRequestSchema,
         once: 'kept',
@@ -73,7 +73,7 @@ export function memberRoutes(members: MemberService): Route[] {
         path: MEMBER,
         operationId: 'deleteMember',
         tags,
-        summary: 'Remove a member and revoke his devices; anybody may so leave by himself',
+        summary: 'Remove a member and revoke their devices; members can remove themselves',
         permission: null,
         async lookUp(reader, { org, username }, who) {
           await requireMayRemove(reader, who, username)

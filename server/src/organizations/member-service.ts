@@ -189,7 +189,7 @@ export async function requireMayRemove(
 export function requireRank(held: readonly Permission[], role: Role): void {
   const [missing] = missingPermissions(permissionsOf(role), held)
   if (missing !== undefined)
-    throw permissionDenied(`the role \`${role}\` holds \`${missing}\`, which you do not have`)
+    throw permissionDenied(`the role \`${role}\` has \`${missing}\`, which you do not have`)
 }
 
 async function requireAnotherOwner(

@@ -51,7 +51,7 @@ export function createOrganizationService(deps: {
     listOfUser: (caller, query) =>
       store.read(async (reader) => {
         if (caller.kind !== 'user')
-          throw permissionDenied('an organization token is no user; sign in as one')
+          throw permissionDenied('an organization token is not a user; sign in as a user')
         const { username } = caller
         const list = { of: 'user_organizations', owner: username } as const
         const { rows, next_page_token } = await readPage(deps, list, query, {

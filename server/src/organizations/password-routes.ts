@@ -16,7 +16,7 @@ export function passwordRoutes(passwords: PasswordService): Route[] {
         path: '/api/v1/user/password',
         operationId: 'changePassword',
         tags: ['tokens'],
-        summary: 'Change your password, which ends every session that the old one opened',
+        summary: 'Change your password and end the sessions of the old one',
         callers: 'people',
         body: changePasswordRequestSchema,
         answers: { 200: passwordChangedSchema },

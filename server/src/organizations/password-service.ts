@@ -113,12 +113,13 @@ async function requireMayReset(
   // Otherwise the holder of a stolen session could set a password without the old one.
   if (caller.kind === 'user' && caller.username === username)
     throw permissionDenied(
-      'your own password changes by `PUT /api/v1/user/password`, with the old one',
+      'change your own password by `PUT /api/v1/user/password`, with the old one',
     )
   requireRank(access.permissions, member.role)
   if (!(await isOfAlone(reader, org, username)))
     throw permissionDenied(
-      `only an operator can reset the password of \`${username}\`, who is not of this organization alone`,
+      `only an operator can reset the password of \`${username}\`, ` +
+        'who belongs to more than this organization',
     )
 }
 

@@ -54,7 +54,7 @@ export function createTeamService(deps: {
           await authorize(writer, caller, org, 'organization:admin')
           return createOnce(writer, once, deps.now(), async () => {
             const count = await writer.teams.count(org)
-            requireRoom(count, deps.quotas.teams, 'delete teams that nobody uses')
+            requireRoom(count, deps.quotas.teams, 'delete unused teams')
             const team = { id: deps.newId(), name }
             await writer.teams.insert({ ...team, org })
             return team
@@ -81,11 +81,7 @@ export function createTeamService(deps: {
         const { id: teamId } = await findTeam(writer, org, id)
         const { teams } = await findMember(writer, org, username)
         if (!teams.includes(teamId))
-          requireRoom(
-            teams.length,
-            deps.quotas.teamsOfUser,
-            'take the member out of teams that do not matter',
-          )
+          requireRoom(teams.length, deps.quotas.teamsOfUser, 'remove the member from other teams')
         await writer.teams.addMember(org, teamId, username)
         return findMember(writer, org, username)
       }),

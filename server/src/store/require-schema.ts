@@ -10,8 +10,8 @@ export function requireSchema(found: number, opened: number): void {
   if (found === opened) return
   const mend =
     found > opened
-      ? 'a newer release has taken it over; stop this process and start the release that did'
-      : 'an older database was put in its place; stop this process and start it again'
+      ? 'a newer release has migrated it; stop this process and start that release'
+      : 'it was replaced by an older database; restart this process'
   throw new StoreError(
     'ERR_STORE_SCHEMA_CHANGED',
     `the database has schema ${found} and this process knows ${opened}: ${mend}`,

@@ -73,7 +73,7 @@ export function createAssignmentVersions(deps: {
       const found = await store.transaction((writer) => assign(writer, some, secondsOf(now())))
       for (const [index, { resolve, reject }] of some.entries()) {
         const assignment = found[index] ?? null
-        if (assignment === null) reject(conflict('the view was changed meanwhile; ask again'))
+        if (assignment === null) reject(conflict('the view has just changed; try again'))
         else resolve(assignment)
       }
     } catch (error) {

@@ -72,7 +72,7 @@ export async function requireOrganization(
 ): Promise<OrganizationRecord> {
   const organization = await reader.organizations.find(org)
   if (organization !== null) return organization
-  throw new StoreError('ERR_STORE_NOT_FOUND', `organization \`${org}\` is not there`)
+  throw new StoreError('ERR_STORE_NOT_FOUND', `organization \`${org}\` does not exist`)
 }
 
 function isNothingDue(

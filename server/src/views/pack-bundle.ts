@@ -50,7 +50,7 @@ export async function packBundle(
     const text = Buffer.from(`${comma}${JSON.stringify(name)}:${JSON.stringify(body.toString())}`)
     length += text.byteLength
     if (length > MAX_BUNDLE_BYTES)
-      throw conflict(`the policies are longer than a bundle file may be, ${MAX_BUNDLE_BYTES} bytes`)
+      throw conflict(`the policies exceed the limit of a bundle file, ${MAX_BUNDLE_BYTES} bytes`)
     texts.splice(-1, 0, text)
     await work.turn()
   }

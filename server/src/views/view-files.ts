@@ -87,7 +87,7 @@ export async function* listViewFiles(
 
 /** Throws ApiError 409 for a file that a concurrent change has replaced. */
 function requireFile(body: Uint8Array | null): Buffer {
-  if (body === null) throw conflict('the policies were changed meanwhile; ask again')
+  if (body === null) throw conflict('the policies have just changed; try again')
   return Buffer.from(body)
 }
 

@@ -34,17 +34,17 @@ export const VOLATILE = 'private, no-cache'
 const assignmentHeadersSchema = proofSchema.extend({
   [ASSIGNMENT_VERSION_HEADER]: assignmentVersionHeaderSchema.optional().meta({
     description:
-      'Version of the newest assignment that the machine has accepted, 0 for none; without it, the assignment says none',
+      'Version of the last accepted assignment, 0 for none; only with it, assignments have one',
   }),
   [NONCE_HEADER]: nonceSchema.optional().meta({
-    description: 'Signed into the assignment, which shows a refused machine that it is taken again',
+    description: 'Signed into the assignment, to prove that a refused machine is accepted again',
   }),
 })
 type AssignmentHeaders = z.infer<typeof assignmentHeadersSchema>
 const updateHeadersSchema = assignmentHeadersSchema.extend({
   [RENEWAL_HEADER]: secondsHeaderSchema.optional().meta({
     description:
-      'The machine needs a timestamp issued after this, in seconds since 1970; one is signed every ten minutes at most',
+      'Asks for a timestamp issued after this second since 1970; one is signed in ten minutes',
   }),
 })
 type UpdateHeaders = z.infer<typeof updateHeadersSchema>
@@ -66,7 +66,7 @@ const metadataResponse = {
 }
 const documentResponse = {
   description:
-    'a policy without its scope, and with requests that show whether it is read right; its SHA-256 and length stand in the targets file',
+    'a policy without its scope, with a self-test; the targets file has its SHA-256 and length',
   content: {
     'application/json': {
       schema: viewPolicySchema.extend({ self_test: selfTestSchema.optional() }),
@@ -96,7 +96,7 @@ function updateRoutes({ views, proofs }: ViewRouteDeps): Route[] {
         path: '/api/v1/device/view',
         operationId: 'getDeviceView',
         tags,
-        summary: 'Which view this device may fetch; another one once its user changes teams',
+        summary: 'Get the view of this device; it changes with the teams of its user',
         ...machines,
         prove: proofs.requireTokenProof,
         headers: assignmentHeadersSchema,
@@ -113,7 +113,7 @@ function updateRoutes({ views, proofs }: ViewRouteDeps): Route[] {
         path: UPDATE_PATH,
         operationId: 'getDeviceUpdate',
         tags,
-        summary: 'Fetch all that this device lacks at once, signed',
+        summary: 'Fetch all signed files that this device lacks',
         ...machines,
         prove: proofs.requireTokenProof,
         headers: updateHeadersSchema,
@@ -138,7 +138,7 @@ function updateRoutes({ views, proofs }: ViewRouteDeps): Route[] {
         path: TIMESTAMP_ROUTE,
         operationId: 'getViewTimestamp',
         tags,
-        summary: 'Fetch which snapshot of a view is the newest, signed at least hourly',
+        summary: 'Fetch the timestamp of a view: its newest snapshot, signed at least hourly',
         ...machines,
         query: null,
         config: { quiet: true, yields: 'begins' },

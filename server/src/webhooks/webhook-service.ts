@@ -95,7 +95,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         const url = requireWebhookUrl(request.url, deps.reachable)
         return createOnce(writer, once, now(), async () => {
           const { length } = await writer.webhooks.list(org)
-          requireRoom(length, deps.quotas.webhooks, 'delete a webhook that nobody needs')
+          requireRoom(length, deps.quotas.webhooks, 'delete an unused webhook')
           const at = now().toISOString()
           const secret = createWebhookSecret(deps.random)
           const times = { created_at: at, secret_created_at: at }
@@ -150,7 +150,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
           throw notFound('delivery not found')
         return changeOnce(writer, once, now(), async () => {
           if ((await writer.deliveries.countPending(webhook.id)) >= MAX_PENDING)
-            throw limitExceeded(`at most ${MAX_PENDING} deliveries may wait to be made again`)
+            throw limitExceeded(`at most ${MAX_PENDING} repeated deliveries may be pending`)
           const again: DeliveryRecord = {
             webhook_id: webhook.id,
             sequence: event.sequence,
@@ -187,7 +187,7 @@ async function findEvent(
 async function requireMayDirect(reader: StoreReader, caller: Caller, org: string): Promise<void> {
   const { permissions } = await authorize(reader, caller, org, 'organization:admin')
   if (!permissions.includes('audit:read'))
-    throw permissionDenied('a webhook delivers the history; this needs `audit:read` as well')
+    throw permissionDenied('a webhook delivers the history; this also needs `audit:read`')
 }
 
 async function readWebhooks(

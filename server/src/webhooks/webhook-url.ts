@@ -9,13 +9,13 @@ import type { ReachableAddresses } from './reachable-addresses.ts'
 export function requireWebhookUrl(text: string, reachable: ReachableAddresses): string {
   const url = parseUrl(text)
   if (url.username !== '' || url.password !== '')
-    throw refusal('`url` must not hold a password; deliveries are signed')
+    throw refusal('`url` must not contain a password; deliveries are signed')
   if (url.hash !== '') throw refusal('`url` must not have a fragment')
   const address = addressOf(url)
   if (address !== null && !reachable.includes(address))
     throw refusal(
       `\`url\` must not point to \`${address}\`, an address that is not public; ` +
-        'PALISADE_WEBHOOK_NETWORKS of the server opens it',
+        'the server allows it with `PALISADE_WEBHOOK_NETWORKS`',
     )
   if (url.protocol === 'http:' && !mayBePlain(url, address, reachable))
     throw refusal('`url` must begin with `https://`')

@@ -63,7 +63,7 @@ describe('palisade enrolment', () => {
     expect(fromFile).toMatchObject({ code: 0, err: '' })
     expect(piped).toMatchObject({ code: 0, err: '' })
     expect(third).toMatchObject({ code: 1, out: '' })
-    expect(third.err).toContain('the enrolment token is invalid, over or used up')
+    expect(third.err).toContain('the enrolment token is invalid, expired or used up')
     const files = ['one.json', 'one.json.key', 'token', 'two.json', 'two.json.key']
     expect((await readdir(directory.path)).toSorted()).toEqual(files)
     const path = join(directory.path, 'one.json')

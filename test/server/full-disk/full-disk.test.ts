@@ -126,7 +126,7 @@ describe.skipIf(!isRoot)(
       execFileSync('mount', ['-o', 'remount,ro', disk])
       const readOnly = await runServerCommand(['backup', file], settings)
 
-      const noRoom = `palisade-server: there is no room for \`${file}\` `
+      const noRoom = `palisade-server: no space is left for \`${file}\` `
       expect([full.status, full.stderr]).toEqual([1, expect.stringContaining(noRoom)])
       expect(readOnly).toMatchObject({
         status: 1,

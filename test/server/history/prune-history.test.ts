@@ -167,7 +167,7 @@ describe('removing the oldest events', () => {
 
     expect(await faults()).toEqual([
       expect.stringMatching(/member `bob`: `role` not as in event \d+$/),
-      expect.stringMatching(/member `cid`: stored, but no event made it$/),
+      expect.stringMatching(/member `cid`: stored, but no event created it$/),
     ])
   })
 

@@ -228,7 +228,7 @@ describe('verifying a history', () => {
       expect(status).toBe(0)
       expect((await run('--org', 'rival', '--head', rival.head.hash)).status).toBe(0)
       const other = await run('--org', 'rival', '--head', '1'.repeat(64))
-      expect([other.status, other.stderr]).toEqual([1, expect.stringContaining('noted head')])
+      expect([other.status, other.stderr]).toEqual([1, expect.stringContaining('given head')])
     })
 
     it('proves nothing where there is no organization, and says so', async () => {

@@ -67,7 +67,7 @@ describe('comparing what is stored with the history', () => {
       'a rule that was put in',
       `INSERT INTO rules (policy_id, id, name, actions, decision, resources)
        SELECT policy_id, 'rule_x', 'x', actions, decision, resources FROM rules`,
-      /rule `x`: stored, but no event made it$/,
+      /rule `x`: stored, but no event created it$/,
     ],
     [
       'a rule that was taken out',
@@ -87,7 +87,7 @@ describe('comparing what is stored with the history', () => {
     [
       'an invitation that nobody made',
       `INSERT INTO invitations SELECT org, 'bob', role, invited_by, created_at FROM invitations`,
-      /invitation `bob`: stored, but no event made it$/,
+      /invitation `bob`: stored, but no event created it$/,
     ],
     [
       'an invitation that was ended',
@@ -118,7 +118,7 @@ describe('comparing what is stored with the history', () => {
     [
       'settings of the distribution that no event chose',
       `INSERT INTO distribution_settings (org, settings) VALUES ('acme', '{"offline_allow":["x.example:443"]}')`,
-      /distribution `acme`: stored, but no event made it$/,
+      /distribution `acme`: stored, but no event created it$/,
     ],
     [
       'a revoked device that is back',

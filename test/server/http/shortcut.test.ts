@@ -96,7 +96,7 @@ describe('a shortcut', () => {
       error: {
         code: 'internal',
         reason: 'overloaded',
-        message: 'the server has more to do than it can; come back later',
+        message: 'the server is overloaded; try again later',
         request_id: 'req_1',
       },
     })

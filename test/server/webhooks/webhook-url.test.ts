@@ -98,7 +98,7 @@ describe('the URL of a webhook', () => {
 
   it('names the setting that opens an address which is not public', () => {
     expect(() => requireWebhookUrl('https://10.1.2.3/', PUBLIC)).toThrow(
-      '`url` must not point to `10.1.2.3`, an address that is not public; PALISADE_WEBHOOK_NETWORKS of the server opens it',
+      '`url` must not point to `10.1.2.3`, an address that is not public; the server allows it with `PALISADE_WEBHOOK_NETWORKS`',
     )
   })
 

@@ -6,18 +6,18 @@ import { copyCommand, type CopyOptions } from '../copy.ts'
 export function addCopy(program: Command): void {
   program
     .command('copy')
-    .description('copy everything in one store to another, which must be empty')
+    .description('copy a store to another one, which must be empty')
     .requiredOption(
       '--from <store>',
       '`sqlite` (the data directory), `postgres` (DATABASE_URL), a path or a URL',
     )
-    .requiredOption('--to <store>', 'the same')
+    .requiredOption('--to <store>', 'like --from')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-One snapshot is copied in one transaction, read again and compared. The source is only read, and
-may be in use; stop its servers first, or writes that they accept meanwhile are not copied.
+Copies one snapshot in one transaction, reads it back and compares it. The source is only read, and
+may be in use, but its later writes are not copied: stop its servers first.
 
 Examples:
   $ DATABASE_URL=postgres://palisade:secret@db/palisade palisade-server copy --from sqlite --to postgres

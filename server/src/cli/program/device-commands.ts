@@ -12,10 +12,10 @@ export function addDevice(program: Command): void {
     .description('enrol a device and write its enrolment and key files (mode 0600)')
     .requiredOption('--org <name>', 'organization of the device')
     .option('--user <user>', 'member who uses the device; no user when left out')
-    .option('--name <name>', 'name of the machine for people')
+    .option('--name <name>', 'display name of the machine')
     .requiredOption('--server <url>', 'origin under which the device reaches the server')
     .requiredOption('--out <file>', 'enrolment file to write; the private key goes to <file>.key')
-    .option('--force', 'replace the file when there is one')
+    .option('--force', 'replace an existing file')
     .option('--json', 'print one JSON object, without the key')
     .addHelpText(
       'after',

@@ -14,9 +14,7 @@ import {
 export function addDistributionKeys(keys: Command): void {
   keys
     .command('status')
-    .description(
-      'show every key that signs the policies of machines, and the next step that is due',
-    )
+    .description('list the keys that sign policies, and the next step that is due')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExample:\n  $ palisade-server keys status')
     .action((options: StatusOptions) =>
@@ -24,16 +22,17 @@ export function addDistributionKeys(keys: Command): void {
     )
   keys
     .command('export-root')
-    .description('move the root key of an organization into a file, and off the server')
+    .description('move the root key of an organization from the server to a file')
     .requiredOption('--org <name>', 'name of the organization')
-    .requiredOption('--out <file>', 'a file that is not there yet; PKCS#8, encrypted')
-    .option('--passphrase-file <file>', 'its passphrase; asked for on a terminal otherwise')
+    .requiredOption('--out <file>', 'new file to write; PKCS#8, encrypted')
+    .option('--passphrase-file <file>', 'its passphrase; prompted for when left out')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-The server works without it for half a year at least: see \`keys status\`. Rotating keys and the next
-root need the file from then on. A lost file cannot be replaced: machines would have to enrol anew.
+The server works without the root key for at least half a year: see \`keys status\`. Rotating keys
+and signing the next root then need the file. A lost file cannot be replaced: all machines would
+have to be enrolled again.
 
 Example:
   $ palisade-server keys export-root --org acme --out /media/usb/acme-root.pem`,
@@ -43,10 +42,10 @@ Example:
     )
   keys
     .command('sign-root')
-    .description('sign the next root, good for a year, with the root key of a file')
+    .description('sign the next root, valid for a year, with an exported root key')
     .requiredOption('--org <name>', 'name of the organization')
-    .requiredOption('--root-key <file>', 'the file that `keys export-root` has written')
-    .option('--passphrase-file <file>', 'its passphrase; asked for on a terminal otherwise')
+    .requiredOption('--root-key <file>', 'file written by `keys export-root`')
+    .option('--passphrase-file <file>', 'its passphrase; prompted for when left out')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',

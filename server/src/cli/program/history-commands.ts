@@ -8,9 +8,9 @@ import { pruneHistoryCommand, type PruneHistoryOptions } from '../prune-history.
 export function addVerifyHistory(program: Command): void {
   program
     .command('verify-history')
-    .description('prove that no event of the change history was edited, removed or inserted')
+    .description('verify that no event of the change history was edited, removed or inserted')
     .option('--org <name>', 'organization to check; all when left out')
-    .option('--head <hash>', 'head that an earlier run printed, kept elsewhere since')
+    .option('--head <hash>', 'head printed by an earlier run, kept outside the database')
     .option('--state', 'compare the stored state with the last event of each item')
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -23,12 +23,12 @@ With --state a policy, rule, team, member, invitation, setting, device, webhook 
 organization that was changed past the server is named: such a write leaves no event. Passwords,
 personal tokens, keys and the order of rules are not in the history, and are not compared.
 
-The chain reveals every change unless all later hashes are made anew. An attacker who can write to
-the database can do that, so keep heads elsewhere and compare: a history that still has a noted head
-is unchanged up to there.
+The chain reveals every change unless all later hashes are recomputed. An attacker who can write to
+the database can do that, so keep heads elsewhere and compare: a history that contains a kept head
+is unchanged up to it.
 
-Where old events were removed (history prune, PALISADE_HISTORY_DAYS) the chain begins with the last
-of them, which the event of the removal must confirm, with the state that they led to.
+After old events were removed (history prune, PALISADE_HISTORY_DAYS), the chain starts at the last
+of them. The event of the removal must confirm that event and the state at that point.
 
 Examples:
   $ palisade-server verify-history
@@ -42,19 +42,19 @@ Examples:
 export function addHistory(program: Command): void {
   program
     .command('history')
-    .description('the change history')
+    .description('manage the change history')
     .command('prune')
-    .description('remove the oldest events of an organization for good')
+    .description('permanently remove the oldest events of an organization')
     .requiredOption('--org <name>', 'organization whose events are removed')
     .requiredOption('--before <date>', 'keep events from this day or instant on, in UTC')
-    .option('--skip-undelivered', 'also remove events that a webhook has not had yet')
+    .option('--skip-undelivered', 'also remove events not yet delivered to a webhook')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-Checks each event before it is removed, and removes no event of a damaged history. The newest event
-stays, and the removal is an event of its own. verify-history goes on from there, and --state still
-knows every item. Works while the server runs.
+Verifies each event before removing it, and refuses a damaged history. The newest event stays, and
+the removal is recorded as an event. verify-history continues from there, and --state still covers
+every item. Works while the server runs.
 
 Example:
   $ palisade-server history prune --org acme --before 2026-01-01`,

@@ -7,12 +7,12 @@ import { initCommand, type InitOptions } from '../organization.ts'
 export function addInit(program: Command): void {
   program
     .command('init')
-    .description('make the first organization and its owner, and print their secrets once')
+    .description('create the first organization and its owner, and print their secrets once')
     .requiredOption('--org <name>', 'name of the organization')
     .requiredOption('--owner <user>', 'name of its owner')
     .option('--json', 'print one JSON object')
-    .option('--if-empty', 'do nothing when there is an organization already')
-    .option('--device <id>', 'make nothing unless this device of the organization is known')
+    .option('--if-empty', 'do nothing if there is an organization already')
+    .option('--device <id>', 'fail unless the organization has this device')
     .addHelpText('after', '\nExample:\n  $ palisade-server init --org acme --owner alice --json')
     .action((options: InitOptions) => initCommand(readProcessConfig(), systemSources(), options))
 }

@@ -10,40 +10,40 @@ import { listKeysCommand, retireKeyCommand, rotateKeyCommand, type KeyOptions } 
 export function addKeys(program: Command): void {
   const keys = program
     .command('keys')
-    .description('keys that sign access tokens, and those that sign the policies of machines')
+    .description('manage the keys that sign access tokens and policies')
   keys
     .command('list')
-    .description('show every key that signs access tokens, and its state')
+    .description('list the keys that sign access tokens, and their states')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExample:\n  $ palisade-server keys list')
     .action((options: KeyOptions) => listKeysCommand(readProcessConfig(), systemSources(), options))
   keys
     .command('rotate')
-    .description('sign with a new key from now on; works while the server runs')
+    .description('replace a signing key; works while the server runs')
     .addArgument(new Argument('[purpose]', 'the key of access tokens').choices(['access-token']))
     .addOption(
-      new Option('--role <role>', 'a key that signs the policies of machines').choices([
+      new Option('--role <role>', 'role of a key that signs policies').choices([
         'targets',
         'online',
         'root',
       ]),
     )
-    .option('--org <name>', 'with --role: whose key')
-    .option('--compromised', 'with --role: others have it; sign everything anew at once')
-    .option('--root-key <file>', 'with --role: the root key, when it is kept apart')
-    .option('--passphrase-file <file>', 'of the root key; asked for on a terminal otherwise')
-    .option('--out <file>', 'with --role root and --root-key: where the next root key goes')
+    .option('--org <name>', 'with --role: organization of the key')
+    .option('--compromised', 'with --role: the key was stolen; re-sign all views at once')
+    .option('--root-key <file>', 'with --role: file of an exported root key')
+    .option('--passphrase-file <file>', 'its passphrase; prompted for when left out')
+    .option('--out <file>', 'with --role root and --root-key: new file for the next root key')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-access-token: the key before is deleted but for its public part, which verifies for 61 minutes more:
-until the last token that it signed has expired.
+access-token: the private part of the previous key is deleted. Its public part verifies for another
+61 minutes, until its last token has expired.
 
---role: targets signs policies and the assignments of machines, online signs how fresh they are, root
-names these keys. The next root is signed by the root key before it, and machines accept it at their
-next poll. --compromised replaces targets and online together, so that a thief cannot lock machines
-out with a high version.
+--role: the targets key signs policies and assignments of machines, the online key signs their
+freshness, and the root key names both. A new root is also signed by the previous root key, and
+machines accept it at their next poll. --compromised replaces targets and online together, so that
+a thief cannot lock machines out with a high version.
 
 Examples:
   $ palisade-server keys rotate access-token
@@ -63,7 +63,7 @@ Examples:
     })
   keys
     .command('retire')
-    .description('refuse at once all access tokens of a key that signs no more')
+    .description('refuse all access tokens of a replaced key at once')
     // One key in 64 begins with `-` (base64url, RFC 7638), and is no option.
     .allowUnknownOption()
     .argument('<kid>', 'the key, as `keys list` shows it')
@@ -71,8 +71,8 @@ Examples:
     .addHelpText(
       'after',
       `
-For a key that others may have: rotate first, then retire the old one. Holders of its access
-tokens exchange their secrets anew.
+For a stolen key: rotate first, then retire the old key. Holders of its access tokens must
+exchange their secrets again.
 
 Example:
   $ palisade-server keys retire zx0LZBX3uOxHGZzz2S3ISUWr3NNnZ_hBZmmnaFJ1wbU`,

@@ -33,7 +33,7 @@ export function addOrganization(program: Command): void {
     )
   org
     .command('list')
-    .description('show every organization')
+    .description('list the organizations')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExample:\n  $ palisade-server org list')
     .action((options: OrganizationOptions) =>
@@ -50,18 +50,21 @@ export function addOrganization(program: Command): void {
     )
   org
     .command('set')
-    .description('how long machines trust a policy, and which hosts stay allowed after that')
+    .description('set how long machines trust a policy, and which hosts stay allowed after that')
     .argument('<name>', 'name of the organization')
-    .option('--fresh-for <time>', 'until it is stale, and still in force: 1h to 30d')
-    .option('--expires-after <time>', 'until it denies everything: at least as long, to 90d')
-    .option('--offline-allow <host...>', 'but these hosts, as rules write them')
-    .option('--no-offline-allow', 'no host')
+    .option('--fresh-for <time>', 'time until a policy is stale, but still in force: 1h to 30d')
+    .option(
+      '--expires-after <time>',
+      'time until a policy denies everything: at least as long, up to 90d',
+    )
+    .option('--offline-allow <host...>', 'hosts that stay allowed, written as in rules')
+    .option('--no-offline-allow', 'no hosts stay allowed')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-A setting without an option stays as it is. Settings are signed together with policies, and machines
-follow at their next poll.
+Settings without an option do not change. Settings are signed together with policies, and reach
+machines at their next poll.
 
 Example:
   $ palisade-server org set acme --fresh-for 12h --expires-after 3d \\
@@ -72,13 +75,13 @@ Example:
     )
   org
     .command('raise-revisions')
-    .description('let machines take policies again after a restoration past palisade-server')
+    .description('let machines accept policies again after a restore without palisade-server')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-Machines refuse a lower revision than they have had. \`palisade-server restore\` raises all revisions
-by itself. Run this command after \`pg_restore\`, a recovery to a point in time, or copying files
+Machines refuse a revision lower than their last one. \`palisade-server restore\` raises all
+revisions itself. Run this command after \`pg_restore\`, a point-in-time recovery, or copying files
 back. The history of every organization records it. Works while the server runs.
 
 Example:

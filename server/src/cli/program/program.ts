@@ -15,8 +15,8 @@ import { readVersion } from '../../platform/version.ts'
 export function createProgram(): Command {
   const program = new Command('palisade-server')
     .description('the policy administration point: policies, accounts and signed distribution')
-    .version(readVersion(), '--version', 'print the release')
-    .option('--debug', 'print the stack of an error')
+    .version(readVersion(), '--version', 'print the version')
+    .option('--debug', 'print the stack traces of errors')
     .addHelpText('after', SETTINGS_HELP)
     .exitOverride()
 
@@ -32,7 +32,7 @@ export function createProgram(): Command {
   addCopy(program)
   program
     .command('version')
-    .description('print the release')
+    .description('print the version')
     .action(() => {
       process.stdout.write(`${readVersion()}\n`)
     })

@@ -6,7 +6,7 @@ import { systemSources } from '../../platform/sources.ts'
 export function addStart(program: Command): void {
   program
     .command('start')
-    .description('serve until SIGTERM or SIGINT; a second one ends at once')
+    .description('serve until SIGTERM or SIGINT; a second signal stops at once')
     .option('--host <address>', 'listen on this address instead of `PALISADE_HOST`')
     .option('--port <port>', 'listen on this port instead of `PALISADE_PORT`')
     .addHelpText('after', '\nExample:\n  $ palisade-server start --port 9000')
@@ -23,7 +23,9 @@ export function addStart(program: Command): void {
 
 /** Acknowledged writes are on disk; running requests are cut off. */
 function endAtOnce(): never {
-  process.stderr.write('palisade-server: ended by a second signal; running requests were cut off\n')
+  process.stderr.write(
+    'palisade-server: stopped by a second signal; running requests were cut off\n',
+  )
   process.exit(1)
 }
 

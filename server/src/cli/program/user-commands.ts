@@ -5,18 +5,18 @@ import { resetPasswordCommand, revokeUserCommand, type UserOptions } from '../us
 
 /** `user revoke|reset-password`. */
 export function addUser(program: Command): void {
-  const user = program.command('user').description('users, in an emergency')
+  const user = program.command('user').description('emergency measures for users')
   user
     .command('revoke')
-    .description('end everything that a user could come in with, at once')
+    .description('revoke all credentials of a user at once')
     .argument('<user>', 'name of the user')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-Ends the user's password, sessions and personal tokens, the organization tokens that the user made,
-all tokens made from these, and the user's machines in all organizations. The user stays a member.
-Sign-in through PALISADE_OIDC_ISSUER ends at the issuer, or when the user is removed from the
+Revokes the user's password, sessions and personal tokens, the organization tokens that the user
+created, all tokens created with these, and the user's machines in all organizations. The user stays
+a member. End sign-in through PALISADE_OIDC_ISSUER at the issuer, or by removing the user from the
 organization.
 
 Example:
@@ -33,7 +33,7 @@ Example:
     .addHelpText(
       'after',
       `
-Ends the sessions of the old password. Tokens stay; \`user revoke\` ends those.
+Ends the sessions of the old password. Tokens stay valid; \`user revoke\` revokes them.
 
 Example:
   $ palisade-server user reset-password bob`,

@@ -32,7 +32,7 @@ export function breakGlassRoutes(deps: BreakGlassRouteDeps): Route[] {
         path: GRANTS,
         operationId: 'listGrants',
         tags,
-        summary: 'List break-glass grants of a device that may be begun, or be in force',
+        summary: 'List break-glass grants of a device that are in force or can still start',
         permission,
         lookUp: async (reader, { org, device }) =>
           requireDevice(await reader.devices.find(org, device)),
@@ -54,7 +54,7 @@ export function breakGlassRoutes(deps: BreakGlassRouteDeps): Route[] {
         operationId: 'createGrant',
         tags,
         summary:
-          'Issue a break-glass grant: once, for a while, expired policies of the device count',
+          'Issue a break-glass grant: a device can use expired policies once, for limited time',
         permission,
         async lookUp(reader, { org, device }, { access }) {
           requireEntitled(access.organization)

@@ -34,7 +34,7 @@ export async function issueGrant(
   const { org, id: device_id } = device
   const others = await writer.grants.listOutstanding(org, device_id, now.toISOString())
   if (others.length >= MAX_OUTSTANDING)
-    throw limitExceeded(`the device has ${MAX_OUTSTANDING} grants already that are not over`)
+    throw limitExceeded(`the device has ${MAX_OUTSTANDING} grants already that have not ended`)
   // Whole seconds, as they are signed.
   const issuedMs = Math.floor(now.getTime() / 1000) * 1000
   const useByMs = issuedMs + (use_within_seconds ?? GRANT_LIMITS.defaultUseWithin) * 1000

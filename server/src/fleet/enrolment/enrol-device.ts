@@ -34,7 +34,7 @@ export async function enrolDevice(
   { server, root }: { readonly server: string; readonly root?: RootRecord },
 ): Promise<Enrolment> {
   if ((await writer.devices.findByThumbprint(made.thumbprint)) !== null)
-    throw conflict('this key is that of another device; make a new one')
+    throw conflict('this key belongs to another device; create a new one')
   const device = {
     ...made,
     id: deps.newId(),

@@ -93,5 +93,5 @@ async function findToken(
 }
 
 function refusal() {
-  return unauthenticatedDevice('the enrolment token is invalid, over or used up')
+  return unauthenticatedDevice('the enrolment token is invalid, expired or used up')
 }

@@ -80,11 +80,7 @@ export function createEnrolmentTokenService(
         const parent = await findParent(deps, writer, caller)
         return createOnce(writer, once, now(), async () => {
           const count = await writer.enrolmentTokens.countLive(org, now().toISOString())
-          requireRoom(
-            count,
-            deps.quotas.enrolmentTokens,
-            'revoke enrolment tokens that nobody uses',
-          )
+          requireRoom(count, deps.quotas.enrolmentTokens, 'revoke unused enrolment tokens')
           const { root } = await ensureTrust(writer, org, now())
           const made = makeToken(deps, org, request, {
             root_version: root.version,

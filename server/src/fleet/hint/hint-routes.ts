@@ -32,7 +32,7 @@ export function hintRoutes({ views, proofs, hints, now, random }: HintRouteDeps)
         path: '/api/v1/device/hint',
         operationId: 'waitForHint',
         tags: ['devices'],
-        summary: 'Wait until there may be something to fetch, 50 seconds at most',
+        summary: 'Wait up to 50 seconds until there may be something to fetch',
         callers: 'machines',
         credential: 'device_token',
         async prove(request) {
@@ -60,7 +60,7 @@ export function hintRoutes({ views, proofs, hints, now, random }: HintRouteDeps)
           confirm: () => views.identify(authorization),
         })
         if (hint === 'replayed')
-          throw unauthenticatedDevice('the header `DPoP` was used before; make a new one')
+          throw unauthenticatedDevice('the header `DPoP` was used before; create a new proof')
         if (hint === 'full') throw tooMany(random)
         return hint
       },
@@ -74,7 +74,7 @@ function readSince(text: string | undefined): number | null {
 
 function tooMany(random: HintRouteDeps['random']): ApiError {
   const seconds = RETRY.leastSeconds + ((random(1)[0] ?? 0) * RETRY.spreadSeconds) / 256
-  return new ApiError(503, 'internal', 'too many machines wait for hints; go on by the timetable', {
+  return new ApiError(503, 'internal', 'too many machines wait for hints; poll as usual', {
     headers: { 'retry-after': String(Math.floor(seconds)) },
   })
 }

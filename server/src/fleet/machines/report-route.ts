@@ -25,7 +25,7 @@ export function reportRoute(deps: ReportRouteDeps): Route {
       path: '/api/v1/device/report',
       operationId: 'reportDevice',
       tags: ['devices'],
-      summary: 'Say what this device enforces and how it fares; the newest report is kept',
+      summary: 'Report the policies and the state of this device; the newest report is kept',
       callers: 'machines',
       credential: 'device_token',
       async prove(request) {

@@ -49,5 +49,5 @@ function describeRejections(
 ): string {
   const most = limit.machines === undefined ? `${limit.percent ?? 0} %` : `${limit.machines}`
   const codes = rejected_by_code.slice(0, 3).map((each) => `${each.devices} ${each.code}`)
-  return `${rejected} of ${devices} machines refuse it, at most ${most} may: ${codes.join(', ')}`
+  return `${rejected} of ${devices} machines reject it, at most ${most} may: ${codes.join(', ')}`
 }

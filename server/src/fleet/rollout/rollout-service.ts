@@ -192,7 +192,8 @@ async function requireLabelledMachines(
       throw new ApiError(
         409,
         'conflict',
-        `no machine has the label \`${label}\`, so that its stage holds all back; label one, or send \`force\` (\`--force\`)`,
+        `no machine has the label \`${label}\`, so its stage would hold all back; ` +
+          'label one, or send `force` (`--force`)',
         { reason: 'label_unused' },
       )
 }

@@ -217,6 +217,6 @@ function showTeam({ id, name }: TeamRecord): Team {
 
 async function findTeam(teams: TeamReader, org: string, id: string): Promise<TeamRecord> {
   const team = await teams.find(org, id)
-  if (team === null) throw new StoreError('ERR_STORE_NOT_FOUND', `team \`${id}\` is not there`)
+  if (team === null) throw new StoreError('ERR_STORE_NOT_FOUND', `team \`${id}\` does not exist`)
   return team
 }

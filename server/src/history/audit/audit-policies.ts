@@ -13,7 +13,7 @@ export function auditPolicies(
   async function current(org: string, id: string): Promise<PolicyRecord> {
     const policy = await policies.find(org, id)
     if (policy === null)
-      throw new StoreError('ERR_STORE_NOT_FOUND', `policy \`${id}\` is not there`)
+      throw new StoreError('ERR_STORE_NOT_FOUND', `policy \`${id}\` does not exist`)
     return policy
   }
 
@@ -114,6 +114,7 @@ function ruleChange(kind: EventKind, policy: PolicyRecord, { id, name }: RuleRec
 
 function findRule(policy: PolicyRecord, id: string): RuleRecord {
   const rule = policy.rules.find((candidate) => candidate.id === id)
-  if (rule === undefined) throw new StoreError('ERR_STORE_NOT_FOUND', `rule \`${id}\` is not there`)
+  if (rule === undefined)
+    throw new StoreError('ERR_STORE_NOT_FOUND', `rule \`${id}\` does not exist`)
   return rule
 }

@@ -19,7 +19,7 @@ export function auditRollouts(
     async update(rollout) {
       const before = await rollouts.find(rollout.org, rollout.id)
       if (before === null)
-        throw new StoreError('ERR_STORE_NOT_FOUND', `rollout \`${rollout.id}\` is not there`)
+        throw new StoreError('ERR_STORE_NOT_FOUND', `rollout \`${rollout.id}\` does not exist`)
       await rollouts.update(rollout)
       await record({
         ...ofRollout(rollout),

@@ -11,7 +11,7 @@ export function auditWebhooks(
   async function current(org: string, id: string): Promise<Webhook> {
     const webhook = await webhooks.find(org, id)
     if (webhook === null)
-      throw new StoreError('ERR_STORE_NOT_FOUND', `webhook \`${id}\` is not there`)
+      throw new StoreError('ERR_STORE_NOT_FOUND', `webhook \`${id}\` does not exist`)
     return showWebhook(webhook)
   }
 

@@ -188,7 +188,7 @@ class AuditedWriter implements StoreWriter {
     return (this.#made.events ??= {
       ...this.#writer.events,
       ...auditEvents(this.#writer.events, this.#record),
-      append: () => Promise.reject(new TypeError('events are written by the audited store alone')),
+      append: () => Promise.reject(new TypeError('only the audited store writes events')),
     })
   }
 }

@@ -58,7 +58,7 @@ export async function restore(
   if (!replace && isAnythingThere(database))
     throw new CommandFailure(
       'refused',
-      `there is a database at \`${database}\` already; use --force to put it aside`,
+      `there is a database at \`${database}\` already; use --force to move it aside`,
     )
   requireReplaceable(database)
   const backup = openDatabase(file, { readonly: true })
@@ -83,16 +83,19 @@ async function checkSeal({ file, sha256, unverified }: RestoreRequest): Promise<
   if (sha256 !== null && sha256 !== found.sha256)
     throw new CommandFailure(
       'refused',
-      `\`${file}\` has the SHA-256 ${found.sha256}; it is damaged, or another file`,
+      `\`${file}\` has the SHA-256 ${found.sha256}; it is damaged, or not the expected file`,
     )
   if (found.seal === 'whole' || (found.seal === 'absent' && sha256 !== null)) return []
   const fault =
     found.seal === 'damaged'
-      ? `\`${file}\` is damaged: it has other bytes than \`backup\` wrote`
-      : `\`${file}\` has no seal of \`backup\`, so that nothing tells whether it is damaged`
+      ? `\`${file}\` is damaged: its content does not match its seal`
+      : `\`${file}\` has no seal of \`backup\`, so damage cannot be detected`
   if (unverified) return [fault]
   const instead = found.seal === 'damaged' ? 'use another backup' : 'write `--sha256 HEX`'
-  throw new CommandFailure('refused', `${fault}; ${instead}, or \`--unverified\` to restore it so`)
+  throw new CommandFailure(
+    'refused',
+    `${fault}; ${instead}, or \`--unverified\` to restore it anyway`,
+  )
 }
 
 /** As `checkSeal`, for history and state. */
@@ -109,7 +112,8 @@ async function checkHistory(store: Store, request: RestoreRequest): Promise<stri
   throw new CommandFailure(
     'refused',
     [
-      `\`${request.file}\` is not what the server wrote; use another backup, or \`--unverified\` to restore it so`,
+      `\`${request.file}\` does not verify; use another backup, ` +
+        'or `--unverified` to restore it anyway',
       ...shown,
       ...(more > 0 ? [`and ${more} more`] : []),
     ].join('\npalisade-server: '),

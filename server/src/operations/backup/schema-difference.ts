@@ -31,21 +31,21 @@ export function findSchemaDifference(
 ): string | null {
   // Text is compared by its bytes, so another encoding is another order.
   const encoding = database.pragma('encoding', { simple: true })
-  if (encoding !== 'UTF-8') return `has text in ${String(encoding)}, and releases write UTF-8`
+  if (encoding !== 'UTF-8') return `has the text encoding ${String(encoding)} instead of UTF-8`
   const schema = migrations.length
   const expected = new Map(itemsOfMigrations(migrations).map((item) => [item.name, item]))
   for (const item of itemsOf(database)) {
     const { type, name, table, sql } = item
     const released = expected.get(name)
     if (released === undefined)
-      return `holds the ${type} \`${name}\`, which no release makes with schema ${schema}`
+      return `contains the ${type} \`${name}\`, which is not part of schema ${schema}`
     expected.delete(name)
     if (
       type !== released.type ||
       table !== released.table ||
       normaliseSql(sql) !== normaliseSql(released.sql)
     )
-      return `holds the ${type} \`${name}\` otherwise than a release makes it with schema ${schema}`
+      return `contains the ${type} \`${name}\` with another definition than schema ${schema}`
   }
   for (const { type, name } of expected.values())
     return `lacks the ${type} \`${name}\` of schema ${schema}`

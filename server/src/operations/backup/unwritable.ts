@@ -11,11 +11,11 @@ export function describeUnwritable(file: string, error: unknown): unknown {
   if (!isKnown) return error
   const { code } = error
   if (NO_ROOM.test(code))
-    return new CommandFailure('refused', `there is no room for \`${file}\` (${code}); make some`)
+    return new CommandFailure('refused', `no space is left for \`${file}\` (${code}); free some`)
   if (NOT_ALLOWED.test(code))
     return new CommandFailure(
       'refused',
-      `directory \`${dirname(file)}\` cannot be written (${code}); name a file in another`,
+      `directory \`${dirname(file)}\` cannot be written (${code}); name another directory`,
     )
   return new CommandFailure('refused', `\`${file}\` cannot be written (${code})`)
 }

@@ -43,7 +43,7 @@ export function verifyDatabase(
       throw refusal(path, `is damaged: ${fault?.integrity_check ?? 'no answer'}`)
     const [orphan] = database.pragma('foreign_key_check') as { table: string }[]
     if (orphan !== undefined)
-      throw refusal(path, `is damaged: a row of \`${orphan.table}\` refers to nothing`)
+      throw refusal(path, `is damaged: a row of \`${orphan.table}\` has a dangling reference`)
     const tables = describeContent(database)
     const rows = tables.reduce((total, table) => total + table.rows, 0)
     return { schema: schemaOf(database), tables, rows }
@@ -56,7 +56,7 @@ export function verifyDatabase(
 export function requireSame(one: VerifiedDatabase, other: VerifiedDatabase, path: string): void {
   if (one.schema === other.schema && JSON.stringify(one.tables) === JSON.stringify(other.tables))
     return
-  throw refusal(path, 'does not hold what was copied; check the disk')
+  throw refusal(path, 'differs from the copied database; check the disk')
 }
 
 function requireOurs(
@@ -99,7 +99,7 @@ function unreadable(path: string, error: unknown): CommandFailure {
         path,
         existsSync(path)
           ? 'cannot be opened; it must be readable, and its directory writable for its log'
-          : 'is not there',
+          : 'does not exist',
       )
     default:
       return refusal(path, `cannot be read${code === '' ? '' : ` (${code})`}`)

@@ -66,7 +66,7 @@ export function createMetrics(build: { readonly version: string }): Metrics {
 function registerBuild(registry: Registry, version: string): void {
   new Gauge({
     name: 'palisade_build_info',
-    help: 'Always 1; the labels say what runs',
+    help: 'Always 1; the labels name the running versions',
     labelNames: ['version', 'node'],
     registers: [registry],
   }).set({ version, node: process.versions.node }, 1)
@@ -77,7 +77,7 @@ function createQueueGauge(registry: Registry): Metrics['watchQueue'] {
   // oxlint-disable-next-line no-new -- it registers itself
   new Gauge({
     name: 'palisade_queue_length',
-    help: 'What waits in a queue of this server',
+    help: 'Length of a queue of this server',
     labelNames: ['queue'],
     registers: [registry],
     collect() {

@@ -27,25 +27,25 @@ export function registerProcessMetrics(registry: Registry): void {
       },
     })
 
-  counter('process_cpu_seconds_total', 'Processor time of this process', () => {
+  counter('process_cpu_seconds_total', 'CPU time of this process', () => {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1e6
   })
-  counter('nodejs_eventloop_active_seconds_total', 'Time in which the event loop was busy', () =>
+  counter('nodejs_eventloop_active_seconds_total', 'Time that the event loop was busy', () =>
     seconds(performance.eventLoopUtilization().active),
   )
-  counter('nodejs_eventloop_idle_seconds_total', 'Time in which the event loop waited', () =>
+  counter('nodejs_eventloop_idle_seconds_total', 'Time that the event loop was idle', () =>
     seconds(performance.eventLoopUtilization().idle),
   )
-  gauge('process_start_time_seconds', 'Start of the process since 1970', () =>
+  gauge('process_start_time_seconds', 'Start time of the process since 1970', () =>
     seconds(performance.timeOrigin),
   )
-  gauge('process_resident_memory_bytes', 'Memory that is in use, as the system counts it', () =>
+  gauge('process_resident_memory_bytes', 'Resident memory of the process', () =>
     process.memoryUsage.rss(),
   )
   gauge(
     'nodejs_heap_used_bytes',
-    'Memory of JavaScript objects',
+    'Memory used by JavaScript objects',
     () => process.memoryUsage().heapUsed,
   )
   if (countOpenFiles() !== null)
@@ -56,7 +56,7 @@ function seconds(ms: number): number {
   return ms / 1000
 }
 
-/** Null where the system does not say. */
+/** Null if the system does not provide it. */
 function countOpenFiles(): number | null {
   try {
     return readdirSync('/proc/self/fd').length

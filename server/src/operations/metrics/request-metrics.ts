@@ -67,7 +67,7 @@ function exposeRequests(registry: Registry, rows: ReadonlyMap<string, Row>): voi
   // oxlint-disable-next-line no-new -- it registers itself
   new Counter({
     name: 'palisade_http_requests_total',
-    help: 'Requests that were answered, or `aborted` by the client',
+    help: 'Requests answered by the server or `aborted` by the client',
     labelNames: ['method', 'route', 'status'],
     registers: [registry],
     collect() {

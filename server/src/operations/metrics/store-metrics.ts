@@ -22,7 +22,7 @@ interface Row {
 export function createStoreObserver(registry: Registry): (store: Store) => Store {
   const durations = createDurations(registry, {
     name: 'palisade_store_seconds',
-    help: 'Time of a read or transaction, with waiting for its turn and the commit',
+    help: 'Time of a read or transaction, including its wait and commit',
     labelNames: ['operation'],
   })
   const reads = createRow('read', durations)
@@ -93,7 +93,7 @@ function expose(registry: Registry, rows: readonly Row[]): void {
   // oxlint-disable no-new -- they register themselves
   new Counter({
     name: 'palisade_store_operations_total',
-    help: 'Reads and transactions: done, refused by the work itself, or store unavailable',
+    help: 'Reads and transactions: done, refused by their work, or store unavailable',
     labelNames: ['operation', 'outcome'],
     registers,
     collect() {
@@ -104,7 +104,7 @@ function expose(registry: Registry, rows: readonly Row[]): void {
   })
   new Gauge({
     name: 'palisade_store_waiting',
-    help: 'Reads and transactions that wait for their turn',
+    help: 'Reads and transactions waiting for their turn',
     labelNames: ['operation'],
     registers,
     collect() {
@@ -113,7 +113,7 @@ function expose(registry: Registry, rows: readonly Row[]): void {
   })
   new Gauge({
     name: 'palisade_store_running',
-    help: 'Reads and transactions in their work or commit',
+    help: 'Reads and transactions being executed or committed',
     labelNames: ['operation'],
     registers,
     collect() {

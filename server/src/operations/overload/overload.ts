@@ -80,7 +80,7 @@ export const UNLIMITED: Overload = {
 
 /** 503, with when to come back. */
 export function overloaded(retryAfterSeconds: number): ApiError {
-  return new ApiError(503, 'internal', 'the server has more to do than it can; come back later', {
+  return new ApiError(503, 'internal', 'the server is overloaded; try again later', {
     reason: OVERLOADED,
     headers: { 'retry-after': String(retryAfterSeconds) },
   })

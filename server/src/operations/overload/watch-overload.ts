@@ -54,7 +54,7 @@ export function createOverloadLog(
     const found = { share: round(share), delay_ms: Math.round(overload.delayMs()), turned_away }
     before = overload.turnedAway()
     toldMs = share === 0 ? null : nowMs
-    if (share === 0) log.info(found, 'no machines are asked to wait any more')
+    if (share === 0) log.info(found, 'machines are no longer asked to wait')
     else log.warn(found, 'overloaded: machines are asked to wait')
   }
 }

@@ -130,7 +130,7 @@ function exhausted(waitMs: number): ApiError {
   return new ApiError(
     429,
     'limit_exceeded',
-    'requests about many policies or devices have taken too much of the server; wait and try again',
+    'requests about many policies or devices have used up the work budget; wait and try again',
     { headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) } },
   )
 }

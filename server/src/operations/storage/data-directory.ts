@@ -65,9 +65,9 @@ function mendOf(cause: unknown): string {
     case 'SQLITE_CORRUPT':
       return '; restore it from a backup'
     case 'SQLITE_FULL':
-      return '; make room on its disk'
+      return '; free space on its disk'
     case 'SQLITE_BUSY':
-      return '; another process keeps it locked'
+      return '; another process has locked it'
     default:
       return ''
   }

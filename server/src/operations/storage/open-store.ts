@@ -67,7 +67,8 @@ function refusalOf(label: string, error: StoreError): Error {
   if (error.code === 'ERR_STORE_ABSENT')
     return new ConfigError(
       [
-        `database \`${label}\` holds nothing of Palisade; set \`DATABASE_URL\` to the one of the server, or run \`palisade-server init\``,
+        `database \`${label}\` has no tables of Palisade; set \`DATABASE_URL\` to that of ` +
+          'the server, or run `palisade-server init`',
       ],
       { cause: error },
     )

@@ -33,7 +33,7 @@ export function createHistoryRetention(deps: {
     const outcome = await pruneHistory(deps, org, limits, SERVER)
     if (!outcome.ok) {
       const { sequence } = outcome
-      log.error({ org, sequence }, 'old events are kept: the history is not what was written')
+      log.error({ org, sequence }, 'old events cannot be removed: the history is damaged')
       return
     }
     const { removed, skipped } = outcome
@@ -45,7 +45,7 @@ export function createHistoryRetention(deps: {
     if (maxMib === 0) return
     const mib = (await store.read(({ events }) => events.bytes(org))) / MIB
     if (mib >= WARN_AT * maxMib)
-      log.warn({ org, mib: Math.floor(mib), max_mib: maxMib }, 'history is nearly full, or is')
+      log.warn({ org, mib: Math.floor(mib), max_mib: maxMib }, 'the history is full or nearly full')
   }
 
   async function pruneDue(isStopping = () => false): Promise<void> {

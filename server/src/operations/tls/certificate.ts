@@ -55,7 +55,8 @@ export function loadCertificate(files: CertificateFiles, now: Date): Certificate
   const parsedKey = key === null ? null : attempt(() => parseKey(files.key, key))
   if (leaf !== null && parsedKey !== null && !leaf.checkPrivateKey(parsedKey))
     problems.push(
-      `key \`${files.key}\` does not belong to certificate \`${files.certificate}\`; the server's own certificate has to be the first in its file`,
+      `key \`${files.key}\` does not belong to certificate \`${files.certificate}\`; ` +
+        "the server's own certificate must be the first in its file",
     )
   if (problems.length > 0 || cert === null || key === null || leaf === null)
     throw new CertificateError(problems)
@@ -75,7 +76,7 @@ function parseLeaf(path: string, text: string): X509Certificate {
   try {
     return new X509Certificate(text)
   } catch {
-    throw new CertificateError([`\`${path}\` is not a certificate; it has to be PEM`])
+    throw new CertificateError([`\`${path}\` is not a certificate; it must be PEM`])
   }
 }
 
@@ -84,7 +85,7 @@ function parseKey(path: string, text: string): KeyObject {
     return createPrivateKey(text)
   } catch {
     throw new CertificateError([
-      `\`${path}\` is not a private key; it has to be PEM, without a passphrase`,
+      `\`${path}\` is not a private key; it must be PEM, without a passphrase`,
     ])
   }
 }
@@ -93,12 +94,12 @@ function requireValid(path: string, leaf: X509Certificate, now: Date): void {
   const until = leaf.validToDate
   if (now.getTime() >= until.getTime())
     throw new CertificateError([
-      `certificate \`${path}\` has expired on ${until.toISOString()}; renew it`,
+      `certificate \`${path}\` expired on ${until.toISOString()}; renew it`,
     ])
   const from = leaf.validFromDate
   if (now.getTime() < from.getTime())
     throw new CertificateError([
-      `certificate \`${path}\` is valid from ${from.toISOString()} on; check the clock of this machine`,
+      `certificate \`${path}\` is not valid before ${from.toISOString()}; check the clock`,
     ])
 }
 
@@ -106,7 +107,8 @@ function requirePrivate(path: string): void {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
   if ((mode & FORBIDDEN_MODE) !== 0)
     throw new CertificateError([
-      `key \`${path}\` has mode ${(mode & 0o777).toString(8)} and may be used by others; run \`chmod 600\` on it`,
+      `key \`${path}\` has mode ${(mode & 0o777).toString(8)} and is readable by others; ` +
+        'run `chmod 600` on it',
     ])
 }
 

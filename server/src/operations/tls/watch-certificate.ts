@@ -36,11 +36,11 @@ export function watchCertificate(
     try {
       const certificate = loadCertificate(files, now())
       use(certificate)
-      log.info({ expires_at: certificate.expiresAt.toISOString() }, 'certificate taken over')
+      log.info({ expires_at: certificate.expiresAt.toISOString() }, 'new certificate in use')
       warnOfExpiry(log, certificate, now())
     } catch (error) {
       const problems = error instanceof CertificateError ? error.problems : [String(error)]
-      log.error({ problems }, 'the new certificate cannot be served; the old one stays')
+      log.error({ problems }, 'the new certificate cannot be used; the old one stays in use')
     }
   }
   const paths = [files.certificate, files.key]

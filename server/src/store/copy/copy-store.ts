@@ -69,7 +69,8 @@ async function copyTable(
   if (expected.rows !== actual.rows || expected.sha256 !== actual.sha256)
     throw new CopyError(
       'ERR_COPY_DIFFERS',
-      `table ${table.name} arrived with ${actual.rows} of ${expected.rows} rows or other content; nothing was kept`,
+      `table ${table.name} arrived with ${actual.rows} of ${expected.rows} rows ` +
+        'or different content; the copy was undone',
     )
   return { name: table.name, ...actual }
 }

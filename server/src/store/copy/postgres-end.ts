@@ -50,7 +50,8 @@ async function requireSchema(connection: PostgresConnection, label: string): Pro
   if (version !== MIGRATIONS.length)
     throw new CopyError(
       'ERR_COPY_SCHEMA',
-      `\`${label}\` has schema ${version} and this release ${MIGRATIONS.length}; start this release on it once`,
+      `\`${label}\` has schema ${version} and this release needs ${MIGRATIONS.length}; ` +
+        'start this release on it once',
     )
 }
 

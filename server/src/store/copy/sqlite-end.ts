@@ -25,7 +25,8 @@ export function createSqliteEnd(path: string): CopyEnd {
         if (version !== MIGRATIONS.length)
           throw new CopyError(
             'ERR_COPY_SCHEMA',
-            `\`${path}\` has schema ${String(version)} and this release ${MIGRATIONS.length}; start this release on it once`,
+            `\`${path}\` has schema ${String(version)} and this release needs ` +
+              `${MIGRATIONS.length}; start this release on it once`,
           )
         return work(createSqliteConnection(database))
       })

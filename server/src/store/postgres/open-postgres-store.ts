@@ -134,5 +134,5 @@ async function requireUsable(connection: PostgresConnection): Promise<void> {
 async function requirePrimary(connection: PostgresConnection): Promise<void> {
   const [row] = await connection.execute('SELECT pg_is_in_recovery() AS standby')
   if (row?.['standby'] !== 'f')
-    throw new StoreError('ERR_STORE_UNAVAILABLE', 'the database is a standby and takes no writes')
+    throw new StoreError('ERR_STORE_UNAVAILABLE', 'the database is a standby and accepts no writes')
 }

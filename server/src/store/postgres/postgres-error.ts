@@ -29,7 +29,7 @@ export function translate(error: unknown): unknown {
   const code = codeOf(error)
   if (error instanceof pg.DatabaseError && INTEGRITY_VIOLATION.test(code ?? '')) {
     const subject = SUBJECTS[error.constraint ?? ''] ?? 'other'
-    const message = `the write contradicts what is stored: ${subject}`
+    const message = `the write conflicts with stored data: ${subject}`
     return new StoreError('ERR_STORE_CONFLICT', message, { cause: error, subject })
   }
   if (error instanceof pg.DatabaseError && MISSING.test(code ?? '')) return damagedSchema(error)

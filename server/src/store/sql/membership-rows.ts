@@ -113,5 +113,5 @@ export function createMembershipWriter(
 
 function requireRow(changes: number, username: string): void {
   if (changes === 0)
-    throw new StoreError('ERR_STORE_NOT_FOUND', `member \`${username}\` is not there`)
+    throw new StoreError('ERR_STORE_NOT_FOUND', `member \`${username}\` does not exist`)
 }

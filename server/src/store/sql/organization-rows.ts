@@ -35,7 +35,7 @@ export function createBumpRevision(
       async () => {
         const row = await bump.get(org)
         if (row !== undefined) return row.revision
-        throw new StoreError('ERR_STORE_NOT_FOUND', `organization \`${org}\` is not there`)
+        throw new StoreError('ERR_STORE_NOT_FOUND', `organization \`${org}\` does not exist`)
       },
       (old, revision) => ({ ...old, revision }),
     )
@@ -164,7 +164,7 @@ export function createUserWriter(connection: Connection): UserWriter {
   )
   const requireUser = (changes: number, username: string): void => {
     if (changes === 0)
-      throw new StoreError('ERR_STORE_NOT_FOUND', `user \`${username}\` is not there`)
+      throw new StoreError('ERR_STORE_NOT_FOUND', `user \`${username}\` does not exist`)
   }
   return {
     ...createUserReader(connection),

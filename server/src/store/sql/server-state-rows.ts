@@ -38,7 +38,7 @@ export function createSigningKeyWriter(connection: Connection): SigningKeyWriter
     async retire(kid, verifiesUntil) {
       const row = await find.get(kid)
       if (row === undefined)
-        throw new StoreError('ERR_STORE_NOT_FOUND', `signing key \`${kid}\` is not there`)
+        throw new StoreError('ERR_STORE_NOT_FOUND', `signing key \`${kid}\` does not exist`)
       const { d: _private, ...private_jwk } = toSigningKey(row).private_jwk
       await retire.run(JSON.stringify(private_jwk), verifiesUntil, kid)
       return { ...toSigningKey(row), private_jwk, verifies_until: verifiesUntil }

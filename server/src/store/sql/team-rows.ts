@@ -85,7 +85,7 @@ export function createTeamWriter(connection: Connection, bumpRevision: BumpRevis
           subject: 'team_in_use',
         })
       if ((await remove.run(org, id)) === 0)
-        throw new StoreError('ERR_STORE_NOT_FOUND', `team \`${id}\` is not there`)
+        throw new StoreError('ERR_STORE_NOT_FOUND', `team \`${id}\` does not exist`)
       await bumpRevision(org)
     },
     async addMember(org, id, username) {

@@ -81,5 +81,5 @@ export function toWebhook(row: WebhookRow): WebhookRecord {
 }
 
 function requireRow(changes: number, id: string): void {
-  if (changes === 0) throw new StoreError('ERR_STORE_NOT_FOUND', `webhook \`${id}\` is not there`)
+  if (changes === 0) throw new StoreError('ERR_STORE_NOT_FOUND', `webhook \`${id}\` does not exist`)
 }

@@ -18,7 +18,7 @@ export function requireOwn(database: Database): void {
   if (isOwn()) return
   throw new StoreError(
     'ERR_STORE_FOREIGN',
-    `\`${database.name}\` is a database of another application; choose a place for Palisade alone`,
+    `\`${database.name}\` is a database of another application; choose another path for Palisade`,
   )
 }
 

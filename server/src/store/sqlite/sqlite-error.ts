@@ -23,7 +23,7 @@ function translate(error: unknown): unknown {
       cause: error,
     })
   const subject = subjectOf(error.message)
-  const message = `the write contradicts what is stored: ${subject}`
+  const message = `the write conflicts with stored data: ${subject}`
   return new StoreError('ERR_STORE_CONFLICT', message, { cause: error, subject })
 }
 

@@ -12,7 +12,7 @@ export function watchFiles(paths: readonly string[]): () => void {
     if (lost === undefined) return
     throw new StoreError(
       'ERR_STORE_UNAVAILABLE',
-      `\`${lost}\` was deleted or replaced; put it back, or start again`,
+      `\`${lost}\` was deleted or replaced; put it back, or restart`,
     )
   }
 }

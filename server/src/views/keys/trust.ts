@@ -68,7 +68,7 @@ export function findKey(
 ): DistributionKeyRecord {
   const record = records.find((key) => key.role === role)
   if (record !== undefined) return record
-  const message = `the ${role} key of organization \`${org}\` is not there`
+  const message = `the ${role} key of organization \`${org}\` does not exist`
   throw new StoreError('ERR_STORE_NOT_FOUND', message)
 }
 

@@ -139,6 +139,9 @@ async function readFile(
   const name = `${version}.${role}.json`
   const body = await views.file(view.org, view.id, name, startOfKept(now))
   if (body === null)
-    throw new StoreError('ERR_STORE_NOT_FOUND', `${role} file of view \`${view.id}\` is not there`)
+    throw new StoreError(
+      'ERR_STORE_NOT_FOUND',
+      `${role} file of view \`${view.id}\` does not exist`,
+    )
   return { version, body }
 }

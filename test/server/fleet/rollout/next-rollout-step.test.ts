@@ -56,7 +56,7 @@ describe('a rollout that runs', () => {
     expect(nextRolloutStep(rollout(), facts({ rejected: 3, rejected_by_code }))).toEqual({
       kind: 'pause',
       by: ACTOR,
-      reason: '3 of 10 machines refuse it, at most 1 may: 2 not_compilable, 1 mixed',
+      reason: '3 of 10 machines reject it, at most 1 may: 2 not_compilable, 1 mixed',
     })
   })
 

@@ -48,7 +48,7 @@ async function eventsOf(kind: string): Promise<HistoryEvent[]> {
 }
 
 describe('a rollout by itself', () => {
-  it('pauses when more machines refuse it than may, and says so in the history', async () => {
+  it('pauses when more machines reject it than may, and says so in the history', async () => {
     const rollout = await scene.start({ max_rejected: { machines: 1 } })
     const second = await scene.enrol(['canary'])
     await scene.createPolicy('bad')
@@ -61,7 +61,7 @@ describe('a rollout by itself', () => {
     await judge()
 
     const actor = `rollout:acme:${rollout.id}`
-    const reason = '2 of 2 machines refuse it, at most 1 may: 2 not_compilable'
+    const reason = '2 of 2 machines reject it, at most 1 may: 2 not_compilable'
     expect(await scene.status(rollout)).toMatchObject({
       state: 'paused',
       paused: { by: actor, reason },

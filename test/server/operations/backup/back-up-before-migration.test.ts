@@ -81,7 +81,7 @@ describe('a start on a database of an older schema', () => {
     const path = join(dataDir, 'server.db')
     alter(path, "INSERT INTO memberships (org, username, role) VALUES ('acme', 'gone', 'owner')")
 
-    await expect(startNewer(dataDir)).rejects.toThrow('refers to nothing')
+    await expect(startNewer(dataDir)).rejects.toThrow('has a dangling reference')
 
     const database = new Sqlite(path, { readonly: true })
     expect(database.pragma('user_version', { simple: true })).toBe(OLD)

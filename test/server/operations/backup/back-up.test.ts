@@ -119,10 +119,10 @@ it('refuses what is not a whole database of its own, and leaves nothing behind',
   const file = newPath('backup.db')
 
   for (const [database, reason] of [
-    [newPath('absent.db'), 'is not there'],
+    [newPath('absent.db'), 'does not exist'],
     [damaged, 'is damaged'],
     [foreign, 'is not a database of palisade-server'],
-    [orphaned, 'a row of `memberships` refers to nothing'],
+    [orphaned, 'a row of `memberships` has a dangling reference'],
     [newer, 'has schema 1000 and this release knows'],
   ] as const)
     await expect(backUp(request(database, file)), reason).rejects.toThrow(reason)

@@ -86,7 +86,7 @@ describe('a sealed backup', () => {
   })
 
   const otherwise = (item: string) =>
-    `holds the ${item} otherwise than a release makes it with schema ${MIGRATIONS.length}`
+    `contains the ${item} with another definition than schema ${MIGRATIONS.length}`
 
   it.each([
     [
@@ -189,7 +189,7 @@ it('refuses text of another encoding, which has another order', () => {
   database.pragma("encoding = 'UTF-16le'")
   migrate(database, MIGRATIONS)
 
-  expect(() => verifyDatabase(database, 'other')).toThrow('has text in UTF-16le')
+  expect(() => verifyDatabase(database, 'other')).toThrow('has the text encoding UTF-16le')
   database.close()
 })
 

@@ -145,7 +145,7 @@ describe('into an empty place', () => {
 
     for (const [file, reason] of [
       [triggered, 'holds the trigger `back`'],
-      [newPath('absent'), 'is not there'],
+      [newPath('absent'), 'does not exist'],
       [pipe, 'is not an ordinary file'],
       [damaged, 'is damaged'],
       [cut, 'is damaged'],

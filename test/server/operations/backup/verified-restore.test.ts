@@ -91,7 +91,7 @@ describe('a sealed backup', () => {
 
     await expect(restored(cut)).rejects.toThrow('has no seal of `backup`')
     await expect(restored(backup, { sha256: '0'.repeat(64), unverified: true })).rejects.toThrow(
-      `has the SHA-256 ${sha256}; it is damaged, or another file`,
+      `has the SHA-256 ${sha256}; it is damaged, or not the expected file`,
     )
   })
 

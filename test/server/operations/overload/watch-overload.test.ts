@@ -10,7 +10,7 @@ import {
 const LIMIT_MS = 250
 
 describe('the log of an overloaded server', () => {
-  it('says when it begins, once a minute, and when it ends', () => {
+  it('reports the start, each minute, and the end', () => {
     const overload = createOverload({ limitMs: LIMIT_MS, random: () => 0 })
     const lines: unknown[][] = []
     const write = (...line: unknown[]): void => void lines.push(line)
@@ -34,15 +34,15 @@ describe('the log of an overloaded server', () => {
 
     for (let nowMs = 66_000; nowMs < 125_000; nowMs += 1000) second(nowMs, 1)
     expect(lines.slice(2)).toEqual([
-      [{ share: 0, delay_ms: 1, turned_away: 19 }, 'no machines are asked to wait any more'],
+      [{ share: 0, delay_ms: 1, turned_away: 19 }, 'machines are no longer asked to wait'],
     ])
   })
 })
 
-describe('the watch over the event loop', () => {
+describe('the watch of the event loop', () => {
   const log = createLog(false)
 
-  it('notices that every turn is long, and that none is any more', async () => {
+  it('notices that turns are long, and that they are short again', async () => {
     const { overload, stop } = watchOverload({ limitMs: 200, log, random: () => 0 })
     onTestFinished(stop)
 

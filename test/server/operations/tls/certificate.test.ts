@@ -58,7 +58,7 @@ it.each([
     '2027-01-01T00:00:00Z',
     /has expired on 2027-01-01T00:00:00\.000Z; renew it$/,
   ],
-  ['that is not valid yet', '2026-10-31T23:59:59Z', /is valid from .*; check the clock/],
+  ['that is not valid yet', '2026-10-31T23:59:59Z', /is not valid before .*; check the clock/],
 ])('refuses a certificate %s', (_title, now, problem) => {
   expect(problemsOf(write(GOOD), new Date(now))).toEqual([expect.stringMatching(problem)])
 })

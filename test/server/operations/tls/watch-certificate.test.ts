@@ -66,7 +66,7 @@ it('keeps the old one while the files cannot be served, and takes the next that 
     expect.objectContaining({
       level: 50,
       problems: [expect.stringContaining('does not belong to')],
-      msg: 'the new certificate cannot be served; the old one stays',
+      msg: 'the new certificate cannot be used; the old one stays in use',
     }),
   ])
 
