@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { runServerCommand, startServerProcess, type RunningServer } from '../server-process.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
-/** Each command is a process of its own. */
+/** Each command runs in its own process. */
 const PATIENCE = { timeout: 300_000 }
 
 describe('an operator', PATIENCE, () => {
@@ -43,7 +43,7 @@ describe('an operator', PATIENCE, () => {
   const statusOf = async ({ url }: RunningServer, path: string, token: string) =>
     (await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })).status
 
-  it('lists organizations, and switches governance under a server that runs', async () => {
+  it('lists organizations, and switches governance of a running server', async () => {
     const server = await start()
     const alice = await signIn(server, created.personal_token)
     const policies = () => statusOf(server, '/v2/orgs/acme/governance/policies', alice)
@@ -77,7 +77,7 @@ describe('an operator', PATIENCE, () => {
     })
   })
 
-  it('ends everything of a user, and gives him a new password', async () => {
+  it('revokes all credentials of a user, and sets a new password', async () => {
     const server = await start()
     const byPassword = await signIn(server, created.password)
     const byToken = await signIn(server, created.personal_token)
@@ -127,7 +127,7 @@ describe('an operator', PATIENCE, () => {
     expect(await run('verify-history')).not.toBe('')
   })
 
-  it('is told of names that are not there', async () => {
+  it('gets an error for an unknown name', async () => {
     for (const [message, ...args] of [
       ['there is no organization `x`', 'org', 'show', 'x'],
       ['there is no organization `x`', 'org', 'unentitle', 'x'],

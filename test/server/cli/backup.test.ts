@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { runServerCommand, startServerProcess } from '../server-process.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
-it('backs up a running server, and what is restored serves as it did', async () => {
+it('backs up a running server, and the restored server works as before', async () => {
   const root = temporaryDirectory()
   const file = join(root, 'backup.db')
   const settings = { PALISADE_DATA_DIR: join(root, 'data') }
@@ -35,14 +35,14 @@ it('backs up a running server, and what is restored serves as it did', async () 
   expect(restored).toMatchObject({ status: 0, stderr: '' })
   expect(restored.stdout).toContain('What was revoked since the backup is valid again')
   const second = await startServerProcess(elsewhere)
-  // The access token is from before, and so is the key that it was signed with.
+  // The access token and its signing key are from before the backup.
   const listed = await fetch(policies(second.url), { headers })
   expect(((await listed.json()) as { data: unknown[] }).data).toMatchObject([{ name: 'web' }])
   expect((await second.stop('SIGTERM')).status).toBe(0)
   expect(readdirSync(root).toSorted()).toEqual(['backup.db', 'data', 'restored'])
 })
 
-it('leaves a PostgreSQL database to the tools of PostgreSQL', async () => {
+it('refuses a PostgreSQL database and names its tools', async () => {
   const settings = {
     PALISADE_DATA_DIR: temporaryDirectory(),
     DATABASE_URL: 'postgres://palisade@127.0.0.1:1/palisade',

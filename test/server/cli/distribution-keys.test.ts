@@ -17,7 +17,7 @@ interface Status {
   readonly due: string
 }
 
-describe('palisade-server keys, of what machines enforce,', () => {
+describe('palisade-server keys, for keys that sign policies,', () => {
   let settings: { PALISADE_DATA_DIR: string }
   let directory: string
   let passphraseFile: string
@@ -38,7 +38,7 @@ describe('palisade-server keys, of what machines enforce,', () => {
     return JSON.parse(stdout) as T
   }
 
-  it('move the root key off, rotate with it, and sign the next root', async () => {
+  it('export the root key, rotate with it, and sign the next root', async () => {
     const init = await runServerCommand(['init', '--org', 'acme', '--owner', 'alice'], settings)
     expect(init.stdout).toContain('palisade-server keys export-root --org acme --out FILE')
     const of = ['--org', 'acme', '--passphrase-file', passphraseFile]
@@ -85,7 +85,7 @@ describe('palisade-server keys, of what machines enforce,', () => {
     expect(table).toMatch(new RegExp(`\nacme +root +${data[0]?.kid} +\\S+ +\\S+ +apart +next root`))
   })
 
-  it('say which keys are meant', async () => {
+  it('name the possible keys when none is given', async () => {
     const { status, stderr } = await attempt('rotate', 'access-token', '--role', 'online')
 
     expect(status).toBe(2)
@@ -101,20 +101,20 @@ describe('a passphrase', () => {
     return path
   }
 
-  it('is the line of a file that nobody else can read', async () => {
+  it('is read from a file that is private to its user', async () => {
     const path = write(`${PASSPHRASE}\n`)
     expect(await readPassphrase(path, { isNew: true })).toBe(PASSPHRASE)
     chmodSync(path, 0o640)
     await expect(readPassphrase(path, { isNew: false })).rejects.toThrow(/run `chmod 600` on it/)
   })
 
-  it('is long when it is new', async () => {
+  it('must be long when it is new', async () => {
     const path = write('fifteen letters')
     await expect(readPassphrase(path, { isNew: true })).rejects.toThrow(/at least 16 characters/)
     expect(await readPassphrase(path, { isNew: false })).toBe('fifteen letters')
   })
 
-  it('is asked of nobody where there is no terminal', async () => {
+  it('must be in a file where there is no terminal', async () => {
     await expect(readPassphrase(undefined, { isNew: true })).rejects.toThrow(
       /write `--passphrase-file FILE`/,
     )
@@ -122,7 +122,7 @@ describe('a passphrase', () => {
 })
 
 describe('a key file', () => {
-  it('is never written over another file', () => {
+  it('never overwrites a file', () => {
     const path = join(temporaryDirectory(), 'root.pem')
     writeFileSync(path, 'mine')
 
@@ -130,7 +130,7 @@ describe('a key file', () => {
     expect(readFileSync(path, 'utf8')).toBe('mine')
   })
 
-  it('is refused when it is not encrypted, holds another kind of key, or the passphrase is wrong', () => {
+  it('is refused without encryption, with another kind of key, or with a wrong passphrase', () => {
     const about = { org: 'acme', created_at: '2026-11-21T08:00:00.000Z' }
     const encrypted = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc' } as const
     const passphrase = PASSPHRASE

@@ -17,7 +17,7 @@ describe('palisade-server keys', () => {
     return outcome.stdout
   }
 
-  it('rotates and retires under a server that runs', async () => {
+  it('rotates and retires keys of a running server', async () => {
     const created = JSON.parse(await run('init', '--org', 'acme', '--owner', 'alice', '--json'))
     const server = await startServerProcess(settings)
     onTestFinished(async () => void (await server.stop('SIGTERM')))
@@ -58,7 +58,7 @@ describe('palisade-server keys', () => {
     expect(table + JSON.stringify(rotation)).not.toMatch(/"d"/)
   })
 
-  it('refuses a key that signs, one that is not there, and another purpose', async () => {
+  it('refuses the signing key, an unknown key and another purpose', async () => {
     await run('init', '--org', 'acme', '--owner', 'alice')
     await run('keys', 'rotate', 'access-token')
     const { data } = JSON.parse(await run('keys', 'list', '--json'))

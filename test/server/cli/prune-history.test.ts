@@ -29,7 +29,7 @@ describe('history prune', () => {
     database.close()
   }
 
-  it('removes old events, and `verify-history` goes on from there and says so', async () => {
+  it('removes old events, and `verify-history` continues from there and says so', async () => {
     const { status, stdout, stderr } = await prune(...SKIP)
 
     expect([status, stderr]).toEqual([0, ''])
@@ -44,7 +44,7 @@ describe('history prune', () => {
     })
   })
 
-  it('leaves what a webhook has not had, and tells how it goes all the same', async () => {
+  it('keeps undelivered events, and names the option that removes them', async () => {
     const { status, stdout } = await prune('--before', '2026-11-22')
     const json = await prune('--before', '2026-11-22', '--json')
 
@@ -54,7 +54,7 @@ describe('history prune', () => {
     expect(JSON.parse(json.stdout)).toEqual(nothing)
   })
 
-  it('removes nothing of a history that is not as it was written', async () => {
+  it('refuses a damaged history', async () => {
     tamper(`UPDATE events SET actor = 'user:x' WHERE sequence = 7`)
 
     const { status, stderr } = await prune(...SKIP)
@@ -65,13 +65,13 @@ describe('history prune', () => {
 
   it.each([
     ['an edited checkpoint', 'UPDATE history_checkpoints SET sequence = 26'],
-    ['another hash of it', `UPDATE history_checkpoints SET hash = 'x'`],
-    ['a checkpoint that is gone', 'DELETE FROM history_checkpoints'],
+    ['a checkpoint with another hash', `UPDATE history_checkpoints SET hash = 'x'`],
+    ['a missing checkpoint', 'DELETE FROM history_checkpoints'],
     ['more events removed', 'DELETE FROM events WHERE sequence = 28'],
-    ['a history that claims to begin later', 'UPDATE history_checkpoints SET is_whole = 0'],
+    ['a history that claims a later start', 'UPDATE history_checkpoints SET is_whole = 0'],
     ['an edited state', `UPDATE history_items SET recorded = '{}' WHERE item = 'member bob'`],
-    ['a state that is gone', `DELETE FROM history_items WHERE item = 'member bob'`],
-  ])('lets `verify-history` find %s', async (_title, statement) => {
+    ['a missing state', `DELETE FROM history_items WHERE item = 'member bob'`],
+  ])('lets `verify-history` detect %s', async (_title, statement) => {
     await prune(...SKIP)
     tamper(statement)
 
@@ -83,7 +83,7 @@ describe('history prune', () => {
     expect(state.stderr).toBe(chain.stderr)
   })
 
-  it('makes a backup that is restored as any other', async () => {
+  it('leaves a database whose backup can be restored', async () => {
     await prune(...SKIP)
     const [backup, data] = [join(directory, 'backup.db'), join(temporaryDirectory(), 'data')]
     expect((await run(['backup', backup])).status).toBe(0)
@@ -97,10 +97,13 @@ describe('history prune', () => {
 
   it.each([
     ['an edited checkpoint', 'UPDATE history_checkpoints SET sequence = 26'],
-    ['a checkpoint that is gone', 'DELETE FROM history_checkpoints'],
+    ['a missing checkpoint', 'DELETE FROM history_checkpoints'],
     ['an edited state', `UPDATE history_items SET recorded = '{}' WHERE item = 'member bob'`],
-    ['a member past its history', `UPDATE memberships SET role = 'owner' WHERE username = 'bob'`],
-  ])('makes a backup that is not restored with %s', async (_title, statement) => {
+    [
+      'a member changed without an event',
+      `UPDATE memberships SET role = 'owner' WHERE username = 'bob'`,
+    ],
+  ])('leaves a database whose backup is refused with %s', async (_title, statement) => {
     await prune(...SKIP)
     tamper(statement)
     const [backup, data] = [join(directory, 'backup.db'), join(temporaryDirectory(), 'data')]
@@ -125,7 +128,7 @@ describe('history prune', () => {
     })
   })
 
-  it('refuses an organization that is not there', async () => {
+  it('refuses an unknown organization', async () => {
     const args = ['history', 'prune', '--org', 'absent', '--before', '2026-11-22']
 
     expect(await run(args)).toMatchObject({

@@ -34,11 +34,11 @@ const SOURCES = {
   newId: randomUUID,
 }
 
-/** Of a release with one step more. */
+/** The migrations of a release with one more step. */
 const NEWER = [...MIGRATIONS, () => 'CREATE TABLE more (id TEXT)']
 const TOO_OLD = `has schema ${MIGRATIONS.length} and this release .* start this release on it once`
 
-/** Every command that looks for something that is there already. */
+/** Every command that needs an existing organization, key or user. */
 const COMMANDS: readonly [string, (config: Config) => Promise<void>][] = [
   ['verify-history', (config) => verifyHistoryCommand(config, {})],
   ['keys list', (config) => listKeysCommand(config, SOURCES, {})],
@@ -67,7 +67,7 @@ const refusal = (message: RegExp) =>
   expect.objectContaining({ code: 'ERR_CONFIG_INVALID', message: expect.stringMatching(message) })
 
 describe.each(COMMANDS)('palisade-server %s', (_name, run) => {
-  it('makes neither directory nor database in a wrong place', async () => {
+  it('creates neither a directory nor a database in a wrong place', async () => {
     const dataDir = join(temporaryDirectory(), 'data')
 
     await expect(run(readConfig({}, dataDir))).rejects.toEqual(
@@ -77,7 +77,7 @@ describe.each(COMMANDS)('palisade-server %s', (_name, run) => {
     expect(existsSync(dataDir)).toBe(false)
   })
 
-  it('leaves a directory without a database as it is', async () => {
+  it('does not change a directory without a database', async () => {
     const dataDir = join(temporaryDirectory(), '.palisade')
     mkdirSync(dataDir)
 
@@ -89,8 +89,8 @@ describe.each(COMMANDS)('palisade-server %s', (_name, run) => {
   })
 })
 
-describe('a command that looks for something', () => {
-  it('refuses an empty file in the place of the database', async () => {
+describe('a command on existing data', () => {
+  it('refuses an empty file instead of the database', async () => {
     const dataDir = temporaryDirectory()
     writeFileSync(join(dataDir, 'server.db'), '')
 
@@ -101,7 +101,7 @@ describe('a command that looks for something', () => {
     expect(readdirSync(dataDir)).toEqual(['server.db'])
   })
 
-  it('does not migrate under a server of an older release', async () => {
+  it('does not migrate the database of an older server', async () => {
     const dataDir = temporaryDirectory()
     const database = new Sqlite(join(dataDir, 'server.db'))
     migrate(database, MIGRATIONS)
@@ -114,10 +114,10 @@ describe('a command that looks for something', () => {
   })
 })
 
-describe.skipIf(!hasPostgres())('a command that looks for something in PostgreSQL', () => {
+describe.skipIf(!hasPostgres())('a command on existing data in PostgreSQL', () => {
   const list = (url: string) => listOrganizationsCommand(readConfig({ DATABASE_URL: url }, '/'), {})
 
-  it('makes no tables in a wrong database', async () => {
+  it('creates no tables in a wrong database', async () => {
     const url = await unusedDatabase()
 
     await expect(list(url)).rejects.toEqual(refusal(/holds nothing of Palisade.*`DATABASE_URL`/))
@@ -131,7 +131,7 @@ describe.skipIf(!hasPostgres())('a command that looks for something in PostgreSQ
     expect(tables).toEqual([])
   })
 
-  it('does not migrate under a server of an older release', async () => {
+  it('does not migrate the database of an older server', async () => {
     const url = await unusedDatabase()
     const address = parseDatabaseUrl(url)
     await withConnection(address, { mayTakeLong: false }, (connection) =>

@@ -9,7 +9,7 @@ function helpText(): string {
   return text
 }
 
-it('explains every setting once, and none that is not there', () => {
+it('explains every setting once, and no unknown one', () => {
   const explained = Array.from(
     helpText().matchAll(/^ {2}([A-Z][A-Z_]+) {2,}\S/gm),
     ([, name]) => name,

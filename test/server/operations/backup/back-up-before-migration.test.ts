@@ -25,7 +25,7 @@ function makeOldDatabase(dataDir: string): void {
   database.close()
 }
 
-/** The first start of a release that knows one step more; answers what it writes to stderr. */
+/** The first start of a release with one more step; returns its output on stderr. */
 async function startNewer(dataDir: string): Promise<string> {
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   onTestFinished(() => written.mockRestore())
@@ -35,7 +35,7 @@ async function startNewer(dataDir: string): Promise<string> {
 }
 
 describe('a start on a database of an older schema', () => {
-  it('keeps a backup of it that can be restored, and says where', async () => {
+  it('keeps a restorable backup and prints its path', async () => {
     const dataDir = temporaryDirectory()
     makeOldDatabase(dataDir)
     const file = join(dataDir, `server.db.schema-${OLD}`)
@@ -53,7 +53,7 @@ describe('a start on a database of an older schema', () => {
     expect(organizationsOf(database)).toHaveLength(1)
   })
 
-  it('keeps three of them, and no file of another name less', async () => {
+  it('keeps three backups, and deletes no file with another name', async () => {
     const dataDir = temporaryDirectory()
     makeOldDatabase(dataDir)
     for (const [age, name] of ['schema-7', 'schema-8', 'schema-9', 'schema-x'].entries()) {
@@ -89,7 +89,7 @@ describe('a start on a database of an older schema', () => {
   })
 })
 
-it('a start on a database of its own schema makes no backup', async () => {
+it('a start on a database of its own schema creates no backup', async () => {
   const dataDir = temporaryDirectory()
   const settings = { PALISADE_DATA_DIR: dataDir }
   await runServerCommand(['init', '--org', 'acme', '--owner', 'alice'], settings)

@@ -15,7 +15,7 @@ const request = (database: string, file: string): BackupRequest => ({
   onProgress: () => undefined,
 })
 
-it('makes one private file that holds what the database holds', async () => {
+it('creates one private file with the content of the database', async () => {
   const database = await makeDatabase('acme', 'initech')
   const file = newPath('backup.db')
 
@@ -28,7 +28,7 @@ it('makes one private file that holds what the database holds', async () => {
   expect(readdirSync(dirname(file))).toEqual(['backup.db'])
 })
 
-it('is of one moment while a server goes on writing', async () => {
+it('is one snapshot while a server continues to write', async () => {
   const path = newPath()
   const store = openSqliteStore(path)
   const made: string[] = []
@@ -44,7 +44,7 @@ it('is of one moment while a server goes on writing', async () => {
 
   await backUp({
     ...request(path, file),
-    // Between two steps of the copying somebody writes each time.
+    // A write between any two steps of the copy.
     onProgress: () => {
       writes = writes.then(() => add(next++))
     },
@@ -58,7 +58,7 @@ it('is of one moment while a server goes on writing', async () => {
   await store.close()
 })
 
-it('replaces nothing that is there, not even a link, unless it is told to', async () => {
+it('replaces no existing file or link without `replace`', async () => {
   const database = await makeDatabase('acme')
   const file = newPath('backup.db')
   writeFileSync(file, 'mine')
@@ -90,7 +90,7 @@ it('never replaces the database or its log', async () => {
   expect(organizationsOf(database)).toHaveLength(2)
 })
 
-it('replaces nothing but an ordinary file, also when it is told to', async () => {
+it('replaces only ordinary files, even with `replace`', async () => {
   const database = await makeDatabase('acme')
   const pipe = newPath('pipe')
   execFileSync('mkfifo', [pipe])
@@ -107,7 +107,7 @@ it('replaces nothing but an ordinary file, also when it is told to', async () =>
   expect(statSync(pipe).isFIFO()).toBe(true)
 })
 
-it('refuses what is not a whole database of its own, and leaves nothing behind', async () => {
+it('refuses a damaged or foreign database, and leaves no file behind', async () => {
   const damaged = await makeDatabase('acme')
   writeFileSync(damaged, readFileSync(damaged).fill(0xff, 3 * 4096, 6 * 4096))
   const foreign = newPath()

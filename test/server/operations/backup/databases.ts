@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite
 import type { Store } from '../../../../server/src/store/store.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
-/** A path in a directory of its own. */
+/** A path in a new directory. */
 export const newPath = (name = 'server.db') => join(temporaryDirectory(), name)
 
 const sources = {

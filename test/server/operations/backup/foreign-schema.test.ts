@@ -10,7 +10,7 @@ import { MIGRATIONS } from '../../../../server/src/store/sql/migrations/migratio
 import { migrate } from '../../../../server/src/store/sqlite/migrate.ts'
 import { makeDatabase, newPath } from './databases.ts'
 
-/** Of a release that knows two steps more. */
+/** The migrations of a release with two more steps. */
 const NEWER: readonly Migration[] = [
   ...MIGRATIONS,
   () => 'CREATE TABLE more (id TEXT)',
@@ -30,7 +30,7 @@ function edit(path: string, change: (database: Database) => void): void {
   database.close()
 }
 
-/** Makes a table anew, with its rows and indexes, from its own SQL with `search` replaced. */
+/** Rebuilds a table with its rows and indexes, from its own SQL with `search` replaced. */
 function rebuild(table: string, search: string, replacement: string) {
   return (database: Database): void => {
     const statements = database
@@ -41,7 +41,7 @@ function rebuild(table: string, search: string, replacement: string) {
       .all(table)
     const [create = ''] = statements
     expect(create).toContain(search)
-    // References of other tables stay as they are.
+    // References of other tables do not change.
     database.pragma('legacy_alter_table = ON')
     database.exec(`ALTER TABLE "${table}" RENAME TO former`)
     database.exec(create.replace(search, () => replacement))
@@ -74,7 +74,7 @@ describe('a sealed backup', () => {
     ['after ANALYZE', run('ANALYZE')],
     ['after VACUUM', run('VACUUM')],
     [
-      'with a table made anew in other blanks and comments',
+      'with a table rebuilt with other white space and comments',
       rebuild('teams', '(', '( -- of a dump\n\t/* too */ '),
     ],
   ])('is restored %s', async (_title, change) => {
@@ -100,25 +100,25 @@ describe('a sealed backup', () => {
       otherwise('table `rules`'),
     ],
     [
-      'a CHECK within a comment',
+      'a CHECK in a comment',
       rebuild('rules', "CHECK (decision IN ('allow', 'deny'))", '/*CHECK*/'),
       otherwise('table `rules`'),
     ],
     [
-      'other blanks within quotes',
+      'other white space in quotes',
       rebuild('rules', "'deny'", "'deny '"),
       otherwise('table `rules`'),
     ],
     ['another default', rebuild('users', 'DEFAULT 0', 'DEFAULT 7'), otherwise('table `users`')],
     ['another foreign key', rebuild('rules', 'ON DELETE CASCADE', ''), otherwise('table `rules`')],
     [
-      'another index under a name of ours',
+      'another index under the name of a released one',
       run(`DROP INDEX rules_policy_id_name_key;
            CREATE INDEX rules_policy_id_name_key ON rules (policy_id, name)`),
       otherwise('index `rules_policy_id_name_key`'),
     ],
     [
-      'an index of ours on another table',
+      'a released index on another table',
       run(`DROP INDEX rules_policy_id_name_key;
            CREATE UNIQUE INDEX rules_policy_id_name_key ON policies (id, name)`),
       otherwise('index `rules_policy_id_name_key`'),
@@ -136,19 +136,19 @@ describe('a sealed backup', () => {
     [
       'an added table',
       run('CREATE TABLE places (url TEXT)'),
-      'holds the table `places`, which no release makes',
+      'contains the table `places`, which is not part of',
     ],
     [
       'an added index',
       run('CREATE UNIQUE INDEX one_only ON organizations (entitled)'),
-      'holds the index `one_only`, which no release makes',
+      'contains the index `one_only`, which is not part of',
     ],
     [
       'an added view',
       run('CREATE VIEW people AS SELECT username FROM users'),
-      'holds the view `people`, which no release makes',
+      'contains the view `people`, which is not part of',
     ],
-  ])('is refused with %s, also as unverified', async (_title, change, reason) => {
+  ])('is refused with %s, even as unverified', async (_title, change, reason) => {
     edit(backup, change)
 
     const { database, attempt } = await restoreSealed()
@@ -157,7 +157,7 @@ describe('a sealed backup', () => {
     expect(existsSync(database)).toBe(false)
   })
 
-  it('is refused with SQL that SQLite reads only as far as a NUL', async () => {
+  it('is refused with SQL after a NUL, which SQLite ignores', async () => {
     edit(backup, (database) => {
       database.unsafeMode(true)
       database.pragma('writable_schema = ON')
@@ -171,7 +171,7 @@ describe('a sealed backup', () => {
     await expect(attempt).rejects.toThrow(otherwise('table `rules`'))
   })
 
-  it('is refused with SQL that is no text', async () => {
+  it('is refused with SQL that is not text', async () => {
     edit(backup, (database) => {
       database.unsafeMode(true)
       database.pragma('writable_schema = ON')
@@ -184,7 +184,7 @@ describe('a sealed backup', () => {
   })
 })
 
-it('refuses text of another encoding, which has another order', () => {
+it('refuses another text encoding, which sorts differently', () => {
   const database = new Sqlite(':memory:')
   database.pragma("encoding = 'UTF-16le'")
   migrate(database, MIGRATIONS)
@@ -194,8 +194,8 @@ it('refuses text of another encoding, which has another order', () => {
 })
 
 it.each([
-  ['an older schema than it has', MIGRATIONS.length, 'holds the table `more`, which no release'],
-  ['another schema', MIGRATIONS.length + 1, 'holds the table `more` otherwise than a release'],
+  ['an older schema than it has', MIGRATIONS.length, 'contains the table `more`, which is not'],
+  ['another schema', MIGRATIONS.length + 1, 'contains the table `more` with another'],
 ])('refuses a database with the version of %s', (_title, version, reason) => {
   const database = new Sqlite(':memory:')
   migrate(database, NEWER)
@@ -205,7 +205,7 @@ it.each([
   database.close()
 })
 
-it('finds every version in order, whatever the version that its migration began at', () => {
+it('accepts every schema version, migrated from any earlier one', () => {
   const faults: string[] = []
   for (let schema = 1; schema <= NEWER.length; schema += 1) {
     const stepwise = new Sqlite(':memory:')

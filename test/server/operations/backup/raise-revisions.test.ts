@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const NOW_MS = Date.parse('2026-11-21T08:00:00.000Z')
 
-it('every organization goes on past what a lost database may have handed out, and its history says so', async () => {
+it('raises every revision above those a lost database may have served, with an event', async () => {
   const { store, discard } = await openTestStore(temporaryDirectory())
   onTestFinished(discard)
   const audited = createAuditedStore({ store, now: () => new Date(NOW_MS) })

@@ -30,8 +30,8 @@ const request = (file: string, database: string, replace = false): RestoreReques
   onProgress: () => undefined,
 })
 
-describe('into an empty place', () => {
-  it('makes a private database that a server opens', async () => {
+describe('a restore into an empty directory', () => {
+  it('creates a private database that a server can open', async () => {
     const file = await makeDatabase('acme', 'initech')
     const database = join(dirname(newPath()), 'data', 'server.db')
 
@@ -50,7 +50,7 @@ describe('into an empty place', () => {
     await store.close()
   })
 
-  it('jumps ahead in revisions, so that devices and entity tags never meet one twice', async () => {
+  it('raises revisions, so that devices and entity tags never see one twice', async () => {
     const file = await makeDatabase('acme')
     const database = newPath()
 
@@ -64,7 +64,7 @@ describe('into an empty place', () => {
     )
   })
 
-  it('jumps ahead of what was served since the same backup was restored before', async () => {
+  it('raises revisions above those of an earlier restore of the same backup', async () => {
     const file = await makeDatabase('acme')
     const database = newPath()
     const first = Date.parse('2026-11-21T08:00:00Z')
@@ -77,7 +77,7 @@ describe('into an empty place', () => {
     expect(organizationsOf(database)[0]?.revision).toBeGreaterThan(first + served)
   })
 
-  it('says in every history that it was restored', async () => {
+  it('records the restore in every history', async () => {
     const file = await makeDatabase('acme', 'initech')
     const [acme] = organizationsOf(file)
     const database = newPath()
@@ -105,7 +105,7 @@ describe('into an empty place', () => {
     await store.close()
   })
 
-  it('brings the backup of an older release up to date, and leaves the backup as it is', async () => {
+  it('migrates a copy of an older backup and does not change the backup', async () => {
     const file = newPath('old.db')
     const old = new Sqlite(file)
     migrate(old, MIGRATIONS)
@@ -126,7 +126,7 @@ describe('into an empty place', () => {
     expect(readFileSync(file).equals(before)).toBe(true)
   })
 
-  it('refuses what is not a whole backup, and makes nothing', async () => {
+  it('refuses an invalid backup and creates nothing', async () => {
     const damaged = await makeDatabase('acme')
     writeFileSync(damaged, readFileSync(damaged).fill(0xff, 3 * 4096, 6 * 4096))
     const cut = await makeDatabase('acme')
@@ -160,8 +160,8 @@ describe('into an empty place', () => {
   })
 })
 
-describe('over a database', () => {
-  it('is refused, unless it is told to put it aside', async () => {
+describe('a restore over a database', () => {
+  it('is refused unless it may move the database aside', async () => {
     const file = await makeDatabase('acme')
     const database = await makeDatabase('initech')
     const names = (path: string) => organizationsOf(path).map(({ name }) => name)
@@ -175,7 +175,7 @@ describe('over a database', () => {
     expect(readdirSync(dirname(database))).toHaveLength(2)
   })
 
-  it('is refused where no ordinary file is', async () => {
+  it('is refused over anything but an ordinary file', async () => {
     const file = await makeDatabase('acme')
     const database = newPath()
     execFileSync('mkfifo', [database])
@@ -186,7 +186,7 @@ describe('over a database', () => {
     expect(readdirSync(dirname(database))).toEqual(['server.db'])
   })
 
-  it('is refused while a server uses it, which goes on as before', async () => {
+  it('is refused while a server uses the database, which is unaffected', async () => {
     const file = await makeDatabase('acme')
     const database = await makeDatabase('initech')
     const store = openSqliteStore(database)
@@ -204,7 +204,7 @@ describe('over a database', () => {
     expect(readdirSync(dirname(database))).toEqual(['server.db'])
   })
 
-  it('puts aside one that cannot be read', async () => {
+  it('moves an unreadable database aside', async () => {
     const file = await makeDatabase('acme')
     const database = newPath()
     writeFileSync(database, 'not a database '.repeat(1000))
@@ -215,7 +215,7 @@ describe('over a database', () => {
     expect(organizationsOf(database)).toHaveLength(1)
   })
 
-  it('never plays a log that was left there into the new one', async () => {
+  it('never replays an old write-ahead log into the new database', async () => {
     const file = await makeDatabase('acme')
     const database = await makeDatabase('initech')
     const store = openSqliteStore(database)

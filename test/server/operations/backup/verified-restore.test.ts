@@ -18,7 +18,7 @@ let source: string
 let backup: string
 let sha256: string
 
-/** Throws what `restore` throws. */
+/** Throws the errors of `restore`. */
 const restored = (file: string, options: Partial<RestoreRequest> = {}) =>
   restore({
     file,
@@ -54,7 +54,7 @@ beforeEach(async () => {
   sha256 = made.sha256
 })
 
-/** A copy of the backup with each byte of `length` bytes at `offset` turned. */
+/** A copy of the backup with `length` bytes at `offset` inverted. */
 function damage(offset: number, length: number): string {
   const bytes = readFileSync(backup)
   for (let index = offset; index < offset + length; index += 1)
@@ -65,14 +65,14 @@ function damage(offset: number, length: number): string {
 }
 
 describe('a sealed backup', () => {
-  it('is restored, also by the digest that `backup` printed', async () => {
+  it('is restored, with or without the digest that `backup` printed', async () => {
     expect(sha256).toBe(createHash('sha256').update(readFileSync(backup)).digest('hex'))
 
     expect(await restored(backup)).toMatchObject({ faults: [] })
     expect(await restored(backup, { sha256 })).toMatchObject({ faults: [] })
   })
 
-  it('is refused wherever bytes of it were turned, and replaces nothing', async () => {
+  it('is refused with inverted bytes at any offset, and replaces nothing', async () => {
     const database = await makeDatabase('live')
     const size = readFileSync(backup).byteLength
     for (let copy = 0; copy < COPIES; copy += 1) {
@@ -85,7 +85,7 @@ describe('a sealed backup', () => {
     expect(organizationsOf(database).map(({ name }) => name)).toEqual(['live'])
   })
 
-  it('is refused when it was cut, or is not the file whose digest was given', async () => {
+  it('is refused if it was truncated or does not have the given digest', async () => {
     const cut = damage(0, 0)
     truncateSync(cut, readFileSync(cut).byteLength - 1)
 
@@ -95,7 +95,7 @@ describe('a sealed backup', () => {
     )
   })
 
-  it('is restored with turned bytes only as unverified, which says so', async () => {
+  it('is restored with inverted bytes only as unverified, with a report', async () => {
     const { faults } = await restored(damage(readFileSync(backup).byteLength - 10, 1), {
       unverified: true,
     })
@@ -105,7 +105,7 @@ describe('a sealed backup', () => {
 })
 
 describe('a copy without a seal', () => {
-  it('is restored by its digest, or as unverified', async () => {
+  it('is restored with its digest, or as unverified', async () => {
     const copy = damage(0, 0)
     truncateSync(copy, readFileSync(copy).byteLength - SEAL_BYTES)
     const digest = createHash('sha256').update(readFileSync(copy)).digest('hex')
@@ -118,7 +118,7 @@ describe('a copy without a seal', () => {
   })
 })
 
-describe('a whole backup of a database that somebody changed', () => {
+describe('an intact backup of a tampered database', () => {
   it.each([
     [
       'in its history',
@@ -126,7 +126,7 @@ describe('a whole backup of a database that somebody changed', () => {
       'history of `acme`: event 2 was edited',
     ],
     [
-      'past its history',
+      'without an event',
       `UPDATE rules SET resources = '["**"]'`,
       '`acme`: rule `web`: `resources` not as in event',
     ],

@@ -16,7 +16,7 @@ it.each([
   ['an access token', jwt],
   ['any bearer', 'Bearer 0123456789abcdef'],
   ['a password hash', await hashPassword('correct horse', randomBytes)],
-])('conceals %s wherever it stands', (_title, secret) => {
+])('conceals %s in any position', (_title, secret) => {
   const bare = secret.replace(/^Bearer /, '')
   for (const line of [secret, `{"msg":"bad ${secret}"}`, `{"msg":"said \\"${secret}\\" twice"}`]) {
     const concealed = concealSecrets(line)
@@ -26,7 +26,7 @@ it.each([
   }
 })
 
-it('conceals the private member of a key, also within JSON within JSON', () => {
+it('conceals the private member of a key, even in nested JSON', () => {
   const key = JSON.stringify({ kty: 'OKP', d: 'c2VjcmV0LXNjYWxhcg', x: 'cHVibGlj' })
 
   for (const line of [key, JSON.stringify({ msg: key }), JSON.stringify({ a: { b: [key] } })]) {
@@ -35,13 +35,13 @@ it('conceals the private member of a key, also within JSON within JSON', () => {
   }
 })
 
-it('conceals the password of a URL and leaves the rest', () => {
+it('conceals only the password of a URL', () => {
   expect(concealSecrets('connect postgres://palisade:hunter2@db.example:5432/p failed')).toBe(
     'connect postgres://palisade:[concealed]@db.example:5432/p failed',
   )
 })
 
-it('leaves an ordinary line as it is', () => {
+it('does not change an ordinary line', () => {
   const line = JSON.stringify({
     level: 30,
     route: '/v2/orgs/:org/governance/policies',
@@ -54,7 +54,7 @@ it('leaves an ordinary line as it is', () => {
   expect(concealSecrets(line)).toBe(line)
 })
 
-it('takes a time that grows with the line and no faster', () => {
+it('takes time linear in the length of the line', () => {
   const hostile = [
     'a'.repeat(200_000),
     'eyJ'.repeat(60_000),

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 /** One line of a log, parsed. */
 export type LogLine = Readonly<Record<string, unknown>>
 
-/** A log destination that remembers. */
+/** A log destination that keeps its lines. */
 export interface LogCapture {
   readonly stream: Writable
   text(): string

@@ -5,7 +5,7 @@ import { openTestServer, type TestServer } from '../../test-server.ts'
 import { captureLog } from './log-lines.ts'
 
 const METRICS_TOKEN = 'mark-metrics-token'
-/** What is sent wherever a client can put anything. */
+/** Secret sent wherever a client can put free text. */
 const MARK = /mark-[a-z]+/
 
 interface Operation {
@@ -13,7 +13,7 @@ interface Operation {
   readonly url: string
 }
 
-/** Everything that the API document knows, in the organization `acme`. */
+/** All operations of the API document, in the organization `acme`. */
 async function operationsOf({ send }: TestServer): Promise<Operation[]> {
   const document = (await send('GET', '/openapi.json')).json<{
     paths: Record<string, Record<string, unknown>>
@@ -26,7 +26,7 @@ async function operationsOf({ send }: TestServer): Promise<Operation[]> {
   )
 }
 
-/** Every text in an answer whose member has the name of a secret. */
+/** All strings of an answer whose member is named like a secret. */
 function secretsIn(value: unknown, name = ''): string[] {
   if (typeof value === 'string')
     return /(password|token|secret)$/.test(name) && value.length >= 12 ? [value] : []
@@ -34,7 +34,7 @@ function secretsIn(value: unknown, name = ''): string[] {
   return Object.entries(value).flatMap(([member, inner]) => secretsIn(inner, member))
 }
 
-it('keeps every secret of the whole API out of the most talkative log', async () => {
+it('keeps all secrets of the API out of the log at its most verbose level', async () => {
   const log = captureLog()
   const server = await openTestServer(onTestFinished, {
     log: { level: 'trace', stream: log.stream },
@@ -78,7 +78,7 @@ it('keeps every secret of the whole API out of the most talkative log', async ()
   for (const path of ['/api/v1/device/view', '/api/v1/device/view?mark=mark-query'])
     await ask({ method: 'GET', url: path }, { as: machine })
 
-  // Enough was done for the test to mean something: tokens of all kinds were made and used.
+  // The run covered enough: it created and used tokens of all kinds.
   for (const kind of ['pal_pat_', 'pal_oat_', 'pal_enr_', 'pal_dat_', 'eyJ'])
     expect(
       [...secrets].some((secret) => secret.startsWith(kind)),

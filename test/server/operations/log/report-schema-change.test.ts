@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite
 import { temporaryDirectory } from '../../temporary-directory.ts'
 import { captureLog } from './log-lines.ts'
 
-it('a server whose database a newer release took over answers 503 and logs once what to do', async () => {
+it('a server on a database of a newer release answers 503 and logs the remedy once', async () => {
   const { path, app, send, log } = await startServer()
   expect((await app.inject('/readyz')).statusCode).toBe(200)
 
@@ -22,7 +22,7 @@ it('a server whose database a newer release took over answers 503 and logs once 
     expect(answer.statusCode).toBe(503)
     expect(answer.headers['retry-after']).toBe('5')
     expect(answer.json()).toMatchObject({ error: { code: 'internal' } })
-    // Not the whole body: the random id of the request may have these figures.
+    // Not the whole body, because the random request id may contain these digits.
     expect(answer.json().error.message).not.toContain('999')
   }
   expect((await app.inject('/healthz')).statusCode).toBe(200)
@@ -33,7 +33,7 @@ it('a server whose database a newer release took over answers 503 and logs once 
   ])
 })
 
-it('a server whose database misses a table is not ready, says so, and logs once which', async () => {
+it('a server whose database lacks a table is not ready and logs the table once', async () => {
   const { path, app, send, log } = await startServer()
 
   change(path, 'DROP TABLE memberships; ALTER TABLE users RENAME TO lost')

@@ -3,7 +3,7 @@ import { createAnswerTurns } from '../../../../server/src/operations/overload/an
 import { ApiError } from '../../../../server/src/platform/api-error.ts'
 import { nextTurn } from '../../../../server/src/platform/next-turn.ts'
 
-/** Work that lasts until it is told to end, and is on a list while it runs. */
+/** Work that runs until it is told to end, and is listed while it runs. */
 function openTurns() {
   const turns = createAnswerTurns()
   const running: string[] = []
@@ -28,7 +28,7 @@ function openTurns() {
 }
 
 describe('large answers', () => {
-  it('are made two at a time, and of each organization one', async () => {
+  it('run two at a time, and one for each organization', async () => {
     const { begin, end, running } = openTurns()
     const all = [begin('a', 'a1'), begin('a', 'a2'), begin('b'), begin('c'), begin('a', 'a3')]
 
@@ -45,7 +45,7 @@ describe('large answers', () => {
     expect(await Promise.all(all)).toEqual(['a1', 'a2', 'b', 'c', 'a3'])
   })
 
-  it('give their place away when they fail', async () => {
+  it('free their place when they fail', async () => {
     const { begin, end, running } = openTurns()
     const failing = begin('a', 'a1').catch(String)
     const next = begin('a', 'a2')
@@ -59,7 +59,7 @@ describe('large answers', () => {
     expect(running).toEqual([])
   })
 
-  it('are refused where four of the organization wait, and others are not', async () => {
+  it('are refused when four of the organization wait, but not for others', async () => {
     const { begin, end, running } = openTurns()
     const own = [1, 2, 3, 4, 5].map((number) => begin('a', `a${number}`))
 
@@ -79,7 +79,7 @@ describe('large answers', () => {
     await Promise.all([...own, other])
   })
 
-  it('are refused where 64 of all wait', async () => {
+  it('are refused when 64 wait in total', async () => {
     const { begin, end, running } = openTurns()
     const all = Array.from({ length: 66 }, (_, index) => begin(`org ${index}`))
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createCallerTurns } from '../../../../server/src/operations/overload/caller-turns.ts'
 
-/** Turns with a clock and an event loop of the test; each request takes a millisecond. */
+/** Turns with a test clock and event loop; each request takes a millisecond. */
 function openTurns() {
   let nowMs = 0
   let after: (() => void)[] = []
@@ -25,7 +25,7 @@ function openTurns() {
   return { enter, nextTurn, take, isIdle: () => after.length === 0, scheduled: () => after.length }
 }
 
-it('begins the requests of a caller for two milliseconds of each turn, in their order', () => {
+it('starts requests of a caller in order, for two milliseconds a turn', () => {
   const { enter, nextTurn, take } = openTurns()
 
   for (const request of ['a1', 'a2', 'a3', 'a4', 'a5']) enter('a', request)
@@ -38,7 +38,7 @@ it('begins the requests of a caller for two milliseconds of each turn, in their 
   expect(take()).toEqual(['a5', 'a6'])
 })
 
-it('begins the request of another caller before those that wait', () => {
+it('starts the request of another caller before the waiting ones', () => {
   const { enter, nextTurn, take } = openTurns()
 
   for (const request of ['a1', 'a2', 'a3']) enter('a', request)
@@ -50,7 +50,7 @@ it('begins the request of another caller before those that wait', () => {
   expect(take()).toEqual(['a3', 'b2'])
 })
 
-it('ends when no request waits, and begins anew', () => {
+it('stops when no request waits, and starts again later', () => {
   const { enter, nextTurn, take, isIdle } = openTurns()
 
   enter('a', 'a1')
@@ -61,7 +61,7 @@ it('ends when no request waits, and begins anew', () => {
   expect(take()).toEqual(['a1', 'a2'])
 })
 
-it('schedules one turn, however many callers there are and whenever they come', () => {
+it('schedules one turn for all callers', () => {
   const { enter, nextTurn, scheduled } = openTurns()
 
   for (const request of ['a1', 'a2', 'a3']) enter('a', request)

@@ -8,7 +8,7 @@ function open(draws: readonly number[] = []) {
   const random = (): number => draws[next++ % draws.length] ?? 0
   const overload = createOverload({ limitMs: LIMIT_MS, random })
   const note = (delayMs: number, times = 1): number => {
-    // One slow second before, which by itself is none.
+    // One slow second before, which alone is not an overload.
     if (delayMs > LIMIT_MS && overload.delayMs() <= LIMIT_MS) overload.note(delayMs)
     for (let n = 0; n < times; n += 1) overload.note(delayMs)
     return Math.round(overload.share() * 100)
@@ -17,7 +17,7 @@ function open(draws: readonly number[] = []) {
 }
 
 describe('an overloaded server', () => {
-  it('asks nobody to wait while it is quick enough, however long it runs', () => {
+  it('admits all requests while it is fast enough', () => {
     const { overload, note } = open()
 
     expect(note(LIMIT_MS, 1000)).toBe(0)
@@ -26,7 +26,7 @@ describe('an overloaded server', () => {
     expect(overload.turnedAway()).toBe(0)
   })
 
-  it('asks nobody for one slow second, as when it starts or computes something long', () => {
+  it('ignores a single slow second, as at its start or during a long computation', () => {
     const { overload } = open()
 
     for (let n = 0; n < 100; n += 1) {
@@ -37,18 +37,18 @@ describe('an overloaded server', () => {
     expect(overload.share()).toBe(0)
   })
 
-  it('asks a share that grows each second that is too slow, up to everybody', () => {
+  it('refuses a share that grows with each slow second, up to all requests', () => {
     const { note } = open()
 
     expect([note(LIMIT_MS + 1), note(LIMIT_MS + 1), note(10_000)]).toEqual([10, 20, 30])
     expect(note(10_000, 100)).toBe(100)
   })
 
-  it('serves more again only once it is twice as quick as it must be, and then little by little', () => {
+  it('admits more again only at half of the limit, and then gradually', () => {
     const { note } = open()
     note(LIMIT_MS + 1, 4)
 
-    // Between the two nothing changes, or the share would swing with every second.
+    // In between the share stays, so that it does not oscillate.
     expect(note(LIMIT_MS, 100)).toBe(40)
     expect(note(LIMIT_MS / 2, 100)).toBe(40)
     expect(note(LIMIT_MS / 2 - 1)).toBe(35)
@@ -56,7 +56,7 @@ describe('an overloaded server', () => {
     expect(note(0, 9)).toBe(0)
   })
 
-  it('asks as many to wait as the share says, and no others', () => {
+  it('refuses exactly the share', () => {
     const { overload, note } = open([0.29, 0.5, 0.31, 0.9])
     note(LIMIT_MS + 1, 3)
 
@@ -65,7 +65,7 @@ describe('an overloaded server', () => {
     expect(overload.turnedAway()).toBe(1)
   })
 
-  it('finishes what was begun until more than half of what begins is turned away', () => {
+  it('completes updates until more than half of new requests are refused', () => {
     const { overload, note } = open([0.15])
     note(LIMIT_MS + 1, 5)
     expect(overload.askToWait('completes')).toBeNull()
@@ -76,7 +76,7 @@ describe('an overloaded server', () => {
     expect(overload.askToWait('completes')).not.toBeNull()
   })
 
-  it('draws when to come back from a range that grows with the share', () => {
+  it('draws the retry time from a range that grows with the share', () => {
     const longest = (times: number): number | null => {
       const { overload, note } = open([0, 0.999_999])
       note(LIMIT_MS + 1, times)
@@ -92,7 +92,7 @@ describe('an overloaded server', () => {
     expect(shortest()).toBe(1)
   })
 
-  it('asks nobody where no limit is set', () => {
+  it('admits all requests without a limit', () => {
     UNLIMITED.note(1e9)
 
     expect(UNLIMITED.askToWait('begins')).toBeNull()

@@ -11,7 +11,7 @@ function open() {
   }
 }
 
-it('begins as many requests of a caller as may be in flight, and those of others beside them', () => {
+it('starts requests of a caller up to the limit, independent of others', () => {
   const { enter, take } = open()
 
   for (const request of ['a1', 'a2', 'a3']) enter('a', request)
@@ -20,7 +20,7 @@ it('begins as many requests of a caller as may be in flight, and those of others
   expect(take()).toEqual(['a1', 'a2', 'b1'])
 })
 
-it('begins the next one in the order of arrival when one leaves, and once', () => {
+it('starts the next one in order of arrival when one leaves, once', () => {
   const { enter, take } = open()
   const [leave] = ['a1', 'a2', 'a3', 'a4'].map((request) => enter('a', request))
   take()
@@ -43,7 +43,7 @@ it('forgets a request that leaves before its turn', () => {
   expect(take()).toEqual(['a4'])
 })
 
-it('begins at once again when all have left', () => {
+it('starts requests at once after all have left', () => {
   const { enter, take } = open()
   for (const leave of ['a1', 'a2', 'a3'].map((request) => enter('a', request))) leave()
   take()
@@ -53,7 +53,7 @@ it('begins at once again when all have left', () => {
   expect(take()).toEqual(['a4'])
 })
 
-it('keeps a caller with requests in flight while thousands of others come and go', () => {
+it('keeps a caller with requests in flight while thousands of others pass', () => {
   const { enter, take } = open()
   const [leave] = ['a1', 'a2', 'a3'].map((request) => enter('a', request))
 

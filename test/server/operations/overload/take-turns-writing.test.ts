@@ -28,7 +28,7 @@ describe('transactions that take turns', () => {
   const write = (actor: string, mark = actor): Promise<void> =>
     audited.write({ actor, address: null, request_id: null }, async () => void order.push(mark))
 
-  it('let a caller pass who comes after a hundred of another caller', async () => {
+  it('run a new caller before a hundred of another caller', async () => {
     const crowd = Array.from({ length: 100 }, () => write('user:mallory'))
     const alice = write('user:alice')
 
@@ -47,7 +47,7 @@ describe('transactions that take turns', () => {
     expect(order.indexOf('organization:other:1')).toBeLessThan(3)
   })
 
-  it('give the server every second turn beside many callers', async () => {
+  it('give the server every second turn among many callers', async () => {
     const crowd = Array.from({ length: 100 }, (_, caller) => write(`user:${caller}`))
     const own = Array.from({ length: 10 }, () =>
       store.transaction(async () => void order.push('own')),
@@ -64,7 +64,7 @@ describe('transactions that take turns', () => {
     expect(order).toEqual(['1', '2', '3', '4'])
   })
 
-  it('undo each that throws, and none of the others', async () => {
+  it('roll back only those that throw', async () => {
     const secret = (name: string, fails: boolean) =>
       store.transaction(
         async (writer) => {
@@ -86,10 +86,10 @@ describe('transactions that take turns', () => {
     expect([await isKept('a'), await isKept('b')]).toEqual([true, false])
   })
 
-  describe('where the database lets some not begin', () => {
+  describe('where the database refuses some', () => {
     const refusal = new StoreError('ERR_STORE_UNAVAILABLE', 'busy')
 
-    /** Transactions of two callers, of which those of the driver begin that `begins` says. */
+    /** Transactions of two callers; `begins` says which ones the driver starts. */
     async function outcomesOf(begins: readonly boolean[]): Promise<unknown[]> {
       const opened = await openTestStore(temporaryDirectory())
       onTestFinished(opened.discard)
@@ -112,12 +112,12 @@ describe('transactions that take turns', () => {
       return Promise.all(['crowd', 'crowd', 'alice'].map(attempt))
     }
 
-    it('fail what came with a transaction that cannot begin', async () => {
+    it('fail the work of a transaction that cannot begin', async () => {
       expect(await outcomesOf([true, false, true])).toEqual(['crowd', refusal, 'alice'])
       expect(await outcomesOf([false, false, false])).toEqual([refusal, refusal, refusal])
     })
 
-    it('keep few of the items that failed', async () => {
+    it('keep a bounded number of failed items', async () => {
       const gone = new FinalizationRegistry<null>(() => (collected += 1))
       let collected = 0
       const away = takeTurnsWriting({
@@ -147,7 +147,7 @@ describe('transactions that take turns', () => {
       expect(order).toEqual([])
     })
 
-    it('ask again for an item whose transaction ran another one', async () => {
+    it('request another transaction for an item that was passed over', async () => {
       expect(await outcomesOf([true, true, false, true])).toEqual(['crowd', 'crowd', 'alice'])
       expect(await outcomesOf([true, true, false, false])).toEqual(['crowd', refusal, 'alice'])
     })

@@ -18,7 +18,7 @@ function open(options: { readonly maxAccounts?: number } = {}) {
   return { clock, budget: createWorkBudget({ limits, clockMs: () => clock.nowMs, ...options }) }
 }
 
-/** Also beyond what is left: more than one may have begun. */
+/** May exceed the rest of the budget, because several pieces of work may run. */
 function charge(budget: WorkBudget, payer: Payer, ms: number): void {
   budget.begin(payer).charge(ms)
 }
@@ -27,8 +27,8 @@ function another(payer: Payer, index: number): Payer {
   return { ...payer, caller: `${payer.caller}${index}` }
 }
 
-describe('the budget of work', () => {
-  it('serves a caller until the burst is spent, and again when it has come back', () => {
+describe('the work budget', () => {
+  it('serves a caller until the burst is spent, and again after it has refilled', () => {
     const { budget, clock } = open()
     charge(budget, reader, 499)
     charge(budget, reader, 101)
@@ -46,7 +46,7 @@ describe('the budget of work', () => {
     budget.require(reader)
   })
 
-  it('leaves other callers and other organizations theirs', () => {
+  it('has separate accounts for other callers and organizations', () => {
     const { budget } = open()
     charge(budget, reader, 600)
 
@@ -54,7 +54,7 @@ describe('the budget of work', () => {
     budget.require({ ...reader, org: 'initech' })
   })
 
-  it('keeps the rest of an organization for those who may change its policies', () => {
+  it('reserves the rest of the budget of an organization for policy writers', () => {
     const { budget } = open()
     for (const index of [1, 2, 3]) charge(budget, another(reader, index), 250)
 
@@ -64,7 +64,7 @@ describe('the budget of work', () => {
     expect(() => budget.require(another(owner, 1))).toThrow('wait and try again')
   })
 
-  it('lets those who may change policies wait for nothing that others have taken', () => {
+  it('does not make policy writers wait for the use of others', () => {
     const { budget } = open()
     const begun = [1, 2, 3].map((index) => budget.begin(another(reader, index)))
     for (const work of begun) work.charge(100_000)
@@ -74,7 +74,7 @@ describe('the budget of work', () => {
     budget.require(owner)
   })
 
-  it('lets all others of the organization pay back what one of them has taken', () => {
+  it('makes all others of the organization wait for the debt of one of them', () => {
     const { budget, clock } = open()
     charge(budget, reader, 1250)
 
@@ -84,7 +84,7 @@ describe('the budget of work', () => {
     budget.require(another(reader, 1))
   })
 
-  it('gives back no more than the burst', () => {
+  it('refills at most the burst', () => {
     const { budget, clock } = open()
     charge(budget, reader, 100)
     clock.nowMs += 3_600_000
@@ -93,7 +93,7 @@ describe('the budget of work', () => {
     expect(() => budget.require(reader)).toThrow('wait and try again')
   })
 
-  it('charges each turn what it took, a wait within it in part and one between turns not at all', async () => {
+  it('charges each turn, part of a wait within it, and no wait between turns', async () => {
     const clock = { workMs: 0 }
     const caller = { burstMs: 500, perSecondMs: 0.001 }
     const budget = createWorkBudget({
@@ -117,7 +117,7 @@ describe('the budget of work', () => {
     expect(() => budget.require(reader)).toThrow('wait and try again')
   })
 
-  it('ends a turn that has lasted two milliseconds, and no shorter one', async () => {
+  it('ends turns that have lasted two milliseconds, and no shorter ones', async () => {
     const { budget, clock } = open()
     const work = budget.begin(reader)
     const endsTurn = async (): Promise<boolean> => {
@@ -136,7 +136,7 @@ describe('the budget of work', () => {
     expect(ended).toEqual([false, false, true, false, true])
   })
 
-  it('charges processor time, and no wait of the thread for a processor', async () => {
+  it('charges CPU time, not the time that the thread waits for a CPU', async () => {
     const { budget, clock } = open()
     const work = budget.begin(reader)
     for (let turns = 0; turns < 20; turns += 1) {
@@ -148,7 +148,7 @@ describe('the budget of work', () => {
     budget.require(reader)
   })
 
-  it('keeps a bounded number of accounts, those charged last', () => {
+  it('keeps a bounded number of accounts, the last charged ones', () => {
     const { budget } = open({ maxAccounts: 2 })
     const payers = [1, 2, 3].map((index) => ({ ...another(reader, index), org: `${index}` }))
     const [first, second, third] = payers as [Payer, Payer, Payer]

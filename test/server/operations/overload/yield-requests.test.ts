@@ -57,7 +57,7 @@ describe('requests to an overloaded server', () => {
   })
 
   function slowDown(seconds: number): void {
-    // One slow second alone is none.
+    // One slow second alone is not an overload.
     if (overload.delayMs() <= LIMIT_MS) overload.note(LIMIT_MS + 1)
     for (let n = 0; n < seconds; n += 1) overload.note(LIMIT_MS + 1)
   }
@@ -70,14 +70,14 @@ describe('requests to an overloaded server', () => {
   const pollAs = (token: string) =>
     server.send('GET', poll, { headers: { authorization: `DPoP ${token}` } })
 
-  it('are all served while it is not', async () => {
+  it('are all served without overload', async () => {
     expect((await pollAs(machine.token)).statusCode).toBe(200)
     expect((await sendTokenRequest(server, newProver(server))).statusCode).toBe(401)
     expect((await report()).statusCode).toBe(200)
     expect((await askForView()).statusCode).toBe(200)
   })
 
-  it('are asked to come back when they are polls, tokens and reports', async () => {
+  it('are told to retry later if they are polls, token requests or reports', async () => {
     slowDown(3)
 
     const answers = [
@@ -94,14 +94,14 @@ describe('requests to an overloaded server', () => {
     }
   })
 
-  it('are answered 503 whoever asks, which tells nobody anything', async () => {
+  it('get 503 regardless of the caller, which reveals nothing', async () => {
     slowDown(1)
 
     expect((await pollAs('pal_dat_none')).statusCode).toBe(503)
     expect((await server.send('GET', poll.replace('acme', 'none'))).statusCode).toBe(503)
   })
 
-  it('are served when the draw lets them pass', async () => {
+  it('are served when the random draw admits them', async () => {
     slowDown(3)
     draw = 0.31
 
@@ -109,7 +109,7 @@ describe('requests to an overloaded server', () => {
     expect((await report()).statusCode).toBe(200)
   })
 
-  it('complete what a poll began, until there is far too much', async () => {
+  it('complete an update that a poll began, until the overload is extreme', async () => {
     slowDown(5)
     expect((await askForView()).statusCode).toBe(200)
     expect((await view.get('metadata/1.root.json')).statusCode).toBe(200)
@@ -121,7 +121,7 @@ describe('requests to an overloaded server', () => {
     expect((await view.get('targets/policies/0.none.json')).statusCode).toBe(503)
   })
 
-  it('are served when administrators and probes send them, however much there is', async () => {
+  it('are served for administrators and probes at any overload', async () => {
     slowDown(100)
     const policies = '/v2/orgs/acme/governance/policies'
 
@@ -137,7 +137,7 @@ describe('requests to an overloaded server', () => {
     expect((await sendEnrolment(server, owner, 'acme')).statusCode).toBe(201)
   })
 
-  it('are refused before the framework with the same answer', async () => {
+  it('get the same refusal before Fastify', async () => {
     slowDown(3)
     const socket = connect(Number(new URL(server.server.origin()).port), '127.0.0.1')
     const received: Buffer[] = []
@@ -159,7 +159,7 @@ describe('requests to an overloaded server', () => {
     expect(body.replace(id, '')).toBe(inject.body.replace(id, ''))
   })
 
-  it('are counted when they are turned away, and fill no log', async () => {
+  it('are counted when refused, without filling the log', async () => {
     const before = { lines: lines.length, count: overload.turnedAway() }
     slowDown(3)
 

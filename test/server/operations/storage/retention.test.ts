@@ -10,7 +10,7 @@ import { openTestServer } from '../../test-server.ts'
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 
-/** `acme`, and its events of three days. */
+/** The organization `acme` with events of three days. */
 async function open(days: number) {
   const test = await openTestServer(onTestFinished)
   const { username, password } = await test.createOrganization('acme', 'alice')
@@ -31,7 +31,7 @@ async function open(days: number) {
 }
 
 describe('the retention of the history', () => {
-  it('removes what is older, for every organization, and says so as the server', async () => {
+  it('removes older events of every organization, with the server as the actor', async () => {
     const { test, retention, feed, verify } = await open(1)
     await test.createOrganization('rival', 'rita')
 
@@ -79,7 +79,7 @@ describe('the retention of the history', () => {
     expect(warnings).toEqual(isWarned ? [warning] : [])
   })
 
-  it('removes nothing where it is 0, or everything is newer', async () => {
+  it('removes nothing with 0 days, or if all events are newer', async () => {
     for (const days of [0, 30]) {
       const { retention, feed } = await open(days)
 
@@ -91,7 +91,7 @@ describe('the retention of the history', () => {
     }
   })
 
-  it('answers 410 to a cursor before it, and goes on after one that is behind it', async () => {
+  it('answers 410 for a removed cursor, and continues after a later one', async () => {
     const { test, retention, feed } = await open(1)
     const first = await feed('?page_size=1')
     const all = await feed()
@@ -111,7 +111,7 @@ describe('the retention of the history', () => {
 
 describe('the hourly retention', () => {
   /**
-   * The retention of one day, started, by a clock of the test; `logged` resolves at its next line.
+   * A started retention of one day with a test clock; `logged` resolves at its next log line.
    */
   async function start(failures = 0) {
     const { test } = await open(1)
@@ -149,7 +149,7 @@ describe('the hourly retention', () => {
     }
   }
 
-  it('removes events an hour after the start, not before, and each hour again', async () => {
+  it('removes events an hour after the start and every hour', async () => {
     const { test, store, retention, logged, removed } = await start()
 
     vi.advanceTimersByTime(HOUR_MS - 1)
@@ -173,7 +173,7 @@ describe('the hourly retention', () => {
     await retention.stop()
   })
 
-  it('logs a failure and looks again an hour later', async () => {
+  it('logs a failure and retries an hour later', async () => {
     const { retention, logged, removed } = await start(1)
 
     let line = logged()
@@ -188,7 +188,7 @@ describe('the hourly retention', () => {
     await retention.stop()
   })
 
-  it('begins nothing after it was stopped, and ends what was begun', async () => {
+  it('starts nothing after it was stopped, and completes a running removal', async () => {
     const stopped = await start()
     await stopped.retention.stop()
     vi.advanceTimersByTime(2 * HOUR_MS)

@@ -34,7 +34,7 @@ function problemsOf(files: CertificateFiles, now = NOW): readonly string[] {
   }
 }
 
-it('takes a certificate with its chain, and says when it ends', () => {
+it('accepts a certificate with its chain, and returns its expiry', () => {
   const cert = GOOD.cert + AUTHORITY.cert
 
   const loaded = loadCertificate(write({ cert, key: GOOD.key }), NOW)
@@ -42,7 +42,7 @@ it('takes a certificate with its chain, and says when it ends', () => {
   expect(loaded).toEqual({ cert, key: GOOD.key, expiresAt: new Date('2027-01-01T00:00:00Z') })
 })
 
-it.each([0o600, 0o400, 0o640, 0o440])('takes a key with mode %o', (mode) => {
+it.each([0o600, 0o400, 0o640, 0o440])('accepts a key with mode %o', (mode) => {
   expect(problemsOf(write(GOOD, mode))).toEqual([])
 })
 
@@ -66,11 +66,11 @@ it.each([
 it.each([
   ['of another certificate', { cert: GOOD.cert, key: OTHER.key }, /does not belong to/],
   [
-    'behind the authority',
+    'after its authority',
     { cert: AUTHORITY.cert + GOOD.cert, key: GOOD.key },
     /has to be the first/,
   ],
-  ['that is none', { cert: GOOD.cert, key: GOOD.cert }, /is not a private key/],
+  ['that is not a key', { cert: GOOD.cert, key: GOOD.cert }, /is not a private key/],
   ['with no certificate', { cert: 'nothing', key: GOOD.key }, /is not a certificate/],
   [
     'with a broken chain',
@@ -84,7 +84,7 @@ it.each([
   expect(problemsOf(write(pair))).toEqual([expect.stringMatching(problem)])
 })
 
-it('lists all that is wrong, and says nothing of what a key holds', () => {
+it('lists all problems without the content of a key', () => {
   const files = write({ cert: 'nothing', key: 'in-the-key' }, 0o644)
   const problems = problemsOf(files)
 

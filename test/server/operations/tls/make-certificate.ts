@@ -1,11 +1,11 @@
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
 
-/** What a certificate is to say. */
+/** Content of a certificate. */
 export interface CertificateRequest {
   readonly name: string
   readonly from?: Date
   readonly until?: Date
-  /** Who signs; itself when left out. */
+  /** The issuer; absent for a self-signed certificate. */
   readonly authority?: Issued
 }
 
@@ -27,8 +27,8 @@ const TRUE = Buffer.from('0101ff', 'hex')
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
- * A P-256 certificate for `localhost` and 127.0.0.1, or of an authority when nobody else signs it.
- * Written here, because Node makes none and not every machine has openssl.
+ * A P-256 certificate for `localhost` and 127.0.0.1, or of an authority if it is self-signed.
+ * Encoded by hand, because Node cannot create certificates and openssl may be missing.
  */
 export function makeCertificate(request: CertificateRequest): Issued {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -28,7 +28,7 @@ function prepare() {
   return { at, settings }
 }
 
-it('is trusted by the command where NODE_EXTRA_CA_CERTS names it, and nowhere else', async () => {
+it('is trusted by the command only if NODE_EXTRA_CA_CERTS names it', async () => {
   const { at, settings } = prepare()
   const init = await runServerCommand(
     ['init', '--org', 'acme', '--owner', 'alice', '--json'],
@@ -59,7 +59,7 @@ it('is trusted by the command where NODE_EXTRA_CA_CERTS names it, and nowhere el
   expect(await login({})).not.toBe(0)
   expect(await login({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).not.toBe(0)
   expect(await login({ NODE_EXTRA_CA_CERTS: at('ca.pem') })).toBe(0)
-  // What a device is told of the server: https, without a word of configuration.
+  // The enrolment file has the https origin without further configuration.
   const out = at('device.json')
   const enrol = ['device', 'enrol', '--org', 'acme', '--server', server.url, '--out', out]
   expect((await runServerCommand(enrol, settings)).status).toBe(0)
@@ -67,7 +67,7 @@ it('is trusted by the command where NODE_EXTRA_CA_CERTS names it, and nowhere el
   expect(await server.stop('SIGTERM')).toMatchObject({ status: 0, stderr: '' })
 })
 
-it('is trusted of an issuer where NODE_EXTRA_CA_CERTS names it, and not for the environment', async () => {
+it('is trusted for an OIDC issuer only if NODE_EXTRA_CA_CERTS names it', async () => {
   const { at, settings } = prepare()
   const { PALISADE_DATA_DIR } = settings
   await runServerCommand(['init', '--org', 'acme', '--owner', 'alice'], { PALISADE_DATA_DIR })

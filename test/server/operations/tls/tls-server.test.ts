@@ -59,7 +59,7 @@ async function handshake(options: ConnectionOptions = {}): Promise<TLSSocket> {
   return socket
 }
 
-/** The head of an answer with `status` and what insists on TLS. */
+/** The head of an answer with `status` and HSTS. */
 const insisting = (status: number) =>
   new RegExp(
     `^http/1.1 ${String(status)} .*\r\nstrict-transport-security: max-age=31536000\r\n`,
@@ -76,7 +76,7 @@ async function headOf(socket: TLSSocket): Promise<string> {
 const nameShownTo = (socket: TLSSocket) => socket.getPeerCertificate().subject.CN
 
 describe('a server with a certificate', () => {
-  it('serves those who trust its authority, and tells browsers to insist on TLS', async () => {
+  it('serves clients that trust its authority, with HSTS', async () => {
     const response = await get('/healthz')
 
     expect(response.statusCode).toBe(200)
@@ -89,15 +89,15 @@ describe('a server with a certificate', () => {
     ['large headers', 431, `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`],
     ['CONNECT', 405, 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['an expectation', 417, 'GET / HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n'],
-    ['a path that is none', 404, 'GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
+    ['a malformed path', 404, 'GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
     ['an unknown path', 404, 'GET /no HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
-  ])('tells that also whoever sent %s', async (_title, status, bytes) => {
+  ])('sends HSTS in the answer to %s', async (_title, status, bytes) => {
     const socket = await handshake()
     socket.write(bytes)
     expect(await headOf(socket)).toMatch(insisting(status))
   })
 
-  it('tells that also whoever took too long', async () => {
+  it('sends HSTS with a time-out too', async () => {
     const accepted = once(server.app.server, 'secureConnection')
     const socket = await handshake()
     const [connection] = (await accepted) as [TLSSocket]
@@ -106,11 +106,11 @@ describe('a server with a certificate', () => {
     expect(await headOf(socket)).toMatch(insisting(408))
   })
 
-  it('is refused by those who do not', async () => {
+  it('is refused by clients that do not trust its authority', async () => {
     await expect(get('/healthz', { ca: SECOND.cert })).rejects.toThrow('unable to')
   })
 
-  it('speaks TLS 1.2 and 1.3, and nothing older or weaker', async () => {
+  it('supports TLS 1.2 and 1.3, and nothing older or weaker', async () => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const socket = await handshake({ minVersion: version, maxVersion: version })
       expect(socket.getProtocol()).toBe(version)
@@ -125,7 +125,7 @@ describe('a server with a certificate', () => {
     await expect(handshake(tooWeak)).rejects.toThrow(/handshake failure|alert|disconnected/)
   })
 
-  it('does not negotiate again, which would cost it more than the client', async () => {
+  it('refuses renegotiation, which costs it more than the client', async () => {
     const socket = await handshake({ maxVersion: 'TLSv1.2' })
 
     const outcome = await new Promise<string>((resolve) => {
@@ -137,7 +137,7 @@ describe('a server with a certificate', () => {
     expect((await get('/healthz')).statusCode).toBe(200)
   })
 
-  it('survives a client that speaks no TLS', async () => {
+  it('survives a client without TLS', async () => {
     const socket = connectPlain(port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -147,7 +147,7 @@ describe('a server with a certificate', () => {
     expect((await get('/healthz')).statusCode).toBe(200)
   })
 
-  it('shows a new certificate from the next handshake on, and drops no connection', async () => {
+  it('uses a new certificate from the next handshake on, and drops no connection', async () => {
     const old = await handshake()
 
     server.replaceCertificate({ ...SECOND, expiresAt })

@@ -27,7 +27,7 @@ function watch(lookEveryMs: number) {
     }
   }
   let touched = Date.now()
-  /** Also after the first look, which decides what counts as a change. */
+  /** Resolves after the first check, which sets the baseline for changes. */
   const touch = () => {
     touched += 1000
     utimesSync(files.certificate, new Date(), new Date(touched))
@@ -45,7 +45,7 @@ function watch(lookEveryMs: number) {
   return { put, touch, used, log, watching }
 }
 
-it('hands over a certificate that was renewed', async () => {
+it('reloads a renewed certificate', async () => {
   const { put, touch, used } = watch(20)
   put(SECOND)
 
@@ -56,7 +56,7 @@ it('hands over a certificate that was renewed', async () => {
   await expect.poll(lastUsed).toBe(SECOND.cert)
 })
 
-it('keeps the old one while the files cannot be served, and takes the next that can', () => {
+it('keeps the old certificate while the files are invalid, and takes the next valid one', () => {
   const { put, used, log, watching } = watch(60_000)
 
   put({ cert: SECOND.cert, key: FIRST.key })
@@ -75,7 +75,7 @@ it('keeps the old one while the files cannot be served, and takes the next that 
   expect(used.map(({ cert }) => cert)).toEqual([SECOND.cert])
 })
 
-it('warns two weeks before the end, and not earlier', () => {
+it('warns two weeks before expiry, and not earlier', () => {
   const log = captureLog()
   const certificate = { ...FIRST, expiresAt: new Date('2026-12-05T00:00:00Z') }
   const settings = { level: 'info', stream: log.stream }

@@ -32,7 +32,7 @@ describe('a traceparent header', () => {
     `00-${TRACE}-${'0'.repeat(16)}-01`,
     `00-${TRACE}-${SPAN}-01\n`,
     [`00-${TRACE}-${SPAN}-01`],
-  ])('%s names none', (header) => {
+  ])('%s names no span', (header) => {
     expect(parseTraceParent(header)).toBeNull()
   })
 })

@@ -21,7 +21,7 @@ interface ReceivedSpan {
   readonly attributes: readonly { key: string; value: Record<string, unknown> }[]
 }
 
-/** A collector that takes OTLP as JSON. */
+/** A collector that accepts OTLP as JSON. */
 async function openCollector() {
   const spans: ReceivedSpan[] = []
   const bodies: string[] = []
@@ -58,7 +58,7 @@ function spansOf(body: string): ReceivedSpan[] {
 const start = (settings: Record<string, string>) =>
   startServerProcess({ PALISADE_DATA_DIR: join(temporaryDirectory(), 'data'), ...settings })
 
-it('sends a span of each request below its caller, without what the client wrote', async () => {
+it('sends a span of each request below its caller, without client data', async () => {
   const collector = await openCollector()
   const server = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
   const headers = {
@@ -89,7 +89,7 @@ it('sends a span of each request below its caller, without what the client wrote
   expect(outcome.stdout).toContain(`"trace_id":"${TRACE}"`)
 })
 
-it('records what a request asks of the store as spans below it', async () => {
+it('records store operations of a request as child spans', async () => {
   const collector = await openCollector()
   const server = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
   const headers = { 'content-type': 'application/json' }
@@ -103,7 +103,7 @@ it('records what a request asks of the store as spans below it', async () => {
   expect(read).toMatchObject({ traceId: request?.traceId, parentSpanId: request?.spanId })
 })
 
-it('lets no caller decide what is recorded', async () => {
+it('does not let callers decide what is recorded', async () => {
   const collector = await openCollector()
   const server = await start({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -116,7 +116,7 @@ it('lets no caller decide what is recorded', async () => {
   expect(collector.spans).toEqual([])
 })
 
-it('serves and stops as ever while the collector is away, and says so once', async () => {
+it('serves and stops normally without the collector, and logs that once', async () => {
   const server = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })
   for (let count = 0; count < 3; count += 1)
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
@@ -129,7 +129,7 @@ it('serves and stops as ever while the collector is away, and says so once', asy
   expect(outcome.stdout.split('traces cannot be exported')).toHaveLength(2)
 })
 
-it('takes no notice of callers while it is off', async () => {
+it('ignores trace headers while it is off', async () => {
   const collector = await openCollector()
   const server = await start({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -143,7 +143,7 @@ it('takes no notice of callers while it is off', async () => {
   expect(stdout).not.toContain(TRACE)
 })
 
-it('is loaded by nothing but the setting', () => {
+it('is loaded only by the setting', () => {
   const importers = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !path.startsWith('operations/tracing'))
     .filter((path) =>
