@@ -6,7 +6,7 @@ import type { OpenStore } from './open-again.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
 
-/** What every driver promises when several processes use it at once: here, several openings. */
+/** Guarantees of every driver to concurrent processes, here several openings. */
 export function describeConcurrency(store: () => Store, open: () => OpenStore): void {
   const policy = (id: string) => ({
     id,
@@ -37,7 +37,7 @@ export function describeConcurrency(store: () => Store, open: () => OpenStore): 
   }
 
   describe('several openings at once', () => {
-    it('never exceed a limit that is checked inside', async () => {
+    it('never exceed a limit that they check', async () => {
       const outcomes = await race(18, async (writer, index) => {
         if ((await writer.policies.count('acme')) >= 5) throw new Error('full')
         await writer.policies.insert(policy(`pol_${index}`))
@@ -47,7 +47,7 @@ export function describeConcurrency(store: () => Store, open: () => OpenStore): 
       expect(await store().read((reader) => reader.policies.count('acme'))).toBe(5)
     })
 
-    it('use an enrolment token as often as it says', async () => {
+    it('use an enrolment token up to its limit', async () => {
       await store().transaction((writer) => writer.enrolmentTokens.insert(enrolmentToken('e1', 4)))
 
       const outcomes = await race(15, async (writer) => {
@@ -64,7 +64,7 @@ export function describeConcurrency(store: () => Store, open: () => OpenStore): 
       expect(kept).toEqual({ ...enrolmentToken('e1', 4), uses: 4, last_used_at: NOW })
     })
 
-    it('give a name to one', async () => {
+    it('give a name to only one', async () => {
       const outcomes = await race(9, (writer, index) =>
         writer.policies.insert({ ...policy(`pol_${index}`), name: 'wanted' }),
       )
@@ -91,7 +91,7 @@ export function describeConcurrency(store: () => Store, open: () => OpenStore): 
       expect(found?.name).toBe('18')
     })
 
-    it('show many readers no half of a write', async () => {
+    it('never show readers half of a write', async () => {
       const stores = await three()
       const done = new AbortController()
       const readers = stores.flatMap((opened) =>
@@ -105,7 +105,7 @@ export function describeConcurrency(store: () => Store, open: () => OpenStore): 
             expect(first).toBe(second)
             expect((first ?? 1) % 2).toBe(0)
             reads += 1
-            // As requests do. Promises alone would leave no turn to the writer.
+            // Like requests. Promises alone would never yield to the writer.
             await nextTurn()
           }
           return reads
@@ -125,7 +125,7 @@ export function describeConcurrency(store: () => Store, open: () => OpenStore): 
     })
   })
 
-  it('answers a read while others pause, each on the snapshot that it began with', async () => {
+  it('answers a read while others pause, each on its own snapshot', async () => {
     const pause = Promise.withResolvers<undefined>()
     const begun: Promise<unknown>[] = []
     const paused = Array.from({ length: 3 }, () => {
@@ -149,7 +149,7 @@ export function describeConcurrency(store: () => Store, open: () => OpenStore): 
     for (const counts of await Promise.all(paused)) expect(counts).toEqual([0, 0])
   })
 
-  it('finds nothing by a text that no row can have', async () => {
+  it('finds no row by a text that no row can contain', async () => {
     await store().read(async (reader) => {
       expect(await reader.organizations.find('ac\0me')).toBeNull()
       expect(await reader.policies.find('acme', '\0')).toBeNull()

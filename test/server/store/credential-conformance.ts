@@ -6,7 +6,7 @@ const NOW = '2026-11-21T08:00:00.000Z'
 const FIRST = { after: '', window: 9, limit: 9 }
 const LATER = '2026-11-21T09:00:00.000Z'
 
-/** What every driver promises of tokens and devices; `store` holds the seed of `describeStore`. */
+/** Guarantees of every driver for tokens and devices; `store` holds the seed of `describeStore`. */
 export function describeCredentials(store: () => Store): void {
   describe('credentials', () => {
     it('finds secret tokens by hash and lists those not revoked', async () => {
@@ -47,7 +47,7 @@ export function describeCredentials(store: () => Store): void {
       })
     })
 
-    it('revokes a secret token with all that descend from it, once each', async () => {
+    it('revokes a secret token with all its descendants, once each', async () => {
       const token = (id: string, parent_id: string | null) => personalToken(id, { parent_id })
       await store().transaction(async (writer) => {
         const { accessTokens } = writer
@@ -83,7 +83,7 @@ export function describeCredentials(store: () => Store): void {
       })
     })
 
-    it('notes the last use of a secret token, and no earlier one', async () => {
+    it('notes the last use of a secret token, never an earlier one', async () => {
       const token = {
         kind: 'organization' as const,
         org: 'acme',
@@ -112,7 +112,7 @@ export function describeCredentials(store: () => Store): void {
       })
     })
 
-    it('lists the organization tokens that somebody made, until they are revoked', async () => {
+    it('lists the organization tokens by creator, until they are revoked', async () => {
       const token = (id: string, created_by: string) => ({
         id,
         name: id,
@@ -148,7 +148,7 @@ export function describeCredentials(store: () => Store): void {
       ])
     })
 
-    it('knows which organizations own an account, while its user is in them', async () => {
+    it('finds the organizations that own an account, while its user is in them', async () => {
       const owners = () => store().read((reader) => reader.memberships.ownersOfAccount('cid'))
       const join = (org: string, ownsAccount: boolean) => (writer: StoreWriter) =>
         writer.memberships.insert({ org, username: 'cid', role: 'member' }, { ownsAccount })
@@ -226,7 +226,7 @@ export function describeCredentials(store: () => Store): void {
       expect(keys).toEqual([retired, { ...key, kid: 'k2' }])
     })
 
-    it('takes no secret token whose parent is not there', async () => {
+    it('refuses a secret token without its parent', async () => {
       const attempt = store().transaction((writer) =>
         writer.accessTokens.insert({
           kind: 'personal',
@@ -248,7 +248,7 @@ export function describeCredentials(store: () => Store): void {
       await expect(attempt).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT' })
     })
 
-    it('finds enrolment tokens until they, or what they descend from, are revoked', async () => {
+    it('finds enrolment tokens until they or their ancestors are revoked', async () => {
       const live = () =>
         store().read(async ({ enrolmentTokens }) => ({
           acme: (await enrolmentTokens.list('acme')).map(({ id }) => id),
@@ -296,7 +296,7 @@ export function describeCredentials(store: () => Store): void {
       expect(await live()).toEqual({ acme: [], rival: ['e0'], child: undefined })
     })
 
-    it('revokes one device, or all that a user has in an organization', async () => {
+    it('revokes one device, or all of a user in an organization', async () => {
       const device = (id: string, org: string, username: string | null) => ({
         id,
         org,
@@ -338,7 +338,7 @@ export function describeCredentials(store: () => Store): void {
       expect(found).toEqual(device('d3', 'acme', null))
     })
 
-    it('knows each key as that of one device, and changes its labels', async () => {
+    it('stores each key for one device, and changes its labels', async () => {
       const device = (id: string, thumbprint: string) => ({
         id,
         org: 'acme',
@@ -367,7 +367,7 @@ export function describeCredentials(store: () => Store): void {
       expect(labels).toEqual([['linux', 'vm'], ['ci'], ['ci']])
     })
 
-    it('keeps the last poll of each device, and raises no revision by it', async () => {
+    it('stores the last poll of each device without raising a revision', async () => {
       await store().transaction(async (writer) => {
         for (const each of [device('d1', 'acme'), device('d2', 'rival'), device('d3', 'acme')])
           await writer.devices.insert(each)
@@ -391,7 +391,7 @@ export function describeCredentials(store: () => Store): void {
       expect(await revision()).toBe(before)
     })
 
-    it('keeps the newest assignment of each device, and raises no revision by it', async () => {
+    it('stores the newest assignment of each device without raising a revision', async () => {
       await store().transaction(async (writer) => {
         for (const each of [device('d1', 'acme'), device('d2', 'rival'), device('d3', 'acme')])
           await writer.devices.insert(each)
@@ -419,7 +419,7 @@ export function describeCredentials(store: () => Store): void {
       expect(await revision()).toBe(before)
     })
 
-    it('keeps the newest report of each device, and raises no revision by it', async () => {
+    it('stores the newest report of each device without raising a revision', async () => {
       const report = (device_id: string, reported_at: string, revision: number | null) => ({
         device_id,
         reported_at,
@@ -459,7 +459,7 @@ export function describeCredentials(store: () => Store): void {
       expect(await revision()).toBe(before)
     })
 
-    it('lists the devices of one organization by ascending id, and finds no other', async () => {
+    it('lists only devices of one organization, by ascending id', async () => {
       const d1 = device('d1', 'acme', LATER)
       const [d2, d3] = [device('d2', 'rival'), device('d3', 'acme')]
       await store().transaction(async (writer) => {

@@ -7,13 +7,13 @@ import { casesOfRun } from '../../run-size.ts'
 
 const STATES: readonly AgentState[] = ['fresh', 'stale', 'rejected', 'never_loaded']
 const LABELS = ['ci', 'c', 'linux'] as const
-/** One is longer in code units than in characters; `%` and `_` are wildcards of LIKE. */
+/** Includes surrogate pairs, and `%` and `_`, which are wildcards of LIKE. */
 const NAMES = [null, 'ci-1', 'ci-22', '%_x', '𝒹𝑒𝓈𝓀 a'] as const
 const USERS = [null, 'ann', 'bob'] as const
-/** Within the first hour of a day. */
+/** A time within the first hour of a day. */
 const at = (minute: number): string => new Date(Date.UTC(2026, 10, 21, 0, minute)).toISOString()
 
-/** A device, and what happens to it after it was enrolled; times are minutes. */
+/** A device and its events after enrolment; times are minutes. */
 interface Life {
   readonly org: 'acme' | 'rival'
   readonly user: (typeof USERS)[number]
@@ -94,7 +94,7 @@ async function live(writer: StoreWriter, id: string, given: Life): Promise<void>
   if (given.isRevoked) await writer.devices.revoke(id, at(59))
 }
 
-/** The newest report; of two at once the one that came last. */
+/** The newest report; the last one of the same time. */
 function newest({ reports }: Life): Life['reports'][number] | null {
   return reports.reduce<Life['reports'][number] | null>(
     (best, each) => (best === null || each.at >= best.at ? each : best),
@@ -125,10 +125,10 @@ function passes(
   )
 }
 
-/** What every driver promises of lists of devices; `store` holds the seed of `describeStore`. */
+/** Guarantees of every driver for lists of devices; `store` holds the seed of `describeStore`. */
 export function describeDeviceSearch(store: () => Store): void {
   describe('the search for devices', () => {
-    /** Runs `check` with the devices of one run in a store that forgets them. */
+    /** Runs `check` with the devices of one run, then removes them. */
     async function withLives(
       lives: readonly Life[],
       check: (reader: StoreReader, idsOf: (test: (each: Life) => boolean) => string[]) => unknown,
@@ -147,7 +147,7 @@ export function describeDeviceSearch(store: () => Store): void {
       await expect(run).rejects.toBe(undo)
     }
 
-    it('finds those that pass the filter, whatever the window and the limit', async () => {
+    it('finds devices that pass the filter, for any window and limit', async () => {
       const input = fc.record({
         lives: fc.array(life, { maxLength: 30 }),
         filter,
@@ -170,7 +170,7 @@ export function describeDeviceSearch(store: () => Store): void {
       await fc.assert(law, { numRuns: casesOfRun(40) })
     })
 
-    it('looks at no more devices than its window', async () => {
+    it('examines at most the devices of its window', async () => {
       const plain: Life = {
         org: 'acme',
         user: null,
@@ -196,7 +196,7 @@ export function describeDeviceSearch(store: () => Store): void {
       })
     })
 
-    it('leaves out and counts those that have reached a revision', async () => {
+    it('leaves out and counts devices that have reached a revision', async () => {
       const input = fc.record({
         lives: fc.array(life, { maxLength: 20 }),
         revision: fc.integer({ min: 0, max: 4 }),
@@ -228,7 +228,7 @@ export function describeDeviceSearch(store: () => Store): void {
       await fc.assert(law, { numRuns: casesOfRun(20) })
     })
 
-    it('answers how each device stands that was not revoked', async () => {
+    it('returns the state of each device that is not revoked', async () => {
       const input = fc.record({
         lives: fc.array(life, { maxLength: 20 }),
         since: minute,

@@ -30,7 +30,7 @@ function document(id: string): DocumentRecord {
 const [A, B, C] = [document('a'), document('b'), document('c')]
 
 /**
- * What every driver promises of documents placed ahead; `store` holds the seed of `describeStore`.
+ * Guarantees of every driver for documents placed ahead; `store` holds the seed of `describeStore`.
  */
 export function describeDocuments(store: () => Store): void {
   const place = (...documents: DocumentRecord[]) =>
@@ -57,7 +57,7 @@ export function describeDocuments(store: () => Store): void {
       expect([await served(A), await served(B)]).toEqual(['a', 'b'])
     })
 
-    it('are the only ones that need not be placed', async () => {
+    it('need not be inserted again by a publication', async () => {
       await place(A)
       expect(await unplaced(A, B)).toEqual([B])
       expect(await unplaced({ ...A, entry: `${A.entry} ` })).toHaveLength(1)
@@ -66,8 +66,8 @@ export function describeDocuments(store: () => Store): void {
       expect(await unplaced(A, B)).toEqual([])
     })
 
-    it('are kept as long as documents that views dropped at that time', async () => {
-      // The last row stays, whatever it is.
+    it('are kept as long as documents dropped by views at that time', async () => {
+      // The last row always stays.
       await place(A, B, C)
       await publish(B)
       const deleteUnlisted = (since: number) =>
@@ -80,7 +80,7 @@ export function describeDocuments(store: () => Store): void {
       expect(await served(B)).toBe('b')
     })
 
-    it('do not outdate what others have read', async () => {
+    it('do not invalidate the caches of readers', async () => {
       const before = store().generation()
       await place(A)
       expect(store().generation()).toBe(before)

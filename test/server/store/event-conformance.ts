@@ -24,7 +24,7 @@ function event(sequence: number, changes: Partial<EventRecord> = {}): EventRecor
   }
 }
 
-/** What every driver promises of the history; `store` holds the seed of `describeStore`. */
+/** Guarantees of every driver for the history; `store` holds the seed of `describeStore`. */
 export function describeEvents(store: () => Store): void {
   const append = (org: string, ...events: EventRecord[]) =>
     store().transaction((writer) => writer.events.append(org, events))
@@ -33,7 +33,7 @@ export function describeEvents(store: () => Store): void {
   const head = (org: string) => store().read((reader) => reader.events.head(org))
 
   describe('events', () => {
-    it('come back as they were appended, by sequence', async () => {
+    it('are read as they were appended, by sequence', async () => {
       const first = event(1)
       const second = event(2, {
         kind: 'rule.deleted',
@@ -51,7 +51,7 @@ export function describeEvents(store: () => Store): void {
       expect(await list({})).toEqual([first, second])
     })
 
-    it('are read as the text of what the list shows', async () => {
+    it('are read as the text that the list shows', async () => {
       const second = event(2, { before: { a: '\u2028 "\\ \ud83d' }, after: null, address: null })
       await append('acme', event(1), second)
 
@@ -84,7 +84,7 @@ export function describeEvents(store: () => Store): void {
       expect(await measure({ after: 1, limit: 1 })).toEqual([sizes[1]])
     })
 
-    it('are known by their hashes', async () => {
+    it('are found by their hashes', async () => {
       await append('acme', event(1), event(2))
       const hashOf = (sequence: number, org = 'acme') =>
         store().read((reader) => reader.events.hashAt(org, sequence))
@@ -94,7 +94,7 @@ export function describeEvents(store: () => Store): void {
       expect(await hashOf(1, 'rival')).toBeNull()
     })
 
-    it('move the head of their organization, and no other', async () => {
+    it('move only the head of their organization', async () => {
       expect(await head('acme')).toBeNull()
 
       await append('acme', event(1), event(2))
@@ -104,7 +104,7 @@ export function describeEvents(store: () => Store): void {
       expect(await list({}, 'rival')).toEqual([])
     })
 
-    it('are found by range, kind, actor and time, all at once', async () => {
+    it('are filtered by range, kind, actor and time together', async () => {
       const at = (second: number) => `2026-11-21T08:00:0${second}.000Z`
       const events = [1, 2, 3, 4, 5, 6].map((sequence) =>
         event(sequence, {
@@ -127,7 +127,7 @@ export function describeEvents(store: () => Store): void {
       ])
     })
 
-    it('never share a place', async () => {
+    it('never share a sequence number', async () => {
       await append('acme', event(1))
 
       await expect(append('acme', event(1, { hash: 'other' }))).rejects.toMatchObject({
@@ -136,7 +136,7 @@ export function describeEvents(store: () => Store): void {
       expect(await head('acme')).toEqual({ sequence: 1, hash: 'hash 1' })
     })
 
-    it('are removed up to a checkpoint, with the state that they led to', async () => {
+    it('are removed up to a checkpoint, which keeps their state', async () => {
       await append('acme', event(1), event(2), event(3))
       await append('rival', event(1, { org: 'rival' }))
       const checkpoint = { sequence: 2, hash: 'hash 2', is_whole: true }
@@ -177,7 +177,7 @@ export function describeEvents(store: () => Store): void {
       expect(await list({}, 'rival')).toHaveLength(1)
     })
 
-    it('are counted in bytes, and no more once they are removed', async () => {
+    it('are counted in bytes until their removal', async () => {
       const bytes = (org = 'acme') => store().read(({ events }) => events.bytes(org))
       const long = { text: 'ü'.repeat(1000) }
       const size = ({ subject, before, after }: EventRecord): number =>
@@ -218,7 +218,7 @@ export function describeEvents(store: () => Store): void {
       expect(await bytes('rival')).toBe(0)
     })
 
-    it('are gone when their transaction fails', async () => {
+    it('are rolled back with their transaction', async () => {
       const attempt = store().transaction(async (writer) => {
         await writer.events.append('acme', [event(1)])
         throw new Error('stop')

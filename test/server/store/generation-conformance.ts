@@ -56,13 +56,13 @@ function token(id: string) {
   return { id, ...fields, ...times, ...person }
 }
 
-/** What every driver promises of `generation`; `store` holds the seed of `describeStore`. */
+/** Guarantees of every driver for `generation`; `store` holds the seed of `describeStore`. */
 export function describeGeneration(store: () => Store, open: () => OpenStore): void {
   describe('the generation', () => {
     const rename = (writer: StoreWriter) =>
       writer.organizations.updateSettings('acme', { resolve_unlisted_names: true })
 
-    it('stays while nothing is committed', async () => {
+    it('stays without a commit', async () => {
       const before = store().generation()
       await store().read((reader) => reader.organizations.count())
       await nextTurn()
@@ -94,7 +94,7 @@ export function describeGeneration(store: () => Store, open: () => OpenStore): v
       expect(store().generation()).not.toBe(before)
     })
 
-    it('stays after work that failed', async () => {
+    it('stays after a failed transaction', async () => {
       const before = store().generation()
       const attempt = store().transaction(async (writer) => {
         await rename(writer)
@@ -106,7 +106,7 @@ export function describeGeneration(store: () => Store, open: () => OpenStore): v
       expect(store().generation()).toBe(before)
     })
 
-    it('is never that of before when a commit is in progress', async () => {
+    it('is never the old one while a commit is in progress', async () => {
       const before = store().generation()
       const written = Promise.withResolvers<void>()
       const mayCommit = Promise.withResolvers<void>()
@@ -123,7 +123,7 @@ export function describeGeneration(store: () => Store, open: () => OpenStore): v
       expect(store().generation()).not.toBe(before)
     })
 
-    it('is not answered by a closed store', async () => {
+    it('is refused by a closed store', async () => {
       await store().close()
       await nextTurn()
 
@@ -145,7 +145,7 @@ export function describeGeneration(store: () => Store, open: () => OpenStore): v
       ['a device', (writer) => writer.devices.insert(device('d1'))],
       ['a revoked device', (writer) => writer.devices.revoke('d0', NOW)],
       ['a team of a user', (writer) => writer.teams.addMember('acme', TEAM, 'ann')],
-    ])('of accounts differs after the write of %s, also among others', async (_what, write) => {
+    ])('of accounts differs after the write of %s, even among others', async (_what, write) => {
       await store().transaction(async (writer) => {
         await writer.accessTokens.insert(token('t0'))
         await writer.signingKeys.insert(signingKey('k0'))
@@ -175,7 +175,7 @@ export function describeGeneration(store: () => Store, open: () => OpenStore): v
       await expect.poll(() => store().generation('accounts'), { timeout: 300_000 }).not.toBe(before)
     })
 
-    it('of everything differs after the write of a policy', async () => {
+    it('of all data differs after the write of a policy', async () => {
       const before = store().generation()
 
       await store().transaction((writer) => writer.policies.insert(POLICY))
@@ -183,7 +183,7 @@ export function describeGeneration(store: () => Store, open: () => OpenStore): v
       expect(store().generation()).not.toBe(before)
     })
 
-    it('stays when it was only noted how far something has come', async () => {
+    it('stays when only progress was noted', async () => {
       await store().transaction(async (writer) => {
         await writer.accessTokens.insert(token('t0'))
         await writer.devices.insert(device('d0'))

@@ -5,7 +5,7 @@ import type { Store } from '../../../server/src/store/store.ts'
 const NOW = '2026-11-21T08:00:00.000Z'
 const LATER = '2026-11-21T09:00:00.000Z'
 
-/** What every driver promises of break-glass grants; `store` holds the seed of `describeStore`. */
+/** Guarantees of every driver for break-glass grants; `store` holds the seed of `describeStore`. */
 export function describeGrants(store: () => Store): void {
   const device = (id: string, org: string) => ({
     id,
@@ -20,7 +20,7 @@ export function describeGrants(store: () => Store): void {
   })
 
   describe('grants', () => {
-    it('lists the grants of a device that are not over, by time of issue', async () => {
+    it('lists the grants of a device that have not ended, by time of issue', async () => {
       const grant = (id: string, more: Partial<GrantRecord> = {}): GrantRecord => ({
         id,
         org: 'acme',

@@ -16,7 +16,7 @@ const record: IdempotencyRecord = {
   expires_at: NOW,
 }
 
-/** What every driver promises of kept answers. */
+/** Guarantees of every driver for kept answers. */
 export function describeIdempotency(store: () => Store): void {
   const put = (...records: Partial<IdempotencyRecord>[]) =>
     store().transaction(async (writer) => {
@@ -28,7 +28,7 @@ export function describeIdempotency(store: () => Store): void {
     store().transaction((writer) => writer.idempotency.deleteExpired(NOW, most))
 
   describe('kept answers', () => {
-    it('are the last of their idempotency key until they expire', async () => {
+    it('are found by idempotency key, the last of each, until they expire', async () => {
       await put({ status: 200 }, {}, { scope: 'later', expires_at: LATER })
 
       expect(await find(record.scope)).toEqual(record)
@@ -37,7 +37,7 @@ export function describeIdempotency(store: () => Store): void {
       expect(await find('later')).not.toBeNull()
     })
 
-    it('are counted for their caller, with the bytes of their bodies, until they are deleted', async () => {
+    it('are counted for their caller, with the bytes of their bodies, until deletion', async () => {
       await put({ scope: 'a', body: '' }, { scope: 'b', body: '"ü"', expires_at: LATER })
       await put({ scope: 'c', caller: 'user:bob', body: '{"x":1}' })
       await put({ scope: 'a', body: '{}' })
@@ -50,14 +50,14 @@ export function describeIdempotency(store: () => Store): void {
       expect(await keptFor('user:bob')).toEqual({ answers: 0, bytes: 0 })
     })
 
-    it('count for whoever kept the last one', async () => {
+    it('count for the caller of the last one', async () => {
       await put({}, { caller: 'user:bob' })
 
       expect(await keptFor('user:ann')).toEqual({ answers: 0, bytes: 0 })
       expect(await keptFor('user:bob')).toEqual({ answers: 1, bytes: 2 })
     })
 
-    it('are deleted a few at a time, the first to expire first', async () => {
+    it('are deleted a few at a time, in order of expiry', async () => {
       const at = (minute: number) => `2026-11-21T07:0${minute}:00.000Z`
       const body = 'x'.repeat(10)
       await put(...[4, 2, 3, 1].map((n) => ({ scope: `s${n}`, body, expires_at: at(n) })))
@@ -67,7 +67,7 @@ export function describeIdempotency(store: () => Store): void {
       expect(await deleteExpired({ answers: 100, bytes: 25 })).toBe(2)
       expect(await find('s3')).toBeNull()
       expect(await find('s4')).not.toBeNull()
-      // One larger than that is deleted by itself.
+      // A larger one is deleted by itself.
       expect(await deleteExpired({ answers: 100, bytes: 5 })).toBe(1)
       expect(await deleteExpired()).toBe(0)
       expect(await keptFor('user:ann')).toEqual({ answers: 0, bytes: 0 })

@@ -3,7 +3,7 @@ import type { Store } from '../../../server/src/store/store.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 21, 8, minute)).toISOString()
 
-/** What every driver promises of known networks; `store` holds the seed of `describeStore`. */
+/** Guarantees of every driver for known networks; `store` holds the seed of `describeStore`. */
 export function describeKnownNetworks(store: () => Store): void {
   describe('known networks', () => {
     const note = (network: string, minute: number, username = 'ann') =>
@@ -11,7 +11,7 @@ export function describeKnownNetworks(store: () => Store): void {
     const seenAt = (network: string, username = 'ann') =>
       store().read((reader) => reader.knownNetworks.seenAt(username, network))
 
-    it('are known to their user alone, by when they were noted last', async () => {
+    it('belong to one user, with the time of their last note', async () => {
       await note('192.0.2.1', 1)
       await note('192.0.2.1', 2)
 
@@ -20,7 +20,7 @@ export function describeKnownNetworks(store: () => Store): void {
       expect(await seenAt('192.0.2.1', 'bob')).toBeNull()
     })
 
-    it('are the newest sixteen of each user', async () => {
+    it('are limited to the newest sixteen of each user', async () => {
       for (let minute = 0; minute < 17; minute += 1) await note(`192.0.2.${minute}`, minute)
 
       expect(await seenAt('192.0.2.0')).toBeNull()
@@ -28,7 +28,7 @@ export function describeKnownNetworks(store: () => Store): void {
       expect(await seenAt('192.0.2.16')).toBe(at(16))
     })
 
-    it('are forgotten together, and are no reason for another generation', async () => {
+    it('are deleted together, without a new generation', async () => {
       const before = store().generation()
       await note('192.0.2.1', 1)
       await store().transaction((writer) => writer.knownNetworks.forget('ann'))

@@ -15,14 +15,14 @@ type Write =
   | { readonly kind: 'insertRule' | 'updateRule' | 'deleteRule'; readonly rule: string }
   | { readonly kind: 'replaceRules'; readonly rules: readonly string[] }
 
-/** The teams of each run have ids of their own. */
+/** The teams of each run have their own ids. */
 const TEAM_OF_RUN = /-1111-4111-8111-\d{12}/g
 
-/** What one transaction does, and whether it throws in the end. */
+/** The writes of one transaction, and whether it throws at the end. */
 interface Step {
   readonly opening: number
   readonly isUndone: boolean
-  /** Writes of one group are begun before any of them is awaited. */
+  /** Writes of one group start before any of them is awaited. */
   readonly groups: readonly (readonly (Write & { readonly policy: string })[])[]
 }
 
@@ -62,7 +62,7 @@ function steps(): fc.Arbitrary<Step[]> {
   )
 }
 
-/** A writer asks its memory first; a reader, and whatever lists, has none. */
+/** A writer reads its cache first; readers and lists have no cache. */
 export function describeMemory(store: () => Store, open: () => OpenStore): void {
   let run = 0
 
@@ -131,7 +131,7 @@ export function describeMemory(store: () => Store, open: () => OpenStore): void 
     }
   }
 
-  /** By what a writer may answer from memory. */
+  /** Through reads that a writer may answer from its cache. */
   async function remembered(reader: StoreReader, org: string) {
     const policies = await Promise.all(
       POLICIES.map((id) => reader.policies.find(org, `${id}.${org}`)),
@@ -143,7 +143,7 @@ export function describeMemory(store: () => Store, open: () => OpenStore): void 
     }
   }
 
-  /** By what it always asks the database for. */
+  /** Through reads that always query the database. */
   async function listed(reader: StoreReader, org: string): ReturnType<typeof remembered> {
     const every = { after: 0, through: Number.MAX_SAFE_INTEGER, limit: 1000 }
     const last = (await reader.events.list(org, every)).at(-1)
@@ -155,8 +155,8 @@ export function describeMemory(store: () => Store, open: () => OpenStore): void 
     }
   }
 
-  describe('the memory of a writer', () => {
-    it('never differs from what is stored, whoever writes and whatever is undone', async () => {
+  describe('the cache of a writer', () => {
+    it('never differs from the stored data, for any writers and roll-backs', async () => {
       const other = await open()()
       onTestFinished(() => other.close())
       const stop = new Error('stop')
@@ -176,7 +176,7 @@ export function describeMemory(store: () => Store, open: () => OpenStore): void 
               }
               if (isUndone) throw stop
             }
-            // Names that are taken and rules that are not there undo a transaction as well.
+            // Duplicate names and missing rules roll a transaction back as well.
             await (opening === 0 ? store() : other).transaction(work).catch((error: unknown) => {
               if (error !== stop && !isRefusal(error)) throw error
             })
@@ -193,7 +193,7 @@ export function describeMemory(store: () => Store, open: () => OpenStore): void 
       )
     })
 
-    it('is of no consequence: many at once leave what they leave one after the other', async () => {
+    it('has no effect: concurrent writes have the result of sequential ones', async () => {
       const stop = new Error('stop')
       const attempt = async (org: string, { isUndone, groups }: Step, sees: boolean) =>
         store()
@@ -244,8 +244,8 @@ const EVENT: Omit<EventRecord, 'org' | 'sequence' | 'hash'> = {
 }
 
 /**
- * As `Promise.all`, but nothing goes on in the background when one of them fails, and the refusal
- * comes first: after it PostgreSQL does nothing more in the transaction.
+ * Like `Promise.all`, but after a failure nothing runs in the background, and the refusal is thrown
+ * first: after it PostgreSQL refuses all statements of the transaction.
  */
 async function allDone<T>(work: readonly Promise<T>[]): Promise<T[]> {
   const outcomes = await Promise.allSettled(work)

@@ -15,7 +15,7 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 
 const AT = '2026-11-21T08:00:00.000Z'
 
-/** Each step fails where it is run a second time, or before the one in front of it. */
+/** Each step fails if it runs a second time, or before its predecessor. */
 const NEWER: readonly Migration[] = [
   ...MIGRATIONS,
   ({ text, keyed }) => `CREATE TABLE more (id ${text} PRIMARY KEY) ${keyed}`,
@@ -51,7 +51,7 @@ const DRIVERS: readonly Driver[] = [
 
 describe.each(DRIVERS.filter(({ isThere }) => isThere))('the schema of $name', ({ prepare }) => {
   it.each([...NEWER.keys()].slice(1))(
-    'comes from version %i to the newest with its data',
+    'migrates from version %i to the newest with its data',
     async (version) => {
       const open = await prepare()
       const old = await open(NEWER.slice(0, version))
@@ -65,7 +65,7 @@ describe.each(DRIVERS.filter(({ isThere }) => isThere))('the schema of $name', (
       )
       await old.close()
 
-      // The second one finds it done.
+      // The second one has nothing to do.
       for (let start = 0; start < 2; start += 1) {
         const store = await open(NEWER)
         const found = await store.read(({ organizations }) => organizations.find('acme'))
@@ -77,7 +77,7 @@ describe.each(DRIVERS.filter(({ isThere }) => isThere))('the schema of $name', (
     },
   )
 
-  it('is made once when eight open an empty database together', async () => {
+  it('is created once when eight processes open an empty database', async () => {
     const open = await prepare()
 
     const stores = await Promise.all(Array.from({ length: 8 }, () => open(MIGRATIONS)))
@@ -106,7 +106,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL database', () => {
     work: Parameters<typeof withConnection<unknown>>[2],
   ): Promise<unknown> => withConnection(parseDatabaseUrl(url), { mayTakeLong: false }, work)
 
-  it('of a newer release is refused and left as it is', async () => {
+  it('of a newer release is refused and not changed', async () => {
     const url = await unusedDatabase()
     await inDatabase(url, (connection) => migratePostgres(connection, NEWER))
 
@@ -118,7 +118,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL database', () => {
     expect(await rows).toEqual([{ version: NEWER.length }])
   })
 
-  it('stays readable to a reader that began before a newer release took it over', async () => {
+  it('stays readable to a reader that started before a migration by a newer release', async () => {
     const url = await unusedDatabase()
     const store = await openPostgresStore(url)
     onTestFinished(() => store.close())

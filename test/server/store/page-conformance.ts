@@ -6,7 +6,7 @@ import type { Store } from '../../../server/src/store/store.ts'
 const NOW = '2026-11-21T08:00:00.000Z'
 const LATER = '2026-11-21T09:00:00.000Z'
 
-/** What every driver promises of pages of lists; `store` holds the seed of `describeStore`. */
+/** Guarantees of every driver for pages of lists; `store` holds the seed of `describeStore`. */
 export function describePages(store: () => Store): void {
   const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id)
 
@@ -31,9 +31,9 @@ export function describePages(store: () => Store): void {
       last_used_at: null,
     })
 
-    it('is of one owner, by creation, after the token that it is told', async () => {
+    it('has tokens of one owner, by creation, after the given token', async () => {
       await store().transaction(async ({ accessTokens }) => {
-        // Ids that are not in the order of creation.
+        // Ids in another order than creation.
         for (const id of ['u3', 'u1', 'u2']) {
           await accessTokens.insert(token(id, { username: 'ann' }))
           await accessTokens.insert(token(`of acme ${id}`, { org: 'acme' }))
@@ -56,7 +56,7 @@ export function describePages(store: () => Store): void {
       })
     })
 
-    it('goes on after a token that was revoked, and holds none', async () => {
+    it('can start after a revoked token, and contains none', async () => {
       await store().transaction(async ({ accessTokens }) => {
         for (const id of ['t1', 't2', 't3'])
           await accessTokens.insert(token(id, { username: 'ann' }))
@@ -70,7 +70,7 @@ export function describePages(store: () => Store): void {
       })
     })
 
-    it('leaves out those that expired by then', async () => {
+    it('leaves out tokens that expired before the given time', async () => {
       await store().transaction(async ({ accessTokens }) => {
         await accessTokens.insert(token('own', { username: 'ann' }))
         await accessTokens.insert(token('of acme', { org: 'acme' }))
@@ -90,7 +90,7 @@ export function describePages(store: () => Store): void {
   })
 
   describe('a page of people', () => {
-    it('holds members by name, and the organizations of a user', async () => {
+    it('contains members by name, and the organizations of a user', async () => {
       await store().transaction(async ({ memberships }) => {
         await memberships.insert({ org: 'acme', username: 'cid', role: 'editor' })
       })
@@ -109,7 +109,7 @@ export function describePages(store: () => Store): void {
       })
     })
 
-    it('holds teams by name, whatever the letters', async () => {
+    it('contains teams by name, in any script', async () => {
       await store().transaction(async ({ teams }) => {
         for (const name of ['Ärzte', 'Zoo', 'été'])
           await teams.insert({ id: `team ${name}`, org: 'acme', name })
@@ -127,7 +127,7 @@ export function describePages(store: () => Store): void {
       })
     })
 
-    it('holds invitations of an organization by user, and of a user by organization', async () => {
+    it('has invitations of an organization by user, and of a user by organization', async () => {
       const invitation = (org: string, username: string) => ({
         org,
         username,
@@ -172,7 +172,7 @@ export function describePages(store: () => Store): void {
       revoked_at: null,
     })
 
-    it('is by creation, after a token that may be revoked, without expired ones', async () => {
+    it('is sorted by creation, may start after a revoked token, and has no expired one', async () => {
       await store().transaction(async ({ enrolmentTokens }) => {
         for (const id of ['e3', 'e1', 'e2']) await enrolmentTokens.insert(token(id, 'acme'))
         await enrolmentTokens.insert(token('foreign', 'rival'))
@@ -194,7 +194,7 @@ export function describePages(store: () => Store): void {
   })
 
   describe('a page of webhooks', () => {
-    it('is by creation, and by id of those made at the same time', async () => {
+    it('is sorted by creation, then by id', async () => {
       const webhook = (id: string, created_at: string, org = 'acme') => ({
         id,
         org,
@@ -219,7 +219,7 @@ export function describePages(store: () => Store): void {
           idsOf(await webhooks.page('acme', { after: { created_at, id }, limit }))
         expect(await page('', '', 2)).toEqual(['w2', 'w3'])
         expect(await page(NOW, 'w2', 9)).toEqual(['w3', 'w1'])
-        // One that is gone.
+        // A deleted one.
         expect(await page(NOW, 'w9', 9)).toEqual(['w1'])
         expect(await page(LATER, 'w1', 9)).toEqual([])
       })

@@ -4,7 +4,7 @@ import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 const NOW = '2026-11-21T08:00:00.000Z'
 const TEAM = '11111111-1111-4111-8111-111111111111'
 
-/** What every driver promises of members and teams; `store` holds the seed of `describeStore`. */
+/** Guarantees of every driver for members and teams; `store` holds the seed of `describeStore`. */
 export function describePeople(store: () => Store): void {
   describe('people', () => {
     it('leave their teams when they leave the organization', async () => {
@@ -14,13 +14,13 @@ export function describePeople(store: () => Store): void {
       expect(teams).toEqual([])
     })
 
-    it('are not put into a team of an organization that they are not in', async () => {
+    it('cannot join a team of an organization without being its members', async () => {
       const attempt = store().transaction((writer) => writer.teams.addMember('acme', TEAM, 'cid'))
 
       await expect(attempt).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT' })
     })
 
-    it('have unique names, and so have organizations and teams', async () => {
+    it('have unique names, like organizations and teams', async () => {
       const conflicts: [string, (writer: StoreWriter) => Promise<unknown>][] = [
         [
           'username',
@@ -69,7 +69,7 @@ export function describePeople(store: () => Store): void {
       expect(await members('none')).toEqual([])
     })
 
-    it('have another owner or none', async () => {
+    it('may have another owner or none', async () => {
       const hasOther = (username: string) =>
         store().read(({ memberships }) => memberships.hasOtherOwner('acme', username))
       await store().transaction(async ({ memberships }) => {

@@ -38,7 +38,7 @@ function enrolment(id: string, created_by: string, parent_id: string | null): En
 const numbered = (name: string) => Array.from({ length: MANY }, (_, index) => `${name} ${index}`)
 
 /**
- * What every driver promises of revocations of many tokens; `store` holds the seed of
+ * Guarantees of every driver for revocations of many tokens; `store` holds the seed of
  * `describeStore`.
  */
 export function describeRevocations(store: () => Store): void {
@@ -53,7 +53,7 @@ export function describeRevocations(store: () => Store): void {
       }
       return [...ends]
     })
-  /** How many were noted in each transaction, and that each was noted once. */
+  /** The number noted in each transaction; checks that each was noted once. */
   async function finish(noted: readonly { readonly id: string }[]): Promise<number[]> {
     const ids = noted.map(({ id }) => id)
     const counts: number[] = []
@@ -73,7 +73,7 @@ export function describeRevocations(store: () => Store): void {
   }
 
   describe('a revocation of many tokens', () => {
-    it('counts for all at once, and is noted with a hundred in a transaction', async () => {
+    it('applies to all at once, and is noted for a hundred tokens a transaction', async () => {
       const children = numbered('child')
       await write(async ({ accessTokens }) => {
         await accessTokens.insert(personalToken('root'))
@@ -100,7 +100,7 @@ export function describeRevocations(store: () => Store): void {
       expect(left.map(({ id }) => id)).toEqual(['stranger'])
     })
 
-    it('lets no machine enrol by what descends from them', async () => {
+    it('stops enrolment by descendants', async () => {
       const children = numbered('child')
       const last = children.at(-1) ?? ''
       await write(async ({ accessTokens, enrolmentTokens }) => {
@@ -123,7 +123,7 @@ export function describeRevocations(store: () => Store): void {
       }
     })
 
-    it('is of those alone that the actor had made for the organization by then', async () => {
+    it('covers only tokens that the actor had created for the organization by then', async () => {
       const made = numbered('made')
       const origin = { created_by: 'user:bob' }
       await write(async ({ accessTokens }) => {
@@ -149,7 +149,7 @@ export function describeRevocations(store: () => Store): void {
       expect(await endOf('elsewhere', 'of ann', 'own', 'afterwards')).toEqual([null])
     })
 
-    it('is of all personal tokens that the user had by then', async () => {
+    it('covers all personal tokens that the user had by then', async () => {
       const own = numbered('own')
       await write(async ({ accessTokens }) => {
         for (const id of own) await accessTokens.insert(personalToken(id))
@@ -168,7 +168,7 @@ export function describeRevocations(store: () => Store): void {
       expect(await endOf('of bob', 'afterwards')).toEqual([null])
     })
 
-    it('is of the enrolment tokens that the actor had made by then', async () => {
+    it('covers the enrolment tokens that the actor had created by then', async () => {
       const made = numbered('made')
       await write(async ({ enrolmentTokens }) => {
         for (const id of made) await enrolmentTokens.insert(enrolment(id, 'user:bob', null))

@@ -24,14 +24,14 @@ async function insertPolicy(writer: StoreWriter, id: string): Promise<PolicyReco
   return writer.policies.insertRule(at(id), RULE)
 }
 
-/** As the server does: at the revision that the organization has. */
+/** Like the server: at the current revision of the organization. */
 async function insertNow(writer: StoreWriter, changes: Partial<RolloutRecord>): Promise<void> {
   const { org } = rollout('r1', changes)
   const { revision = 0 } = (await writer.organizations.find(org)) ?? {}
   await writer.rollouts.insert(rollout('r1', { base_revision: revision, ...changes }))
 }
 
-/** Of rollout `r1`. */
+/** Policies of rollout `r1`. */
 async function readBase(rollouts: RolloutReader, org: string) {
   const policies: (PolicyRecord | null)[] = []
   for (const id of await rollouts.baseIds(org, 'r1'))
@@ -39,7 +39,7 @@ async function readBase(rollouts: RolloutReader, org: string) {
   return policies
 }
 
-/** What every driver promises of rollouts; `store` holds the seed of `describeStore`. */
+/** Guarantees of every driver for rollouts; `store` holds the seed of `describeStore`. */
 export function describeRollouts(store: () => Store): void {
   const start = (changes: Partial<RolloutRecord> = {}) =>
     store().transaction((writer) => insertNow(writer, changes))
@@ -54,7 +54,7 @@ export function describeRollouts(store: () => Store): void {
     store().transaction((writer) => writer.rollouts.update(rollout('r1', changes)))
 
   describe('rollouts', () => {
-    it('are found as they were written, with the policies that they began with', async () => {
+    it('are found unchanged, with the policies of their start', async () => {
       const written = { base_revision: 9, wait_seconds: 60, max_rejected: { machines: 3 } }
       const [second, first] = await insertPolicies('pol_2', 'pol_1')
       await start(written)
@@ -99,7 +99,7 @@ export function describeRollouts(store: () => Store): void {
       )
     })
 
-    it('keep no later change, and no policy of after their start', async () => {
+    it('do not store later changes, or policies created after their start', async () => {
       const policies = await insertPolicies('pol_1', 'pol_2')
       await store().transaction(async (writer) => {
         await insertNow(writer, {})
@@ -114,7 +114,7 @@ export function describeRollouts(store: () => Store): void {
       expect(await base()).toEqual(policies)
     })
 
-    it('keep nothing of a change that is undone', async () => {
+    it('do not store changes that are rolled back', async () => {
       const policies = await insertPolicies('pol_1')
       const undone = (work: (writer: StoreWriter) => Promise<unknown>) =>
         store().transaction(async (writer) => {
@@ -132,7 +132,7 @@ export function describeRollouts(store: () => Store): void {
       expect(await base()).toEqual(policies)
     })
 
-    it('begin with the policies of their own start', async () => {
+    it('start with their own policies', async () => {
       await insertPolicies('pol_1')
       await start()
       await store().transaction((writer) => CHANGES['other rules']!(writer, 'pol_1'))
@@ -151,7 +151,7 @@ export function describeRollouts(store: () => Store): void {
       expect(found).toEqual({ ids: ['pol_1'], policy: policies[0], ofTheFirst: null })
     })
 
-    it('are there for their organization alone', async () => {
+    it('belong to one organization', async () => {
       await insertPolicies('pol_1')
       await start()
 
@@ -166,7 +166,7 @@ export function describeRollouts(store: () => Store): void {
       expect(found).toEqual([null, null, null])
     })
 
-    it('are open one at a time, by organization', async () => {
+    it('are open one at a time in each organization', async () => {
       await start()
 
       const second = store().transaction(({ rollouts }) => rollouts.insert(rollout('r2')))
@@ -183,7 +183,7 @@ export function describeRollouts(store: () => Store): void {
       expect(listed.map(({ id, state }) => `${id} ${state}`)).toEqual(['r2 running', 'r1 finished'])
     })
 
-    it('come in pages, the newest first, those of one instant by their ids', async () => {
+    it('are listed in pages, newest first, then by id', async () => {
       const ended = { state: 'finished', ended_at: LATER } as const
       const created_at = '2026-11-21T07:00:00.000Z'
       await store().transaction(async ({ rollouts }) => {
@@ -205,7 +205,7 @@ export function describeRollouts(store: () => Store): void {
       expect(await page({ created_at, id: 'a' }, 2)).toEqual([])
     })
 
-    it('change in what may change, and keep the rest', async () => {
+    it('change only in their mutable members', async () => {
       await start({ base_revision: 9 })
       const paused = {
         state: 'paused',
@@ -222,7 +222,7 @@ export function describeRollouts(store: () => Store): void {
       expect(await store().read(({ rollouts }) => rollouts.listRunning())).toEqual([])
     })
 
-    it('lose the policies that they began with at their end, and not before', async () => {
+    it('lose the policies of their start exactly at their end', async () => {
       await insertPolicies('pol_1', 'pol_2')
       await start()
       await store().transaction((writer) => CHANGES['a new name']!(writer, 'pol_1'))
@@ -235,7 +235,7 @@ export function describeRollouts(store: () => Store): void {
       expect(await store().read(({ rollouts }) => rollouts.findOpen('acme'))).toBeNull()
     })
 
-    it('raise the revision with a stage and at the end, and otherwise not', async () => {
+    it('raise the revision only with a stage and at the end', async () => {
       const revision = () =>
         store().read(async (reader) => (await reader.organizations.find('acme'))?.revision)
       const seen = [await revision()]
@@ -257,11 +257,11 @@ export function describeRollouts(store: () => Store): void {
       expect(seen.map((each) => (each ?? 0) - first)).toEqual([0, 0, 0, 0, 1, 2])
     })
 
-    it('are not changed where there is none', async () => {
+    it('cannot be changed if they do not exist', async () => {
       await expect(update({})).rejects.toMatchObject({ code: 'ERR_STORE_NOT_FOUND' })
     })
 
-    it('are noticed wherever machines are remembered, unlike when they were judged', async () => {
+    it('invalidate caches of machines, unlike the time of their evaluation', async () => {
       let before = store().generation('accounts')
       const noticed = () => {
         const after = store().generation('accounts')

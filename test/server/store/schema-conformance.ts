@@ -10,13 +10,13 @@ const NEWER = [...MIGRATIONS, () => 'CREATE TABLE more (id TEXT)']
 
 export interface Migratable {
   readonly open: OpenStore
-  /** What a process of the release with these migrations does at its start. */
+  /** The start of a process of the release with these migrations. */
   migrate(migrations: readonly Migration[]): Promise<void>
-  /** Runs SQL behind the store's back. */
+  /** Runs SQL without the store. */
   damage(sql: string): Promise<void>
 }
 
-/** What every driver promises to a process whose database another release takes over. */
+/** Guarantees of every driver to a process whose database another release migrates. */
 export function describeSchemaGuard(
   name: string,
   prepare: () => Migratable | Promise<Migratable>,
@@ -60,7 +60,7 @@ export function describeSchemaGuard(
       await expect(store.ping()).resolves.toBeUndefined()
     })
 
-    it('says of reads and writes that a table or column is missing', async () => {
+    it('reports a missing table or column for reads and writes', async () => {
       const { open, damage } = await prepare()
       const store = await open()
       onTestFinished(() => store.close())
@@ -77,7 +77,7 @@ export function describeSchemaGuard(
       await expect(write()).rejects.toMatchObject({ ...DAMAGED, ...naming('secrets') })
     })
 
-    it('refuses each of the writers that wait while the schema changes', async () => {
+    it('refuses all writers that wait while the schema changes', async () => {
       const { open, migrate } = await prepare()
       const store = await open()
       onTestFinished(() => store.close())

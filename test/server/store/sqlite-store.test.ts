@@ -33,7 +33,7 @@ describeSchemaGuard('the SQLite store', () => {
     },
     async damage(sql) {
       const database = new Sqlite(path)
-      // Indexes, views and references of other tables keep the old name.
+      // Indexes, views and references of other tables then keep the old name.
       database.pragma('legacy_alter_table = ON')
       database.exec(sql)
       database.close()
@@ -42,7 +42,7 @@ describeSchemaGuard('the SQLite store', () => {
 })
 
 describe('a SQLite database', () => {
-  it('knows of its own changes of policies and views that they change no account', async () => {
+  it('keeps the generation of accounts for its own changes of policies and views', async () => {
     const store = openSqliteStore(join(temporaryDirectory(), 'server.db'))
     const at = '2026-11-21T08:00:00Z'
     const settings = { entitled: true, resolve_unlisted_names: false, created_at: at }
@@ -72,7 +72,7 @@ describe('a SQLite database', () => {
     await store.close()
   })
 
-  it('is readable for its owner only, also what SQLite puts beside it', async () => {
+  it('is readable only by its owner, like the other files of SQLite', async () => {
     const path = join(temporaryDirectory(), 'server.db')
 
     const store = openSqliteStore(path)
@@ -81,7 +81,7 @@ describe('a SQLite database', () => {
     await store.close()
   })
 
-  it('of a newer release is refused and left as it is', () => {
+  it('of a newer release is refused and not changed', () => {
     const path = join(temporaryDirectory(), 'server.db')
     const newer = new Sqlite(path)
     newer.pragma('user_version = 999')
@@ -98,12 +98,12 @@ describe('a SQLite database', () => {
   })
 
   it.each([
-    ['has tables of its own', 'CREATE TABLE places (url TEXT); INSERT INTO places VALUES (1)'],
-    ['has a table with one of our names', 'CREATE TABLE organizations (id INTEGER)'],
-    ['counts its own versions', 'CREATE TABLE places (url TEXT); PRAGMA user_version = 2'],
-    ['counts versions beyond ours', 'CREATE TABLE places (url TEXT); PRAGMA user_version = 999'],
+    ['has its own tables', 'CREATE TABLE places (url TEXT); INSERT INTO places VALUES (1)'],
+    ['has a table with a name of Palisade', 'CREATE TABLE organizations (id INTEGER)'],
+    ['has its own schema version', 'CREATE TABLE places (url TEXT); PRAGMA user_version = 2'],
+    ['has a higher schema version', 'CREATE TABLE places (url TEXT); PRAGMA user_version = 999'],
     ['is empty, but names its application', 'PRAGMA application_id = 252006675'],
-  ])('of another application, which %s, is refused and left as it is', (_title, sql) => {
+  ])('of another application, which %s, is refused and not changed', (_title, sql) => {
     const path = join(temporaryDirectory(), 'server.db')
     const foreign = new Sqlite(path)
     foreign.exec(sql)
@@ -135,7 +135,7 @@ describe('a SQLite database', () => {
     database.close()
   })
 
-  it('that is something else is reported as unavailable', () => {
+  it('that is another file is reported as unavailable', () => {
     const path = join(temporaryDirectory(), 'server.db')
     writeFileSync(path, 'this is no database, and long enough to be looked at'.repeat(100))
 
@@ -148,7 +148,7 @@ describe('a SQLite database', () => {
     ['deleted', (path: string) => rmSync(path)],
     ['moved away', (path: string) => renameSync(path, `${path}.old`)],
     ['without its log', (path: string) => rmSync(`${path}-wal`)],
-  ])('that was %s takes no writes, which nobody would find again', async (_title, lose) => {
+  ])('that was %s refuses writes, which would be lost', async (_title, lose) => {
     const path = join(temporaryDirectory(), 'server.db')
     const store = openSqliteStore(path)
     const write = () => store.transaction((writer) => writer.secrets.insert('s', new Uint8Array(1)))
@@ -161,7 +161,7 @@ describe('a SQLite database', () => {
     await store.close()
   })
 
-  it('that another process writes to holds up writers alone', async () => {
+  it('that another process writes to delays only writers', async () => {
     const path = join(temporaryDirectory(), 'server.db')
     const store = openSqliteStore(path)
     const other = new Sqlite(path)
@@ -179,7 +179,7 @@ describe('a SQLite database', () => {
     await store.close()
   })
 
-  it('that another process never lets go of is unavailable to all writers after five seconds', async () => {
+  it('that another process keeps locked is unavailable to writers after five seconds', async () => {
     const path = join(temporaryDirectory(), 'server.db')
     const store = openSqliteStore(path)
     const other = new Sqlite(path)
@@ -192,7 +192,7 @@ describe('a SQLite database', () => {
       ),
     )
 
-    // One after the other they would have taken a minute.
+    // One after the other they would take a minute.
     expect(performance.now() - startedAt).toBeLessThan(30_000)
     for (const write of writes)
       expect(write).toMatchObject({ reason: { code: 'ERR_STORE_UNAVAILABLE' } })
@@ -200,7 +200,7 @@ describe('a SQLite database', () => {
     await store.close()
   })
 
-  it('is not created in a directory that is not there', () => {
+  it('is not created in a missing directory', () => {
     const path = join(temporaryDirectory(), 'absent', 'server.db')
 
     expect(() => openSqliteStore(path)).toThrow(

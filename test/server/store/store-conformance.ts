@@ -36,7 +36,7 @@ function policy(id: string, changes: Partial<PolicyHeadRecord> = {}) {
   return { id, org: 'acme', name: id, teams: [], created_at: NOW, updated_at: NOW, ...changes }
 }
 
-/** What every driver promises; `prepare` makes an empty place for one test. */
+/** Guarantees of every driver; `prepare` creates an empty store for one test. */
 export function describeStore(name: string, prepare: () => OpenStore | Promise<OpenStore>): void {
   describe(name, () => {
     let open: OpenStore
@@ -53,7 +53,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
       store.read(async (reader) => (await reader.organizations.find(org))?.revision ?? -1)
 
     describe('transactions', () => {
-      it('undo everything when the work throws, and pass the error on', async () => {
+      it('roll back when the work throws, and pass the error on', async () => {
         const before = await revision()
         const error = new Error('stop')
 
@@ -67,7 +67,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         expect(await revision()).toBe(before)
       })
 
-      it('undo everything when a later write conflicts', async () => {
+      it('roll back when a later write conflicts', async () => {
         const attempt = store.transaction(async (writer) => {
           await writer.policies.insert(policy('pol_1', { name: 'same' }))
           await writer.policies.insert(policy('pol_2', { name: 'same' }))
@@ -80,7 +80,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         expect(await store.read((reader) => reader.policies.count('acme'))).toBe(0)
       })
 
-      it('go on working after one that failed', async () => {
+      it('continue to work after a failed one', async () => {
         await store.transaction(() => Promise.reject(new Error('stop'))).catch(() => undefined)
 
         await store.transaction((writer) => writer.policies.insert(policy('pol_1')))
@@ -88,7 +88,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         expect(await store.read((reader) => reader.policies.count('acme'))).toBe(1)
       })
 
-      it('show readers nothing before the commit, and themselves their own writes', async () => {
+      it('show their writes to themselves, and to readers after the commit', async () => {
         const written = Promise.withResolvers<void>()
         const mayCommit = Promise.withResolvers<void>()
         const count = () => store.read((reader) => reader.policies.count('acme'))
@@ -117,7 +117,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         expect(counts).toEqual([0, 0])
       })
 
-      it('let one of many racing creates of a name win', async () => {
+      it('let one of many concurrent creates of a name win', async () => {
         const attempts = Array.from({ length: 20 }, (_, index) =>
           store.transaction((writer) =>
             writer.policies.insert(policy(`pol_${index}`, { name: 'wanted' })),
@@ -130,7 +130,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         expect(await store.read((reader) => reader.policies.count('acme'))).toBe(1)
       })
 
-      it('never exceed a limit that is checked inside', async () => {
+      it('never exceed a limit that they check', async () => {
         const attempts = Array.from({ length: 20 }, (_, index) =>
           store.transaction(async (writer) => {
             if ((await writer.policies.count('acme')) >= 5) throw new Error('full')
@@ -183,7 +183,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
     })
 
     describe('policies', () => {
-      it('keep the order of teams and rules, and every pattern as it was written', async () => {
+      it('keep the order of teams and rules, and every pattern unchanged', async () => {
         await store.transaction(async (writer) => {
           await writer.policies.insert(policy('pol_1', { teams: [OTHER_TEAM, TEAM] }))
           const at = { org: 'acme', policyId: 'pol_1', updated_at: LATER }
@@ -259,7 +259,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         expect(found).toMatchObject({ updated_at: NOW, rules: [] })
       })
 
-      it('may have rule names and ids of another policy, and none twice', async () => {
+      it('may have rule names and ids of another policy, but no duplicates', async () => {
         await store.transaction(async (writer) => {
           for (const id of ['pol_1', 'pol_2']) {
             await writer.policies.insert(policy(id))
@@ -279,7 +279,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         await expect(sameId).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT', subject: 'other' })
       })
 
-      it('may have a rule with the id of another for its name, and a name again that was undone', async () => {
+      it('may name a rule like the id of another, and reuse a name after a roll-back', async () => {
         const at = { org: 'acme', policyId: 'pol_1', updated_at: NOW }
         const [first, second, third] = [
           { ...RULE, id: 'rule_1', name: 'rule_2' },
@@ -307,7 +307,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         }
       })
 
-      it('have exactly the rules that replace theirs, in that order, however many', async () => {
+      it('have exactly the replacing rules, in order, for any number', async () => {
         const at = { org: 'acme', policyId: 'pol_1', updated_at: LATER }
         const rules = Array.from({ length: 123 }, (_, index) => ({
           ...RULE,
@@ -336,7 +336,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         expect(await find()).toEqual([])
       })
 
-      it('keep their rules when those that replace them have a name twice', async () => {
+      it('keep their rules when the replacing ones have a duplicate name', async () => {
         const at = { org: 'acme', policyId: 'pol_1', updated_at: NOW }
         await store.transaction(async (writer) => {
           await writer.policies.insert(policy('pol_1'))
@@ -360,7 +360,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         await expect(attempt).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT' })
       })
 
-      it('take their rules with them when they go', async () => {
+      it('are deleted with their rules', async () => {
         const at = { org: 'acme', policyId: 'pol_1', updated_at: NOW }
         await store.transaction(async (writer) => {
           await writer.policies.insert(policy('pol_1', { teams: [TEAM] }))
@@ -390,8 +390,8 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         ['other rules', (writer) => writer.policies.replaceRules(at, [RULE])],
         ['a new team', (writer) => writer.teams.insert({ id: 'x', org: 'acme', name: 'new' })],
         ['a deleted team', (writer) => writer.teams.delete('acme', OTHER_TEAM)],
-        ['somebody in a team', (writer) => writer.teams.addMember('acme', TEAM, 'ann')],
-        ['somebody out of a team', (writer) => writer.teams.removeMember('acme', TEAM, 'bob')],
+        ['a new member of a team', (writer) => writer.teams.addMember('acme', TEAM, 'ann')],
+        ['a removed member of a team', (writer) => writer.teams.removeMember('acme', TEAM, 'bob')],
         [
           'a new member',
           (writer) => writer.memberships.insert({ org: 'acme', username: 'cid', role: 'member' }),
@@ -411,7 +411,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         })
       })
 
-      it.each(changes)('grows with %s, and no other does', async (_name, change) => {
+      it.each(changes)('grows with %s, without that of others', async (_name, change) => {
         const before = await revision()
         const rival = await revision('rival')
 
@@ -421,13 +421,13 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         expect(await revision('rival')).toBe(rival)
       })
 
-      it('is the one that a changed policy carries', async () => {
+      it('is stored in the changed policy', async () => {
         const changed = await store.transaction((writer) => writer.policies.insertRule(at, RULE))
 
         expect(changed.revision).toBe(await revision())
       })
 
-      it('stays when nothing changes', async () => {
+      it('does not grow without a change', async () => {
         const before = await revision()
 
         await store.transaction(async (writer) => {
@@ -477,7 +477,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
     describeRollouts(() => store)
     describeWebhooks(() => store)
 
-    it('has everything again after it was closed and opened', async () => {
+    it('has all its data after it was closed and opened again', async () => {
       const key = signingKey('k')
       await store.transaction(async (writer) => {
         await writer.policies.insert(policy('pol_1', { teams: [TEAM] }))

@@ -7,18 +7,18 @@ import { openDatabase } from '../postgres/test-postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the servers of this run keep everything. */
+    /** The store of the servers of this run. */
     readonly driver: 'sqlite' | 'postgres'
   }
 }
 
 export interface TestStore {
   readonly store: Store
-  /** Closes the store and forgets what it has. */
+  /** Closes the store and deletes its data. */
   discard(): Promise<void>
 }
 
-/** An empty store of the driver that the run is for; SQLite in `directory`. */
+/** An empty store of the driver under test; SQLite in `directory`. */
 export async function openTestStore(directory: string): Promise<TestStore> {
   if (inject('driver') === 'sqlite') {
     const store = openSqliteStore(join(directory, 'server.db'))

@@ -44,7 +44,7 @@ const delivery = (sequence: number, changes: Partial<DeliveryRecord> = {}): Deli
   ...changes,
 })
 
-/** What every driver promises of webhooks; `store` holds the seed of `describeStore`. */
+/** Guarantees of every driver for webhooks; `store` holds the seed of `describeStore`. */
 export function describeWebhooks(store: () => Store): void {
   const WIDE = { perOrganization: 10, limit: 10 }
   const due = async (now: string, share = WIDE) =>
@@ -58,7 +58,7 @@ export function describeWebhooks(store: () => Store): void {
     })
 
   describe('webhooks', () => {
-    it('belong to one organization and change there alone', async () => {
+    it('belong to one organization and change only there', async () => {
       await store().transaction(async (writer) => {
         const { webhooks } = writer
         await webhooks.insert(webhook('w1'), 0)
@@ -88,7 +88,7 @@ export function describeWebhooks(store: () => Store): void {
       await expect(foreign).rejects.toMatchObject({ code: 'ERR_STORE_NOT_FOUND' })
     })
 
-    it('are claimed by one at a time, until the lease ends', async () => {
+    it('are claimed by one server at a time, until the lease ends', async () => {
       await seed()
       expect(await due(NOW)).toEqual(['w1'])
 
@@ -117,7 +117,7 @@ export function describeWebhooks(store: () => Store): void {
       expect(await claim('a', LATER, LATEST)).toMatchObject({ sequence: 3 })
     })
 
-    it('are free again when they are changed, and what was under way is not kept', async () => {
+    it('are free again after a change, which discards running deliveries', async () => {
       await seed()
       await claim('a', NOW, LATER)
       const { org, id } = webhook('w1')
@@ -138,7 +138,7 @@ export function describeWebhooks(store: () => Store): void {
       })
     })
 
-    it('are due by turns of their organizations, so many of each', async () => {
+    it('are due by organization in turn, with a limit for each', async () => {
       await seed()
       await store().transaction(async (writer) => {
         await writer.events.append('rival', [{ ...event(1), org: 'rival' }])
@@ -155,7 +155,7 @@ export function describeWebhooks(store: () => Store): void {
       })
     })
 
-    it('race for a claim that one alone gets', async () => {
+    it('are claimed once by concurrent servers', async () => {
       await seed()
 
       const claims = await Promise.all(
@@ -165,7 +165,7 @@ export function describeWebhooks(store: () => Store): void {
       expect(claims.filter((found) => found !== null)).toHaveLength(1)
     })
 
-    it('are due when their next attempt is, and not while disabled or at the end', async () => {
+    it('are due at their next attempt, but not if disabled or up to date', async () => {
       await seed()
       await claim('a', NOW, LATER)
       const retrying = delivery(2, { state: 'retrying', status: 500, next_attempt_at: LATER })
@@ -182,7 +182,7 @@ export function describeWebhooks(store: () => Store): void {
       expect(await due(LATER)).toEqual([])
     })
 
-    it('deliver again before all else what is pending', async () => {
+    it('send pending redeliveries first', async () => {
       await seed()
       const again = delivery(1, { state: 'pending', attempts: 0, status: null, attempted_at: null })
       await store().transaction((writer) => writer.deliveries.put(again))
@@ -193,7 +193,7 @@ export function describeWebhooks(store: () => Store): void {
       expect(await claim('a', NOW, LATER)).toMatchObject({ sequence: 2, isAgain: false })
     })
 
-    it('keep what became of the newest, and take it with them', async () => {
+    it('keep the newest deliveries, and delete them with the webhook', async () => {
       await seed()
       await store().transaction(async ({ deliveries }) => {
         await deliveries.put(delivery(1))

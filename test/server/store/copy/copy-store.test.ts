@@ -37,7 +37,7 @@ const sources = {
   newId: () => randomUUID(),
 }
 
-/** The whole server on a store, and how to ask it. */
+/** A server on a store, and functions to query it. */
 async function serve(store: Store) {
   const config = readConfig({}, '/')
   const { app, close } = await createServer({ config, sources, store, logger: false })
@@ -67,7 +67,7 @@ function createAcme(store: Store) {
   return createOrganization({ store: audited, ...sources }, organization)
 }
 
-/** A store at `path` as an organization leaves it that works with it. */
+/** A store at `path` with the data of an active organization. */
 async function fillSqlite(path: string) {
   const store = openSqliteStore(path)
   const { personal_token } = await createAcme(store)
@@ -93,7 +93,7 @@ async function fillSqlite(path: string) {
   const team = await make(`${admin}/teams`, { name: 'Ünïcode' })
   await make(`${admin}/access-tokens`, { name: 'ci', permissions: [], expires_in_days: 1 })
   const policy = await make(POLICIES, { name: 'wëb', scope: { teams: [team.id] } })
-  // More than a page of them.
+  // More than a page.
   await store.transaction(async (writer) => {
     const at = { org: 'acme', policyId: policy.id, updated_at: AT }
     for (let index = 0; index < 120; index += 1)
@@ -105,7 +105,7 @@ async function fillSqlite(path: string) {
         resources: [`h${index}.example.com:443`],
       })
   })
-  // One that holds no machine back.
+  // A rollout that holds back no machine.
   await make(`${admin}/rollouts`, { stages: [{ percent: 100 }], max_rejected: { machines: 0 } })
   await make(`${admin}/devices`, { user: 'alice' })
   const tokenPath = '/api/v1/device/token'
@@ -126,7 +126,7 @@ async function fillSqlite(path: string) {
   return { token, policy: policy.id, device, timestamp, signIn }
 }
 
-/** What a client sees of a store, without what differs from request to request. */
+/** The data of a store as clients see it, without values that differ between requests. */
 async function answersOf(store: Store, filled: Awaited<ReturnType<typeof fillSqlite>>) {
   const { send } = await serve(store)
   const asked = [
@@ -144,7 +144,7 @@ async function answersOf(store: Store, filled: Awaited<ReturnType<typeof fillSql
 }
 
 describe.skipIf(!hasPostgres())('a copy', () => {
-  it('to PostgreSQL and back answers as the original does, and goes on from there', async () => {
+  it('to PostgreSQL and back answers like the original, and continues from there', async () => {
     const [path, back] = [newPath(), newPath()]
     const filled = await fillSqlite(path)
     const { url } = await testDatabase()
@@ -182,7 +182,7 @@ describe.skipIf(!hasPostgres())('a copy', () => {
     for (const store of stores) await store.close()
   })
 
-  it('by the command says what it did, and refuses a store in use', async () => {
+  it('by the command prints a report, and refuses a store in use', async () => {
     const path = newPath()
     const store = openSqliteStore(path)
     await createAcme(store)
@@ -203,7 +203,7 @@ describe.skipIf(!hasPostgres())('a copy', () => {
     expect(nothing.stderr).toContain('there is no database')
   })
 
-  it('knows every table of the schema', async () => {
+  it('covers every table of the schema', async () => {
     const { administer } = await testDatabase()
     const rows = await administer<{ tablename: string }>(
       "SELECT tablename FROM pg_tables WHERE schemaname = 'public'",
@@ -226,7 +226,7 @@ describe('a copy from SQLite to SQLite', () => {
     return path
   }
 
-  it('knows every table of the schema, by its primary key', async () => {
+  it('covers every table of the schema, by its primary key', async () => {
     const path = await seeded()
     const database = new Sqlite(path)
     const keys = database
@@ -242,7 +242,7 @@ describe('a copy from SQLite to SQLite', () => {
     expect(known.toSorted((one, other) => (one.name < other.name ? -1 : 1))).toEqual(keys)
   })
 
-  it('keeps nothing when something arrives otherwise than it was sent', async () => {
+  it('is undone when a row arrives changed', async () => {
     const [from, to] = [await seeded(), newPath()]
     await openSqliteStore(to).close()
     const target = new Sqlite(to)
@@ -256,7 +256,7 @@ describe('a copy from SQLite to SQLite', () => {
     target.close()
   })
 
-  it('takes what was committed when it began, and nothing later', async () => {
+  it('contains exactly the commits before its start', async () => {
     const [from, to] = [await seeded(), newPath()]
     const store = openSqliteStore(from)
     onTestFinished(() => store.close())
@@ -287,7 +287,7 @@ describe('a copy from SQLite to SQLite', () => {
   })
 })
 
-it('refuses a source that is no ordinary file, instead of waiting for it', async () => {
+it('refuses a source that is not an ordinary file, instead of waiting for it', async () => {
   const directory = temporaryDirectory()
   const pipe = join(directory, 'pipe')
   execFileSync('mkfifo', [pipe])

@@ -41,7 +41,7 @@ describe('the URL of a database', () => {
     ['postgres://ann:secret@db/palisade?sslmode=verify-ca', 'needs `sslrootcert`'],
     ['postgres://ann:secret@db/palisade?sslrootcert=/absent.pem', 'cannot be read'],
     ['postgres:///palisade?host=/run&sslmode=require', 'Unix socket'],
-  ])('is refused without a word of the password: %s', (url, message) => {
+  ])('is refused without revealing the password: %s', (url, message) => {
     expect(() => parseDatabaseUrl(url)).toThrow(RangeError)
     expect(() => parseDatabaseUrl(url)).toThrow(message)
     expect(() => parseDatabaseUrl(url)).not.toThrow('secret')
@@ -51,7 +51,7 @@ describe('the URL of a database', () => {
 describe('TLS to a database', () => {
   const tls = (url: string) => parseDatabaseUrl(url).client.ssl
 
-  it('is verified wherever the network is used, unless it is turned off by name', () => {
+  it('is verified for any network connection, unless it is turned off explicitly', () => {
     for (const url of [
       'postgres://db.example/p',
       'postgres://10.1.2.3/p',
@@ -62,12 +62,12 @@ describe('TLS to a database', () => {
     expect(tls('postgres://db.example/p?sslmode=disable')).toBe(false)
   })
 
-  it('is not used within the machine without being asked for', () => {
+  it('is not used on the local machine by default', () => {
     for (const host of ['localhost', '127.0.0.1', '[::1]', '%2Frun'])
       expect(tls(`postgres://${host}/p`), host).toBe(false)
   })
 
-  it('trusts the authority and shows the certificate that the URL names', () => {
+  it('trusts the authority and sends the certificate named in the URL', () => {
     const file = join(temporaryDirectory(), 'x.pem')
     writeFileSync(file, 'PEM')
 

@@ -35,7 +35,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL store', () => {
 
   const find = (name: string) => store.read((reader) => reader.secrets.find(name))
 
-  it('undoes a transaction whose connection is ended in the middle, and goes on', async () => {
+  it('rolls back a transaction whose connection is terminated, and continues', async () => {
     const attempt = store.transaction(async (writer) => {
       await insert('lost')(writer)
       await database.cutConnections()
@@ -48,7 +48,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL store', () => {
     expect(await find('kept')).not.toBeNull()
   })
 
-  it('undoes a transaction whose connection is ended before its commit', async () => {
+  it('rolls back a transaction whose connection is terminated before its commit', async () => {
     const attempt = store.transaction(async (writer) => {
       await insert('lost')(writer)
       await database.cutConnections()
@@ -58,7 +58,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL store', () => {
     expect(await find('lost')).toBeNull()
   })
 
-  it('passes the error of the work on although the connection is gone', async () => {
+  it('throws the error of the work even if the connection is lost', async () => {
     const error = new Error('stop')
     const attempt = store.transaction(async (writer) => {
       await insert('lost')(writer)
@@ -70,7 +70,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL store', () => {
     expect(await find('lost')).toBeNull()
   })
 
-  it('commits nothing when the work has hidden a conflict', async () => {
+  it('does not commit if the work has caught a conflict', async () => {
     await store.transaction(insert('taken'))
     const attempt = store.transaction(async (writer) => {
       await insert('hidden')(writer)
@@ -81,7 +81,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL store', () => {
     expect(await find('hidden')).toBeNull()
   })
 
-  it('answers at once after its idle connections were ended', async () => {
+  it('answers at once after its idle connections were terminated', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((name) => find(name)))
     await store.transaction(insert('a'))
 
@@ -97,7 +97,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL store', () => {
     await store.ping()
   })
 
-  it('is durable also where the database is told not to be', async () => {
+  it('is durable even if the database is configured not to be', async () => {
     const address = parseDatabaseUrl(database.url)
     const [setting] = await withConnection(address, { mayTakeLong: false }, async (connection) => {
       await connection.execute('SET synchronous_commit = off')
@@ -108,7 +108,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL store', () => {
     expect(setting).toEqual({ synchronous_commit: 'on' })
   })
 
-  it('lets a writer of another process wait, and refuses it after five seconds', async () => {
+  it('makes a writer of another process wait, and refuses it after five seconds', async () => {
     const other = await openPostgresStore(database.url)
     onTestFinished(() => other.close())
     const mayEnd = Promise.withResolvers<void>()
@@ -125,7 +125,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL store', () => {
       Array.from({ length: 12 }, (_, index) => store.transaction(insert(`${index}`))),
     )
 
-    // One after the other they would have taken a minute.
+    // One after the other they would take a minute.
     expect(performance.now() - startedAt).toBeLessThan(30_000)
     for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: UNAVAILABLE })
     expect(await find('long')).toBeNull()
@@ -135,7 +135,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL store', () => {
   })
 })
 
-describe.skipIf(!hasPostgres())('a database that stops and starts again', () => {
+describe.skipIf(!hasPostgres())('a restart of the database', () => {
   let cluster: Cluster
   let directory: string
   let binaries: string
@@ -150,7 +150,7 @@ describe.skipIf(!hasPostgres())('a database that stops and starts again', () => 
   })
   afterAll(() => stopCluster(cluster))
 
-  it('makes the store unavailable meanwhile, with nothing of before to be trusted', async () => {
+  it('makes the store unavailable and invalidates its caches', async () => {
     const store = await openPostgresStore(urlOf(directory, 'outage'))
     onTestFinished(() => store.close())
     await store.transaction(insert('before'))

@@ -17,7 +17,7 @@ import {
 import { hasPostgres, place } from '../../postgres/test-postgres.ts'
 import { makeCertificate } from '../../operations/tls/make-certificate.ts'
 
-/** The certificate is for `localhost` and 127.0.0.1; this is the same machine by another name. */
+/** Another name of this machine. The certificate is for `localhost` and 127.0.0.1. */
 const UNNAMED = '127.0.0.2'
 
 describe.skipIf(!hasPostgres())('TLS to PostgreSQL', () => {
@@ -37,7 +37,7 @@ describe.skipIf(!hasPostgres())('TLS to PostgreSQL', () => {
     writeFileSync(fileOf('server.pem'), issued.cert)
     writeFileSync(fileOf('server.key'), issued.key)
     for (const name of ['server.pem', 'server.key']) giveToPostgres(fileOf(name))
-    // In its file, because what is set on the command line cannot be taken back.
+    // In its file, because settings of the command line cannot be changed later.
     appendFileSync(fileOf('data/postgresql.conf'), 'ssl = on\n')
     port = await freePort()
     cluster = await startCluster(binaries, directory, {
@@ -52,7 +52,7 @@ describe.skipIf(!hasPostgres())('TLS to PostgreSQL', () => {
   const urlOf = (host: string, parameters: Record<string, string>) =>
     `postgres://palisade@${host}:${port}/postgres?${new URLSearchParams(parameters).toString()}`
 
-  /** Whether the connection is encrypted; throws when there is none. */
+  /** Whether the connection is encrypted; throws without a connection. */
   async function isEncrypted(host: string, parameters: Record<string, string>): Promise<boolean> {
     const address = parseDatabaseUrl(urlOf(host, parameters))
     const [row] = await withConnection(address, { mayTakeLong: false }, (connection) =>
@@ -61,7 +61,7 @@ describe.skipIf(!hasPostgres())('TLS to PostgreSQL', () => {
     return row?.['ssl'] === 't'
   }
 
-  it('carries a store when certificate and name are verified', async () => {
+  it('is used by a store if certificate and name are valid', async () => {
     const parameters = { sslmode: 'verify-full', sslrootcert: fileOf('ca.pem') }
 
     const store = await openPostgresStore(urlOf('localhost', parameters))
@@ -72,26 +72,23 @@ describe.skipIf(!hasPostgres())('TLS to PostgreSQL', () => {
     expect(await isEncrypted('localhost', parameters)).toBe(true)
   })
 
-  it.each(['verify-full', 'require'])(
-    'verifies an address as well as a name: %s',
-    async (sslmode) => {
-      const parameters = { sslmode, sslrootcert: fileOf('ca.pem') }
+  it.each(['verify-full', 'require'])('verifies an address like a name: %s', async (sslmode) => {
+    const parameters = { sslmode, sslrootcert: fileOf('ca.pem') }
 
-      expect(await isEncrypted('127.0.0.1', parameters)).toBe(true)
-      await expect(isEncrypted(UNNAMED, parameters)).rejects.toMatchObject({
-        code: 'ERR_STORE_UNAVAILABLE',
-        cause: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' },
-      })
-    },
-  )
+    expect(await isEncrypted('127.0.0.1', parameters)).toBe(true)
+    await expect(isEncrypted(UNNAMED, parameters)).rejects.toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+      cause: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' },
+    })
+  })
 
-  it('verifies without being asked for a host that is not this machine', async () => {
+  it('is verified by default for a remote host', async () => {
     await expect(isEncrypted(UNNAMED, { sslrootcert: fileOf('ca.pem') })).rejects.toMatchObject({
       cause: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' },
     })
   })
 
-  it('leaves out the name with verify-ca, and never the authority', async () => {
+  it('does not verify the name with verify-ca, but always the authority', async () => {
     const mode = { sslmode: 'verify-ca' }
 
     expect(await isEncrypted(UNNAMED, { ...mode, sslrootcert: fileOf('ca.pem') })).toBe(true)
@@ -100,23 +97,20 @@ describe.skipIf(!hasPostgres())('TLS to PostgreSQL', () => {
     ).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' })
   })
 
-  it.each(['verify-full', 'require'])(
-    'refuses an authority that is not known: %s',
-    async (sslmode) => {
-      for (const trust of [{ sslrootcert: fileOf('other-ca.pem') }, {}])
-        await expect(isEncrypted('localhost', { sslmode, ...trust })).rejects.toMatchObject({
-          code: 'ERR_STORE_UNAVAILABLE',
-          cause: { code: expect.stringMatching(/^(UNABLE_TO|SELF_SIGNED|CERT_)/) },
-        })
-    },
-  )
+  it.each(['verify-full', 'require'])('refuses an unknown authority: %s', async (sslmode) => {
+    for (const trust of [{ sslrootcert: fileOf('other-ca.pem') }, {}])
+      await expect(isEncrypted('localhost', { sslmode, ...trust })).rejects.toMatchObject({
+        code: 'ERR_STORE_UNAVAILABLE',
+        cause: { code: expect.stringMatching(/^(UNABLE_TO|SELF_SIGNED|CERT_)/) },
+      })
+  })
 
-  it('is off when it is disabled, and on this machine unless it is asked for', async () => {
+  it('is off when disabled, and on the local machine by default', async () => {
     expect(await isEncrypted(UNNAMED, { sslmode: 'disable' })).toBe(false)
     expect(await isEncrypted('localhost', {})).toBe(false)
   })
 
-  it('is never left out because the server has none', async () => {
+  it('is required even if the server does not support it', async () => {
     const parameters = { sslmode: 'verify-full', sslrootcert: fileOf('ca.pem') }
     const address = parseDatabaseUrl(urlOf('localhost', { sslmode: 'disable' }))
     await withConnection(address, { mayTakeLong: false }, async (connection) => {

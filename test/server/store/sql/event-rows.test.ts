@@ -22,24 +22,21 @@ describe('appending events', () => {
     [250, 1],
     [251, 2],
     [700, 3],
-  ])(
-    'of which there are %i takes %i statements, and one for the head',
-    async (count, statements) => {
-      const { connection, runs } = openConnection()
-      const writer = createEventWriter(connection, createWriterMemory())
-      const events = Array.from({ length: count }, (_, index) => event(index + 1))
+  ])('of number %i takes %i statements and one for the head', async (count, statements) => {
+    const { connection, runs } = openConnection()
+    const writer = createEventWriter(connection, createWriterMemory())
+    const events = Array.from({ length: count }, (_, index) => event(index + 1))
 
-      await writer.append('acme', events)
+    await writer.append('acme', events)
 
-      expect(runs()).toBe(statements + 1)
-      const page = { after: 0, through: count, limit: count + 1 }
-      expect(await writer.list('acme', page)).toEqual(events)
-      expect(await writer.head('acme')).toEqual({ sequence: count, hash: `hash ${count}` })
-    },
-  )
+    expect(runs()).toBe(statements + 1)
+    const page = { after: 0, through: count, limit: count + 1 }
+    expect(await writer.list('acme', page)).toEqual(events)
+    expect(await writer.head('acme')).toEqual({ sequence: count, hash: `hash ${count}` })
+  })
 })
 
-/** A connection to an empty database, and how many writing statements it has run. */
+/** A connection to an empty database, and its number of writing statements. */
 function openConnection(): { connection: Connection; runs: () => number } {
   const database = new Sqlite(':memory:')
   onTestFinished(() => void database.close())

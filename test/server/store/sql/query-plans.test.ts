@@ -6,7 +6,7 @@ import { createReader, createWriter } from '../../../../server/src/store/sql/row
 import { createWriterMemory } from '../../../../server/src/store/sql/writer-memory.ts'
 import { migrate } from '../../../../server/src/store/sqlite/migrate.ts'
 
-/** Steps over a whole table that are meant, by the statement that takes them. */
+/** Intended scans of a whole table, by statement. */
 const SCANS: readonly (readonly [statement: RegExp, reason: string])[] = [
   [/FROM organizations( ORDER BY name)?$/, 'of all organizations, by the server itself'],
   [/FROM webhooks w WHERE/, 'an organization has 20 at most'],
@@ -15,7 +15,7 @@ const SCANS: readonly (readonly [statement: RegExp, reason: string])[] = [
   [/FROM pending_revocations/, 'a row for each revocation of hundreds, gone some seconds later'],
 ]
 
-/** Sorts that are meant: of few rows, whatever the size of the organization. */
+/** Intended sorts, of few rows regardless of the size of the organization. */
 const SORTS: readonly (readonly [statement: RegExp, reason: string])[] = [
   [/FROM policies p/, 'the teams of each policy, 100 at most'],
   [/FROM rules (r JOIN|WHERE policy_id)/, 'the limits on policies bound their rules'],
@@ -27,7 +27,7 @@ const SORTS: readonly (readonly [statement: RegExp, reason: string])[] = [
   [/FROM known_networks WHERE username/, 'an account has 16'],
 ]
 
-/** Every statement that is prepared when a store is opened, with its parameters. */
+/** All statements prepared when a store is opened, with their parameters. */
 function collectStatements(): string[] {
   const statements = new Set<string>()
   const connection: Connection = {
@@ -53,7 +53,7 @@ function openEmpty(): Sqlite.Database {
   return database
 }
 
-/** The steps of SQLite's plan, of a database that knows nothing of how many rows there are. */
+/** The steps of SQLite's plan in a database without statistics. */
 function planOf(database: Sqlite.Database, sql: string): string[] {
   const parameters = Array.from({ length: sql.split('?').length - 1 }, () => '')
   return database
@@ -62,7 +62,7 @@ function planOf(database: Sqlite.Database, sql: string): string[] {
     .map(({ detail }) => detail)
 }
 
-/** A table or an index from its first row to its last, by its name or an alias of one letter. */
+/** A full scan of a table or index, by its name or an alias of one letter. */
 function isScan(step: string, tables: ReadonlySet<string>): boolean {
   const [, name = ''] = /^SCAN (\w+)/.exec(step) ?? []
   return tables.has(name) || name.length === 1
@@ -87,7 +87,7 @@ describe('the statements of the store', () => {
       .map(oneLine)
       .filter((sql) => !isMeant(meant, sql))
 
-  it('never step through a whole table that grows with what customers do', () => {
+  it('never scan a whole table that grows with customers', () => {
     expect(statements.length).toBeGreaterThan(100)
 
     expect(offenders(SCANS, (step) => isScan(step, tables))).toEqual([])
@@ -98,7 +98,7 @@ describe('the statements of the store', () => {
   })
 
   it.each([...SCANS, ...SORTS].map(([statement]) => statement.source))(
-    'are excused by %s while there is such a one',
+    'include the exception %s',
     (source) => {
       const known = statements.map(oneLine).filter((sql) => new RegExp(source).test(sql))
       expect(known).not.toEqual([])
@@ -120,7 +120,7 @@ describe('the statements of the store', () => {
     [/^SELECT \* FROM invitations WHERE org = \? AND username >/, 'username>?'],
     [/^SELECT \* FROM teams WHERE org = \? AND name >/, 'name>?'],
     [/^SELECT \* FROM access_tokens WHERE org .* place >/, 'place>?'],
-  ])('read no more than a page of %s', (statement, bounds) => {
+  ])('read at most a page of %s', (statement, bounds) => {
     const found = statements.filter((sql) => statement.test(oneLine(sql)))
 
     expect(found).toHaveLength(1)
@@ -131,7 +131,7 @@ describe('the statements of the store', () => {
     [/^SELECT \* FROM access_tokens WHERE username .* place >/, 'place>?'],
     [/^SELECT \* FROM memberships WHERE username .* org >/, 'org>?'],
     [/^SELECT \* FROM invitations WHERE username .* org >/, 'org>?'],
-  ])('read no more than a page of a user by %s', (statement, bounds) => {
+  ])('read at most a page of a user by %s', (statement, bounds) => {
     const [sql = ''] = statements.filter((each) => statement.test(oneLine(each)))
 
     expect(planOf(database, sql).join()).toContain(`username=? AND ${bounds}`)

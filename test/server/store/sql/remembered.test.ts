@@ -3,7 +3,7 @@ import { createRemembered } from '../../../../server/src/store/sql/remembered.ts
 
 const load = async () => null
 
-it('keeps what weighs too much together no longer, also when it grew in its place', async () => {
+it('drops values above the maximum weight, even if a kept value has grown', async () => {
   const texts = createRemembered<string>(10, ({ length }) => length)
   await texts.read('a', async () => 'aaaa')
   await texts.read('b', async () => 'bbbb')
@@ -22,7 +22,7 @@ it('keeps what weighs too much together no longer, also when it grew in its plac
   expect(await texts.read('b', load)).toBe('bbbbbbb')
 })
 
-it('forgets what was written in vain', async () => {
+it('forgets values of a failed write', async () => {
   const texts = createRemembered<string>(10)
   await texts.read('a', async () => 'a')
   texts.mark()

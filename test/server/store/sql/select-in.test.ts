@@ -4,7 +4,7 @@ import { createSelectIn } from '../../../../server/src/store/sql/select-in.ts'
 import { createSqliteConnection } from '../../../../server/src/store/sqlite/sqlite-connection.ts'
 
 it.each([0, 1, 3, 4, 5, 299, 300, 301, 700])(
-  'finds the rows of %i keys, each of them once',
+  'finds the rows of %i keys, each row once',
   async (count) => {
     const database = new Sqlite(':memory:')
     onTestFinished(() => {

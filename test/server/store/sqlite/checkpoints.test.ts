@@ -22,7 +22,7 @@ function openLogged(): { readonly path: string; readonly writing: Database } {
   return { path, writing }
 }
 
-/** Some more pages than `pages`. */
+/** Writes slightly more than `pages` pages. */
 function commit(writing: Database, pages: number): void {
   writing.prepare('INSERT INTO t (body) VALUES (?)').run(Buffer.alloc(pages * 4096))
 }
@@ -32,7 +32,7 @@ function copied(writing: Database): { readonly log: number; readonly checkpointe
   return row ?? { log: 0, checkpointed: 0 }
 }
 
-/** Tells of commits until all is copied: one that the busy thread is not told of counts later. */
+/** Reports commits until all pages are copied, because a busy thread misses some reports. */
 async function untilCopied(writing: Database, checkpoints: Checkpoints): Promise<void> {
   while (copied(writing).checkpointed < copied(writing).log) {
     checkpoints.committed()
@@ -41,7 +41,7 @@ async function untilCopied(writing: Database, checkpoints: Checkpoints): Promise
 }
 
 describe('checkpoints', () => {
-  it('are made by a thread once the log is long', async () => {
+  it('are done by a thread once the log is long', async () => {
     const { path, writing } = openLogged()
     const checkpoints = createCheckpoints(writing, path, { pages: PAGES })
 
@@ -54,9 +54,9 @@ describe('checkpoints', () => {
     await checkpoints.close()
   })
 
-  it('are not made of a short log', async () => {
+  it('are not done for a short log', async () => {
     const { path, writing } = openLogged()
-    // A thread that could not start would tell.
+    // A thread that could not start would report it.
     const file = pathToFileURL(join(path, 'missing.js'))
     const checkpoints = createCheckpoints(writing, path, { pages: PAGES, file })
 
@@ -67,7 +67,7 @@ describe('checkpoints', () => {
     expect(copied(writing).checkpointed).toBe(0)
   })
 
-  it('leave the database to the last connection when they are closed, in the middle too', async () => {
+  it('leave the database to the last connection when closed, even while running', async () => {
     const { path, writing } = openLogged()
     const checkpoints = createCheckpoints(writing, path, { pages: PAGES })
     commit(writing, 1000)
@@ -82,7 +82,7 @@ describe('checkpoints', () => {
     again.close()
   })
 
-  it('are left to the writer where the thread cannot be started', async () => {
+  it('are left to the writer if the thread cannot start', async () => {
     const { path, writing } = openLogged()
     const file = pathToFileURL(join(path, 'missing.js'))
     const checkpoints = createCheckpoints(writing, path, { pages: PAGES, file })

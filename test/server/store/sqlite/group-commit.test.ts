@@ -65,7 +65,7 @@ describe('a group commit', () => {
   const outcomes = async (attempts: readonly Promise<unknown>[]) =>
     (await Promise.allSettled(attempts)).map(({ status }) => status)
 
-  it('makes all that arrive together durable with one commit', async () => {
+  it('makes all members of a group durable with one commit', async () => {
     const answers = await Promise.all([1, 2, 3].map((n) => groups.run(() => insert(n))))
 
     expect(answers).toEqual([1, 2, 3])
@@ -73,7 +73,7 @@ describe('a group commit', () => {
     expect(commits).toBe(1)
   })
 
-  it('tells nobody before the commit', async () => {
+  it('resolves no member before the commit', async () => {
     const seen: number[] = []
     const attempts = [1, 2].map((n) => groups.run(() => insert(n)).then(() => seen.push(commits)))
     const failing = groups
@@ -85,7 +85,7 @@ describe('a group commit', () => {
     expect(seen).toEqual([1, 1, 1])
   })
 
-  it('undoes one member alone, also after it has written', async () => {
+  it('rolls back a single member, even after it has written', async () => {
     const error = new Error('stop')
     const attempts = [1, 2, 3].map((n) =>
       groups.run(async () => {
@@ -99,7 +99,7 @@ describe('a group commit', () => {
     expect(stored()).toEqual([1, 3])
   })
 
-  it('shows a member what the members before it wrote', async () => {
+  it('shows a member the writes of earlier members', async () => {
     const [, second] = await Promise.all([
       groups.run(() => insert(1)),
       groups.run(async () => stored()),
@@ -120,7 +120,7 @@ describe('a group commit', () => {
     expect(stored()).toEqual([3])
   })
 
-  it('fails all of its members when SQLite gives the transaction up', async () => {
+  it('fails all of its members when SQLite rolls the transaction back', async () => {
     const attempts = [
       groups.run(() => insert(1)),
       groups.run(async () => {
@@ -134,7 +134,7 @@ describe('a group commit', () => {
     expect(stored()).toEqual([3])
   })
 
-  it('fails as a whole when a member hides that SQLite gave the transaction up', async () => {
+  it('fails all of its members when one hides a roll-back by SQLite', async () => {
     const attempts = [
       groups.run(() => insert(1)),
       groups.run(async () => void database.exec('ROLLBACK')),
@@ -147,7 +147,7 @@ describe('a group commit', () => {
     expect(stored()).toEqual([3])
   })
 
-  it('fails only the first when the lock cannot be had, and tries again for the next', async () => {
+  it('fails only the first without the lock, and retries for the next', async () => {
     busy = new Error('busy')
     const first = groups.run(() => insert(1))
     const second = groups.run(() => insert(2))
@@ -159,7 +159,7 @@ describe('a group commit', () => {
     expect(stored()).toEqual([2])
   })
 
-  it('has a bound, so that many take several commits, in the order of arrival', async () => {
+  it('has a maximum size, so that many take several commits, in order of arrival', async () => {
     const order: number[] = []
     const attempts = Array.from({ length: 150 }, (_, n) =>
       groups.run(async () => {
@@ -175,7 +175,7 @@ describe('a group commit', () => {
     expect(stored()).toHaveLength(150)
   })
 
-  it('lets others have their turns, and makes all durable with one commit all the same', async () => {
+  it('yields to the event loop, and still makes all durable with one commit', async () => {
     open({ members: 64, ms: Number.POSITIVE_INFINITY, sliceMs: 0 })
     let turns = 0
     const seen: number[] = []
@@ -195,7 +195,7 @@ describe('a group commit', () => {
     database.close()
   })
 
-  it('waits a turn for those who are about to arrive', async () => {
+  it('waits a turn for members that are about to arrive', async () => {
     const second = Promise.withResolvers<number>()
     await groups.run(async () => {
       setImmediate(() => second.resolve(groups.run(() => insert(2))))
@@ -207,7 +207,7 @@ describe('a group commit', () => {
     expect(stored()).toEqual([1, 2])
   })
 
-  it('takes no more when its time is over', async () => {
+  it('admits no more members when its time is over', async () => {
     open({ members: 64, ms: 0, sliceMs: 0 })
 
     await Promise.all([1, 2, 3].map((n) => groups.run(() => insert(n))))
@@ -216,7 +216,7 @@ describe('a group commit', () => {
     database.close()
   })
 
-  it('is drained when everything that had arrived is through', async () => {
+  it('is drained when all earlier members are done', async () => {
     const attempts = [1, 2].map((n) => groups.run(() => insert(n)))
 
     await groups.drained()
@@ -237,7 +237,7 @@ describe('a group commit', () => {
       ),
     ],
     { numRuns: CASES },
-  )('does what one after the other would have done', async (members) => {
+  )('has the result of sequential transactions', async (members) => {
     open()
     const expected = new Set<number>()
     const expectedOutcomes = members.map(({ numbers, fails }) => {

@@ -5,7 +5,7 @@ import {
   type ReadingSession,
 } from '../../../../server/src/store/sqlite/reading-pool.ts'
 
-/** Sessions by number, and those that were closed. */
+/** Numbered sessions, and the closed ones. */
 function countSessions() {
   let opened = 0
   const closed: number[] = []
@@ -18,7 +18,7 @@ function countSessions() {
 }
 
 describe('a pool of reading connections', () => {
-  it('gives a read that comes during a pause a connection of its own', async () => {
+  it('gives a read during a pause of another its own connection', async () => {
     const sessions = countSessions()
     const pool = createReadingPool(sessions.open(), sessions.open, { connections: 2 })
     const pause = Promise.withResolvers<undefined>()
@@ -33,7 +33,7 @@ describe('a pool of reading connections', () => {
     expect(await paused).toBe(1)
   })
 
-  it('lends one connection again and again to reads that follow each other', async () => {
+  it('reuses one connection for sequential reads', async () => {
     const sessions = countSessions()
     const pool = createReadingPool(sessions.open(), sessions.open, { connections: 8 })
 
@@ -42,7 +42,7 @@ describe('a pool of reading connections', () => {
     expect(sessions.opened()).toBe(1)
   })
 
-  it('lets no more reads in than it has connections, and the others in order', async () => {
+  it('admits as many reads as connections, and the others in order', async () => {
     const sessions = countSessions()
     const pool = createReadingPool(sessions.open(), sessions.open, { connections: 2 })
     const pauses = [1, 2, 3, 4].map(() => Promise.withResolvers<undefined>())
@@ -66,7 +66,7 @@ describe('a pool of reading connections', () => {
     expect(sessions.opened()).toBe(2)
   })
 
-  it('lets the event loop go round among reads that never pause', async () => {
+  it('yields to the event loop between reads that never pause', async () => {
     const sessions = countSessions()
     const bounds = { connections: 2, turnMs: 0 }
     const pool = createReadingPool(sessions.open(), sessions.open, bounds)
@@ -82,7 +82,7 @@ describe('a pool of reading connections', () => {
     expect(turns).toBeGreaterThanOrEqual(19)
   })
 
-  it('goes on with the connections it has when no other can be opened', async () => {
+  it('continues with its connections when no other can be opened', async () => {
     const sessions = countSessions()
     const refuse = () => {
       throw new Error('too many open files')
@@ -99,7 +99,7 @@ describe('a pool of reading connections', () => {
     expect(await waiting).toBe(1)
   })
 
-  it('passes on what a read throws, and lends its connection again', async () => {
+  it('throws the error of a read, and reuses its connection', async () => {
     const sessions = countSessions()
     const pool = createReadingPool(sessions.open(), sessions.open, { connections: 1 })
 
@@ -108,7 +108,7 @@ describe('a pool of reading connections', () => {
     expect(await pool.read(async (session) => session)).toBe(1)
   })
 
-  it('closes after the reads that have arrived, and refuses later ones', async () => {
+  it('closes after pending reads, and refuses later ones', async () => {
     const sessions = countSessions()
     const bounds = { connections: 1, turnMs: 0 }
     const pool = createReadingPool(sessions.open(), sessions.open, bounds)
