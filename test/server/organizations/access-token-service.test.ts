@@ -13,9 +13,9 @@ const OF_ACME = '/api/v1/orgs/acme/access-tokens'
 const START = '2026-11-21T08:00:00.250Z'
 const DAY_MS = 24 * 60 * 60 * 1000
 
-describe('a token made in a session', () => {
+describe('a token created in a session', () => {
   let test: TestServer
-  /** A session of alice from her password. */
+  /** A session that alice opened with a password. */
   let alice: string
 
   beforeEach(async () => {
@@ -39,7 +39,7 @@ describe('a token made in a session', () => {
 
   const inDays = (days: number) => new Date(Date.parse(START) + days * DAY_MS).toISOString()
 
-  /** Statuses of a new exchange and of a request in a session that was open before. */
+  /** Statuses of a new exchange and of a request in an earlier session. */
   async function statusesOf(
     { token }: CreatedAccessToken,
     open: string,
@@ -53,14 +53,14 @@ describe('a token made in a session', () => {
     ['a personal token', MINE, MINE],
     ['a personal token, for an organization,', MINE, OF_ACME],
     ['an organization token', OF_ACME, OF_ACME],
-  ])('that came from %s expires no later than that', async (_title, of, where) => {
+  ])('opened with %s expires no later than that token', async (_title, of, where) => {
     const as = await session(await create(alice, of, 2))
 
     expect((await create(as, where, 3650)).expires_at).toBe(inDays(2))
     expect((await create(as, where, 1)).expires_at).toBe(inDays(1))
   })
 
-  it('that came from a password lasts as long as was asked', async () => {
+  it('opened with a password has the requested lifetime', async () => {
     expect((await create(alice, MINE, 3650)).expires_at).toBe(inDays(3650))
     expect((await create(alice, OF_ACME, 3650)).expires_at).toBe(inDays(3650))
   })
@@ -69,7 +69,7 @@ describe('a token made in a session', () => {
     ['a personal', MINE, [MINE, MINE, OF_ACME, OF_ACME]],
     ['an organization', OF_ACME, [OF_ACME, OF_ACME]],
   ])(
-    'that came from %s token ends with it, and so does everything made from it',
+    'opened with %s token is revoked with it, with all descendants',
     async (_kind, url, generations) => {
       const stolen = await create(alice, url, 30)
       const other = await create(alice, url, 30)
@@ -91,7 +91,7 @@ describe('a token made in a session', () => {
     },
   )
 
-  it('ends alone, without the token that its session came from', async () => {
+  it('can be revoked without the token that opened its session', async () => {
     const parent = await create(alice, MINE, 30)
     const open = await session(parent)
     const child = await create(open, MINE, 30)
@@ -103,7 +103,7 @@ describe('a token made in a session', () => {
   })
 
   it.each(['personal', 'organization'] as const)(
-    'is refused when the %s token of the session was revoked since the caller was admitted',
+    'is refused if the %s token of the session is revoked after admission',
     async (kind) => {
       const url = kind === 'personal' ? MINE : OF_ACME
       const stolen = await create(alice, url, 30)

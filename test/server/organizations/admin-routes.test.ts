@@ -33,7 +33,7 @@ describe('administration', () => {
     return teamSchema.parse(response.json()).id
   }
 
-  describe('of anything', () => {
+  describe('of all resources', () => {
     const endpoints = [
       ['GET', `${ACME}/members`],
       ['POST', `${ACME}/members`],
@@ -49,7 +49,7 @@ describe('administration', () => {
       ['DELETE', `${ACME}/access-tokens/${UNKNOWN}`],
     ] as const
 
-    it('is for administrators alone, at every endpoint', async () => {
+    it('is restricted to administrators at every endpoint', async () => {
       const others = [
         await addMember('bob', 'member'),
         await addMember('ed', 'editor'),
@@ -71,7 +71,7 @@ describe('administration', () => {
       }
     })
 
-    it('judges the body last', async () => {
+    it('validates the body last', async () => {
       const headers = { 'content-type': 'text/plain' }
       for (const [method, url, status] of [
         ['POST', `${ACME}/teams`, 415],
@@ -85,7 +85,7 @@ describe('administration', () => {
       }
     })
 
-    it('takes no query', async () => {
+    it('refuses query parameters', async () => {
       expect((await test.send('GET', `${ACME}/teams?x=1`, { as: alice })).statusCode).toBe(400)
     })
   })
@@ -118,7 +118,7 @@ describe('administration', () => {
       expect((await test.send('GET', `${ACME}/members`, { as: alice })).json().data).toHaveLength(1)
     })
 
-    it('shuts a removed member out at once', async () => {
+    it('refuses a removed member at once', async () => {
       const ed = await addMember('ed', 'editor')
       const list = () => test.send('GET', '/v2/orgs/acme/governance/policies', { as: ed })
       expect((await list()).statusCode).toBe(200)
@@ -128,7 +128,7 @@ describe('administration', () => {
       expect((await list()).statusCode).toBe(404)
     })
 
-    it('leaves the organization tokens of a removed member, unless told to revoke them', async () => {
+    it('keeps the organization tokens of a removed member unless told to revoke them', async () => {
       const ida = await addMember('ida', 'owner')
       const bob = await addMember('bob', 'owner')
       const rival = await test.createOrganization('rival', 'bob')
@@ -159,7 +159,7 @@ describe('administration', () => {
       expect(await statusOf(elsewhere, 'rival')).toBe(200)
     })
 
-    it('tells which organization tokens may do more than their makers may now', async () => {
+    it('shows organization tokens with more permissions than their creators have now', async () => {
       const bob = await addMember('bob', 'owner')
       const ida = await addMember('ida', 'owner')
       const make = async (as: string, name: string, permissions: Permission[]) => {
@@ -204,7 +204,7 @@ describe('administration', () => {
       })
     })
 
-    it('revokes the organization tokens of a member with the role, also without a new one', async () => {
+    it('revokes organization tokens of a member on request, even without a new role', async () => {
       const bob = await addMember('bob', 'owner')
       const make = async (as: string) => {
         const request = { name: 'ci', permissions: ['organization:admin'], expires_in_days: 1 }
@@ -229,7 +229,7 @@ describe('administration', () => {
       expect(await statusOf(own)).toBe(200)
     })
 
-    it('refuses a second membership, and a password for a user who exists', async () => {
+    it('refuses a second membership and a password for an existing user', async () => {
       await addMember('bob', 'member')
       const rival = await test.createOrganization('rival', 'rita')
       const rita = await test.signIn('rita', rival.personal_token)
@@ -245,14 +245,14 @@ describe('administration', () => {
       expect((await test.exchange('bob', PASSWORD)).statusCode).toBe(200)
     })
 
-    it('makes users without a password, who cannot sign in with one', async () => {
+    it('creates users without a password, who cannot sign in with one', async () => {
       const payload = { username: 'bot', role: 'member' }
       await test.send('POST', `${ACME}/members`, { as: alice, payload })
 
       expect((await test.exchange('bot', '')).statusCode).toBe(401)
     })
 
-    it('refuses what is not a member with 400', async () => {
+    it('returns 400 for an invalid member', async () => {
       for (const payload of [
         { username: 'bob', role: 'member', password: 'short' },
         { username: 'bob', role: 'root' },
@@ -281,7 +281,7 @@ describe('administration', () => {
       expect((await demote()).statusCode).toBe(200)
     })
 
-    it('lets nobody hand out or take away rights beyond his own', async () => {
+    it('refuses to grant or revoke permissions that the caller lacks', async () => {
       await addMember('bob', 'member')
       const admin = await organizationToken(['organization:admin'])
       const add = (username: string, role: Role) =>
@@ -301,7 +301,7 @@ describe('administration', () => {
   })
 
   describe('of teams', () => {
-    it('answers 404 for a team or member that is not there, also one of a rival', async () => {
+    it('answers 404 for an unknown team or member, including those of a rival', async () => {
       const team = await createTeam('backend')
       const rival = await test.createOrganization('rival', 'rita')
       const rita = await test.signIn('rita', rival.personal_token)
@@ -316,7 +316,7 @@ describe('administration', () => {
         expect((await test.send(method, url, { as })).statusCode, url).toBe(404)
     })
 
-    it('puts members in and out, under any spelling of the id', async () => {
+    it('adds and removes members with any spelling of the id', async () => {
       const team = await createTeam('backend')
       const url = `${ACME}/teams/${team.toUpperCase()}/members/alice`
 
@@ -326,7 +326,7 @@ describe('administration', () => {
       expect((await test.send('DELETE', url, { as: alice })).statusCode).toBe(204)
     })
 
-    it('refuses a name twice', async () => {
+    it('refuses a duplicate name', async () => {
       await createTeam('backend')
 
       const again = await test.send('POST', `${ACME}/teams`, {
@@ -338,7 +338,7 @@ describe('administration', () => {
       expect(again.json()).toMatchObject({ error: { code: 'conflict' } })
     })
 
-    it('keeps a team that policies use, and names them', async () => {
+    it('keeps a team that policies use and names these policies', async () => {
       const team = await createTeam('backend')
       const policies = '/v2/orgs/acme/governance/policies'
       const payload = { name: 'backend only', scope: { teams: [team] } }
@@ -363,7 +363,7 @@ describe('administration', () => {
       ['editor', ['policies:read', 'policies:write'], ['audit:read', 'organization:admin']],
       ['auditor', ['policies:read', 'audit:read'], ['policies:write', 'organization:admin']],
       ['member', [], ['policies:read', 'policies:write', 'audit:read', 'organization:admin']],
-    ] as const)('gives an %s what the role holds and no more', async (role, held, denied) => {
+    ] as const)('gives an %s exactly the permissions of the role', async (role, held, denied) => {
       const as = await addMember('someone', role)
       const create = (permissions: readonly string[]) =>
         test.send('POST', MINE, {
@@ -383,7 +383,7 @@ describe('administration', () => {
       for (const permission of denied) expect((await create([permission])).statusCode).toBe(403)
     })
 
-    it('limits a caller to what his own token was made for', async () => {
+    it('bounds a token by the token of its creator', async () => {
       const create = (as: string, permissions: string[]) =>
         test.send('POST', MINE, { as, payload: { name: 'x', permissions, expires_in_days: 1 } })
       const secret = (await create(alice, ['policies:read'])).json().token
@@ -411,7 +411,7 @@ describe('administration', () => {
       expect((await list()).statusCode).toBe(403)
     })
 
-    it('lists and revokes one’s own, without their secrets', async () => {
+    it('lists and revokes those of the caller, without their secrets', async () => {
       const bob = await addMember('bob', 'member')
       const payload = { name: 'mine', permissions: [], expires_in_days: 1 }
       const { id, token } = (await test.send('POST', MINE, { as: bob, payload })).json()
@@ -425,7 +425,7 @@ describe('administration', () => {
       expect((await test.send('GET', MINE, { as: bob })).json().data).toEqual([])
     })
 
-    it('shows and revokes nothing wider than the token that asks', async () => {
+    it('shows and revokes no token wider than the token of the caller', async () => {
       const make = async (permissions: readonly string[]) => {
         const payload = { name: 'x', permissions, expires_in_days: 1 }
         return (await test.send('POST', MINE, { as: alice, payload })).json<CreatedAccessToken>()
@@ -451,7 +451,7 @@ describe('administration', () => {
       expect(idsOf(all.json())).toContain(write.id)
     })
 
-    it('has nothing personal for an organization token', async () => {
+    it('refuses personal tokens to an organization token', async () => {
       const ci = await organizationToken(['organization:admin'])
       const payload = { name: 'x', permissions: [], expires_in_days: 1 }
 
@@ -461,7 +461,7 @@ describe('administration', () => {
       expect((await test.send('GET', MINE)).statusCode).toBe(401)
     })
 
-    it('gives an organization token no more than its maker holds, and one organization', async () => {
+    it('bounds an organization token by its creator and its organization', async () => {
       const admin = await organizationToken(['organization:admin'])
       const create = (permissions: string[]) =>
         test.send('POST', `${ACME}/access-tokens`, {
@@ -477,7 +477,7 @@ describe('administration', () => {
       )
     })
 
-    it('refuses what is not a token with 400', async () => {
+    it('returns 400 for an invalid token', async () => {
       for (const payload of [
         { name: 'x', permissions: ['policies:read', 'policies:read'], expires_in_days: 1 },
         { name: 'x', permissions: ['root'], expires_in_days: 1 },

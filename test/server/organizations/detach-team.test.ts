@@ -16,7 +16,7 @@ describe('deleting a team that policies use', () => {
   let alice: string
   let backend: string
   let research: string
-  /** Policies of both teams, and of the team to delete alone. */
+  /** Policies of both teams, and of only the team to delete. */
   let shared: PolicyView
   let sole: PolicyView
 
@@ -62,7 +62,7 @@ describe('deleting a team that policies use', () => {
     return test.signIn('acme', response.json().token)
   }
 
-  it('is refused with their names unless it is spelled out', async () => {
+  it('is refused with their names without an explicit option', async () => {
     const before = await listPolicies()
 
     const refused = await remove('')
@@ -74,7 +74,7 @@ describe('deleting a team that policies use', () => {
     expect(await listTeams()).toEqual(['backend', 'research'])
   })
 
-  it('is refused while a policy has no other team, and changes nothing then', async () => {
+  it('is refused without changes while a policy has no other team', async () => {
     const before = await listPolicies()
 
     const refused = await remove('?detach=policies')
@@ -87,7 +87,7 @@ describe('deleting a team that policies use', () => {
     expect(await listTeams()).toEqual(['backend', 'research'])
   })
 
-  it('takes the team out of policies that have another one', async () => {
+  it('removes the team from policies that have another one', async () => {
     await test.send('DELETE', `${POLICIES}/${sole.id}`, { as: alice })
 
     expect((await remove('?detach=policies')).statusCode).toBe(204)
@@ -98,7 +98,7 @@ describe('deleting a team that policies use', () => {
     expect(await listTeams()).toEqual(['research'])
   })
 
-  it('deletes a policy without another team when that is spelled out too', async () => {
+  it('deletes a policy without another team with a second option', async () => {
     expect((await remove('?detach=policies&sole=delete')).statusCode).toBe(204)
 
     const scopes = (await listPolicies()).map(({ name, scope }) => [name, scope])
@@ -109,7 +109,7 @@ describe('deleting a team that policies use', () => {
     })
   })
 
-  it('never makes a team policy organization-wide, whatever is asked', async () => {
+  it('never makes a team policy organization-wide', async () => {
     const queries = ['', '?detach=policies', '?detach=policies&sole=delete', '?sole=delete']
     const wide = async () => {
       const policies = await listPolicies()
@@ -123,7 +123,7 @@ describe('deleting a team that policies use', () => {
     expect(await listTeams()).toEqual([])
   })
 
-  it('changes policies, and so needs the permission to', async () => {
+  it('needs the permission to change policies', async () => {
     const admin = await sessionWith(['organization:admin'])
     const editor = await sessionWith(['policies:read', 'policies:write'])
     const both = await sessionWith(['organization:admin', 'policies:write'])
@@ -135,7 +135,7 @@ describe('deleting a team that policies use', () => {
     expect((await remove(query, both)).statusCode).toBe(204)
   })
 
-  it('refuses what it does not know with 400, and a team that is not there before that', async () => {
+  it('returns 400 for an unknown option, but 404 first for an unknown team', async () => {
     for (const query of [
       '?sole=delete',
       '?detach=all',
@@ -153,7 +153,7 @@ describe('deleting a team that policies use', () => {
     expect((await remove('?force=true', alice, 'absent')).statusCode).toBe(404)
   })
 
-  it('names ten policies at most', async () => {
+  it('names at most ten policies', async () => {
     for (let index = 0; index < 12; index += 1) await createPolicy(`extra ${index}`, [backend])
 
     expect((await remove('')).json().error.message).toMatch(/`extra 6` and 4 more; change/)

@@ -8,14 +8,14 @@ const PASSWORD = 'the first long sentence'
 const OTHER = 'the second long sentence'
 const MINE = '/api/v1/user/access-tokens'
 
-/** Owners invite whom they like by name; nothing of an account comes with him who accepts. */
+/** Owners may invite any user by name. Accepting gives them no access to the account. */
 describe('a user whom another organization adds', () => {
   let test: TestServer
   let acme: Owner
   let rival: Owner
   let alice: string
   let olga: string
-  /** A member that `rival` made, from his password. */
+  /** A member created by `rival`, signed in with a password. */
   let rita: string
 
   beforeEach(async () => {
@@ -65,7 +65,7 @@ describe('a user whom another organization adds', () => {
   const remove = (as: string, org: string) =>
     test.send('DELETE', `/api/v1/orgs/${org}/members/rita`, { as })
 
-  it('shows what he does with his account to the organization that made it, and to no other', async () => {
+  it('has account events only in the organization that created it', async () => {
     await useAccount()
 
     expect(await accountEvents(olga, 'rival')).toEqual(ALL)
@@ -78,7 +78,7 @@ describe('a user whom another organization adds', () => {
     })
   })
 
-  it('shows it to the first one again when he comes back', async () => {
+  it('has account events in the first one again after returning to it', async () => {
     await remove(olga, 'rival')
     await useAccount()
     expect(await accountEvents(alice, 'acme')).toEqual([])
@@ -91,7 +91,7 @@ describe('a user whom another organization adds', () => {
     expect(await accountEvents(alice, 'acme')).toEqual([])
   })
 
-  it('keeps his password when the one that made him has let him go', async () => {
+  it('keeps the password after leaving the organization that created it', async () => {
     const whileInBoth = await reset(alice, 'acme')
     await remove(olga, 'rival')
     const alone = await reset(alice, 'acme')
@@ -101,13 +101,13 @@ describe('a user whom another organization adds', () => {
     expect((await test.exchange('rita', PASSWORD)).statusCode).toBe(200)
   })
 
-  it('gets a new password from the organization that made him, which has him alone again', async () => {
+  it('can get a new password from the organization that created it, as its only one', async () => {
     expect((await reset(olga, 'rival')).statusCode).toBe(403)
     await remove(alice, 'acme')
     expect((await reset(olga, 'rival')).statusCode).toBe(200)
   })
 
-  it('can leave it by himself, and takes his machines there with him', async () => {
+  it('can leave it, which revokes their machines there', async () => {
     const devices = '/api/v1/orgs/acme/devices'
     await enrolTestDevice(test, alice, 'acme', { user: 'rita' })
 
@@ -124,7 +124,7 @@ describe('a user whom another organization adds', () => {
     expect((await remove(rita, 'rival')).statusCode).toBe(204)
   })
 
-  it('removes nobody but himself, also not one who is not there', async () => {
+  it('can remove only themselves, not even an unknown member', async () => {
     await acme.addKnown('bob', 'member')
 
     for (const other of ['alice', 'bob', 'nobody', 'Rita', 'rita%20']) {
@@ -136,10 +136,10 @@ describe('a user whom another organization adds', () => {
     expect(members.json().data).toHaveLength(3)
   })
 
-  it('leaves with all of his rights there or not at all, and without tokens of others', async () => {
+  it('can leave only with all permissions there, keeping tokens of others', async () => {
     const limited = await tokenOf(rita, ['policies:read'])
     expect((await remove(limited, 'rival')).statusCode).toBe(403)
-    // For this he would need to be an administrator: what they made is the organization's.
+    // This needs an administrator, because the tokens belong to the organization.
     const url = '/api/v1/orgs/acme/members/rita?organization_tokens=revoke'
     expect((await test.send('DELETE', url, { as: rita })).statusCode).toBe(403)
     const unknown = await test.send('DELETE', '/api/v1/orgs/acme/members/rita?x=1', { as: rita })
@@ -149,7 +149,7 @@ describe('a user whom another organization adds', () => {
     expect((await remove(full, 'rival')).statusCode).toBe(204)
   })
 
-  it('is not an organization token of his name', async () => {
+  it('is not an organization token of the same name', async () => {
     const namesake = await openOwner(test, 'rita', 'ron')
     await namesake.addKnown('rita', 'member')
     const ci = await namesake.organizationToken(['policies:read'])
@@ -157,7 +157,7 @@ describe('a user whom another organization adds', () => {
     expect((await remove(ci, 'rita')).statusCode).toBe(403)
   })
 
-  it('stays while he is its last owner', async () => {
+  it('cannot leave as its last owner', async () => {
     await test.createOrganization('third', 'rita')
     const owner = await test.signIn('rita', PASSWORD)
 
@@ -170,7 +170,7 @@ describe('a user whom another organization adds', () => {
     expect((await remove(owner, 'third')).statusCode).toBe(204)
   })
 
-  it('shows his account to no organization that its operator made for him', async () => {
+  it('has no account events in an organization that the operator created', async () => {
     await test.createOrganization('third', 'rita')
     await useAccount()
 

@@ -15,7 +15,7 @@ describe('the user of another organization', () => {
   let test: TestServer
   let acme: Owner
   let rival: Owner
-  /** Of `rival`. */
+  /** A member of `rival`. */
   let carol: string
 
   beforeEach(async () => {
@@ -36,7 +36,7 @@ describe('the user of another organization', () => {
     return events.map(({ kind, actor }) => `${kind} ${actor}`)
   }
 
-  it('is invited, and no member before he accepts', async () => {
+  it('is invited, and not a member before accepting', async () => {
     const answer = await invite()
 
     expect([answer.statusCode, answer.json()]).toEqual([
@@ -50,7 +50,7 @@ describe('the user of another organization', () => {
     expect(await dataOf(`${ACME}/invitations`, acme.as)).toEqual([invitation])
   })
 
-  it('is a member once he accepts, by himself', async () => {
+  it('is a member after accepting alone', async () => {
     await invite()
 
     expect(await statusOf('POST', ACCEPT, acme.as)).toBe(200)
@@ -66,7 +66,7 @@ describe('the user of another organization', () => {
     ])
   })
 
-  it('stays out when he declines, or when the invitation is withdrawn', async () => {
+  it('stays out after declining, or after a withdrawal', async () => {
     await invite()
     expect(await statusOf('DELETE', `${MINE}/acme`, carol)).toBe(204)
     expect(await statusOf('POST', ACCEPT, carol)).toBe(404)
@@ -78,7 +78,7 @@ describe('the user of another organization', () => {
     expect(await statusOf('GET', `${ACME}/members`, carol)).toBe(404)
   })
 
-  it('is not asked twice at a time, and has no password chosen for him', async () => {
+  it('has at most one pending invitation, and gets no password', async () => {
     await invite()
 
     expect((await invite('member')).statusCode).toBe(409)
@@ -86,7 +86,7 @@ describe('the user of another organization', () => {
     expect(withPassword.statusCode).toBe(409)
   })
 
-  it('accepts and declines by no token that leaves out what he may do', async () => {
+  it('cannot accept or decline with a token that lacks permissions', async () => {
     await invite()
     const sessionOf = async (permissions: readonly string[]) => {
       const payload = { name: 'x', permissions, expires_in_days: 1 }
@@ -102,7 +102,7 @@ describe('the user of another organization', () => {
     )
   })
 
-  it('is a member at once where his account was made, and so is a new user', async () => {
+  it('is a member at once in the organization that created it, like a new user', async () => {
     await test.send('DELETE', '/api/v1/orgs/rival/members/carol', { as: rival.as })
     const again = await test.send('POST', '/api/v1/orgs/rival/members', {
       as: rival.as,
@@ -113,7 +113,7 @@ describe('the user of another organization', () => {
     expect([again.json().status, fresh.json().status]).toEqual(['active', 'active'])
   })
 
-  it('is invited as an owner by the operator, who gets no token of his', async () => {
+  it('is invited as an owner by the operator, who gets no token', async () => {
     const sources = { ...systemSources(), now: () => new Date(test.now()) }
     const created = await createOrganization(
       { store: createAuditedStore({ store: test.store, ...sources }), ...sources },

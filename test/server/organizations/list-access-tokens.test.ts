@@ -28,7 +28,7 @@ async function open() {
 }
 
 describe('the list of access tokens', () => {
-  it.each([ACME, OWN])('shows an expired one for 30 days: %s', async (url) => {
+  it.each([ACME, OWN])('shows an expired token for 30 days: %s', async (url) => {
     const { test, signIn, make, list } = await open()
     await make(url, 'short', [], 1)
     const names = async () => (await list(url, await signIn())).data.map(({ name }) => name)
@@ -42,7 +42,7 @@ describe('the list of access tokens', () => {
     expect(await names()).not.toContain('short')
   })
 
-  it('revokes one that is not shown any more', async () => {
+  it('can revoke a token that is no longer shown', async () => {
     const { test, signIn, make } = await open()
     const { id } = await make(ACME, 'short', [], 1)
     test.advance(40 * DAY_MS)
@@ -52,7 +52,7 @@ describe('the list of access tokens', () => {
     expect(answer.statusCode).toBe(204)
   })
 
-  it('counts for a narrow token what it may see alone, on every page', async () => {
+  it('counts only visible tokens for a narrow token, on every page', async () => {
     const { signIn, make, list } = await open()
     const narrow = await make(OWN, 'narrow', ['policies:read'])
     for (const index of [1, 2, 3]) {
@@ -67,7 +67,7 @@ describe('the list of access tokens', () => {
     for (;;) {
       const page = await list(OWN + query, as)
       names.push(...page.data.map(({ name }) => name))
-      // No page but the last is short: that would tell that there are others.
+      // Only the last page is short: otherwise it would reveal hidden tokens.
       if (page.next_page_token === null) break
       expect(page.data).toHaveLength(2)
       query = `?page_size=2&page_token=${page.next_page_token}`
@@ -76,7 +76,7 @@ describe('the list of access tokens', () => {
     expect(names).toEqual(['narrow', 'small 1', 'small 2', 'small 3'])
   })
 
-  it('shows the first hundred to who asks for no page, and then the rest', async () => {
+  it('shows the first hundred without a page parameter, then the rest', async () => {
     const { alice, make, list } = await open()
     for (let index = 0; index < 103; index += 1) await make(ACME, `t${index}`, [])
 

@@ -5,7 +5,7 @@ import { countSlowHashes } from '../identity/sign-in/count-slow-hashes.ts'
 
 const MEMBERS = '/api/v1/orgs/acme/members'
 const PASSWORD = 'the first long sentence'
-/** Below the 64 hashes that may wait. */
+/** Fewer than the 64 hashes that may wait. */
 const AT_ONCE = 50
 const MEMBERS_A_MINUTE = 300
 
@@ -18,7 +18,7 @@ beforeEach(async () => {
   owner = await openOwner(test, 'acme', 'alice')
 })
 
-/** From here on. */
+/** Counts hashes from here on. */
 function countHashes(): void {
   hashes = []
   countSlowHashes((parameters) => hashes.push(parameters))
@@ -32,7 +32,7 @@ const add = (as: string, body: object, key?: string) =>
   })
 
 describe('the password of a new member', () => {
-  it('is hashed once, and not for a request that cannot add the member', async () => {
+  it('is hashed once, and only if the request can add the member', async () => {
     const bob = await owner.addMember('bob', 'member', PASSWORD)
     const ci = await owner.organizationToken(['organization:admin'])
     const rival = await openOwner(test, 'rival', 'rita')
@@ -69,7 +69,7 @@ describe('the password of a new member', () => {
     expect(hashes).toHaveLength(1)
   })
 
-  it('is hashed no more where a key came with a request without one, or for a full organization', async () => {
+  it('is not hashed for a reused key or a full organization', async () => {
     test = await openTestServer(undefined, { settings: { PALISADE_MAX_MEMBERS: '2' } })
     owner = await openOwner(test, 'acme', 'alice')
     await add(owner.as, { username: 'bob', password: undefined }, 'k1')
@@ -86,7 +86,7 @@ describe('the password of a new member', () => {
   })
 
   it(
-    'is hashed 300 times a minute for an organization, whoever asks; refused requests do not count',
+    'is hashed at most 300 times a minute for an organization, without refused requests',
     { timeout: 120_000 },
     async () => {
       const ci = await owner.organizationToken(['organization:admin'])
@@ -120,14 +120,14 @@ describe('the password of a new member', () => {
   )
 })
 
-describe('a new password of one’s own', () => {
-  it('is hashed twenty times a minute; wrong old ones have a bound of their own', async () => {
+describe('a new password of the caller', () => {
+  it('is hashed at most twenty times a minute; wrong old ones have their own limit', async () => {
     const bob = await owner.addMember('bob', 'member', PASSWORD)
     const token = await test.send('POST', '/api/v1/user/access-tokens', {
       as: bob,
       payload: { name: 'x', permissions: [], expires_in_days: 1 },
     })
-    // A session by a token outlives the password.
+    // A session opened with a token outlives the password.
     const as = await test.signIn('bob', token.json().token)
     let current = PASSWORD
     const change = async (new_password: string) => {

@@ -50,7 +50,7 @@ describe('an organization', () => {
     expect((await get(await organizationToken([]))).statusCode).toBe(200)
   })
 
-  it('is not there for anybody else', async () => {
+  it('is 404 for strangers', async () => {
     const { personal_token } = await test.createOrganization('rival', 'rita')
     const rita = await test.signIn('rita', personal_token)
     const message = async (url: string, method: 'GET' | 'PATCH') => {
@@ -74,7 +74,7 @@ describe('an organization', () => {
     expect((await get(alice)).json()).toEqual(changed.json())
   })
 
-  it('lets administrators choose how long machines believe a policy, and writes it down', async () => {
+  it('lets administrators choose how long machines trust a policy, with an event', async () => {
     const { revision } = (await get(alice)).json()
     const chosen = { fresh_for_seconds: 3600, offline_allow: ['vpn.example.com:443', '192.0.2.7'] }
 
@@ -94,7 +94,7 @@ describe('an organization', () => {
     ])
   })
 
-  it('takes no times out of bounds, and no host that machines would refuse', async () => {
+  it('refuses times out of bounds and hosts that machines would refuse', async () => {
     for (const [distribution, field] of [
       [{ fresh_for_seconds: 3599 }, 'distribution.fresh_for_seconds'],
       [{ fresh_for_seconds: 2_592_001 }, 'distribution.fresh_for_seconds'],
@@ -120,7 +120,7 @@ describe('an organization', () => {
     })
   })
 
-  it('writes nothing when nothing changes', async () => {
+  it('writes no event without a change', async () => {
     const before = (await get(alice)).json()
     const same = { distribution: { fresh_for_seconds: 86_400, offline_allow: [] } }
     expect((await patch(alice, same)).json()).toEqual(before)
@@ -128,7 +128,7 @@ describe('an organization', () => {
     expect((await patch(alice, { resolve_unlisted_names: false })).json()).toEqual(before)
   })
 
-  it('does not let its members change what they are entitled to, or its name', async () => {
+  it('does not let members change its entitlement or name', async () => {
     const bob = await addMember('bob')
     for (const payload of [
       { entitled: true },
@@ -162,7 +162,7 @@ describe('an organization', () => {
     expect(await policies()).toBe(200)
   })
 
-  it('is listed with what its user may do there, within his token', async () => {
+  it('is listed with the permissions of its user, bounded by the token', async () => {
     const bob = await addMember('bob')
     const { personal_token } = await test.createOrganization('rival', 'bob', false)
     const list = async (as: string) =>

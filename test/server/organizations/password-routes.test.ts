@@ -38,8 +38,8 @@ describe('passwords', () => {
   const statusOf = async (username: string, secret: string, address?: string) =>
     (await test.exchange(username, secret, address)).statusCode
 
-  describe('of one’s own', () => {
-    it('change with the old one, and end its sessions but no others', async () => {
+  describe('of the caller', () => {
+    it('change with the old one, and end only its sessions', async () => {
       const bob = await addMember('bob')
       const other = await test.signIn('bob', OLD)
       const carol = await addMember('carol')
@@ -58,7 +58,7 @@ describe('passwords', () => {
       expect(await isIn(await test.signIn('bob', NEW))).toBe(true)
     })
 
-    it('take the personal tokens with them when that is asked', async () => {
+    it('revoke personal tokens on request', async () => {
       const bob = await addMember('bob')
       const token = await personalToken(bob)
       const byToken = await test.signIn('bob', token)
@@ -69,7 +69,7 @@ describe('passwords', () => {
       expect([await isIn(byToken), await statusOf('bob', token)]).toEqual([false, 401])
     })
 
-    it('stay when the old one is wrong, or the new one none', async () => {
+    it('do not change with a wrong old one or an invalid new one', async () => {
       const bob = await addMember('bob')
       for (const [status, payload] of [
         [403, { password: 'wrong', new_password: NEW }],
@@ -85,7 +85,7 @@ describe('passwords', () => {
       expect([await isIn(bob), await statusOf('bob', OLD)]).toEqual([true, 200])
     })
 
-    it('cannot be guessed faster here than at the token endpoint', async () => {
+    it('have the same limit of guesses as the token endpoint', async () => {
       const bob = await addMember('bob')
       for (let failure = 0; failure < 20; failure += 1)
         expect((await change(bob, { password: 'wrong', new_password: NEW })).statusCode).toBe(403)
@@ -98,7 +98,7 @@ describe('passwords', () => {
       expect((await change(bob, { password: OLD, new_password: NEW })).statusCode).toBe(200)
     })
 
-    it('change once when two change them at the same time', async () => {
+    it('change once for two concurrent requests', async () => {
       const bob = await addMember('bob')
 
       const statuses = await Promise.all(
@@ -111,7 +111,7 @@ describe('passwords', () => {
       expect(new Set(statuses)).toEqual(new Set([200, 409]))
     })
 
-    it('are a person’s: neither a stranger nor an organization token has one', async () => {
+    it('are refused to strangers and organization tokens', async () => {
       const payload = { name: 'ci', permissions: ['organization:admin'], expires_in_days: 1 }
       const made = await test.send('POST', `${ACME}/access-tokens`, { as: alice, payload })
       const ci = await test.signIn('acme', made.json().token)
@@ -120,7 +120,7 @@ describe('passwords', () => {
       expect((await test.send('PUT', MINE, { payload: {} })).statusCode).toBe(401)
     })
 
-    it('are in the history without the password', async () => {
+    it('are in the history without the secret', async () => {
       const bob = await addMember('bob')
       await change(bob, { password: OLD, new_password: NEW })
 
@@ -138,7 +138,7 @@ describe('passwords', () => {
   })
 
   describe('of others', () => {
-    it('are reset by an owner, and end the member’s sessions', async () => {
+    it('can be reset by an owner, which ends the member’s sessions', async () => {
       const bob = await addMember('bob')
       const token = await personalToken(bob)
 
@@ -156,7 +156,7 @@ describe('passwords', () => {
       ]).toEqual([401, 200, 401])
     })
 
-    it('are not reset for who belongs to another organization too', async () => {
+    it('cannot be reset for members of another organization too', async () => {
       const bob = await addMember('bob')
       await test.createOrganization('rival', 'bob')
 
@@ -165,7 +165,7 @@ describe('passwords', () => {
       expect([await isIn(bob), await statusOf('bob', OLD)]).toEqual([true, 200])
     })
 
-    it('are not reset by members, for strangers, or for oneself', async () => {
+    it('cannot be reset by members, for strangers, or for the caller', async () => {
       const bob = await addMember('bob')
       const ed = await addMember('ed', 'editor')
       const { personal_token } = await test.createOrganization('rival', 'rita')
@@ -180,7 +180,7 @@ describe('passwords', () => {
       expect([await isIn(bob), await isIn(ed), await isIn(alice)]).toEqual([true, true, true])
     })
 
-    it('are reset twenty times a minute by one caller, refused ones among them', async () => {
+    it('can be reset twenty times a minute by one caller, refusals included', async () => {
       await addMember('bob')
       await addMember('carol', 'owner')
       const carol = await test.signIn('carol', OLD)
@@ -197,7 +197,7 @@ describe('passwords', () => {
       expect((await reset(alice, 'bob')).statusCode).toBe(200)
     })
 
-    it('are not reset above one’s own rights', async () => {
+    it('cannot be reset for members with more permissions', async () => {
       await addMember('olga', 'owner')
       await addMember('bob')
       const payload = { name: 'ci', permissions: ['organization:admin'], expires_in_days: 1 }

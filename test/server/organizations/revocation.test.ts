@@ -11,13 +11,13 @@ const ACME = '/api/v1/orgs/acme'
 const POLICIES = '/v2/orgs/acme/governance/policies'
 const PASSWORD = 'a long enough password'
 
-/** Each right is used often before it is taken away: whatever is kept in memory is kept by then. */
+/** Each right is used often before it is revoked, so that all caches hold it. */
 const WARM_UP = 5
 
-describe('what is taken away is gone at the next request', () => {
+describe('a revocation takes effect at the next request:', () => {
   let test: TestServer
   let alice: string
-  /** A session of the editor ed, from his password. */
+  /** A session of the editor ed, opened with a password. */
   let ed: string
   let team: string
 
@@ -64,7 +64,7 @@ describe('what is taken away is gone at the next request', () => {
         test.store.transaction(({ organizations }) => organizations.updateEntitled('acme', false)),
     ],
     [
-      'a password, by its user',
+      'a password changed by its user',
       401,
       () =>
         test.send('PUT', '/api/v1/user/password', {
@@ -73,7 +73,7 @@ describe('what is taken away is gone at the next request', () => {
         }),
     ],
     [
-      'a password, by an owner',
+      'a password reset by an owner',
       401,
       () => asAlice('PUT', `${ACME}/members/ed/password`, { password: `${PASSWORD} of today` }),
     ],
@@ -86,7 +86,7 @@ describe('what is taken away is gone at the next request', () => {
     expect(await read(ed)).toBe(status)
   })
 
-  it('a personal token, with the sessions that it opened', async () => {
+  it('a personal token with its sessions', async () => {
     const mine = '/api/v1/user/access-tokens'
     const { id, token } = await makeToken(ed, mine)
     const session = await test.signIn('ed', token)
@@ -97,7 +97,7 @@ describe('what is taken away is gone at the next request', () => {
     expect([await read(session), await read(ed)]).toEqual([401, 200])
   })
 
-  it('an organization token, with the sessions that it opened', async () => {
+  it('an organization token with its sessions', async () => {
     const { id, token } = await makeToken(alice, `${ACME}/access-tokens`)
     const session = await test.signIn('acme', token)
     await warmUp(session)
@@ -107,7 +107,7 @@ describe('what is taken away is gone at the next request', () => {
     expect(await read(session)).toBe(401)
   })
 
-  it('a place in a team, with the policies that it brought', async () => {
+  it('a membership of a team with its policies', async () => {
     const names = async (): Promise<string[]> => {
       const url = `${ACME}/effective-policy?user=ed`
       const response = await test.send('GET', url, { as: alice })
@@ -120,7 +120,7 @@ describe('what is taken away is gone at the next request', () => {
     expect(await names()).toEqual([])
   })
 
-  it('a token that expires while it is remembered', async () => {
+  it('a token that expires while it is cached', async () => {
     const { token } = await makeToken(alice, `${ACME}/access-tokens`)
     test.advance(24 * 60 * 60_000 - 60_000)
     const session = await test.signIn('acme', token)

@@ -4,7 +4,7 @@ import { openTestServer } from '../test-server.ts'
 const ORG = '/api/v1/orgs/acme/access-tokens'
 const OWN = '/api/v1/user/access-tokens'
 
-it('revokes a token of the list that it is asked of, once, and no token of another list', async () => {
+it('revokes a token of the given list once, and none of another list', async () => {
   const test = await openTestServer()
   const acme = await test.createOrganization('acme', 'alice')
   const rival = await test.createOrganization('rival', 'rita')

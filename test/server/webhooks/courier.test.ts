@@ -36,7 +36,7 @@ describe('the courier', () => {
 
   const now = () => new Date(clockMs)
 
-  /** An organization whose first two events are not delivered: its own and that of its webhooks. */
+  /** An organization with two undelivered events: its creation and that of its webhook. */
   async function seed(on: Store, org = 'acme', webhooks = [webhookOf('w1', receiver)]) {
     await createAuditedStore({ store: on, now }).write(OPERATOR, async (writer) => {
       const settings = { entitled: true, resolve_unlisted_names: false, created_at: START }
@@ -66,7 +66,7 @@ describe('the courier', () => {
     return made
   }
 
-  /** One event each; the organization's own and the webhook's are 1 and 2. */
+  /** Writes one event each; events 1 and 2 are those of organization and webhook. */
   async function change(...names: string[]): Promise<void> {
     const audited = createAuditedStore({ store, now })
     for (const name of names)
@@ -104,7 +104,7 @@ describe('the courier', () => {
     ])
   })
 
-  it('passes on what is stored without taking it apart', async () => {
+  it('sends the stored text without parsing it', async () => {
     await change('one')
     const taken = new Error('an event is taken apart')
     const whole: Store = {
@@ -120,7 +120,7 @@ describe('the courier', () => {
     expect(sequences()).toEqual([3])
   })
 
-  it('sends an event under the same id again, and under another in another history', async () => {
+  it('keeps the id of an event in a retry, with another id in another history', async () => {
     receiver.replies.push(500)
     await change('one')
     await courier.deliverDue()
@@ -139,7 +139,7 @@ describe('the courier', () => {
     expect(ids()[2]).not.toBe(first)
   })
 
-  it('signs so that another secret or another body is refused', async () => {
+  it('signs with the secret and the body', async () => {
     await change('one')
     await courier.deliverDue()
     const [request] = receiver.received
@@ -176,7 +176,7 @@ describe('the courier', () => {
     expect(() => verify(after, SECRET, now())).toThrow('No matching signature')
   })
 
-  it('tries again by schedule while later events wait, under the same id', async () => {
+  it('retries on schedule with the same id while later events wait', async () => {
     receiver.replies.push(500, 302, 429)
     await change('one', 'two')
 
@@ -202,7 +202,7 @@ describe('the courier', () => {
     ])
   })
 
-  it('gives an event up after eight attempts and goes on with the next', async () => {
+  it('gives up an event after eight attempts and continues with the next', async () => {
     receiver.replies.push(...Array.from({ length: 8 }, () => 503))
     await change('one', 'two')
 
@@ -216,7 +216,7 @@ describe('the courier', () => {
     ])
   })
 
-  it('delivers once more what somebody asks for, and leaves the order of the others alone', async () => {
+  it('redelivers on request without changing the order of other events', async () => {
     receiver.replies.push(204, 500)
     await change('one', 'two')
     await courier.deliverDue()
@@ -242,7 +242,7 @@ describe('the courier', () => {
     ])
   })
 
-  it('gives up at once what was asked for once more and fails', async () => {
+  it('gives up a failed redelivery at once', async () => {
     await change('one')
     await courier.deliverDue()
     receiver.replies.push(500)
@@ -255,7 +255,7 @@ describe('the courier', () => {
     expect(await deliveries()).toMatchObject([{ sequence: 3, state: 'dead', attempts: 1 }])
   })
 
-  it('breaks off a receiver that does not answer', async () => {
+  it('aborts a receiver that does not answer', async () => {
     receiver.replies.push('silence')
     await change('one')
 
@@ -266,7 +266,7 @@ describe('the courier', () => {
     ])
   })
 
-  it('delivers to nothing while the webhook is not enabled, and all that waited afterwards', async () => {
+  it('delivers nothing while the webhook is disabled, and pending events later', async () => {
     const enable = (enabled: boolean) =>
       store.transaction((writer) =>
         writer.webhooks.update({ org: 'acme', id: 'w1', url: receiver.url, enabled }, START),
@@ -282,7 +282,7 @@ describe('the courier', () => {
     expect(sequences()).toEqual([3, 4])
   })
 
-  it('is not doubled by a second server, and takes over from one that died', async () => {
+  it('delivers once with two servers, and takes over from a dead one', async () => {
     await change('one', 'two', 'three', 'four', 'five')
     const other = openSqliteStore(path)
     onTestFinished(() => other.close())
@@ -302,7 +302,7 @@ describe('the courier', () => {
     expect(sequences()).toHaveLength(6)
   })
 
-  it('lets a slow receiver hold up nobody but himself', async () => {
+  it('serves other webhooks while a receiver is slow', async () => {
     const slow = await openReceiver()
     slow.replies.push('silence')
     await store.transaction((writer) => writer.webhooks.insert(webhookOf('w0', slow), 2))
@@ -316,7 +316,7 @@ describe('the courier', () => {
     expect(sequences()).toHaveLength(3)
   })
 
-  it('lets an organization of slow receivers hold up no other, and has few waiting at once', async () => {
+  it('serves other organizations while one has slow receivers', async () => {
     const slow = await openReceiver()
     slow.replies.push(...Array.from({ length: 40 }, () => 'silence' as const))
     const names = Array.from({ length: 20 }, (_, index) => `a${index}`)
@@ -336,7 +336,7 @@ describe('the courier', () => {
     expect(sequences()).toEqual([3, 4, 5])
   })
 
-  it('sends at once to the URL that a webhook gets during an attempt', async () => {
+  it('sends at once to a URL that changes during an attempt', async () => {
     receiver.replies.push('silence')
     await change('one')
     const other = await openReceiver()
@@ -352,7 +352,7 @@ describe('the courier', () => {
     expect(await deliveries()).toMatchObject([{ sequence: 3, state: 'delivered', attempts: 1 }])
   })
 
-  it('looks once for all that was written in one turn', async () => {
+  it('reads once for all events of one turn', async () => {
     const quiet = openSqliteStore(join(temporaryDirectory(), 'server.db'))
     onTestFinished(() => quiet.close())
     await seed(quiet, 'acme', [])
@@ -384,7 +384,7 @@ describe('the courier', () => {
     expect(looks).toBe(1)
   })
 
-  it('leaves what it breaks off at the end to be sent again, as if not tried', async () => {
+  it('does not count attempts that it aborts when closed', async () => {
     receiver.replies.push('silence')
     await change('one')
     courier.start()

@@ -6,11 +6,11 @@ import { openTestServer, type TestServer } from '../test-server.ts'
 
 const URL_OF_LIST = '/api/v1/orgs/acme/webhooks/w1/deliveries'
 const AT = '2026-11-21T08:00:00.000Z'
-/** As large as a policy may be, in each of two states. */
+/** Two states of the maximum size of a policy. */
 const STATE_BYTES = 400_000
 const PAGE = 100
 const PAST_ALL = 1_000
-/** Of processor time; to read through all of the events to their hashes takes 60 and more. */
+/** CPU time; reading all events up to their hashes takes 60 ms and more. */
 const LONGEST_TURN_MS = 30
 
 let test: TestServer
@@ -21,13 +21,13 @@ beforeEach(async () => {
   owner = await openOwner(test, 'acme', 'alice')
   const webhook = { id: 'w1', org: 'acme', url: 'https://hooks.example.com/x', secret: 'whsec_x' }
   const times = { created_at: AT, secret_created_at: AT }
-  // Not enabled, so that what waits here goes on waiting.
+  // Not enabled, so that pending deliveries stay pending.
   await test.store.transaction(({ webhooks }) =>
     webhooks.insert({ ...webhook, ...times, enabled: false }, PAST_ALL),
   )
 })
 
-/** Answers the sequences, the newest first. */
+/** Returns the sequences, newest first. */
 async function deliverLarge(count: number): Promise<number[]> {
   const first =
     1 + (await test.store.read(async ({ events }) => (await events.head('acme'))?.sequence ?? 0))
@@ -73,7 +73,7 @@ async function deliverLarge(count: number): Promise<number[]> {
 const hashOf = (sequence: number) => sequence.toString(16).padStart(64, '0')
 const idOf = (sequence: number) => `evt_${sequence}_${hashOf(sequence).slice(0, 32)}`
 
-/** The most processor time between two turns of the event loop while `work` goes on. */
+/** Longest CPU time between two turns of the event loop while `work` runs. */
 async function longestTurn(work: Promise<unknown>): Promise<number> {
   const state = { isOver: false }
   const over = work.finally(() => {
@@ -92,7 +92,7 @@ async function longestTurn(work: Promise<unknown>): Promise<number> {
 }
 
 describe('a page of deliveries of the largest events', { timeout: 120_000 }, () => {
-  it('is read in turns, and is the same as read at once', async () => {
+  it('is the same read in turns as read at once', async () => {
     const sequences = await deliverLarge(PAGE + 5)
     const send = (query = '') => test.send('GET', `${URL_OF_LIST}${query}`, { as: owner.as })
     await send()
@@ -111,7 +111,7 @@ describe('a page of deliveries of the largest events', { timeout: 120_000 }, () 
     expect(longestMs).toBeLessThan(LONGEST_TURN_MS)
   })
 
-  it('is not read to refuse one more that is to be delivered again', async () => {
+  it('is not read to refuse another redelivery', async () => {
     const [newest = 0] = await deliverLarge(PAGE)
 
     const url = `${URL_OF_LIST}/${idOf(newest)}/redeliver`

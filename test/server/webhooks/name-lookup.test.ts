@@ -5,7 +5,7 @@ import { createNameLookup } from '../../../server/src/webhooks/name-lookup.ts'
 
 const NEVER = new AbortController().signal
 
-/** A name server that knows no name, or never answers; resolves to its address. */
+/** A name server without names, or without answers; resolves to its address. */
 async function openNameServer(kind: 'knows nothing' | 'silent'): Promise<string> {
   const socket = createSocket('udp4')
   onTestFinished(() => void socket.close())
@@ -21,7 +21,7 @@ async function openNameServer(kind: 'knows nothing' | 'silent'): Promise<string>
   return `127.0.0.1:${socket.address().port}`
 }
 
-/** A system that answers when it is told to. */
+/** A system resolver that answers on demand. */
 function openSystem() {
   const asked: string[] = []
   const answers: ((addresses: string[]) => void)[] = []
@@ -36,7 +36,7 @@ function openSystem() {
 }
 
 describe('the addresses of a webhook', () => {
-  it('are never asked of the system where the name servers are silent', async () => {
+  it('are not looked up by the system if the name servers do not answer', async () => {
     const { asked, system } = openSystem()
     const lookup = createNameLookup({
       servers: [await openNameServer('silent')],
@@ -49,7 +49,7 @@ describe('the addresses of a webhook', () => {
     expect(asked).toEqual([])
   })
 
-  it('are asked of the system for one name at a time, and not for who has given up', async () => {
+  it('are looked up by the system one name at a time, without abandoned look-ups', async () => {
     const { asked, answer, system } = openSystem()
     const lookup = createNameLookup({ servers: [await openNameServer('knows nothing')], system })
     const stop = new AbortController()

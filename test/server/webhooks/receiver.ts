@@ -9,20 +9,20 @@ export interface Received {
   readonly body: string
 }
 
-/** What the receiver answers next: a status, or nothing at all. */
+/** Next answer of the receiver: a status, or no answer. */
 export type Reply = number | 'silence'
 
 export interface Receiver {
   readonly url: string
   readonly port: number
   readonly received: readonly Received[]
-  /** Used up one by one; afterwards it answers 204. */
+  /** Used in order; afterwards it answers 204. */
   readonly replies: Reply[]
-  /** Resolves when so many requests have come. */
+  /** Resolves after this number of requests. */
   count(requests: number): Promise<void>
 }
 
-/** A web server on loopback that takes deliveries. */
+/** A web server on loopback that accepts deliveries. */
 export async function openReceiver(): Promise<Receiver> {
   const received: Received[] = []
   const replies: Reply[] = []
@@ -59,7 +59,7 @@ export async function openReceiver(): Promise<Receiver> {
 }
 
 /**
- * The event in a request, when the library of Standard Webhooks takes it at that time; or throws.
+ * The event of a request, verified by the Standard Webhooks library at that time; throws otherwise.
  */
 export function verify({ headers, body }: Received, secret: string, at: Date): unknown {
   vi.useFakeTimers({ toFake: ['Date'], now: at })

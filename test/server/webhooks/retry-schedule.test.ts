@@ -10,11 +10,11 @@ const waits = (chance: number) =>
   })
 
 describe('the retry schedule', () => {
-  it('waits longer each time and gives up after eight attempts', () => {
+  it('waits longer each time, up to eight attempts', () => {
     expect(waits(0)).toEqual([5, 30, 120, 600, 1800, 7200, 21_600, null])
   })
 
-  it('adds at most a fifth by chance', () => {
+  it('adds at most a fifth of jitter', () => {
     expect(waits(1)).toEqual([6, 36, 144, 720, 2160, 8640, 25_920, null])
   })
 })
@@ -22,7 +22,7 @@ describe('the retry schedule', () => {
 const HASH = '9f2c41d0a7b35e68'.repeat(4)
 
 describe('a delivery id', () => {
-  it('names the event by its place and its hash', () => {
+  it('contains sequence and hash of the event', () => {
     const id = formatDeliveryId({ sequence: 17, hash: HASH })
 
     expect(id).toBe('evt_17_9f2c41d0a7b35e689f2c41d0a7b35e68')

@@ -30,7 +30,7 @@ function sender(
 }
 
 describe('sending a delivery', () => {
-  it('sends what it was given and reads the status', async () => {
+  it('sends the request and reads the status', async () => {
     const receiver = await openReceiver()
 
     const outcome = await sender(['127.0.0.1']).send(receiver.url)
@@ -41,7 +41,7 @@ describe('sending a delivery', () => {
     ])
   })
 
-  it('resolves a name once and dials exactly what it was told', async () => {
+  it('resolves a name once and dials exactly the result', async () => {
     const receiver = await openReceiver()
     const { asked, send } = sender(['127.0.0.1'], { 'hooks.test': ['127.0.0.1'] })
 
@@ -59,7 +59,7 @@ describe('sending a delivery', () => {
     ['the metadata service', ['169.254.169.254']],
     ['loopback', ['127.0.0.1', '::1']],
     ['nothing', []],
-  ])('does not follow a name to %s', async (_name, addresses) => {
+  ])('does not dial a name that resolves to %s', async (_name, addresses) => {
     const receiver = await openReceiver()
     const { send } = sender([], { 'hooks.test': addresses })
 
@@ -71,7 +71,7 @@ describe('sending a delivery', () => {
     expect(receiver.received).toEqual([])
   })
 
-  it('passes over the addresses that it must not dial', async () => {
+  it('skips addresses that it must not dial', async () => {
     const receiver = await openReceiver()
     const { send } = sender(['127.0.0.1'], { 'hooks.test': ['169.254.169.254', '127.0.0.1'] })
 
@@ -79,7 +79,7 @@ describe('sending a delivery', () => {
   })
 
   it.each(['http://127.0.0.1', 'https://127.0.0.1', 'http://8.8.8.8', 'http://[::1]'])(
-    'does not dial %s, whatever was allowed when the URL was taken',
+    'does not dial %s, even if it was allowed when the URL was set',
     async (url) => {
       expect(await sender([]).send(url)).toEqual({ status: null, error: 'address_not_allowed' })
     },
@@ -96,7 +96,7 @@ describe('sending a delivery', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  it('gives up on a receiver, or a resolver, that takes too long', async () => {
+  it('times out a slow receiver or resolver', async () => {
     const receiver = await openReceiver()
     receiver.replies.push('silence')
     const timeout = { status: null, error: 'timeout' }
@@ -129,9 +129,9 @@ describe('sending a delivery', () => {
     ['HTTP/1.1 200 OK\r\nx: ' + 'a'.repeat(100_000) + '\r\n\r\n', 'connection_failed'],
     ['nonsense\r\n\r\n', 'connection_failed'],
     ['', 'connection_failed'],
-    // Neither a response nor an error comes of it: it must not be waited for for ever.
+    // Produces neither a response nor an error, so it must time out.
     ['HTTP/1.1 101 Go\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n', 'connection_failed'],
-  ])('takes an answer that is none for a failure', async (answer, error) => {
+  ])('treats an invalid answer as a failure', async (answer, error) => {
     const broken = createRawServer((socket) => {
       socket.on('error', () => undefined)
       socket.once('data', () => socket.end(answer))
@@ -145,7 +145,7 @@ describe('sending a delivery', () => {
     expect(outcome).toEqual({ status: null, error })
   })
 
-  it('says when nobody listens', async () => {
+  it('reports a refused connection', async () => {
     const receiver = createRawServer()
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
     const { port } = receiver.address() as AddressInfo
@@ -156,7 +156,7 @@ describe('sending a delivery', () => {
     expect(outcome).toEqual({ status: null, error: 'connection_refused' })
   })
 
-  it('refuses a certificate that nobody vouches for', async () => {
+  it('refuses an untrusted certificate', async () => {
     const directory = temporaryDirectory()
     const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')]
     const options = [

@@ -5,8 +5,8 @@ const PLACES = { total: 6, perOrganization: 3 }
 const due = (...orgs: string[]) => orgs.map((org, index) => ({ id: `w${index}`, org }))
 const idsOf = (...args: Parameters<typeof sharePlaces>) => sharePlaces(...args).map(({ id }) => id)
 
-describe('places for sending', () => {
-  it('go in turns to organizations, however many webhooks one of them has', () => {
+describe('delivery slots', () => {
+  it('go to organizations in turn, regardless of their number of webhooks', () => {
     expect(idsOf(due('a', 'a', 'a', 'b', 'c', 'b'), [], { total: 5, perOrganization: 3 })).toEqual([
       'w0',
       'w3',
@@ -16,19 +16,19 @@ describe('places for sending', () => {
     ])
   })
 
-  it('go first to whom has none', () => {
+  it('go first to organizations without one', () => {
     expect(idsOf(due('a', 'b', 'b'), ['a', 'a', 'b', 'b', 'd'], PLACES)).toEqual(['w0'])
     expect(idsOf(due('a', 'b', 'c'), ['a', 'a', 'b', 'b', 'd'], PLACES)).toEqual(['w2'])
   })
 
-  it('are bounded for one organization, and for all', () => {
+  it('are bounded for one organization and in total', () => {
     expect(idsOf(due('a', 'a', 'a', 'a'), [], PLACES)).toEqual(['w0', 'w1', 'w2'])
     expect(idsOf(due('a', 'a'), ['a', 'a', 'a'], PLACES)).toEqual([])
     expect(idsOf(due('z'), ['a', 'a', 'b', 'b', 'c', 'c'], PLACES)).toEqual([])
     expect(idsOf(due('z'), ['a', 'a', 'b', 'b', 'c', 'c', 'd'], PLACES)).toEqual([])
   })
 
-  it('stay free when nobody waits', () => {
+  it('stay free when no webhook waits', () => {
     expect(idsOf([], ['a'], PLACES)).toEqual([])
   })
 })

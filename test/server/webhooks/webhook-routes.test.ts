@@ -40,7 +40,7 @@ describe('webhooks', () => {
     return test.signIn('acme', token)
   }
 
-  it('are made, shown, changed and deleted; the secret is shown once', async () => {
+  it('are created, shown, changed and deleted, with the secret shown once', async () => {
     const made = await test.send('POST', WEBHOOKS, { as: owner, payload: { url: HOOK } })
     const { secret, ...webhook } = made.json()
     const one = `${WEBHOOKS}/${webhook.id}`
@@ -69,7 +69,7 @@ describe('webhooks', () => {
     expect(events.body).not.toContain('whsec_')
   })
 
-  it('get another secret, shown once', async () => {
+  it('get a new secret, shown once', async () => {
     const { secret, ...webhook } = await create()
     test.advance(1000)
 
@@ -86,7 +86,7 @@ describe('webhooks', () => {
     expect(await kinds()).toEqual(['webhook.created', 'webhook.secret_rotated'])
   })
 
-  it('tell of each other secret, also of two within a millisecond', async () => {
+  it('have an event for each new secret, even for two within a millisecond', async () => {
     const { id } = await create()
     const rotate = () => test.send('POST', `${WEBHOOKS}/${id}/rotate-secret`, { as: owner })
 
@@ -100,7 +100,7 @@ describe('webhooks', () => {
     ])
   })
 
-  it('deliver what is changed to a receiver that checks the signature', async () => {
+  it('deliver changes to a receiver that verifies the signature', async () => {
     const receiver = await openReceiver()
     const { secret, id } = await create(receiver.url)
     await test.server.app.listen({ host: '127.0.0.1', port: 0 })
@@ -121,7 +121,7 @@ describe('webhooks', () => {
     expect(events).toEqual(data.slice(4))
   })
 
-  it('deliver once more what is asked for, also from before they were made', async () => {
+  it('redeliver on request, including events from before their creation', async () => {
     const receiver = await openReceiver()
     const { id } = await create(receiver.url)
     const redeliver = (delivery: string) =>
@@ -144,7 +144,7 @@ describe('webhooks', () => {
     expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([first, last])
   })
 
-  it('deliver once more at once, not when they are next looked after', async () => {
+  it('redeliver at once, not at the next interval', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const receiver = await openReceiver()
@@ -168,7 +168,7 @@ describe('webhooks', () => {
     ])
   })
 
-  it('take no more than a hundred requests to deliver again', async () => {
+  it('accept at most a hundred pending redeliveries', async () => {
     const { id } = await create()
     const audit = (index: number) =>
       test.send('POST', '/api/v1/orgs/acme/teams', { as: owner, payload: { name: `${index}` } })
@@ -194,7 +194,7 @@ describe('webhooks', () => {
     expect(refused.json().error.code).toBe('limit_exceeded')
   })
 
-  it('are at most twenty', async () => {
+  it('are limited to twenty', async () => {
     for (let index = 0; index < 20; index += 1)
       expect(await create(`${HOOK}/${index}`)).toHaveProperty('id')
 
@@ -211,7 +211,7 @@ describe('webhooks', () => {
     'http://[::1]:80/',
     'javascript:alert(1)',
     `https://example.com/${'x'.repeat(2048)}`,
-  ])('do not take the URL %s, new or changed', async (url) => {
+  ])('refuse the URL %s, new or changed', async (url) => {
     const { id } = await create()
 
     for (const response of [
@@ -234,7 +234,7 @@ describe('webhooks', () => {
     },
   )
 
-  it('are for administrators, and directed by those alone who may read the history', async () => {
+  it('are for administrators, and need permission to read the history', async () => {
     const { id } = await create()
     const one = `${WEBHOOKS}/${id}`
     const status = async (method: 'GET' | 'POST' | 'PATCH', url: string, as: string) =>
@@ -272,7 +272,7 @@ describe('webhooks', () => {
     expect((await test.send('GET', `${WEBHOOKS}/${id}`, { as: owner })).statusCode).toBe(200)
   })
 
-  it('list deliveries page by page, of one webhook, whatever goes in between', async () => {
+  it('list deliveries of one webhook page by page, even while new ones arrive', async () => {
     const [one, other] = [await create(), await create(`${HOOK}/other`)]
     const put = (sequences: readonly number[], webhook_id = one.id) =>
       test.store.transaction(async ({ deliveries }) => {
@@ -298,7 +298,7 @@ describe('webhooks', () => {
     }
 
     const first = await page('?page_size=2')
-    // A newer one comes before the first page.
+    // A newer one precedes the first page.
     await put([6])
     const second = await page(`?page_size=2&page_token=${first.next}`)
     const third = await page(`?page_size=2&page_token=${second.next}`)

@@ -7,7 +7,7 @@ const OPENED = createReachableAddresses(['127.0.0.1', '10.1.0.0/16', '::1'])
 
 describe('addresses that webhooks may reach', () => {
   it.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '192.169.0.1', '2606:4700::1111', '2a00:1450::1'])(
-    'have %s among them',
+    'include %s',
     (address) => {
       expect(PUBLIC.includes(address)).toBe(true)
     },
@@ -45,11 +45,11 @@ describe('addresses that webhooks may reach', () => {
     'fec0::1',
     'ff02::1',
     '5f00::1',
-  ])('do not have %s among them', (address) => {
+  ])('do not include %s', (address) => {
     expect(PUBLIC.includes(address)).toBe(false)
   })
 
-  it('have among them what the operator opened, and nothing beside it', () => {
+  it('include exactly what the operator allowed', () => {
     expect(OPENED.includes('10.1.2.3')).toBe(true)
     expect(OPENED.includes('10.2.0.1')).toBe(false)
     expect(OPENED.includes('127.0.0.2')).toBe(false)
@@ -96,13 +96,13 @@ describe('the URL of a webhook', () => {
     )
   })
 
-  it('names the setting that opens an address which is not public', () => {
+  it('names the setting that allows a private address', () => {
     expect(() => requireWebhookUrl('https://10.1.2.3/', PUBLIC)).toThrow(
       '`url` must not point to `10.1.2.3`, an address that is not public; the server allows it with `PALISADE_WEBHOOK_NETWORKS`',
     )
   })
 
-  it('may be plain HTTP to loopback that the operator opened, and to nothing else', () => {
+  it('may be plain HTTP only to loopback that the operator allowed', () => {
     for (const host of ['127.0.0.1:3000', '[::1]:3000', 'localhost:3000'])
       expect(requireWebhookUrl(`http://${host}/`, OPENED)).toBe(`http://${host}/`)
     expect(requireWebhookUrl('https://10.1.2.3/', OPENED)).toBe('https://10.1.2.3/')
