@@ -59,7 +59,7 @@ describe('the bundle of a device', () => {
     return answer.rawPayload
   }
 
-  /** With an enrolment and no way to any server. */
+  /** A machine that is enrolled but has no connection to a server. */
   async function openMachine({ enrolment }: TestDevice): Promise<Machine> {
     const { active, surroundings, clock } = activePolicy()
     surroundings.nowMs = test.now()
@@ -78,7 +78,7 @@ describe('the bundle of a device', () => {
     }
   }
 
-  it('is all that a machine needs which never reaches the server, and later brings what has changed', async () => {
+  it('suffices for a machine without the server, and later brings only changes', async () => {
     const { synchronizer, may } = await openMachine(device)
     expect(await synchronizer.run(NO_ONE)).toMatchObject({ error: { code: 'unreachable' } })
 
@@ -92,7 +92,7 @@ describe('the bundle of a device', () => {
     expect([may('/data/x'), may('/later/x'), may('/etc/passwd')]).toEqual([true, true, false])
   })
 
-  it('is for that device alone, and for a day', async () => {
+  it('works for one device, for a day', async () => {
     const other = await enrolTestDevice(test, owner.as, 'acme', { user: 'alice' })
     const bundle = await fetchBundle()
 
@@ -109,7 +109,7 @@ describe('the bundle of a device', () => {
     expect([elsewhere.may('/data/x'), late.may('/data/x')]).toEqual([false, false])
   })
 
-  it('holds every root, the metadata and the policies, under the names that machines ask for', async () => {
+  it('contains roots, metadata and policies, under the names that machines request', async () => {
     const { files } = JSON.parse((await fetchBundle()).toString()) as Bundle
 
     const names = Object.keys(files).map((name) => name.replaceAll(/[0-9a-f]{64}\.\w+/g, 'HASH.ID'))
@@ -123,7 +123,7 @@ describe('the bundle of a device', () => {
     expect(JSON.stringify(files).length).toBeLessThan(MAX_BUNDLE_BYTES)
   })
 
-  it('is given to administrators of the organization alone', async () => {
+  it('is restricted to administrators of the organization', async () => {
     const bob = await owner.addMember('bob', 'member', PASSWORD)
     const rival = await openOwner(test, 'rival', 'rita')
     const { device_id: id } = device.enrolment
@@ -139,7 +139,7 @@ describe('the bundle of a device', () => {
     expect((await test.send('GET', urlOf(id), { as: device })).statusCode).toBe(401)
   })
 
-  it('is not made for a device that was revoked', async () => {
+  it('is refused for a revoked device', async () => {
     const { device_id: id } = device.enrolment
     await test.send('DELETE', `/api/v1/orgs/acme/devices/${id}`, { as: owner.as })
 

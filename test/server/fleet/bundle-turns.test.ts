@@ -38,7 +38,7 @@ describe('a bundle', () => {
 
   const urlOf = (org = 'acme') => `/api/v1/orgs/${org}/devices/${deviceId}/bundle`
 
-  /** Counts reads that are open. */
+  /** Counts open reads. */
   function openViews(): { readonly views: ViewService; readonly open: () => number } {
     let open = 0
     const store: Store = {
@@ -63,7 +63,7 @@ describe('a bundle', () => {
     return { views, open: () => open }
   }
 
-  it('is read and put into words a file at a time, and holds no snapshot in between', async () => {
+  it('is read and formatted one file at a time, without a snapshot in between', async () => {
     const { views, open } = openViews()
     let [turns, held] = [0, 0]
     const turn = async () => {
@@ -81,7 +81,7 @@ describe('a bundle', () => {
     expect([turns >= count, held]).toEqual([true, 0])
   })
 
-  it('holds together although policies are changed while it is made', async () => {
+  it('is consistent when policies change while it is made', async () => {
     const { views } = openViews()
     let isChanged = false
     const turn = async () => {
@@ -96,7 +96,7 @@ describe('a bundle', () => {
     expect(documents).toHaveLength(3)
   })
 
-  it('is made once at a time in an organization, and beyond four that wait refused', async () => {
+  it('is made one at a time in an organization, with up to four waiting', async () => {
     const answers = await Promise.all(
       Array.from({ length: 7 }, () => test.send('GET', urlOf(), { as: owner.as })),
     )
@@ -107,7 +107,7 @@ describe('a bundle', () => {
     expect(refused.map(({ headers }) => headers['retry-after'])).toEqual(['1', '1'])
   })
 
-  describe('is charged to who asks', () => {
+  describe('is charged to the caller', () => {
     async function ask(budget: Pick<WorkBudget, 'begin'>) {
       const app = fastify()
       onTestFinished(() => app.close())
@@ -123,7 +123,7 @@ describe('a bundle', () => {
       return app.inject({ method: 'GET', url: urlOf() })
     }
 
-    it('turn by turn, and to the end', async () => {
+    it('for each turn up to the end', async () => {
       const told: (Payer | 'turn' | 'end')[] = []
       const answer = await ask({
         begin(payer) {
@@ -141,7 +141,7 @@ describe('a bundle', () => {
       expect(told.slice(1)).toEqual([...Array.from({ length: 7 }, () => 'turn'), 'end'])
     })
 
-    it('and refused while nothing is left', async () => {
+    it('and refused without budget', async () => {
       const answer = await ask({
         begin() {
           throw new ApiError(429, 'limit_exceeded', 'nothing is left')

@@ -30,7 +30,7 @@ describe('versions of assignments', () => {
     return enrolment.device_id
   }
 
-  /** As a server has them whose clock is so much ahead. */
+  /** The versions of a server whose clock is ahead by this much. */
   function openServer(aheadMs = 0): FindAssignment {
     const store: Pick<Store, 'transaction'> = {
       transaction(work) {
@@ -60,7 +60,7 @@ describe('versions of assignments', () => {
   }
 
   it.each([-600_000, 0, 600_000])(
-    'grow with each other view, when the next server is %i ms ahead',
+    'grow with each change of the view, with the next server %i ms ahead',
     async (aheadMs) => {
       const [one, other] = [openServer(), openServer(aheadMs)]
       const find = async (server: FindAssignment) =>
@@ -78,7 +78,7 @@ describe('versions of assignments', () => {
     },
   )
 
-  it('make none for a view that the device has left, whoever asks late', async () => {
+  it('are not created for a view that the device has left', async () => {
     const find = openServer()
     const leave = await joinTeam()
     const place = await placeOf()
@@ -93,7 +93,7 @@ describe('versions of assignments', () => {
     expect(outside.version).toBeGreaterThan(inTeam.version)
   })
 
-  it('of many devices that ask at once are written with few transactions', async () => {
+  it('of many concurrent devices are written in few transactions', async () => {
     const find = openServer()
     const ids = [deviceId]
     while (ids.length < 20) ids.push(await enrol())
@@ -105,7 +105,7 @@ describe('versions of assignments', () => {
     expect(transactions).toBe(2)
   })
 
-  it('are one for a device that asks twice at once', async () => {
+  it('are shared by concurrent requests of one device', async () => {
     const find = openServer()
     const place = await placeOf()
 
@@ -114,7 +114,7 @@ describe('versions of assignments', () => {
     expect(found[0]).toEqual(found[1])
   })
 
-  it('are told to nobody when they could not be written', async () => {
+  it('are not served if they cannot be written', async () => {
     const broken: FindAssignment = createAssignmentVersions({
       store: { transaction: () => Promise.reject(new Error('the disk is full')) },
       now: () => new Date(test.now()),
@@ -125,7 +125,7 @@ describe('versions of assignments', () => {
     await expect(broken({ deviceId, place, heldVersion: 0 })).rejects.toThrow('the disk is full')
   })
 
-  it('are written once for a machine that polls, and asks for updates of its view', async () => {
+  it('are written once for a machine that polls and updates', async () => {
     const device = await enrolTestDevice(test, owner.as, 'acme', { user: 'alice' })
     const id = device.enrolment.device_id
     const ask = (headers: Record<string, string> = {}) =>

@@ -18,7 +18,7 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 const START = '2026-11-21T08:00:00Z'
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** What is published, looked at and forgotten, in the order of their coming. */
+/** Publications, reads and deletions, in order. */
 const steps = fc.array(
   fc.oneof(
     {
@@ -35,7 +35,7 @@ const steps = fc.array(
       weight: 3,
       arbitrary: fc.record({
         kind: fc.constant('wait' as const),
-        // Within a second more than once, too: then versions run ahead of the clock.
+        // Several publications within a second make versions run ahead of the clock.
         seconds: fc.constantFrom(1, 60, 3_600, 50_000, 90_000),
       }),
     },
@@ -81,8 +81,8 @@ function describeStore(
   runs: number,
   open: () => Promise<{ readonly store: Store; readonly query: Query }>,
 ): void {
-  describe(`what was published ${name}`, () => {
-    it('is served byte for byte as it was signed until a day after it was replaced, and no longer', async () => {
+  describe(`a publication ${name}`, () => {
+    it('is served byte for byte until exactly a day after it was replaced', async () => {
       const { store, query } = await open()
       await fc.assert(
         fc.asyncProperty(steps, async (chosen) => {
@@ -97,7 +97,7 @@ function describeStore(
   })
 }
 
-/** An organization with two views, and what they have been seen to say. */
+/** An organization with two views, and their observed content. */
 async function createWorld(store: Store) {
   const org = `org-${randomUUID()}`
   const team = randomUUID()
@@ -116,7 +116,7 @@ async function createWorld(store: Store) {
 
   const idOf = (policy: number): string => `pol_${policy}_${org.slice(4)}`
 
-  /** A policy that is changed and changed back has the bytes of before, at another revision. */
+  /** A policy that is changed and restored has the same bytes at another revision. */
   async function put(policy: number, isOfTeam: boolean, hasRule: boolean): Promise<void> {
     const id = idOf(policy)
     await store.transaction(async (writer) => {
@@ -186,7 +186,7 @@ async function createWorld(store: Store) {
         `SELECT path, shown_by FROM listed_documents WHERE org = '${org}' AND shown_by > 0`,
       )
       expect(new Map(rows.map((row) => [row['path'], Number(row['shown_by'])]))).toEqual(shown)
-      // The row of the highest number of all organizations stays.
+      // The row with the highest number of all organizations stays.
       const [unlisted] = await query(
         `SELECT count(*) AS n FROM listed_documents WHERE org = '${org}' AND shown_by = 0`,
       )
@@ -211,7 +211,7 @@ function createSeenView(
   const document = (path: string) =>
     store.read((reader) => reader.views.document(org, id, path, startOfKept(now())))
 
-  /** What followed it is younger than a day, or there is nothing yet. */
+  /** Its successor is younger than a day, or there is none yet. */
   const isKept = (index: number): boolean =>
     (seen[index + 1]?.version ?? Infinity) >= startOfKept(now())
 
@@ -257,7 +257,7 @@ interface Link {
   readonly hashes: { readonly sha256: string }
 }
 
-/** The file that signed metadata names, which is what the metadata says of it. */
+/** The file named by signed metadata, checked against that metadata. */
 async function readLinked(
   from: Uint8Array,
   kind: 'snapshot' | 'targets',

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
 const NOW_MS = Date.parse(NOW)
-/** A busy machine takes longer than the default second. */
+/** Longer than the default, for a busy machine. */
 const PATIENCE = { timeout: 300_000 }
 
 describe('last seen', () => {
@@ -59,7 +59,7 @@ describe('last seen', () => {
   const listed = () =>
     store.read((reader) => reader.devicePolls.list(Array.from({ length: 600 }, (_, n) => `d${n}`)))
 
-  it('is written some time after a device was seen, with its last poll alone', async () => {
+  it('is written after an interval, with only the last poll of a device', async () => {
     const lastSeen = open(5)
     lastSeen.record('d1', NOW_MS - 1000)
     lastSeen.record('d1', NOW_MS)
@@ -69,7 +69,7 @@ describe('last seen', () => {
     await lastSeen.close()
   })
 
-  it('is written again for who is seen after that', async () => {
+  it('is written again for devices seen later', async () => {
     const lastSeen = open(5)
     lastSeen.record('d1', NOW_MS - 1000)
     await expect.poll(async () => (await listed()).size, PATIENCE).toBe(1)
@@ -80,7 +80,7 @@ describe('last seen', () => {
     await lastSeen.close()
   })
 
-  it('is written at the end, in slices', async () => {
+  it('is written in slices when it is closed', async () => {
     const lastSeen = open(3_600_000)
     for (let n = 0; n < 600; n += 1) lastSeen.record(`d${n}`, NOW_MS)
     expect((await listed()).size).toBe(0)
@@ -91,7 +91,7 @@ describe('last seen', () => {
     expect(rows).toHaveLength(3)
   })
 
-  it('tries again what could not be written, and says so', async () => {
+  it('logs and retries a failed write', async () => {
     let refusal: Error | null = new StoreError('ERR_STORE_UNAVAILABLE', 'full')
     const lastSeen = open(5, () => refusal)
     lastSeen.record('d1', NOW_MS)
@@ -104,7 +104,7 @@ describe('last seen', () => {
     await lastSeen.close()
   })
 
-  it('lets the end come also when nothing can be written', async () => {
+  it('can be closed while the store fails', async () => {
     const lastSeen = open(3_600_000, () => new Error('gone'))
     lastSeen.record('d1', NOW_MS)
 

@@ -5,10 +5,10 @@ import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { openViewDevice } from './view-device.ts'
 
-/** Those that Node makes for each connection and moment. */
+/** Headers that Node sets for each connection and time. */
 const OF_THE_CONNECTION = ['connection', 'date', 'keep-alive', 'x-request-id']
 
-describe('a poll that is answered before the framework', () => {
+describe('a poll answered before Fastify', () => {
   const undo: (() => void | Promise<void>)[] = []
   let test: TestServer
   let owner: string
@@ -33,7 +33,7 @@ describe('a poll that is answered before the framework', () => {
     for (const step of undo.toReversed()) await step()
   })
 
-  /** The rest of `inject` is what the framework does by itself, with no listener before it. */
+  /** `inject` runs only Fastify, without a listener before it. */
   const throughFramework = (headers: Record<string, string>, url = path) =>
     test.server.app.inject({ method: 'GET', url, headers: { host: 'a', ...headers } })
   const authorized = () => ({ authorization: `DPoP ${token}` })
@@ -50,7 +50,7 @@ describe('a poll that is answered before the framework', () => {
   }
 
   async function expectSame(headers: Record<string, string>, url = path): Promise<number> {
-    // The first one makes known what there is to know.
+    // The first one fills the caches.
     const [, socket, framework] = [
       await throughFramework(authorized()),
       await overSocket(headers, url),
@@ -62,7 +62,7 @@ describe('a poll that is answered before the framework', () => {
     return socket.status
   }
 
-  it('is answered the same to the letter, with a body and without', async () => {
+  it('gets the identical answer, with a body and without', async () => {
     const etag = String((await throughFramework(authorized())).headers['etag'])
 
     expect(await expectSame(authorized())).toBe(200)
@@ -73,7 +73,7 @@ describe('a poll that is answered before the framework', () => {
     expect(await expectSame({ authorization: `dPOP  ${token}` })).toBe(200)
   })
 
-  it('is refused the same', async () => {
+  it('gets the identical refusal', async () => {
     const other = path.replace('/acme/', '/other/')
 
     expect(await expectSame({})).toBe(401)
@@ -85,7 +85,7 @@ describe('a poll that is answered before the framework', () => {
     expect(await expectSame(authorized(), path.replace('acme', '%61cme'))).toBe(200)
   })
 
-  it('keeps the request id that a client sends, and makes one for each other', async () => {
+  it('keeps the request id of a client, and creates one otherwise', async () => {
     const sent = await overSocket({ ...authorized(), 'x-request-id': 'mine' })
     const made = [await overSocket(authorized()), await overSocket(authorized())]
     const ids = new Set(made.map(({ headers }) => headers['x-request-id']))
@@ -104,7 +104,7 @@ describe('a poll that is answered before the framework', () => {
     expect((await unchanged()) - before).toBe(1)
   })
 
-  it('shows a change from the moment it is committed, and nothing once the device is revoked', async () => {
+  it('shows a change after its commit, and is refused once the device is revoked', async () => {
     const etag = String((await overSocket(authorized())).headers['etag'])
     const policies = '/v2/orgs/acme/governance/policies'
     await test.send('POST', policies, { as: owner, payload: { name: 'new' } })
@@ -139,7 +139,7 @@ function parseAnswer(text: string): Answer {
   return { status: Number(first.split(' ')[1]), headers, body: rest.join('\r\n\r\n') }
 }
 
-/** Which an error tells as well. */
+/** The request id, which an error contains as well. */
 function withoutId(body: string): string {
   return body.replaceAll(/req_[0-9a-f]{24}/g, '')
 }

@@ -18,24 +18,21 @@ const share = (percent: number, draw = DRAW) =>
   )
 
 describe('a share of machines', () => {
-  // Five standard deviations of so many draws, of which one in a million is farther off.
-  it.each([1, 10, 25, 50, 90])(
-    'of %i percent is so many of them, give or take chance',
-    (percent) => {
-      const [p, n] = [percent / 100, MACHINES.length]
+  // Five standard deviations, which one run in a million exceeds.
+  it.each([1, 10, 25, 50, 90])('of %i percent contains that share of them', (percent) => {
+    const [p, n] = [percent / 100, MACHINES.length]
 
-      expect(Math.abs(share(percent).size - n * p)).toBeLessThan(5 * Math.sqrt(n * p * (1 - p)))
-    },
-  )
+    expect(Math.abs(share(percent).size - n * p)).toBeLessThan(5 * Math.sqrt(n * p * (1 - p)))
+  })
 
-  it('holds every machine of a smaller one', () => {
+  it('contains every machine of a smaller one', () => {
     const sizes = [1, 10, 25, 26, 50, 99].map((percent) => share(percent))
 
     for (const [index, smaller] of sizes.entries())
       expect([...smaller].filter((id) => !(sizes[index + 1] ?? smaller).has(id))).toEqual([])
   })
 
-  it('of everything is everybody', () => {
+  it('of 100 percent contains all machines', () => {
     expect(share(100).size).toBe(MACHINES.length)
   })
 
@@ -43,16 +40,16 @@ describe('a share of machines', () => {
     ['rollout', createDraw('acme', 'r2', SECRET)],
     ['secret', createDraw('acme', 'r1', new Uint8Array(32).fill(8))],
     ['organization', createDraw('rival', 'r1', SECRET)],
-  ])('is drawn anew for another %s', (_name, draw) => {
+  ])('is drawn independently for another %s', (_name, draw) => {
     const [one, other] = [share(10), share(10, draw)]
     const both = [...one].filter((id) => other.has(id)).length
 
-    // A tenth of a tenth is 15.
+    // By chance they share a tenth, 15 machines.
     expect(both).toBeLessThan(45)
     expect(both).toBeLessThan(one.size / 2)
   })
 
-  it('is drawn by HMAC-SHA-256 of rollout, organization and machine', () => {
+  it('is drawn with HMAC-SHA-256 of rollout, organization and machine', () => {
     const property = fc.property(fc.string(), fc.uint8Array({ maxLength: 100 }), (id, secret) => {
       const text = JSON.stringify([{ draw: 'r1' }, 'acme', id])
       const mac = createHmac('sha256', secret).update(text).digest()
@@ -61,7 +58,7 @@ describe('a share of machines', () => {
     fc.assert(property)
   })
 
-  it('is between 0 and 1 and stays, for any id', () => {
+  it('is between 0 and 1 and constant, for any id', () => {
     const property = fc.property(fc.string(), (id) => {
       const drawn = drawShare(DRAW, id)
       expect(drawn).toBeGreaterThanOrEqual(0)
@@ -79,13 +76,13 @@ describe('a stage', () => {
   const reachedAt = (labels: readonly string[]) =>
     [1, 2, 3, 4].map((stage) => isReached({ stages, stage }, DRAW, { ...outside, labels }))
 
-  it('reaches machines with its label, and keeps those of the stages before', () => {
+  it('reaches machines with its label and those of earlier stages', () => {
     expect(reachedAt(['canary'])).toEqual([true, true, true, true])
     expect(reachedAt(['x', 'early'])).toEqual([false, false, true, true])
     expect(reachedAt([])).toEqual([false, false, false, true])
   })
 
-  it('takes no other label for its own', () => {
+  it('ignores other labels', () => {
     expect(reachedAt(['canary2', 'anary', '10'])).toEqual([false, false, false, true])
   })
 })

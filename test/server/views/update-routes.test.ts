@@ -49,7 +49,7 @@ describe('an update', () => {
     readonly etag: string
     readonly view: string
     readonly names: readonly string[]
-    /** Version of the targets file that its snapshot names. */
+    /** Version of the targets file in its snapshot. */
     readonly targets: number
   }
 
@@ -69,7 +69,7 @@ describe('an update', () => {
   }
   const after = ({ view, targets }: Read) => `${UPDATE}?root=1&view=${view}&targets=${targets}`
 
-  it('is everything for a machine that has nothing, and nothing for one that has all', async () => {
+  it('has all files for a new machine, and none for an up-to-date one', async () => {
     const first = await read(NOTHING)
 
     expect(first.names).toEqual([
@@ -84,17 +84,17 @@ describe('an update', () => {
     })
     const same = await send(after(first), first.etag)
     expect([same.statusCode, same.body, same.headers.etag]).toEqual([304, '', first.etag])
-    // Of another view, the same tag says nothing.
+    // The same tag of another view is not a match.
     expect((await send(NOTHING, first.etag)).statusCode).toBe(200)
   })
 
-  it('has the entity tag of the timestamp in it, by which machines poll', async () => {
+  it('has the entity tag of its timestamp, with which machines poll', async () => {
     const { etag, view } = await read(NOTHING)
     const url = `/api/v1/orgs/acme/views/${view}/metadata/timestamp.json`
     expect((await send(url, etag)).statusCode).toBe(304)
   })
 
-  it('brings what has changed and no more', async () => {
+  it('has only the changed files', async () => {
     const first = await read(NOTHING)
     await createPolicy('second')
 
@@ -112,7 +112,7 @@ describe('an update', () => {
     expect(both).toHaveLength(2)
   })
 
-  it('has no more roots than a machine follows at once, the oldest that it lacks first', async () => {
+  it('has at most as many roots as a machine follows at once, oldest first', async () => {
     const writing = createAuditedStore({ store: test.store, now: () => new Date(test.now()) })
     const request = { org: 'acme', roles: [], rootKey: null, nextRootKey: null } as const
     for (let root = 2; root <= 40; root += 1)
@@ -125,7 +125,7 @@ describe('an update', () => {
     expect(rootsOf(await read(`${UPDATE}?root=33`))).toEqual(from(34, 7))
   })
 
-  it('leaves out the targets file where only its signers have gone on', async () => {
+  it('leaves out the targets file if only its keys have changed', async () => {
     const first = await read(NOTHING)
     test.advance(2 * HOUR_MS)
     device = { ...device, token: await fetchDeviceToken(test, device.prove) }
@@ -139,7 +139,7 @@ describe('an update', () => {
     ])
   })
 
-  it('says for some minutes with the same signature whose view it is, while nothing about it changes', async () => {
+  it('reuses the signature of an unchanged assignment for some minutes', async () => {
     const assigned = async () =>
       JSON.parse((await read(NOTHING)).answer.json<Bundle>().assignment) as DeviceView
     const changing = async (members: object, url = '/api/v1/orgs/acme') => {
@@ -171,7 +171,7 @@ describe('an update', () => {
     expect(byNewKey.signatures).not.toEqual(hour.signatures)
   })
 
-  it('holds no more policies than a slow line takes in time', async () => {
+  it('has at most as many policies as a slow connection can transfer in time', async () => {
     const each = 'x'.repeat(1000)
     const resources = Array.from({ length: 150 }, (_, index) => `/${index}${each}`)
     const rule = { name: 'wide', actions: ['read'], decision: 'allow', resources }
@@ -190,7 +190,7 @@ describe('an update', () => {
     expect(answer.rawPayload.byteLength).toBeLessThan(MAX_UPDATE_DOCUMENTS * 1.2)
   })
 
-  it('is for a machine that proves its key with each request, until it is revoked', async () => {
+  it('needs a proof for each request, until the machine is revoked', async () => {
     expect((await test.send('GET', UPDATE)).statusCode).toBe(401)
     const { authorization } = headersOf(device, 'GET', UPDATE)
     expect((await test.send('GET', UPDATE, { headers: { authorization } })).statusCode).toBe(401)
@@ -211,7 +211,7 @@ describe('an update', () => {
     },
   )
 
-  it('answers versions that nobody has had as if they were none', async () => {
+  it('treats unknown versions as absent', async () => {
     const { view } = await read(NOTHING)
     const most = '9'.repeat(15)
     const { names } = await read(`${UPDATE}?root=${most}&view=${view}&targets=${most}`)
@@ -259,7 +259,7 @@ describe('an update', () => {
     })
 
     it.each(['0', String(10 ** 9), '9'.repeat(15)])(
-      'is issued by the clock of the server when a machine sends %s',
+      'has the time of the server as issue date when a machine sends %s',
       async (sent) => {
         expect(Date.parse((await ask(sent)).issued)).toBe(second() * 1000)
         const headers = { 'palisade-assigned': String(second() + 295) }
@@ -267,7 +267,7 @@ describe('an update', () => {
       },
     )
 
-    it('has a higher version with each other view, also within one second', async () => {
+    it('has a higher version for each change of the view, even within one second', async () => {
       const first = await ask('0')
       const leave = await moveInto('lax')
       const second = await ask('0')
@@ -287,7 +287,7 @@ describe('an update', () => {
       expect((await ask('0')).version).toBe(version + 61)
     })
 
-    it('holds the nonce of that request alone', async () => {
+    it('contains only the nonce of its request', async () => {
       const nonce = 'n'.repeat(22)
       expect(await ask('0', { 'palisade-nonce': nonce })).toMatchObject({ nonce })
       expect(await ask('0')).not.toHaveProperty('nonce')
@@ -297,7 +297,7 @@ describe('an update', () => {
     it.each([
       ['palisade-assignment-version', ['', '-1', '1.5', 'yesterday', '1'.repeat(16)]],
       ['palisade-nonce', ['', 'n'.repeat(21), 'n'.repeat(65), `${'n'.repeat(22)}=`]],
-    ])('is refused with 400 for a header %s that is none', async (name, values) => {
+    ])('returns 400 for a malformed header %s', async (name, values) => {
       for (const value of values) {
         const answer = await test.send('GET', NOTHING, { as: device, headers: { [name]: value } })
         expect(answer.statusCode).toBe(400)
@@ -318,12 +318,12 @@ describe('an update', () => {
     }
 
     beforeEach(async () => {
-      // For an hour nothing else is due.
+      // Nothing else is due for an hour.
       const { view } = await read(NOTHING)
       test.advance(startOfPeriod(test.now(), view, HOUR_MS) + HOUR_MS - test.now())
     })
 
-    it('is signed anew once it is ten minutes old, and not for others', async () => {
+    it('is signed again after ten minutes, but not for other machines', async () => {
       const first = await askAfter(null)
       test.advance(10 * MINUTE_MS - 1000)
       expect(await askAfter(first)).toBe(first)
@@ -333,14 +333,14 @@ describe('an update', () => {
       expect(await askAfter(first)).toBe(second())
     })
 
-    it('is the present one where that is late enough', async () => {
+    it('is the current one if that is late enough', async () => {
       const first = await askAfter(null)
       test.advance(20 * MINUTE_MS)
 
       expect(await askAfter(first - 1)).toBe(first)
     })
 
-    it('is signed every ten minutes at most, whatever machines ask for', async () => {
+    it('is signed at most every ten minutes', async () => {
       await askAfter(null)
       const issues = new Set<number>()
       for (let minute = 0; minute < 59; minute += 1) {
@@ -351,7 +351,7 @@ describe('an update', () => {
       expect(issues.size).toBe(6)
     })
 
-    it('is refused with 400 for a header that cannot be read', async () => {
+    it('returns 400 for a malformed header', async () => {
       const headers = { 'palisade-issued-after': 'now' }
       expect((await test.send('GET', NOTHING, { as: device, headers })).statusCode).toBe(400)
     })

@@ -18,7 +18,7 @@ describe('the updater of tuf-js', () => {
   let nowMs: number
 
   beforeEach(async () => {
-    // It reads the global clock.
+    // tuf-js reads the global clock.
     vi.useFakeTimers({ toFake: ['Date'] })
     nowMs = Date.parse('2026-11-21T08:00:00.250Z')
     vi.setSystemTime(nowMs)
@@ -44,7 +44,7 @@ describe('the updater of tuf-js', () => {
     test.advance(ms)
   }
 
-  /** Only what is below the view, and no byte more than was announced. */
+  /** Fetches only paths below the view, within the announced length. */
   const fetcher: Fetcher = {
     async downloadBytes(url, maxLength) {
       const path = url.slice('http://view/'.length)
@@ -82,7 +82,7 @@ describe('the updater of tuf-js', () => {
     expect((await update()).files).toHaveLength(1)
   })
 
-  it('accepts every renewal: of the hour, the day, the month and the half year', async () => {
+  it('accepts the hourly, daily, monthly and half-yearly renewals', async () => {
     await update()
     const versions: number[] = [(await device.timestamp()).version]
 
@@ -104,11 +104,11 @@ describe('the updater of tuf-js', () => {
       await device.timestamp()
     }
 
-    // The pinned root is long over; it is trusted to name its successor and nothing more.
+    // The pinned root has expired; it is trusted only to name its successor.
     expect((await update()).files).toHaveLength(1)
   })
 
-  it('believes a timestamp for a day and no longer', async () => {
+  it('trusts a timestamp for a day', async () => {
     await update()
     const kept = await device.get('metadata/timestamp.json')
     const offline: Fetcher = {
@@ -132,7 +132,7 @@ describe('the updater of tuf-js', () => {
     await expect(refresh()).rejects.toThrow(/expired/)
   })
 
-  it('refuses what another organization has signed', async () => {
+  it('refuses files signed by another organization', async () => {
     const { personal_token } = await test.createOrganization('rival', 'rita')
     const as = await test.signIn('rita', personal_token)
     device = await openViewDevice(test, await enrolTestDevice(test, as, 'rival'))

@@ -45,7 +45,7 @@ export type Targets = z.infer<typeof targetsSchema>['signed']
 
 const TOKEN_MS = 30 * 60 * 1000
 
-/** A machine that believes everything; what it is served is judged by the test. */
+/** A machine that verifies nothing; the test checks the answers. */
 export interface ViewDevice {
   readonly org: string
   readonly view: string
@@ -53,20 +53,20 @@ export interface ViewDevice {
   /** A path below the view. */
   get(path: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
   timestamp(): Promise<Timestamp>
-  /** By way of timestamp and snapshot. */
+  /** The targets, found through timestamp and snapshot. */
   targets(): Promise<Targets>
   /** The documents of the view in the order of their names. */
   policies(): Promise<{ readonly id: string; readonly name: string }[]>
 }
 
-/** As the server assigns it now. */
+/** The current assignment. */
 export async function openViewDevice(
   test: Pick<TestServer, 'send' | 'now'>,
   machine: TestDevice,
 ): Promise<ViewDevice> {
   let as = machine
   let asOfMs = test.now()
-  /** As agents do, long before the token ends. */
+  /** Renews the token long before it expires, like agents. */
   async function renew(): Promise<void> {
     if (test.now() - asOfMs < TOKEN_MS) return
     as = { ...as, token: await fetchDeviceToken(test, as.prove) }

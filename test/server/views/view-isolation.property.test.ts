@@ -17,7 +17,7 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 
 const NOW = '2026-11-21T08:00:00Z'
 const TEAMS = [0, 1, 2, 3] as const
-/** A policy that a rollout keeps from everybody. */
+/** A policy that a rollout holds back from all machines. */
 const NEWER = 'policy 9.'
 const tokens = createDeviceTokens({
   key: randomBytes(32),
@@ -25,11 +25,11 @@ const tokens = createDeviceTokens({
   now: () => new Date(NOW),
 })
 
-/** Teams by their numbers: of each policy, and of each user. */
+/** Teams by number, for each policy and each user. */
 interface World {
   readonly policies: readonly (readonly number[])[]
   readonly users: readonly (readonly number[])[]
-  /** Whether a rollout began with these policies, which are gone since, and there is another. */
+  /** Whether a rollout started with these policies, which were then replaced by another. */
   readonly isHeldBack: boolean
 }
 
@@ -52,7 +52,7 @@ interface Furnished {
 }
 
 describe('the views of an organization', () => {
-  it('show each machine its own policies, and nothing by which another could be told to exist', async () => {
+  it('show each machine only its own policies, without revealing that others exist', async () => {
     const store = openSqliteStore(join(temporaryDirectory(), 'server.db'))
     onTestFinished(() => store.close())
     const service = createViewService({
@@ -97,7 +97,7 @@ function judgeOwn(world: World, { teamIds }: Furnished, { teams }: Machine, own:
   expect(everything).not.toContain(NEWER)
 }
 
-/** Another machine's view is there exactly when it is the same one. */
+/** Another machine's view exists for a machine only if it is the same view. */
 async function judgeOther(
   service: ViewService,
   { header }: Machine,
@@ -110,7 +110,7 @@ async function judgeOther(
       (error: unknown) => (error as { status?: number }).status,
     )
   const isOwn = own.place.view === other.place.view
-  // What is claimed to be there of another view counts for nothing.
+  // A claim to hold files of another view is ignored.
   const sent = await fetchDocuments(service, header, other)
   expect(sent).toEqual(isOwn ? new Map() : own.documents)
   expect(await statusOf(service.timestamp(header, other.place))).toBe(isOwn ? 200 : 404)
@@ -123,7 +123,7 @@ async function judgeOther(
 
 const ASKED = { heldVersion: 0, nonce: null }
 
-/** Everything that can be reached from the timestamp, as text. */
+/** All files reachable from the timestamp, as text. */
 interface Seen {
   /** Version of the targets file. */
   readonly targets: number
@@ -154,7 +154,7 @@ async function fetchAll(service: ViewService, header: string): Promise<Seen> {
   return { place, targets: version, metadata, documents }
 }
 
-/** Those of an update for a machine that says it has those of a view. */
+/** The files of an update for a machine that claims to hold those of a view. */
 async function fetchDocuments(
   service: ViewService,
   header: string,
@@ -218,7 +218,7 @@ function furnish(store: Store, { policies, users, isHeldBack }: World): Promise<
   })
 }
 
-/** Within a rollout that reaches nobody. */
+/** Within a rollout that reaches no machine. */
 async function replacePolicies(writer: StoreWriter, org: string): Promise<void> {
   const base = await writer.policies.listWithRules(org)
   const { revision = 0 } = (await writer.organizations.find(org)) ?? {}

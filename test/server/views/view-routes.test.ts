@@ -10,7 +10,7 @@ import { openTestServer, type TestServer } from '../test-server.ts'
 import { openViewDevice, type ViewDevice } from './view-device.ts'
 
 const HOUR_MS = 60 * 60 * 1000
-/** In seconds. */
+/** Lifetime in seconds. */
 const lifeOf = (issued: string, expires: string): number =>
   (Date.parse(expires) - Date.parse(issued)) / 1000
 
@@ -18,7 +18,7 @@ describe('a view', () => {
   const undo: (() => void | Promise<void>)[] = []
   let test: TestServer
   let count = 0
-  /** Each test has an organization of its own. */
+  /** Each test has its own organization. */
   let org: string
   let api: string
   let owner: string
@@ -65,7 +65,7 @@ describe('a view', () => {
     openViewDevice(test, await enrol(user))
   const names = async (device: ViewDevice) => (await device.policies()).map(({ name }) => name)
 
-  it('shows what is for everybody and for the teams of the user, and another one after he joins', async () => {
+  it('shows organization-wide policies and those of the teams of its user', async () => {
     const token = await enrol(bob())
     const before = await openViewDevice(test, token)
     expect(await names(before)).toEqual(['everybody'])
@@ -78,7 +78,7 @@ describe('a view', () => {
     expect((await names(after)).toSorted()).toEqual(['backend only', 'everybody'])
   })
 
-  it('is one for all machines whose users are in the same teams', async () => {
+  it('is shared by machines whose users have the same teams', async () => {
     const [bobs, nobodys] = [await enrolled(bob()), await enrolled()]
 
     expect(bobs.view).toBe(nobodys.view)
@@ -114,7 +114,7 @@ describe('a view', () => {
     expect(Object.keys(targets)).toHaveLength(2)
   })
 
-  it('has a new snapshot at the next poll after a policy was changed, and none before', async () => {
+  it('has a new snapshot only at the next poll after a change of a policy', async () => {
     const device = await enrolled()
     const first = await device.timestamp()
     expect(await device.timestamp()).toEqual(first)
@@ -129,7 +129,7 @@ describe('a view', () => {
     expect((await names(device)).toSorted()).toEqual(['everybody', 'more'])
   })
 
-  it('is signed whole above what a lost database may have served, once that was restored', async () => {
+  it('is signed with versions above those of a lost database after a restore', async () => {
     const device = await enrolled(bob())
     const base = await device.timestamp()
     const { version } = await device.targets()
@@ -147,7 +147,7 @@ describe('a view', () => {
     expect((await device.targets()).version).toBe(later)
   })
 
-  it('does not change when a policy of another team does', async () => {
+  it('does not change with a policy of another team', async () => {
     const device = await enrolled()
     const { body } = await device.get('metadata/timestamp.json')
 
@@ -165,7 +165,7 @@ describe('a view', () => {
     expect((await device.targets())['x-settings']).toMatchObject({ resolve_unlisted_names: true })
   })
 
-  it('believes, expires and leaves open what the organization has chosen', async () => {
+  it('has the freshness, expiry and offline hosts that the organization chose', async () => {
     const token = await enrol()
     const device = await openViewDevice(test, token)
     await device.targets()
@@ -184,7 +184,7 @@ describe('a view', () => {
     const { issued, expires } = assigned.json<DeviceView>().signed
     expect(lifeOf(issued, expires)).toBe(3600)
 
-    // A machine that misses two renewals is not stale yet.
+    // A machine that misses two renewals is not yet stale.
     const versions = new Set<number>()
     for (let minute = 0; minute < 60; minute += 5) {
       test.advance(5 * 60_000)
@@ -194,11 +194,11 @@ describe('a view', () => {
         Date.parse(timestamp['x-issued']) + (minute + 45) * 60_000,
       )
     }
-    // Every quarter of an hour, at a minute of the view's own.
+    // Every quarter of an hour, at the view's own minute.
     expect([4, 5]).toContain(versions.size)
   })
 
-  it('answers 304 to a machine that has the timestamp, until the hour is over', async () => {
+  it('answers 304 to a machine with the timestamp, until the next hour', async () => {
     const device = await enrolled()
     const { headers } = await device.get('metadata/timestamp.json')
     const condition = { 'if-none-match': String(headers.etag) }
@@ -213,7 +213,7 @@ describe('a view', () => {
     expect(later.headers.etag).not.toBe(headers.etag)
   })
 
-  it('lets files with a version or a hash in their name be kept for ever, the timestamp not', async () => {
+  it('allows caching of files named by version or hash, but not of the timestamp', async () => {
     const device = await enrolled()
     const { version } = (await device.timestamp()).meta['snapshot.json']
     const control = async (path: string) => (await device.get(path)).headers['cache-control']
@@ -223,7 +223,7 @@ describe('a view', () => {
     expect(await control('metadata/timestamp.json')).toBe('private, no-cache')
   })
 
-  it('has no file but those that were signed, by exactly their names', async () => {
+  it('serves only signed files, under their exact names', async () => {
     const device = await enrolled()
     await device.timestamp()
 
@@ -243,7 +243,7 @@ describe('a view', () => {
       expect((await device.get(path)).statusCode, path).toBe(404)
   })
 
-  it('is not there for a machine of another team or organization, nor are its files', async () => {
+  it('is 404 for a machine of another team or organization, like its files', async () => {
     await test.createOrganization(`rival-${count}`, `rita-${count}`)
     await join()
     const [own, other] = [await enrolled(bob()), await enrolled()]
@@ -267,7 +267,7 @@ describe('a view', () => {
       }
   })
 
-  it('hands out no document of another view that the same organization has', async () => {
+  it('serves no document of another view of the organization', async () => {
     await join()
     const [own, other] = [await enrolled(bob()), await enrolled()]
     const foreign = Object.entries((await own.targets()).targets).map(
@@ -284,7 +284,7 @@ describe('a view', () => {
     expect(statuses).toHaveLength(2)
   })
 
-  it('refuses a request without a token, and one with a token of another kind', async () => {
+  it('refuses a request without a token or with another kind of token', async () => {
     const device = await enrolled()
     const url = `${device.base}/metadata/timestamp.json`
 
@@ -292,7 +292,7 @@ describe('a view', () => {
     expect((await test.send('GET', url, { as: owner })).statusCode).toBe(401)
   })
 
-  it('refuses a device from its next request on once it is revoked', async () => {
+  it('refuses a revoked device from its next request on', async () => {
     const enrolled = await enrol()
     const device = await openViewDevice(test, enrolled)
     await device.timestamp()
@@ -304,7 +304,7 @@ describe('a view', () => {
       expect((await device.get(path)).statusCode).toBe(401)
   })
 
-  it('costs a machine that has everything 700 bytes at most, there and back', async () => {
+  it('costs an up-to-date machine at most 700 bytes, request and answer together', async () => {
     const machine = await enrol()
     const device = await openViewDevice(test, machine)
     const { headers } = await device.get('metadata/timestamp.json')

@@ -9,7 +9,7 @@ import { openTestServer, type TestServer } from '../../test-server.ts'
 const HOUR_MS = 3_600_000
 const PASSWORD = 'a long enough password'
 const WANTED = { reason: 'the office is offline', duration_seconds: 3600 }
-/** A busy machine takes longer than the default second. */
+/** Longer than the default, for a busy machine. */
 const PATIENCE = { timeout: 300_000 }
 
 describe('a break-glass grant', () => {
@@ -50,7 +50,7 @@ describe('a break-glass grant', () => {
     return verify(null, Buffer.from(formatCanonicalJson(signed)), key, sig)
   }
 
-  it('says for which machine it is, why, by whom, until when and for how long, signed by the targets key', async () => {
+  it('contains machine, reason, issuer, end and duration, signed by the targets key', async () => {
     const grant = await issued({ ...WANTED, use_within_seconds: 7200 })
 
     expect(grant.signed).toEqual({
@@ -70,7 +70,7 @@ describe('a break-glass grant', () => {
     expect((await issued()).signed).toMatchObject({ use_by: '2026-11-22T08:00:00Z' })
   })
 
-  it('is in the history, which names its reason and who issued it', async () => {
+  it('is in the history with its reason and issuer', async () => {
     const { id, issued: _issued, ...signed } = (await issued()).signed
 
     const url = '/api/v1/orgs/acme/events?kind=break_glass.issued'
@@ -87,7 +87,7 @@ describe('a break-glass grant', () => {
     expect(answer.body).not.toContain('signatures')
   })
 
-  it('is listed until it can neither be begun nor be in force, and says when it was begun', async () => {
+  it('is listed with its start until it can no longer start or be in force', async () => {
     const [first, second] = [
       (await issued({ ...WANTED, use_within_seconds: 3600 })).signed,
       (await issued({ ...WANTED, reason: 'second' })).signed,
@@ -161,14 +161,14 @@ describe('a break-glass grant', () => {
     expect((await list()).json()).toEqual({ data: [] })
   })
 
-  it('may last a minute or a day, and wait for 30 days', async () => {
+  it('may last from a minute to a day, and wait up to 30 days', async () => {
     const month = { use_within_seconds: 2_592_000 }
 
     expect(await statusOf({ ...WANTED, duration_seconds: 60, use_within_seconds: 60 })).toBe(201)
     expect(await statusOf({ ...WANTED, duration_seconds: 86_400, ...month })).toBe(201)
   })
 
-  it('is issued by administrators of the organization alone, who alone see it', async () => {
+  it('is issued and seen only by administrators of the organization', async () => {
     const rival = await openOwner(test, 'rival', 'rita')
     const bob = await owner.addMember('bob', 'member', PASSWORD)
     const eve = await owner.addMember('eve', 'editor', PASSWORD)
@@ -190,7 +190,7 @@ describe('a break-glass grant', () => {
     expect((await list()).json<{ data: unknown[] }>().data).toHaveLength(2)
   })
 
-  it('is made once for one key, whatever is repeated', async () => {
+  it('is issued once for repeated requests with one key', async () => {
     const headers = { 'idempotency-key': 'one' }
     const send = () => test.send('POST', urlOf(), { as: owner.as, payload: WANTED, headers })
 
@@ -201,7 +201,7 @@ describe('a break-glass grant', () => {
     expect((await list()).json<{ data: unknown[] }>().data).toHaveLength(1)
   })
 
-  it('is not issued for a device that was revoked, or whose user has left', async () => {
+  it('is not issued for a revoked device, or one whose user has left', async () => {
     const bobs = async () => {
       await owner.addMember('bob', 'member', PASSWORD)
       return enrolTestDevice(test, owner.as, 'acme', { user: 'bob' })
@@ -213,7 +213,7 @@ describe('a break-glass grant', () => {
     expect([await statusOf(), await statusOf(WANTED, owner.as, left)]).toEqual([409, 409])
   })
 
-  it('is not issued where governance is not there, nor without end', async () => {
+  it('is not issued without governance, or without a limit', async () => {
     for (let count = 0; count < 20; count += 1) expect(await statusOf()).toBe(201)
     const refused = await issue()
     expect([refused.statusCode, refused.json()]).toMatchObject([

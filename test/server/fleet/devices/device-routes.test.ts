@@ -39,7 +39,7 @@ describe('the devices of an organization', () => {
     return (await test.send('DELETE', `${url}/${id}`, as === undefined ? {} : { as })).statusCode
   }
 
-  /** Of a poll; of asking for the view when even that is refused. */
+  /** Status of a poll, or of the request for the view if that is refused. */
   const pollStatus = async (as: Machine) => {
     const assigned = await test.send('GET', '/api/v1/device/view', { as })
     if (assigned.statusCode !== 200) return assigned.statusCode
@@ -48,7 +48,7 @@ describe('the devices of an organization', () => {
     return (await test.send('GET', url, { as })).statusCode
   }
 
-  it('are listed with their last poll, once that is written', async () => {
+  it('are listed with their last poll once it is written', async () => {
     const [seen, unseen] = [await enrol(), await enrol()]
     await test.store.transaction((writer) => writer.devicePolls.record(seen.device_id, START))
 
@@ -59,7 +59,7 @@ describe('the devices of an organization', () => {
     expect(lastSeenOf(unseen.device_id)).toBeUndefined()
   })
 
-  it('are known to have polled after the server was stopped', async () => {
+  it('have their last poll after a restart of the server', async () => {
     const [seen, refused] = [await enrol(), await enrol()]
     await revoke(alice, refused.device_id)
     expect([await pollStatus(seen), await pollStatus(refused)]).toEqual([200, 401])
@@ -74,7 +74,7 @@ describe('the devices of an organization', () => {
     expect(polls).toEqual(new Map([[seen.device_id, '2026-11-21T08:00:01.250Z']]))
   })
 
-  it('are listed by ascending id, without secrets, and with the revoked ones', async () => {
+  it('are listed by ascending id, without secrets, including revoked ones', async () => {
     const enrolled = [await enrol(), await enrol({ user: 'bob' }), await enrol({ user: 'alice' })]
     await enrol({}, 'rival', rita)
     const lost = enrolled[1]?.device_id ?? ''
@@ -98,7 +98,7 @@ describe('the devices of an organization', () => {
     expect(listed.body).not.toMatch(/pal_d|thumbprint|hash/)
   })
 
-  it('are shown to administrators alone', async () => {
+  it('are shown to administrators only', async () => {
     expect((await list(await owner.organizationToken(['organization:admin']))).statusCode).toBe(200)
     for (const as of [
       bob,
@@ -113,7 +113,7 @@ describe('the devices of an organization', () => {
     expect((await list(alice, `${DEVICES}?x=1`)).statusCode).toBe(400)
   })
 
-  it('fetch nothing from the next request after they were revoked', async () => {
+  it('are refused from the next request after their revocation', async () => {
     const [lost, kept] = [await enrol({ user: 'bob' }), await enrol({ user: 'bob' })]
     expect(await pollStatus(lost)).toBe(200)
 
@@ -124,7 +124,7 @@ describe('the devices of an organization', () => {
     expect(await pollStatus(kept)).toBe(200)
   })
 
-  it('stay revoked since the first time', async () => {
+  it('keep the time of their first revocation', async () => {
     const { device_id } = await enrol()
     await revoke(alice, device_id)
     test.advance(60_000)
@@ -134,7 +134,7 @@ describe('the devices of an organization', () => {
     expect((await list(alice)).json().data).toMatchObject([{ revoked_at: START }])
   })
 
-  it('are revoked by administrators, and by the user whose device it is', async () => {
+  it('can be revoked by administrators and by their user', async () => {
     const admin = await owner.organizationToken(['organization:admin'])
     for (const [as, user] of [
       [admin, 'bob'],
@@ -148,7 +148,7 @@ describe('the devices of an organization', () => {
     }
   })
 
-  it('are enrolled and revoked for a person by no token that leaves out a part of his role', async () => {
+  it('cannot be enrolled or revoked by a token that lacks permissions of the role', async () => {
     const ofAlice = await enrol({ user: 'alice' })
     const sessionOf = async (as: string, username: string, permissions: readonly string[]) => {
       const payload = { name: 'x', permissions, expires_in_days: 1 }
@@ -165,7 +165,7 @@ describe('the devices of an organization', () => {
     expect(await revoke(whole, ofBob.device_id)).toBe(204)
   })
 
-  it('are revoked by nobody else, who does not learn which ones there are either', async () => {
+  it('cannot be revoked by others, who do not learn which exist', async () => {
     const [ofAlice, ofNobody] = [await enrol({ user: 'alice' }), await enrol()]
     const others = [
       bob,
@@ -182,7 +182,7 @@ describe('the devices of an organization', () => {
     for (const device of [ofAlice, ofNobody]) expect(await pollStatus(device)).toBe(200)
   })
 
-  it('are out of reach for another organization', async () => {
+  it('cannot be reached by another organization', async () => {
     const ours = await enrol({ user: 'bob' })
     const theirs = await enrol({}, 'rival', rita)
     await rival.addKnown('bob', 'member')
@@ -190,7 +190,7 @@ describe('the devices of an organization', () => {
     expect(await revoke(rita, ours.device_id)).toBe(404)
     expect(await revoke(rita, ours.device_id, RIVAL_DEVICES)).toBe(404)
     expect(await revoke(alice, theirs.device_id)).toBe(404)
-    // His own, but reached through the wrong organization.
+    // Their own device, but under the wrong organization.
     expect(await revoke(bob, ours.device_id, RIVAL_DEVICES)).toBe(403)
 
     expect(await pollStatus(ours)).toBe(200)
@@ -198,14 +198,14 @@ describe('the devices of an organization', () => {
     expect((await list(rita, RIVAL_DEVICES)).json().data).toMatchObject([{ id: theirs.device_id }])
   })
 
-  it('are unknown under any id that is none', async () => {
+  it('are 404 for a malformed id', async () => {
     await enrol()
 
     for (const id of [UNKNOWN, 'x', '%25', "'%20OR%201=1"])
       expect(await revoke(alice, id)).toBe(404)
   })
 
-  it('can be revoked when the organization has lost governance', async () => {
+  it('can be revoked in an organization without governance', async () => {
     await test.createOrganization('poor', 'alice', false)
     await test.store.transaction((writer) =>
       writer.devices.insert({
@@ -244,7 +244,7 @@ describe('the devices of an organization', () => {
     expect((await list(alice, `${DEVICES}?cursor=`)).statusCode).toBe(400)
   })
 
-  it('are labelled by administrators, in order and each label once', async () => {
+  it('are labelled by administrators, with sorted and unique labels', async () => {
     const { device_id } = await enrol({ user: 'bob' })
     const label = (as: string, labels: unknown, url = DEVICES) =>
       test.send('PATCH', `${url}/${device_id}`, { as, payload: { labels } })

@@ -47,7 +47,7 @@ async function uses(): Promise<number[]> {
 }
 
 describe('a machine with an enrolment token', () => {
-  it('is enrolled by the key that it proves to hold, with the labels of the token', async () => {
+  it('is enrolled with its proven key and the labels of the token', async () => {
     const token = await created()
     const prove = newProver(test)
 
@@ -67,7 +67,7 @@ describe('a machine with an enrolment token', () => {
     ])
   })
 
-  it('has the root that the token pins, also when there is a newer one', async () => {
+  it('gets the root that the token pins, even if there is a newer one', async () => {
     const token = await created({ expires_in_days: 30 })
     const pinned = await test.store.read((reader) => reader.trust.newestRoot('acme'))
     if (pinned === null) throw new Error('no root')
@@ -80,7 +80,7 @@ describe('a machine with an enrolment token', () => {
     expect(root).toBe(Buffer.from(pinned.body).toString())
   })
 
-  it('gets the same device when it asks again with the same key, and uses nothing up', async () => {
+  it('gets the same device again with the same key, without using the token up', async () => {
     const token = await created({ max_uses: 1 })
     const prove = newProver(test)
 
@@ -90,7 +90,7 @@ describe('a machine with an enrolment token', () => {
     expect(await uses()).toEqual([1])
   })
 
-  it('is refused with a key that is another device’s, also of a revoked one', async () => {
+  it('is refused with the key of another device, even of a revoked one', async () => {
     const [token, other] = [await created(), await created()]
     const known = await enrolTestDevice(test, alice, 'acme')
     const prove = newProver(test)
@@ -103,7 +103,7 @@ describe('a machine with an enrolment token', () => {
     expect(await uses()).toEqual([1, 0])
   })
 
-  it('is one of as many as the token says, however many come at once', async () => {
+  it('counts towards the limit of the token, even for concurrent requests', async () => {
     const token = await created({ max_uses: 3 })
 
     const answers = await Promise.all(Array.from({ length: 9 }, () => enrol(secretOf(token))))
@@ -115,7 +115,7 @@ describe('a machine with an enrolment token', () => {
     expect(listed.json().data).toHaveLength(3)
   })
 
-  it('is told the same by every token that is not good', async () => {
+  it('gets the same answer for every invalid token', async () => {
     const [revoked, expired, used] = [await created(), await created(), await created()]
     await test.send('DELETE', `${ACME}/enrolment-tokens/${revoked.id}`, { as: alice })
     await enrol(secretOf(used))
@@ -141,7 +141,7 @@ describe('a machine with an enrolment token', () => {
     expect(new Set(bodies).size).toBe(1)
   })
 
-  it('makes a network wait after twenty wrong tokens, but never a good one', async () => {
+  it('must wait after twenty wrong tokens of its network, unless its token is valid', async () => {
     for (let count = 0; count < 20; count += 1) await enrol(`pal_enr_${count}`)
 
     const wrong = await enrol('pal_enr_20')
@@ -150,7 +150,7 @@ describe('a machine with an enrolment token', () => {
     expect((await enrol(secretOf(await created()))).statusCode).toBe(201)
   })
 
-  it('is refused where governance has ended, and by a proof that is not good', async () => {
+  it('is refused without governance, and with an invalid proof', async () => {
     const secret = secretOf(await created())
     const ofElsewhere = newProver(test)({ method: 'POST', url: TEST_ORIGIN + TOKEN })
     for (const dpop of ['', 'x', ofElsewhere]) {
@@ -181,7 +181,7 @@ describe('a device token', () => {
     (await test.send('GET', url, { headers })).statusCode
   const bare = (device = machine) => ({ authorization: `DPoP ${device.token}` })
 
-  it('is given to the key of a device, for the time that is set', async () => {
+  it('is issued to the key of a device, for the configured time', async () => {
     const answer = await sendTokenRequest(test, machine.prove)
 
     expect(answer.json()).toEqual({
@@ -199,18 +199,18 @@ describe('a device token', () => {
     expect((await short.send('GET', VIEW, { as: device })).statusCode).toBe(401)
   })
 
-  it('is given to no other key, to no revoked device, and to nobody without a proof', async () => {
+  it('is not issued to an unknown key, a revoked device, or without a proof', async () => {
     expect((await sendTokenRequest(test, newProver(test))).statusCode).toBe(401)
     expect((await test.send('POST', TOKEN)).statusCode).toBe(400)
     await test.send('DELETE', `${ACME}/devices/${machine.enrolment.device_id}`, { as: alice })
 
     const refused = await sendTokenRequest(test, machine.prove)
-    // By code and type the agent tells it from the 401 of a proxy in front of the server.
+    // Code and type distinguish it from the 401 of a proxy in front of the server.
     expect([refused.statusCode, refused.json().error.code]).toEqual([401, 'unauthenticated'])
     expect(refused.headers['content-type']).toMatch(/^application\/json/)
   })
 
-  it('is worth a poll by itself, and nothing else', async () => {
+  it('alone is enough for a poll, and for nothing else', async () => {
     const files = [`${path}/metadata/1.root.json`, `${path}/targets/policies/x.json`, VIEW]
 
     expect(await statusOf(`${path}/metadata/timestamp.json`, bare())).toBe(200)
@@ -219,7 +219,7 @@ describe('a device token', () => {
     expect(proven.statusCode).toBe(200)
   })
 
-  it('is no bearer token', async () => {
+  it('is not a bearer token', async () => {
     const { dpop } = headersOf(machine, 'GET', VIEW)
     const authorization = `Bearer ${machine.token}`
 
@@ -227,7 +227,7 @@ describe('a device token', () => {
     expect(await statusOf(`${path}/metadata/timestamp.json`, { authorization })).toBe(401)
   })
 
-  it('goes with a proof by its own key, for this request and used once', async () => {
+  it('needs a proof by its own key, for this request, used once', async () => {
     const other = await enrolTestDevice(test, alice, 'acme')
     const good = headersOf(machine, 'GET', VIEW)
     const { authorization } = good
@@ -252,7 +252,7 @@ describe('a device token', () => {
     expect(await statusOf(VIEW, { authorization, dpop: late })).toBe(401)
   })
 
-  it('ends after an hour, also for a poll that was known', async () => {
+  it('expires after an hour, even for a cached poll', async () => {
     const url = `${path}/metadata/timestamp.json`
     expect(await statusOf(url, bare())).toBe(200)
     test.advance(HOUR_MS - 1000)
@@ -265,7 +265,7 @@ describe('a device token', () => {
     expect(await statusOf(url, bare({ ...machine, token }))).toBe(200)
   })
 
-  it('ends with its device at the next request', async () => {
+  it('is refused from the next request after the revocation of its device', async () => {
     const url = `${path}/metadata/timestamp.json`
     const other = await enrolTestDevice(test, alice, 'acme', { user: 'alice' })
     for (const each of [machine, other]) expect(await statusOf(url, bare(each))).toBe(200)
@@ -278,8 +278,8 @@ describe('a device token', () => {
   })
 })
 
-describe('a server that knows its public URL', () => {
-  it('takes proofs for that alone, whatever it is asked as', async () => {
+describe('a server with a public URL', () => {
+  it('accepts only proofs for it, regardless of `Host`', async () => {
     const settings = { PALISADE_PUBLIC_URL: 'https://palisade.test' }
     const open = await openTestServer(onTestFinished, { settings })
     const prove = createProver(createDeviceKey(), open.now)

@@ -52,7 +52,7 @@ describe('the enrolment tokens of an organization', () => {
     return { id, as: await test.signIn('acme', token) }
   }
 
-  it('hold all that a machine needs: a secret, the organization, its root and the server', async () => {
+  it('contain a secret, the organization, its root and the server', async () => {
     const { token } = await created()
 
     const parts = parseEnrolmentToken(token)
@@ -68,7 +68,7 @@ describe('the enrolment tokens of an organization', () => {
       expect(parseEnrolmentToken(spoilt), spoilt).toBeNull()
   })
 
-  it('are listed without their secret, with what is known of them', async () => {
+  it('are listed with their details, without the secret', async () => {
     const { token, ...shown } = await created()
 
     expect(await list()).toEqual([shown])
@@ -88,7 +88,7 @@ describe('the enrolment tokens of an organization', () => {
     expect(await list(later)).toMatchObject([{ expired: true }])
   })
 
-  /** Access tokens are over after so long, the owner's personal token is not. */
+  /** After this time access tokens have expired, but not the owner's personal token. */
   async function renewedToken(): Promise<string> {
     return (await test.createOrganization('other', 'alice')).personal_token
   }
@@ -110,7 +110,7 @@ describe('the enrolment tokens of an organization', () => {
     expect(await list()).toEqual([])
   })
 
-  it('are for administrators alone, in an organization with governance', async () => {
+  it('are for administrators of an organization with governance', async () => {
     const { as: admin } = await organizationToken(['organization:admin'])
     const { id } = await created(REQUEST, admin)
     const others = [
@@ -131,7 +131,7 @@ describe('the enrolment tokens of an organization', () => {
     expect((await list()).map((token) => token.id)).toEqual([id])
   })
 
-  it('are revoked once, and gone', async () => {
+  it('are revoked once, and no longer listed', async () => {
     const [lost, kept] = [await created(), await created()]
 
     const revoke = (id: string) => test.send('DELETE', `${TOKENS}/${id}`, { as: alice })
@@ -141,7 +141,7 @@ describe('the enrolment tokens of an organization', () => {
     expect((await list()).map(({ id }) => id)).toEqual([kept.id])
   })
 
-  it('end with the access token whose session made them', async () => {
+  it('are revoked with the access token whose session created them', async () => {
     const { id, as } = await organizationToken(['organization:admin'])
     const made = await created(REQUEST, as)
     expect(made.expires_at).toBe('2026-11-23T08:00:00.250Z')
@@ -151,7 +151,7 @@ describe('the enrolment tokens of an organization', () => {
     expect(await list()).toEqual([])
   })
 
-  it('end when the member who made them leaves', async () => {
+  it('are revoked when their creator leaves', async () => {
     const olga = await addMember('olga', 'owner')
     const [ofOlga, ofAlice] = [await created(REQUEST, olga), await created()]
 
@@ -165,7 +165,7 @@ describe('the enrolment tokens of an organization', () => {
     expect(revoked.map(({ subject }) => subject.id)).toEqual([ofOlga.id])
   })
 
-  it('end when the member who made them is no owner any more', async () => {
+  it('are revoked when their creator is no longer an owner', async () => {
     const olga = await addMember('olga', 'owner')
     const ofAlice = await created()
     await created(REQUEST, olga)

@@ -53,20 +53,20 @@ describe('a device', () => {
       expect(theirs.root).not.toBe(one.root)
     })
 
-    it('by an administrator for any member, or for nobody', async () => {
+    it('by an administrator for any member, or without a user', async () => {
       expect(await enrolled('bob')).toMatchObject({ org: 'acme', user: 'bob' })
       expect(await enrolled()).toMatchObject({ org: 'acme', user: null })
       expect(await enrolled()).toMatchObject({ server: 'http://127.0.0.1:8420' })
     })
 
-    it('by a member for himself alone', async () => {
+    it('by a member only for themselves', async () => {
       expect((await enrol(bob, { user: 'bob' })).statusCode).toBe(201)
       expect((await enrol(bob, { user: 'alice' })).statusCode).toBe(403)
       expect((await enrol(bob, { user: 'nobody' })).statusCode).toBe(403)
       expect((await enrol(bob, {})).statusCode).toBe(403)
     })
 
-    it('with a proof that no refusal has used up, once', async () => {
+    it('once with a proof, which a refusal does not use up', async () => {
       const url = `${ACME}/devices`
       const dpop = newProver(test)({ method: 'POST', url: TEST_ORIGIN + url })
       const sendAgain = async (user: string) =>
@@ -76,7 +76,7 @@ describe('a device', () => {
       expect(await sendAgain('bob')).toBe(400)
     })
 
-    it('never for a stranger, by a stranger, or without governance', async () => {
+    it('never for or by a stranger, or without governance', async () => {
       const rival = await test.createOrganization('rival', 'rita')
       const rita = await test.signIn('rita', rival.personal_token)
       await test.createOrganization('poor', 'alice', false)
@@ -104,7 +104,7 @@ describe('a device', () => {
       expect(elsewhere.statusCode).toBe(401)
     })
 
-    it('401 while its user is no member, however the membership ended', async () => {
+    it('401 while its user is not a member', async () => {
       const device = await machine('bob')
 
       await test.store.transaction((writer) => writer.memberships.delete('acme', 'bob'))
@@ -112,7 +112,7 @@ describe('a device', () => {
       expect(await statusOf(device)).toBe(401)
     })
 
-    it('401 once it is revoked or its user has left, also when he comes back', async () => {
+    it('401 once it is revoked or its user has left, even if the user returns', async () => {
       const [ofBob, ofNobody] = [await machine('bob'), await machine()]
       expect(await statusOf(ofBob)).toBe(200)
 

@@ -6,7 +6,7 @@ import { enrolTestDevice, headersOf, TEST_ORIGIN, type TestDevice } from '../../
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
 const URL = '/api/v1/device/hint'
-/** A busy machine takes longer than the default second. */
+/** Longer than the default, for a busy machine. */
 const PATIENCE = { timeout: 300_000, interval: 10 }
 
 describe('a hint', () => {
@@ -42,7 +42,7 @@ describe('a hint', () => {
   const untilWaiting = (count: number) =>
     expect.poll(() => sample('palisade_queue_length{queue="hints"}'), PATIENCE).toBe(count)
 
-  it('is a number and a spread, at once for whoever knows none or another', async () => {
+  it('has a number and a spread, and comes at once for a missing or old number', async () => {
     const revision = await change()
     const hint = { revision, spread_seconds: 0.00125 }
 
@@ -53,7 +53,7 @@ describe('a hint', () => {
     expect((await ask(999_999_999_999_999)).json()).toEqual(hint)
   })
 
-  it('comes when the organization changes, and not for a change of another one', async () => {
+  it('comes when the organization changes, but not for another organization', async () => {
     const rival = await openOwner(test, 'rival', 'rita')
     const revision = await change()
     const theirs = await enrolTestDevice(test, rival.as, 'rival')
@@ -72,7 +72,7 @@ describe('a hint', () => {
     expect((await waiting).json()).toEqual({ revision: next, spread_seconds: 0.00125 })
   })
 
-  it('comes for what nobody has announced', async () => {
+  it('comes for a commit that was not announced', async () => {
     const revision = await change()
     const waiting = ask(revision)
     await untilWaiting(1)
@@ -82,7 +82,7 @@ describe('a hint', () => {
     expect((await waiting).json()).toMatchObject({ revision: revision + 1 })
   })
 
-  it('tells what is known when nothing has changed for as long as the server waits', async () => {
+  it('returns the known number when the wait ends without a change', async () => {
     await open({ PALISADE_HINT_SECONDS: '1' })
     const revision = await change()
 
@@ -91,7 +91,7 @@ describe('a hint', () => {
     expect([answer.statusCode, answer.json()]).toEqual([200, { revision, spread_seconds: 0 }])
   })
 
-  it('is waited for once by each device: a later call ends the former', async () => {
+  it('has one waiting request for each device: a later one ends the former', async () => {
     const revision = await change()
     const former = ask(revision)
     await untilWaiting(1)
@@ -103,7 +103,7 @@ describe('a hint', () => {
     expect((await later).json()).toEqual({ revision, spread_seconds: 0.00125 })
   })
 
-  it('does not lose its place to a request that somebody has recorded', async () => {
+  it('keeps the waiting request of a device when an older one is replayed', async () => {
     const revision = await change()
     const url = `${URL}?since=${revision}`
     const older = headersOf(device, 'GET', url)
@@ -124,7 +124,7 @@ describe('a hint', () => {
     expect((await waiting).json()).toMatchObject({ revision: next })
   })
 
-  it('takes no room among the proofs that are remembered', async () => {
+  it('does not use room of the replay guard', async () => {
     const headers = headersOf(device, 'GET', URL)
     const twice = [
       await test.send('GET', URL, { headers }),
@@ -133,7 +133,7 @@ describe('a hint', () => {
     expect(twice.map(({ statusCode }) => statusCode)).toEqual([200, 200])
   })
 
-  it('is for nobody but live devices with a proof of this request', async () => {
+  it('is restricted to live devices with a proof for this request', async () => {
     const { authorization } = headersOf(device, 'GET', URL)
     const { dpop } = headersOf(device, 'GET', '/api/v1/device/view')
     for (const options of [
@@ -153,7 +153,7 @@ describe('a hint', () => {
     expect((await test.send('DELETE', url, { as: owner.as })).statusCode).toBe(204)
   }
 
-  it('does not reach a device that was revoked while it waited', async () => {
+  it('does not reach a device revoked while it waits', async () => {
     const other = await enrolTestDevice(test, owner.as, 'acme')
     const revision = await change()
     const [waiting, good] = [ask(revision), ask(revision, other)]
@@ -166,7 +166,7 @@ describe('a hint', () => {
     expect((await good).json()).toMatchObject({ revision: next })
   })
 
-  it('is answered before the token ends that it was asked for with', async () => {
+  it('is answered before the token of the request expires', async () => {
     await open({ PALISADE_DEVICE_TOKEN_MINUTES: '1' })
     const revision = await change()
     test.advance(58_500)
@@ -176,13 +176,13 @@ describe('a hint', () => {
     expect([answer.statusCode, answer.json()]).toEqual([200, { revision, spread_seconds: 0 }])
   })
 
-  it('is refused to whoever asks for anything else', async () => {
+  it('refuses other query parameters', async () => {
     const number = 'since=9999999999999999'
     for (const query of ['since=-1', 'since=x', 'since=', 'since=1&since=2', number, 'x=1'])
       expect((await test.send('GET', `${URL}?${query}`, { as: device })).statusCode).toBe(400)
   })
 
-  it('has so many places for an organization, and so many in all', async () => {
+  it('has limits of waiting requests for an organization and in total', async () => {
     await open({ PALISADE_MAX_HINTS: '3', PALISADE_MAX_HINTS_OF_ORG: '2' })
     const rival = await openOwner(test, 'rival', 'rita')
     const enrol = (org: string, as: string) => enrolTestDevice(test, as, org)
@@ -199,14 +199,14 @@ describe('a hint', () => {
     waiting.push(ask(rivals, theirs[0]))
     await untilWaiting(3)
     expect((await ask(rivals, theirs[1])).statusCode).toBe(503)
-    // What is known at once needs no place.
+    // An answer without a wait needs no place.
     await expect.poll(async () => (await ask(null, theirs[1])).statusCode, PATIENCE).toBe(200)
 
     await test.server.close()
     for (const answer of await Promise.all(waiting)) expect(answer.statusCode).toBe(200)
   })
 
-  it('is spread by what an update takes for each machine that asks', async () => {
+  it('is spread by the cost of an update for each waiting machine', async () => {
     const revision = await change()
     for (let count = 0; count < 4; count += 1)
       await ask(null, await enrolTestDevice(test, owner.as, 'acme'))
@@ -215,12 +215,12 @@ describe('a hint', () => {
       expect((await ask(since)).json()).toEqual({ revision, spread_seconds: 0.00625 })
   })
 
-  it('is not there where nobody is to be told', async () => {
+  it('is 404 when hints are off', async () => {
     await open({ PALISADE_HINT_SECONDS: '0' })
     expect((await ask(null)).statusCode).toBe(404)
   })
 
-  it('counts in no histogram, however long it was waited for', async () => {
+  it('is left out of the histogram of requests', async () => {
     const waiting = ask(await change())
     await untilWaiting(1)
     await change()
@@ -231,7 +231,7 @@ describe('a hint', () => {
     expect(await sample(`palisade_http_request_seconds_count{${route}}`)).toBeNull()
   })
 
-  it('holds no read of the store while it is waited for', async () => {
+  it('holds no read of the store during the wait', async () => {
     const waiting = ask(await change())
     await untilWaiting(1)
     await expect.poll(() => sample('palisade_store_running{operation="read"}'), PATIENCE).toBe(0)
@@ -260,7 +260,7 @@ describe('a hint', () => {
       return `GET ${URL}?since=${since} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nDPoP: ${dpop}\r\n\r\n`
     }
 
-    it('gives its place to others when the machine is gone', async () => {
+    it('frees its place when the machine disconnects', async () => {
       const revision = await change()
       const socket = await send(format(device, revision))
       await untilWaiting(1)
@@ -268,7 +268,7 @@ describe('a hint', () => {
       await untilWaiting(0)
     })
 
-    it('does so for all that was asked ahead on one connection', async () => {
+    it('frees the places of all pipelined requests of a connection', async () => {
       const others = [await enrolTestDevice(test, owner.as, 'acme'), device]
       const revision = await change()
       const socket = await send(...others.map((each) => format(each, revision)))
@@ -277,14 +277,14 @@ describe('a hint', () => {
       await untilWaiting(0)
     })
 
-    it('is taken from a connection that asks on and on', async () => {
+    it('is refused to a connection that pipelines too many requests', async () => {
       const revision = await change()
       const socket = await send(...Array.from({ length: 20 }, () => format(device, revision)))
       await once(socket, 'close')
       await untilWaiting(0)
     })
 
-    it('ends at once for all who wait when the server stops', async () => {
+    it('is answered at once for all waiting machines when the server stops', async () => {
       const revision = await change()
       const socket = await send(format(device, revision))
       await untilWaiting(1)

@@ -21,7 +21,7 @@ beforeEach(async () => {
 const idOf = ({ enrolment }: TestDevice): string => enrolment.device_id
 const enrol = (payload: object = {}) => enrolTestDevice(test, owner.as, 'acme', payload)
 
-/** What a server has written of a report. */
+/** Stores a report as a server writes it. */
 function tell(device: TestDevice, report: Partial<DeviceReportRecord>): Promise<void> {
   const written = {
     device_id: idOf(device),
@@ -47,7 +47,7 @@ describe('the list of devices', () => {
   const idsOf = async (query: string) => (await list(query)).data.map(({ id }) => id)
   const sorted = (...devices: TestDevice[]) => devices.map(idOf).toSorted()
 
-  it('shows what each last said of itself, and nothing for one that was silent', async () => {
+  it('shows the last report of each, and none for a device without one', async () => {
     const [loud, quiet] = [await enrol(), await enrol()]
     const error = { error_code: 'mixed', error_detail: 'do not belong together' }
     await tell(loud, { revision: 7, state: 'rejected', ...error })
@@ -70,7 +70,7 @@ describe('the list of devices', () => {
     expect(Object.keys(find(quiet) ?? {})).toEqual(['id', 'user', 'labels', 'created_at'])
   })
 
-  it('is filtered by user, state, revision and label, which must all hold', async () => {
+  it('can be filtered by user, state, revision and label together', async () => {
     await owner.addMember('bob', 'member', PASSWORD)
     const [one, two, three] = [await enrol({ user: 'bob' }), await enrol(), await enrol()]
     await tell(one, { revision: 7 })
@@ -89,7 +89,7 @@ describe('the list of devices', () => {
     expect(await idsOf('')).toEqual(sorted(one, two, three))
   })
 
-  it('finds those that neither polled nor reported, but none that was revoked', async () => {
+  it('finds silent devices, except revoked ones', async () => {
     const [polled, reported, gone, silent] = [
       await enrol(),
       await enrol(),
@@ -108,7 +108,7 @@ describe('the list of devices', () => {
     expect(await idsOf('?silent_for_seconds=0')).toEqual(sorted(polled, reported, silent))
   })
 
-  it('has pages of what passes the filter, and no empty page after the last', async () => {
+  it('has pages of filtered devices, without an empty last page', async () => {
     const devices = [await enrol(), await enrol(), await enrol(), await enrol(), await enrol()]
     const stale = [devices[0], devices[2], devices[3], devices[4]].filter(
       (each) => each !== undefined,
@@ -137,7 +137,7 @@ describe('the list of devices', () => {
     expect(answer.json().error.field).toBe(query.split('=')[0])
   })
 
-  it('shows nothing of what another organization’s devices report', async () => {
+  it('does not show reports of another organization', async () => {
     const rival = await openOwner(test, 'rival', 'rita')
     await tell(await enrolTestDevice(test, rival.as, 'rival'), { revision: 9 })
 
@@ -166,7 +166,7 @@ describe('the status of a revision', () => {
     expect((await test.send('GET', url, { as })).statusCode).toBe(200)
   }
 
-  it('counts each live device once, by what is its own of the revision', async () => {
+  it('counts each live device once, by its own view at the revision', async () => {
     await owner.addMember('bob', 'member', PASSWORD)
     const made = { as: owner.as, payload: { name: 'core' } }
     const team = (await test.send('POST', `${ACME}/teams`, made)).json<{ id: string }>().id
@@ -182,7 +182,7 @@ describe('the status of a revision', () => {
 
     const second = await publish('core alone', { teams: [team] })
 
-    // The other device has all that this revision holds for it.
+    // The other device has all policies that this revision contains for it.
     expect(await countsOf(second)).toEqual({ counts: [1, 0, 1, 0], rejected_by_code: [] })
     expect((await countsOf(first)).counts).toEqual([2, 0, 0, 0])
     test.advance(1)
@@ -198,11 +198,11 @@ describe('the status of a revision', () => {
     expect((await countsOf(third)).counts).toEqual([0, 0, 2, 0])
     test.advance(16 * MINUTE_MS)
     expect((await countsOf(third)).counts).toEqual([0, 0, 0, 2])
-    // What its view was at an earlier revision is not known any more: rather too few than too many.
+    // Its view at an earlier revision is unknown, so it is not counted.
     expect((await countsOf(second)).counts).toEqual([1, 0, 0, 1])
   })
 
-  it('takes no device for one that enforces it while it can use nothing', async () => {
+  it('does not count a device without usable policies as enforcing it', async () => {
     const [broken, old, new_] = [await enrol(), await enrol(), await enrol()]
     const revision = await publish('everybody')
     await tell(broken, { revision, state: 'unsupported' })
@@ -218,7 +218,7 @@ describe('the status of a revision', () => {
     })
   })
 
-  it('is there for every revision so far, and for nothing else', async () => {
+  it('exists for every revision up to the current one', async () => {
     const newest = await publish('everybody')
 
     expect((await status(newest)).json()).toMatchObject({ current_revision: newest, devices: 0 })
@@ -227,7 +227,7 @@ describe('the status of a revision', () => {
       expect((await status(none)).statusCode, String(none)).toBe(404)
   })
 
-  it('is shown to whoever may read policies', async () => {
+  it('is shown to readers of policies', async () => {
     const rival = await openOwner(test, 'rival', 'rita')
     const editor = await owner.addMember('ed', 'editor', PASSWORD)
     const auditor = await owner.addMember('audrey', 'auditor', PASSWORD)

@@ -60,7 +60,7 @@ describe('a list of the devices of a large fleet', () => {
     })
   })
 
-  /** The list, how many reads it took, and who was charged. */
+  /** The list, its number of reads, and the charged callers. */
   async function list(query: object, burstMs = 1_000) {
     const allowance = { burstMs, perSecondMs: 1 }
     const limits = { organization: allowance, caller: allowance, reservedMs: 0 }
@@ -88,7 +88,7 @@ describe('a list of the devices of a large fleet', () => {
     return { ids: page.data.map(({ id }) => id), next: page.next_cursor, reads, payers }
   }
 
-  it('looks at 10,000 in one request, in reads of 1,000, and goes on after them', async () => {
+  it('examines 10,000 in one request, in reads of 1,000, and continues after them', async () => {
     const first = await list({ state: 'stale' })
     const second = await list({ state: 'stale', cursor: first.next ?? '' })
 
@@ -97,14 +97,14 @@ describe('a list of the devices of a large fleet', () => {
     expect(second).toMatchObject({ ids: [LAST], next: null, reads: 1, payers: [] })
   })
 
-  it('finds a label or a page in one read, for which nobody is charged', async () => {
+  it('finds a label or a page in one read, without a charge', async () => {
     expect(await list({ label: 'last' })).toMatchObject({ ids: [LAST], next: null, reads: 1 })
     expect(await list({ label: 'none' })).toMatchObject({ ids: [], next: null, reads: 1 })
     const page = await list({ page_size: '2' }, 0)
     expect(page).toMatchObject({ ids: ['d00000', 'd00001'], reads: 1, payers: [] })
   })
 
-  it('is refused with 429 where it would look further and nothing is left', async () => {
+  it('returns 429 when it must read further without budget', async () => {
     await expect(list({ state: 'stale' }, 0)).rejects.toMatchObject({
       status: 429,
       headers: { 'retry-after': expect.any(String) },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createRememberedCounts } from '../../../../server/src/fleet/machines/remembered-counts.ts'
 
-/** Counts that take `tookMs` each, and number themselves. */
+/** Numbered counts that take `tookMs` each. */
 function open(tookMs: number) {
   let nowMs = 0
   let spentMs = 0
@@ -19,7 +19,7 @@ function open(tookMs: number) {
 }
 
 describe('counts of large fleets', () => {
-  it('are given again for ten times as long as they took', async () => {
+  it('are cached for ten times their duration', async () => {
     const { counts, take, advance } = open(200)
     expect(counts.find('a')).toBeNull()
 
@@ -31,7 +31,7 @@ describe('counts of large fleets', () => {
     expect(await take()).toBe(2)
   })
 
-  it('are given again for ten seconds at most', async () => {
+  it('are cached for at most ten seconds', async () => {
     const { take, advance } = open(5_000)
     await take()
 
@@ -41,19 +41,19 @@ describe('counts of large fleets', () => {
     expect(await take()).toBe(2)
   })
 
-  it('are made anew each time where they take no time', async () => {
+  it('are not cached if they take no time', async () => {
     const { take } = open(99)
 
     expect([await take(), await take()]).toEqual([1, 2])
   })
 
-  it('are those of their own question', async () => {
+  it('are cached by question', async () => {
     const { take } = open(200)
 
     expect([await take('a'), await take('b'), await take('a')]).toEqual([1, 2, 1])
   })
 
-  it('are not kept when counting fails', async () => {
+  it('are not cached when counting fails', async () => {
     const { counts, take } = open(200)
     const failed = counts.take('a', () => Promise.reject(new Error('away')))
 

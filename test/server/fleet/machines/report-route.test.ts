@@ -9,7 +9,7 @@ const GOOD: DeviceReport = { revision: 3, state: 'fresh', agent_version: '0.1.0'
 const GRANT = { grant_id: 'g1', begun_at: '2026-11-21T08:00:00Z' }
 const grantOf = (more: object) => ({ ...GOOD, break_glass: { ...GRANT, ...more } })
 const ALL = { after: '', window: 100, limit: 100 }
-/** A busy machine takes longer than the default second. */
+/** Longer than the default, for a busy machine. */
 const PATIENCE = { timeout: 300_000 }
 
 describe('a report of a device', () => {
@@ -32,7 +32,7 @@ describe('a report of a device', () => {
     })
   const idOf = ({ enrolment }: TestDevice) => enrolment.device_id
 
-  it('is kept, the newest of each, with the time at which it came', async () => {
+  it('is stored with its time of arrival, the newest of each device', async () => {
     const other = await enrolTestDevice(test, owner.as, 'acme')
     const error = { code: 'not_compilable', detail: 'rule `x` is broken' }
     await report()
@@ -64,7 +64,7 @@ describe('a report of a device', () => {
     })
   })
 
-  it('is written by a server that stops, and is a sign of life', async () => {
+  it('is written by a stopping server, and updates the last contact', async () => {
     await report()
 
     await test.server.close()
@@ -74,7 +74,7 @@ describe('a report of a device', () => {
     expect([...polls.keys()]).toEqual([idOf(device)])
   })
 
-  it('is of the device that sends it, in its own organization', async () => {
+  it('belongs to the sending device and its organization', async () => {
     const rival = await openOwner(test, 'rival', 'rita')
     const foreign = await enrolTestDevice(test, rival.as, 'rival')
 
@@ -95,18 +95,18 @@ describe('a report of a device', () => {
     ['a revision beyond 53 bits', { ...GOOD, revision: 2 ** 53 }],
     ['a broken revision', { ...GOOD, revision: 1.5 }],
     ['a version of two lines', { ...GOOD, agent_version: '1\n2' }],
-    ['a version that turns text around', { ...GOOD, agent_version: '1\u202e2' }],
+    ['a version with a bidirectional override', { ...GOOD, agent_version: '1\u202e2' }],
     ['a long version', { ...GOOD, agent_version: 'v'.repeat(65) }],
     ['an empty version', { ...GOOD, agent_version: '' }],
-    ['a code that is no code', { ...GOOD, error: { code: 'Not a code', detail: '' } }],
+    ['an invalid code', { ...GOOD, error: { code: 'Not a code', detail: '' } }],
     ['a long code', { ...GOOD, error: { code: 'c'.repeat(65), detail: '' } }],
-    ['a detail that steers terminals', { ...GOOD, error: { code: 'c', detail: '\u001b[2J' } }],
-    ['a detail with half a character', { ...GOOD, error: { code: 'c', detail: '\ud800' } }],
+    ['a detail with a terminal escape', { ...GOOD, error: { code: 'c', detail: '\u001b[2J' } }],
+    ['a detail with a lone surrogate', { ...GOOD, error: { code: 'c', detail: '\ud800' } }],
     ['a long detail', { ...GOOD, error: { code: 'c', detail: 'd'.repeat(513) } }],
-    ['a grant by no proper id', grantOf({ grant_id: 'g 1' })],
-    ['a grant begun at no proper time', grantOf({ begun_at: 'now' })],
-    ['more about a grant', grantOf({ until: GRANT.begun_at })],
-    ['more about an error', { ...GOOD, error: { code: 'c', detail: '', stack: '' } }],
+    ['a grant with an invalid id', grantOf({ grant_id: 'g 1' })],
+    ['a grant with an invalid start', grantOf({ begun_at: 'now' })],
+    ['an unknown member of a grant', grantOf({ until: GRANT.begun_at })],
+    ['an unknown member of an error', { ...GOOD, error: { code: 'c', detail: '', stack: '' } }],
   ])('is refused with %s', async (_title, payload) => {
     const refused = await report(payload)
 
@@ -118,13 +118,13 @@ describe('a report of a device', () => {
     expect((await kept()).size).toBe(0)
   })
 
-  it('is refused when it is larger than any good one', async () => {
+  it('is refused above the maximum size', async () => {
     const detail = 'd'.repeat(9_000)
 
     expect((await report({ ...GOOD, error: { code: 'c', detail } })).statusCode).toBe(413)
   })
 
-  it('is refused from everybody but a live device, before it is looked at', async () => {
+  it('is refused from anyone but a live device, before it is parsed', async () => {
     const id = idOf(device)
     const unproven = { authorization: headersOf(device, 'POST', URL).authorization }
     const bad = { state: 'great' }
@@ -139,7 +139,7 @@ describe('a report of a device', () => {
     expect((await kept()).size).toBe(0)
   })
 
-  it('is refused once its organization may not use governance', async () => {
+  it('is refused in an organization without governance', async () => {
     await test.store.transaction((writer) => writer.organizations.updateEntitled('acme', false))
 
     expect((await report()).statusCode).toBe(403)

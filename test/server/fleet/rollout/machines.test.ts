@@ -21,18 +21,18 @@ import { createServerUnder } from '../../test-server.ts'
 const HOUR_MS = 3_600_000
 const never = new AbortController().signal
 
-/** A machine that judges what it is served as every agent does. */
+/** A machine that verifies answers as the agent does. */
 interface Machine {
-  /** One poll, which must not fail; then says what is asked of it. */
+  /** Polls without a failure, then decides the given question. */
   decide(host: string): Promise<string>
-  /** The code of the failure of one poll; null for none. Reports it. */
+  /** Polls and reports; returns the code of the failure, or null. */
   poll(): Promise<string | null>
-  /** The same where an update is asked for at once, without a report. */
+  /** The same with an immediate update, without a report. */
   demand(): Promise<string | null>
   state(): string
-  /** Its clock shows so much more than that of the server. */
+  /** Sets its clock ahead of the server by this much. */
   setAhead(ms: number): void
-  /** Without a poll. */
+  /** The same without a poll. */
   decided(host: string): string
   revision(): number | null
 }
@@ -107,7 +107,7 @@ async function openMachine(
 
 const JSON_TYPE = { headers: { 'content-type': 'application/json' } }
 
-/** A way to the server that records updates, and gives a recorded one in place of the next. */
+/** A connection to the server that records updates, and can replay one. */
 function openRecorder() {
   const recorded: string[] = []
   let replayed: string | null = null
@@ -140,7 +140,7 @@ function openRecorder() {
     replay(update: string) {
       replayed = update
     },
-    /** Records an answer to another request of the machine, with these headers, and keeps it. */
+    /** Records an answer to another request of the machine with these headers. */
     async keepAnswer(machine: Machine, headers: Record<string, string>): Promise<string> {
       const { length } = recorded
       added = { 'if-none-match': '"another"', ...headers }
@@ -149,7 +149,7 @@ function openRecorder() {
       expect(recorded).toHaveLength(length + 1)
       return recorded.at(-1) ?? ''
     },
-    /** The next requests go there. */
+    /** Sets the server of the next requests. */
     lead(to: Fetch) {
       send = to
     },
@@ -169,8 +169,8 @@ async function readBody({ body }: Awaited<ReturnType<Fetch>>): Promise<string> {
 }
 
 /**
- * A second server on the same store, whose clock is so much behind; its answers are as from the
- * first.
+ * A second server on the same store, with a clock that is behind by this much; its answers look
+ * like those of the first.
  */
 async function openSecondServer(behindMs = 0): Promise<Fetch> {
   const sources = {
@@ -213,7 +213,7 @@ async function allow(host: string): Promise<string> {
   return policy
 }
 
-it('machines follow a rollout, its pause and its way back, and take nothing of it for an attack', async () => {
+it('machines follow a rollout, its pause and its roll-back without seeing an attack', async () => {
   await allow('before.test')
   const [ring, other] = [await openMachine(scene.ring), await openMachine(scene.other)]
   const decisions = async (host: string) => [await ring.decide(host), await other.decide(host)]
@@ -227,7 +227,7 @@ it('machines follow a rollout, its pause and its way back, and take nothing of i
   expect(other.revision()).toBe(base)
   expect(await decisions('before.test')).toEqual(['allow', 'allow'])
 
-  // To and fro, as long apart as machines poll.
+  // Back and forth, at the interval of polls.
   for (const [labels, decision] of [
     [['canary'], 'allow'],
     [[], 'deny'],
@@ -246,7 +246,7 @@ it('machines follow a rollout, its pause and its way back, and take nothing of i
   const newest = await scene.revision()
   expect(other.revision()).toBe(ring.revision())
 
-  // A rule that no administrator can write, and every machine refuses.
+  // A rule that only a faulty server can store, and every machine rejects.
   await scene.test.store.transaction(async (writer) => {
     const [policy] = await writer.policies.listWithRules('acme')
     if (policy === undefined) throw new Error('there is no policy')
@@ -285,7 +285,7 @@ it('machines follow a rollout, its pause and its way back, and take nothing of i
   expect(other.revision()).toBe(ring.revision())
 }, 300_000)
 
-it('no recorded assignment moves a machine out of its stage, or back into one', async () => {
+it('a replayed assignment does not move a machine out of its stage, or back into one', async () => {
   const recorder = openRecorder()
   const machine = await openMachine(scene.other, recorder.fetch)
   await scene.start({ stages: [{ label: 'canary' }, { percent: 100 }] })
@@ -310,10 +310,10 @@ it('no recorded assignment moves a machine out of its stage, or back into one', 
 })
 
 it.each([
-  ['of the same clock', 0],
-  ['whose clock is four minutes behind', 240_000],
+  ['with the same clock', 0],
+  ['with a clock four minutes behind', 240_000],
 ])(
-  'no assignment dated ahead moves a machine back once a server %s has moved it',
+  'an assignment dated ahead does not move a machine back after a server %s moved it',
   async (_which, behindMs) => {
     const recorder = openRecorder()
     await scene.label(scene.other, ['canary'])
@@ -338,7 +338,7 @@ it.each([
   },
 )
 
-it('no assignment that was signed before the refusal takes a machine out of `revoked`', async () => {
+it('an assignment signed before a refusal does not take a machine out of `revoked`', async () => {
   await allow('before.test')
   const recorder = openRecorder()
   const others = openRecorder()
@@ -365,7 +365,7 @@ it('no assignment that was signed before the refusal takes a machine out of `rev
   expect(machine.state()).toBe('revoked')
 })
 
-it('a machine that is moved several times in one second follows each time', async () => {
+it('a machine follows several moves within one second', async () => {
   const machine = await openMachine(scene.other)
   await scene.start({ stages: [{ label: 'canary' }, { percent: 100 }] })
   await allow('after.test')
@@ -381,9 +381,9 @@ it('a machine that is moved several times in one second follows each time', asyn
   }
 })
 
-it('a machine whose clock was ahead asks for a timestamp, and has it ten minutes after the last', async () => {
+it('a machine whose clock was ahead gets a new timestamp ten minutes after the last', async () => {
   await allow('a.test')
-  // For an hour nothing else is due.
+  // Nothing else is due for an hour.
   const { view } = await openViewDevice(scene.test, scene.other)
   advance(startOfPeriod(scene.test.now(), view, HOUR_MS) + HOUR_MS - scene.test.now())
   const machine = await openMachine(scene.other)

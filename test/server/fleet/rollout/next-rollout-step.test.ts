@@ -18,7 +18,7 @@ const rollout = (changes: Partial<RolloutProgress> = {}): RolloutProgress => ({
   ...changes,
 })
 
-/** An hour later by default, with ten machines that have everything. */
+/** By default an hour later, with ten machines that are up to date. */
 function facts(machines: Partial<StageFacts['machines']>, after = 3600, settled = 0): StageFacts {
   const all = { devices: 10, applied: 10, rejected: 0, pending: 0, silent: 0 }
   return {
@@ -31,7 +31,7 @@ function facts(machines: Partial<StageFacts['machines']>, after = 3600, settled 
 const kindOf = (progress: RolloutProgress, given: StageFacts) =>
   nextRolloutStep(progress, given)?.kind ?? null
 
-describe('a rollout that runs', () => {
+describe('a running rollout', () => {
   it.each([
     [{ machines: 0 }, 0, null],
     [{ machines: 0 }, 1, 'pause'],
@@ -41,13 +41,13 @@ describe('a rollout that runs', () => {
     [{ percent: 20 }, 3, 'pause'],
     [{ percent: 0 }, 1, 'pause'],
     [{ percent: 100 }, 10, null],
-  ] as const)('within %j and with %i that refuse it: %s', (max_rejected, rejected, kind) => {
+  ] as const)('with the limit %j and %i rejections: %s', (max_rejected, rejected, kind) => {
     const progress = rollout({ max_rejected, wait_seconds: null })
 
     expect(kindOf(progress, facts({ rejected, applied: 10 - rejected }))).toBe(kind)
   })
 
-  it('says by whom and why it pauses', () => {
+  it('has an author and a reason for its pause', () => {
     const rejected_by_code = [
       { code: 'not_compilable', devices: 2 },
       { code: 'mixed', devices: 1 },
@@ -60,7 +60,7 @@ describe('a rollout that runs', () => {
     })
   })
 
-  it('advances once it has waited, since the stage was reached and the policies were changed', () => {
+  it('advances after the wait since its stage and the last change of policies', () => {
     expect(kindOf(rollout(), facts({}, 59))).toBeNull()
     expect(kindOf(rollout(), facts({}, 60))).toBe('advance')
     expect(kindOf(rollout(), facts({}, 60, 30))).toBeNull()
@@ -83,7 +83,7 @@ describe('a rollout that runs', () => {
     expect(kindOf(rollout(), facts(machines))).toBe(kind)
   })
 
-  it('is finished after a last stage that is everybody, and otherwise waits for people', () => {
+  it('finishes after a last stage of all machines, and otherwise waits for a caller', () => {
     const last = { stage: 2 }
 
     expect(kindOf(rollout(last), facts({}))).toBe('finish')

@@ -13,7 +13,7 @@ const PERMISSIONS = ['policies:read', 'policies:write'] as const
 const AUTHOR = { actor: 'user:alice', address: null, request_id: null }
 const ONCE = { scope: null, caller: 'user:olga', bodyHash: '', hasSecret: false }
 
-/** Rolls back with `ifMatch`; answers how many turns were ended, and how many within a read. */
+/** Rolls back with `ifMatch`; returns the number of turns, and of those within a read. */
 async function countTurns({ test }: RolloutScene, id: string, ifMatch: string | undefined) {
   let [open, turns, held] = [0, 0, 0]
   const store: Store = {
@@ -55,7 +55,7 @@ async function countTurns({ test }: RolloutScene, id: string, ifMatch: string | 
   return { status, turns, held }
 }
 
-it('rolling back holds no snapshot of the store while others have their turns', async () => {
+it('a roll-back holds no snapshot of the store between its turns', async () => {
   const scene = await openRolloutScene()
   const { id } = await scene.start()
   await scene.createPolicy('second')
@@ -66,14 +66,14 @@ it('rolling back holds no snapshot of the store while others have their turns', 
   expect(counted.turns).toBeGreaterThan(1)
 })
 
-it('rolling back reads no policies for a caller who saw others', async () => {
+it('a roll-back reads no policies if the entity tag is stale', async () => {
   const scene = await openRolloutScene()
   const { id } = await scene.start()
 
   expect(await countTurns(scene, id, '"1"')).toEqual({ status: 412, turns: 0, held: 0 })
 })
 
-it('rolling back is done once at a time in an organization, and beyond four that wait refused', async () => {
+it('roll-backs of an organization run one at a time, with up to four waiting', async () => {
   const scene = await openRolloutScene()
   const { id } = await scene.start()
   const url = `${ROLLOUTS}/${id}/roll-back`

@@ -19,7 +19,7 @@ function rollBack({ id }: Rollout, headers: Record<string, string> = {}) {
   return scene.test.send('POST', `${ROLLOUTS}/${id}/roll-back`, { as, headers })
 }
 const policies = () => scene.test.store.read((reader) => reader.policies.listWithRules('acme'))
-/** What policies say, without what a write changes of itself. */
+/** The content of policies, without times and revisions. */
 const said = async () =>
   (await policies())
     .map(({ name, teams, rules }) => ({
@@ -29,13 +29,13 @@ const said = async () =>
     }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
-/** Forty of these cost more than an organization may have. */
+/** Forty of these exceed the path cost of an organization. */
 function costly(at: number): string {
   return `/*${at}*1*2*3*4*5*6*7*8*9*`
 }
 
 describe('rolling back', () => {
-  it('restores path patterns beyond the limits, as an older server took them', async () => {
+  it('restores path patterns beyond the limits, accepted by an older server', async () => {
     const { owner, test } = scene
     const as = owner.as
     const id = await scene.createPolicy('old')
@@ -58,7 +58,7 @@ describe('rolling back', () => {
     expect(await said()).toEqual(before)
   })
 
-  it('gives every machine the first policies again, as a new revision', async () => {
+  it('gives all machines the policies of the start as a new revision', async () => {
     const { owner, other, ring, test } = scene
     const as = owner.as
     const doomed = await scene.createPolicy('doomed')
@@ -102,7 +102,7 @@ describe('rolling back', () => {
     expect(kept).toEqual([])
   })
 
-  it('of a rollout that nothing was changed in changes no policy', async () => {
+  it('changes no policy if the rollout changed none', async () => {
     const rollout = await scene.start()
     const before = await policies()
 
@@ -112,7 +112,7 @@ describe('rolling back', () => {
     expect(await policies()).toEqual(before)
   })
 
-  it('is refused where the policies are not those that the caller saw', async () => {
+  it('is refused with a stale entity tag', async () => {
     const rollout = await scene.start()
     const seen = await scene.revision()
     await scene.createPolicy('second')
@@ -126,7 +126,7 @@ describe('rolling back', () => {
     expect(current.statusCode, current.body).toBe(200)
   })
 
-  it('does not change anything twice', async () => {
+  it('takes effect once', async () => {
     const rollout = await scene.start()
     await scene.createPolicy('second')
     const key = { 'idempotency-key': 'once' }
@@ -141,7 +141,7 @@ describe('rolling back', () => {
     expect((await said()).map(({ name }) => name)).toEqual(['first', 'third'])
   })
 
-  it('makes no policy of a team that is gone one for everybody', async () => {
+  it('never makes the policy of a deleted team organization-wide', async () => {
     const { owner, test } = scene
     const as = owner.as
     const make = async (name: string) => {
@@ -166,11 +166,11 @@ describe('rolling back', () => {
     ])
   })
 
-  it('is refused beyond a limit, and changes nothing then', async () => {
+  it('is refused beyond a limit, without changes', async () => {
     const rollout = await scene.start()
     const [first] = await policies()
     if (first === undefined) throw new Error('there is no policy')
-    // As after a server was given a lower limit.
+    // As after the limit of the server was lowered.
     const rules = Array.from({ length: 251 }, (_, index) => ({
       id: `rule_${index}`,
       ...RULE,

@@ -26,7 +26,7 @@ function begin(): RolloutProgress {
   return beginRollout({ stages: STAGES, max_rejected: { machines: 0 }, wait_seconds: null }, AT)
 }
 
-/** What is to be allowed, said once more and differently. */
+/** The allowed steps, as an independent specification. */
 function isAllowed({ state, stage }: RolloutProgress, step: RolloutStep): boolean {
   if (step.kind === 'finish' || step.kind === 'roll_back')
     return state === 'running' || state === 'paused'
@@ -36,7 +36,7 @@ function isAllowed({ state, stage }: RolloutProgress, step: RolloutStep): boolea
 }
 
 describe('a rollout', () => {
-  it('takes exactly the steps that its state allows, and never goes back', () => {
+  it('allows exactly the steps of its state, and never goes back', () => {
     const property = fc.property(fc.array(anyStep, { maxLength: 20 }), (steps) => {
       let rollout = begin()
       for (const step of steps) {
@@ -56,11 +56,11 @@ describe('a rollout', () => {
     fc.assert(property, { numRuns: 1000 })
   })
 
-  it('begins with its first stage', () => {
+  it('starts with its first stage', () => {
     expect(begin()).toMatchObject({ state: 'running', stage: 1, stage_at: AT, counted_from: AT })
   })
 
-  it('counts anew from the moment that it is resumed, by another limit where there is one', () => {
+  it('counts again from its resumption, with a new limit if one is given', () => {
     const paused = { ...begin(), state: 'paused', paused_at: AT, paused_by: 'a' } as const
 
     const same = stepRollout(paused, { kind: 'resume', max_rejected: null }, LATER)
@@ -77,7 +77,7 @@ describe('a rollout', () => {
     [{ kind: 'advance', to: 2 }, 'paused', /paused; resume it first/],
     [{ kind: 'finish' }, 'finished', /is finished/],
     [{ kind: 'resume', max_rejected: null }, 'rolled_back', /is rolled back/],
-  ] as const)('says why it does not %j while %s', (step, state, message) => {
+  ] as const)('explains why %j is refused while %s', (step, state, message) => {
     const stepped = stepRollout({ ...begin(), state }, step, LATER)
     expect(stepped).toEqual({ ok: false, message: expect.stringMatching(message) })
   })

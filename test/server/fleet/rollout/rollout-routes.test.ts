@@ -28,7 +28,7 @@ describe('a rollout to a label that no machine has', () => {
     })
   const stages = [{ label: 'canary' }, { label: 'canari' }, { percent: 100 }]
 
-  it('is refused, names the label, and starts none', async () => {
+  it('is refused, naming the label', async () => {
     const answer = await start({ stages })
 
     expect(answer.statusCode).toBe(409)
@@ -40,7 +40,7 @@ describe('a rollout to a label that no machine has', () => {
     expect((await start({ stages: [{ label: 'canary' }] })).statusCode).toBe(201)
   })
 
-  it('is refused when the only machine with it was revoked, or has one that contains it', async () => {
+  it('is refused if its only machine is revoked, or has a longer label', async () => {
     await scene.enrol(['xcanari', 'canariz', 'c_nari'])
     const revoked = await scene.enrol(['canari'])
     const url = `${ACME}/devices/${revoked.enrolment.device_id}`
@@ -57,7 +57,7 @@ describe('a rollout to a label that no machine has', () => {
 })
 
 describe('an open rollout', () => {
-  it('gives changes to machines within its stages, and the policies of its start to all others', async () => {
+  it('gives changes to machines within its stages, and old policies to others', async () => {
     const { ring, other } = scene
     const base = await scene.revision()
     const rollout = await scene.start()
@@ -72,7 +72,7 @@ describe('an open rollout', () => {
     expect(await scene.enforced(other)).toEqual({ names: ['first', 'second'], revision: base + 1 })
   })
 
-  it('holds back what was deleted and what was changed, too', async () => {
+  it('holds back deletions and updates, too', async () => {
     const { owner, test } = scene
     const id = await scene.createPolicy('doomed')
     const rule = {
@@ -97,7 +97,7 @@ describe('an open rollout', () => {
     expect(Math.max(...(lengths[1] ?? []))).toBeGreaterThan(Math.max(...(lengths[0] ?? [])))
   })
 
-  it('lets teams count at once, by the policies that a machine has', async () => {
+  it('applies team changes at once, to the policies that a machine has', async () => {
     const { owner, test } = scene
     await owner.addMember('bob', 'member', PASSWORD)
     const made = await test.send('POST', `${ACME}/teams`, {
@@ -118,7 +118,7 @@ describe('an open rollout', () => {
     expect(await namesOf(ofBob)).toEqual(['first'])
   })
 
-  it('is left and entered by the labels that administrators set', async () => {
+  it('follows changes of labels by administrators', async () => {
     const { other } = scene
     await scene.start()
     await scene.createPolicy('second')
@@ -129,13 +129,13 @@ describe('an open rollout', () => {
     expect(await namesOf()).toEqual(['first'])
   })
 
-  it('moves a machine with its next poll, and never lowers a version of a view', async () => {
+  it('moves a machine at its next poll, without lowering a version of a view', async () => {
     const { other, test } = scene
     const seen = new Map<string, number>()
     async function poll(): Promise<string> {
       const view = await openViewDevice(test, other)
       const { version } = await view.timestamp()
-      // The second is answered from memory.
+      // The second one is answered from the cache.
       expect((await view.timestamp()).version).toBe(version)
       expect(version).toBeGreaterThanOrEqual(seen.get(view.view) ?? 0)
       seen.set(view.view, version)
@@ -165,7 +165,7 @@ describe('an open rollout', () => {
     await scene.take(next, 'finish')
   })
 
-  it('follows what the organization chooses for its machines on either side', async () => {
+  it('applies settings of the organization on both sides', async () => {
     const { owner, other, ring, test } = scene
     await scene.start()
     const payload = { distribution: { offline_allow: ['vpn.example.com:443'] } }
@@ -178,7 +178,7 @@ describe('an open rollout', () => {
     }
   })
 
-  it('puts what a held back machine would fetch into the file for it', async () => {
+  it('is respected by the bundle of a held back machine', async () => {
     const { owner, other, test } = scene
     await scene.start()
     await scene.createPolicy('second')
@@ -191,7 +191,7 @@ describe('an open rollout', () => {
     expect(documents).toHaveLength(1)
   })
 
-  it('is counted in the status of a revision as what holds machines back', async () => {
+  it('counts held back machines in the status of a revision', async () => {
     const { owner, other, ring, test } = scene
     const status = async (revision: number) => {
       const answer = await test.send('GET', `${ACME}/revisions/${revision}`, { as: owner.as })
@@ -217,7 +217,7 @@ describe('the API of rollouts', () => {
     scene.test.send('POST', `${ROLLOUTS}${path}`, { ...(as === undefined ? {} : { as }), payload })
   const REQUEST = { stages: STAGES, max_rejected: { percent: 5 } }
 
-  it('lets whoever may change policies start and end one, and whoever may read them see it', async () => {
+  it('needs `policies:write` to start and end one, `policies:read` to see it', async () => {
     const { owner, test } = scene
     const rival = await openOwner(test, 'rival', 'rita')
     const editor = await owner.addMember('ed', 'editor', PASSWORD)
@@ -250,7 +250,7 @@ describe('the API of rollouts', () => {
     expect(finished.statusCode).toBe(200)
   })
 
-  it('has one open rollout for an organization', async () => {
+  it('allows one open rollout for an organization', async () => {
     const { owner, test } = scene
     const rollout = await scene.start()
 
@@ -271,7 +271,7 @@ describe('the API of rollouts', () => {
     expect(listed.json().data).toHaveLength(2)
   })
 
-  it('refuses what is wrong with a request, by its member', async () => {
+  it('names the invalid member of a request', async () => {
     const wrong: [string, object][] = [
       ['stages', { ...REQUEST, stages: [] }],
       [
@@ -302,7 +302,7 @@ describe('the API of rollouts', () => {
     expect(fields).toEqual(wrong.map(([field]) => [400, field]))
   })
 
-  it('takes the steps that the state allows, each into the history', async () => {
+  it('allows the steps of the current state, with an event for each', async () => {
     const { owner, test } = scene
     const rollout = await scene.start()
     const attempt = async (action: string, payload?: object) => {
@@ -343,7 +343,7 @@ describe('the API of rollouts', () => {
     expect(status).toMatchObject({ max_rejected: { machines: 7 }, paused: null })
   })
 
-  it('shows who has paused it', async () => {
+  it('shows who paused it', async () => {
     const rollout = await scene.start()
     await scene.take(rollout, 'pause')
 

@@ -10,13 +10,13 @@ export const ROLLOUTS = `${ACME}/rollouts`
 export const POLICIES = '/v2/orgs/acme/governance/policies'
 export const STAGES = [{ label: 'canary' }, { percent: 100 }]
 
-/** An organization with a machine in the ring and one outside. */
+/** An organization with a machine in the first stage and one outside. */
 export interface RolloutScene {
   readonly test: TestServer
   readonly owner: Owner
   readonly ring: TestDevice
   readonly other: TestDevice
-  /** With the labels; `user` null for nobody's. */
+  /** Enrols a machine with the labels; a `user` of null means no user. */
   enrol(labels: readonly string[], user?: string): Promise<TestDevice>
   label(device: TestDevice, labels: readonly string[]): Promise<void>
   createPolicy(name: string, scope?: object): Promise<string>
@@ -24,10 +24,10 @@ export interface RolloutScene {
   /** Posts to the rollout; expects 200. */
   take(rollout: Rollout, action: string, payload?: object): Promise<Rollout>
   status(rollout: Rollout): Promise<RolloutStatus>
-  /** What a machine would enforce now. */
+  /** The policies that a machine would enforce now. */
   enforced(device: TestDevice): Promise<{ readonly names: string[]; readonly revision: number }>
   revision(): Promise<number>
-  /** What a server has written of a machine's report. */
+  /** Stores a machine's report as a server writes it. */
   report(device: TestDevice, revision: number, code?: string): Promise<void>
 }
 

@@ -15,7 +15,7 @@ let scene: RolloutScene
 let watch: RolloutWatch
 let errors: unknown[]
 
-/** What one server does by itself; each call is another server on the same store. */
+/** The watch of one server; each call is another server on the same store. */
 function openWatch(): RolloutWatch {
   const { store, now: nowMs } = scene.test
   const now = () => new Date(nowMs())
@@ -35,7 +35,7 @@ beforeEach(async () => {
   watch = openWatch()
 })
 
-/** Once everything that was reported may be judged again. */
+/** Advances the clock until all reports can be evaluated again. */
 async function judge(): Promise<void> {
   scene.test.advance(10_000)
   await watch.judgeDue()
@@ -47,8 +47,8 @@ async function eventsOf(kind: string): Promise<HistoryEvent[]> {
   return feed.json().data
 }
 
-describe('a rollout by itself', () => {
-  it('pauses when more machines reject it than may, and says so in the history', async () => {
+describe('a watched rollout', () => {
+  it('pauses when rejections exceed the limit, with an event', async () => {
     const rollout = await scene.start({ max_rejected: { machines: 1 } })
     const second = await scene.enrol(['canary'])
     await scene.createPolicy('bad')
@@ -74,7 +74,7 @@ describe('a rollout by itself', () => {
     expect(await eventsOf('rollout.paused')).toHaveLength(1)
   })
 
-  it('hears of machines within its stages alone, and of policy alone', async () => {
+  it('counts only machines within its stages, and only rejections of policies', async () => {
     const { other, ring } = scene
     const rollout = await scene.start()
     await scene.createPolicy('second')
@@ -99,7 +99,7 @@ describe('a rollout by itself', () => {
     expect((await scene.status(rollout)).state).toBe('paused')
   })
 
-  it('forgives what was refused before it was started, and before it was resumed', async () => {
+  it('ignores rejections from before its start or its resumption', async () => {
     const { ring, test } = scene
     await scene.report(ring, 0, 'bad_signature')
     test.advance(1)
@@ -120,7 +120,7 @@ describe('a rollout by itself', () => {
     expect((await scene.status(rollout)).state).toBe('paused')
   })
 
-  it('counts no machine that was revoked, so that one that lies can be put out', async () => {
+  it('ignores revoked machines, so that a lying machine can be excluded', async () => {
     const { owner, ring, test } = scene
     const rollout = await scene.start()
     await scene.createPolicy('second')
@@ -132,7 +132,7 @@ describe('a rollout by itself', () => {
     expect((await scene.status(rollout)).state).toBe('running')
   })
 
-  it('counts no machine that was never heard of, so that keys alone hold nothing up', async () => {
+  it('ignores machines that never reported, so that bare keys do not delay it', async () => {
     const { ring, test } = scene
     const rollout = await scene.start({ wait_seconds: 60 })
     await judge()
@@ -153,14 +153,14 @@ describe('a rollout by itself', () => {
     test.advance(60_000)
     await scene.report(first, 0)
     await judge()
-    // The one that was heard of, and has it not, is within no limit of 0.
+    // The one that reported without the revision exceeds the limit of 0.
     expect((await scene.status(rollout)).stage).toBe(1)
     await scene.report(first, await scene.revision())
     await judge()
     expect((await scene.status(rollout)).stage).toBe(2)
   })
 
-  it('goes on when the wait is over and its machines have it, and is finished with the last', async () => {
+  it('advances after the wait when its machines are ready, and finishes at the last', async () => {
     const { other, ring, test } = scene
     const rollout = await scene.start({ wait_seconds: 60 })
     await scene.report(other, rollout.base_revision)
@@ -169,7 +169,7 @@ describe('a rollout by itself', () => {
     const revision = await scene.revision()
     test.advance(50_000)
     await scene.report(ring, revision)
-    // Seen only now to have been changed: the wait begins anew.
+    // The change is noticed only now, so the wait starts again.
     await judge()
     expect((await scene.status(rollout)).stage).toBe(1)
     test.advance(50_000)
@@ -192,7 +192,7 @@ describe('a rollout by itself', () => {
     )
   })
 
-  it('does not go on while it is paused, nor without a word of its machines', async () => {
+  it('does not advance while it is paused, or without reports of its machines', async () => {
     const { ring, test } = scene
     const rollout = await scene.start({ wait_seconds: 60 })
     await judge()
@@ -207,7 +207,7 @@ describe('a rollout by itself', () => {
     expect(await scene.status(rollout)).toMatchObject({ stage: 1, state: 'paused' })
   })
 
-  it('goes on by one stage however many servers judge it', async () => {
+  it('advances by one stage with several servers', async () => {
     const stages = [{ label: 'canary' }, { percent: 50 }, { percent: 100 }]
     const rollout = await scene.start({ stages, wait_seconds: 60 })
     await judge()
@@ -224,14 +224,14 @@ describe('a rollout by itself', () => {
     expect(await eventsOf('rollout.advanced')).toHaveLength(1)
   })
 
-  it('does nothing that somebody has made out of date meanwhile', async () => {
+  it('does not act on stale facts after a concurrent change', async () => {
     const { ring, test } = scene
     const rollout = await scene.start({ wait_seconds: 60 })
     await judge()
     await scene.report(ring, await scene.revision())
     test.advance(120_000)
     const { store } = test
-    // Between the counting and the write somebody changes a policy.
+    // A policy changes between the count and the write.
     const audited = createAuditedStore({ store, now: () => new Date(test.now()) })
     const now = () => new Date(test.now())
     let isChanged = false

@@ -23,7 +23,7 @@ function rename(id: string, name: string): Promise<unknown> {
   )
 }
 
-/** What was formatted, and of which policies anything was read for it. */
+/** The formatted policies, and the policies that were read for them. */
 async function format(
   formats: ReturnType<typeof createPolicyFormats>,
   base: Parameters<typeof formats.prepare>[2],
@@ -62,11 +62,11 @@ async function format(
 }
 
 describe('formatted policies', () => {
-  it('are read one at a time, each from a snapshot of its own', async () => {
+  it('are read one at a time, each from its own snapshot', async () => {
     expect(await format(createPolicyFormats(), null)).toEqual({ names: IDS, read: IDS, reads: 4 })
   })
 
-  it('are read again only where they have changed', async () => {
+  it('are read again only after a change', async () => {
     const formats = createPolicyFormats()
     await format(formats, null)
     await rename('pol_2', 'renamed')
@@ -78,7 +78,7 @@ describe('formatted policies', () => {
     expect((await format(formats, null)).read).toEqual([])
   })
 
-  it('of a rollout are those that it began with, and read only where they have changed since', async () => {
+  it('of a rollout are those of its start, and read only if changed since', async () => {
     const formats = createPolicyFormats()
     await format(formats, null)
     const revision = await governed.store.transaction(startRollout)
@@ -92,7 +92,7 @@ describe('formatted policies', () => {
     expect((await format(formats, null)).names).toEqual(['pol_1', 'renamed', 'pol_3'])
   })
 
-  it('of a transaction are not kept', async () => {
+  it('of a transaction are not cached', async () => {
     const formats = createPolicyFormats()
     await format(formats, null)
     const undone = governed.store.transaction(async (writer) => {

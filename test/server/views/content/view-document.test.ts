@@ -34,7 +34,7 @@ function read({ document }: FormattedPolicy): ViewPolicy {
 }
 
 describe('a document', () => {
-  it('is the policy without its scope, and a self-test that an evaluator holds to', () => {
+  it('is the policy without its scope, with a self-test that the evaluator passes', () => {
     const { self_test, ...policy } = read(
       createDocumentFormat()(record({}, { decision: 'deny', resources: ['**.example.com'] })),
     )
@@ -51,16 +51,16 @@ describe('a document', () => {
     expect(runSelfTest({ compiled: other }, policy, vectors)).not.toBeNull()
   })
 
-  it('has no self-test while there is nothing to ask', () => {
+  it('has no self-test without requests to test', () => {
     expect(read(createDocumentFormat()(record()))).not.toHaveProperty('self_test')
   })
 
-  it('is the same bytes for the same policy, whatever was formatted before and by whom', () => {
+  it('is byte-identical for the same policy, regardless of earlier ones', () => {
     const [one, other] = [createDocumentFormat(), createDocumentFormat()]
     const policy = record({}, { resources: ['10.0.0.0/8'] })
 
     const first = one(policy)
-    // Another policy of the same id, such as one whose transaction was undone.
+    // Another policy with the same id, such as one whose transaction was rolled back.
     const changed = one(record({ resources: ['192.0.2.1'] }))
 
     expect(changed.document.sha256).not.toBe(first.document.sha256)
@@ -68,7 +68,7 @@ describe('a document', () => {
     expect(other(policy)).toEqual(first)
   })
 
-  it('is longer than the policy by no more than some kilobytes, however large that is', () => {
+  it('is at most a few kilobytes longer than a policy of any size', () => {
     const resources = Array.from({ length: 5000 }, (_, index) => `h${index}.example.com`)
     const rules = Array.from({ length: 250 }, (_, index) => ({
       resources: [`${'a.'.repeat(100)}h${index}.test`, '10.0.0.0/8', '**.test:443'],

@@ -46,10 +46,10 @@ const DAY_MS = 24 * HOUR_MS
 const NO_ONE = new AbortController().signal
 const OUTSIDE = { action: 'read', path: '/etc/passwd' }
 const inside = (name: string) => ({ action: 'read', path: `/${name}/x` })
-/** What a machine still takes for a version. */
+/** A high version that a machine still accepts. */
 const HIGH = 2 ** 47
 
-describe('new keys, through a running agent,', () => {
+describe('a key rotation, as seen by a running agent,', () => {
   let test: TestServer
   let nowMs: number
   const key = createDeviceKey()
@@ -57,7 +57,7 @@ describe('new keys, through a running agent,', () => {
   let prove: Prove
   let synchronizer: Synchronizer
   let decide: (request: { action: string; path: string }) => string
-  /** What a thief answers in place of the server, by path. */
+  /** Answers of an attacker instead of the server, by path. */
   let forged: ReadonlyMap<string, Uint8Array>
   let setMachineClock: (ms: number) => void
 
@@ -109,7 +109,7 @@ describe('new keys, through a running agent,', () => {
     return body === undefined ? fetch(input, init) : new Response(Buffer.from(body), { headers })
   }
 
-  /** The roots of the server, and everything else of the thief. */
+  /** Serves roots of the server, and all other files of the attacker. */
   async function packForged(answer: Response): Promise<string> {
     const served = new Map([...forged].map(([path, body]) => [path, Buffer.from(body).toString()]))
     if (answer.status !== 200) return packBundle(served).toString()
@@ -121,7 +121,7 @@ describe('new keys, through a running agent,', () => {
     })).toString()
   }
 
-  /** A policy more, by which `/{name}` may be read. */
+  /** Adds a policy that allows reading `/{name}`. */
   async function allow(name: string): Promise<void> {
     const at = new Date(nowMs).toISOString()
     await test.store.transaction(async (writer) => {
@@ -170,7 +170,7 @@ describe('new keys, through a running agent,', () => {
       new Date(nowMs),
     )
 
-  /** Signs, with keys that were stolen, that everything may be read. */
+  /** Signs a policy with stolen keys that allows reading everything. */
   async function forge(
     keys: Pick<Record<'targets' | 'online', RoleKey>, 'targets' | 'online'>,
     version: number,
@@ -230,7 +230,7 @@ describe('new keys, through a running agent,', () => {
   }
 
   for (const role of ['targets', 'online', 'root'] as const)
-    it(`of ${role}: the machine goes on, and the key before signs no more`, async () => {
+    it(`of ${role} keeps the machine updated and ends the old key`, async () => {
       const former = await openKeys()
 
       expect(await rotate({ roles: [role] })).toMatchObject({ keys: [{ role }] })
@@ -247,10 +247,10 @@ describe('new keys, through a running agent,', () => {
       expect(decide(OUTSIDE)).toBe('deny')
     })
 
-  it('after a theft: what the thief made machines believe is over, and he is refused', async () => {
+  it('after a theft ends forged policies and refuses the thief', async () => {
     const stolen = await openKeys()
     await forge(stolen, HIGH)
-    // Whoever has both keys is the server until the root says otherwise.
+    // Both keys suffice to impersonate the server until the root is replaced.
     expect(await sync()).toMatchObject({ outcome: 'updated', error: null })
     expect(decide(OUTSIDE)).toBe('allow')
     forged = new Map()
@@ -272,7 +272,7 @@ describe('new keys, through a running agent,', () => {
     await expectEnforced('later')
   })
 
-  it('of online alone undo a high version of all three files', async () => {
+  it('of online alone recovers from a high version of all three files', async () => {
     await forge(await openKeys(), HIGH)
     expect(await sync()).toMatchObject({ outcome: 'updated', error: null })
     forged = new Map()
@@ -283,7 +283,7 @@ describe('new keys, through a running agent,', () => {
     await expectEnforced('data')
   })
 
-  it('of everything at once, the root included', async () => {
+  it('of all keys at once, including the root, succeeds', async () => {
     await rotate({ roles: ['root', 'targets', 'online'] })
 
     advance(60_000)
@@ -292,14 +292,14 @@ describe('new keys, through a running agent,', () => {
     expect(await readKeys()).toHaveLength(3)
   })
 
-  it('of the root ten times while the machine was away', async () => {
+  it('of the root succeeds ten times while the machine is offline', async () => {
     for (let time = 0; time < 10; time += 1) await rotate({ roles: ['root'] })
 
     await allow('more')
     await expectEnforced('more')
   })
 
-  describe('with the root key apart', () => {
+  describe('with an exported root key', () => {
     let apart: DistributionKeyRecord
     const statuses = () =>
       test.store.read((reader) => readKeyStatus(reader, 'acme', new Date(nowMs)))
@@ -309,7 +309,7 @@ describe('new keys, through a running agent,', () => {
       await test.store.transaction((writer) => writer.trust.forgetPrivateKey('acme', apart.kid))
     })
 
-    it('publishes as before, and says when the next root must be signed', async () => {
+    it('continues to publish, and shows when the next root must be signed', async () => {
       expect(await statuses()).toMatchObject([
         { role: 'root', kid: apart.kid, on_server: false, due: 'nothing' },
         { role: 'targets', on_server: true },
@@ -333,7 +333,7 @@ describe('new keys, through a running agent,', () => {
       })
     })
 
-    it('writes nothing for a poll while the next root is due', async () => {
+    it('does not write for a poll while the next root is due', async () => {
       advance(190 * DAY_MS)
       await sync()
       const generation = test.store.generation()
@@ -343,7 +343,7 @@ describe('new keys, through a running agent,', () => {
       expect(test.store.generation()).toBe(generation)
     })
 
-    it('takes the next root from the key in the file, and from no other', async () => {
+    it('signs the next root only with the key in the file', async () => {
       advance(190 * DAY_MS)
       const other = openRoleKey(createDistributionKey('acme', 'root', new Date(nowMs)))
 
@@ -356,7 +356,7 @@ describe('new keys, through a running agent,', () => {
       expect(await statuses()).toMatchObject([{ due: 'nothing' }, {}, {}])
     })
 
-    it('never has the next root key on the server', async () => {
+    it('never stores the next root key on the server', async () => {
       const nextRootKey = createDistributionKey('acme', 'root', new Date(nowMs))
 
       await rotate({ roles: ['root'], rootKey: openRoleKey(apart), nextRootKey })

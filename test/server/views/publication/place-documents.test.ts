@@ -32,7 +32,7 @@ function documents(count: number, bytes: number) {
   })
 }
 
-/** Bytes of documents that each transaction inserted. */
+/** Bytes of documents inserted by each transaction. */
 async function place(listed: ReturnType<typeof documents>): Promise<number[]> {
   const transactions: number[] = []
   const observed: Pick<Store, 'read' | 'transaction'> = {
@@ -56,14 +56,14 @@ async function place(listed: ReturnType<typeof documents>): Promise<number[]> {
 }
 
 describe('documents of a view', () => {
-  it('are placed ahead in transactions of at most a mebibyte, or of one document', async () => {
+  it('are inserted ahead in transactions of at most a mebibyte or one document', async () => {
     const listed = [...documents(7, 400 * KIB), ...documents(1, 1500 * KIB)]
 
     expect(await place(listed)).toEqual([800, 800, 800, 400, 1500].map((kib) => kib * KIB))
     expect(await store.read(({ views }) => views.unplaced('acme', listed))).toEqual([])
   })
 
-  it('are left to the publication where they are small, or few of them are missing', async () => {
+  it('are left to the publication if they are small or few', async () => {
     expect(await place(documents(100, 10 * KIB))).toEqual([])
 
     const listed = documents(7, 400 * KIB)

@@ -10,7 +10,7 @@ const AT = new Date('2026-11-21T08:00:00Z')
 const key = openRoleKey(createDistributionKey('acme', 'targets', AT))
 const signing = { org: 'acme', view: 'a'.repeat(32), version: 1_790_000_000, atMs: AT.getTime() }
 
-/** Printable, as names and ids are; also what canonical JSON escapes. */
+/** Printable text, including characters that canonical JSON escapes. */
 const text = fc.stringMatching(/^[ -~é–]{1,12}$/)
 const document = fc
   .record({ id: text, body: fc.uint8Array(), mode: text, revision: fc.nat(), schema: fc.nat() })
@@ -28,7 +28,7 @@ const settings = fc.record({
 })
 
 describe('signTargets', () => {
-  it('signs byte for byte what the library would sign', () => {
+  it('signs the same bytes as the library', () => {
     fc.assert(
       fc.property(documents, settings, (listed, chosen) => {
         const targets = new Targets({

@@ -75,7 +75,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
 
 function describeRaces(name: string, prepare: () => OpenStore | Promise<OpenStore>): void {
   describe(`two servers ${name}`, () => {
-    it('never serve two bodies by one version, nor an older one after a newer', async () => {
+    it('never serve two bodies under one version, or an older one after a newer', async () => {
       const open = await prepare()
       const stores = [await open(), await open()] as const
       for (const store of stores) onTestFinished(() => store.close())
@@ -92,7 +92,7 @@ function describeRaces(name: string, prepare: () => OpenStore | Promise<OpenStor
       async function poll(index: number, place: ViewRef): Promise<void> {
         const server = servers[index % 2]
         if (server === undefined) throw new Error('there is no such server')
-        // Another server knows of a commit a moment later; of its own it knows at once.
+        // A server sees its own commits at once, those of another server a moment later.
         const floor = index < 2 ? (newest.get(place.id) ?? 0) : 0
         const { body } = await server.publisher.current(place)
         const { version } = parse(body)
@@ -169,7 +169,7 @@ describe('a publisher', () => {
     expect((await look()).targets.version).toBeGreaterThan(day.targets.version)
   })
 
-  it('gives each view a minute of its own, and signs no more than once in an hour', async () => {
+  it('gives each view its own minute, and signs at most once an hour', async () => {
     const { look, advance } = await open()
     const changes: (readonly [number, boolean, boolean])[] = []
     let [base, ofTeam] = [await look(), await look(OF_TEAM)]
@@ -189,7 +189,7 @@ describe('a publisher', () => {
     expect(minutesOf(1)).not.toEqual(minutesOf(2))
   })
 
-  it('lets a timestamp expire a day after it was issued', async () => {
+  it('issues timestamps that expire after a day', async () => {
     const { look } = await open()
 
     expect((await look()).timestamp).toMatchObject({
@@ -198,7 +198,7 @@ describe('a publisher', () => {
     })
   })
 
-  it('signs again with the right time once a clock that ran ahead is set right', async () => {
+  it('signs again with the right time after a fast clock is corrected', async () => {
     const { look, advance } = await open()
     advance(3 * DAY_MS)
     const ahead = await look()
@@ -210,7 +210,7 @@ describe('a publisher', () => {
     expect(right.timestamp.version).toBeGreaterThan(ahead.timestamp.version)
   })
 
-  it('writes nothing when a change does not concern the view', async () => {
+  it('does not write for a change outside the view', async () => {
     const { store, look } = await open()
     const before = await look()
     await store.transaction((writer) => writer.policies.insert(policy('pol_2', [TEAM])))
@@ -220,7 +220,7 @@ describe('a publisher', () => {
     expect(store.generation()).toBe(generation)
   })
 
-  it('keeps what was superseded for a day, for those in the middle of an update', async () => {
+  it('keeps superseded files for a day, for running updates', async () => {
     const { store, look, advance } = await open()
     const before = await look()
     const name = `${before.targets.version}.targets.json`
@@ -233,11 +233,11 @@ describe('a publisher', () => {
 
     advance(DAY_MS + HOUR_MS)
     await look()
-    // The renewal of the day after finds it superseded for more than a day.
+    // At the renewal of the next day it has been superseded for over a day.
     expect(await isThere()).toBe(false)
   })
 
-  it('forgets a view that nobody has asked for in a month, and what only that one showed', async () => {
+  it('deletes a view without requests for a month, with its own documents', async () => {
     const { store, look, advance } = await open()
     await store.transaction((writer) => writer.policies.insert(policy('pol_2', [TEAM])))
     await look(OF_TEAM)
@@ -265,7 +265,7 @@ describe('a publisher', () => {
     ])
   })
 
-  it('goes on above what was served when its store forgets, as after a restoration', async () => {
+  it('continues above the served versions if its store has lost them by a restore', async () => {
     const { store, look, advance } = await open()
     for (let change = 2; change < 6; change += 1) {
       await store.transaction((writer) => writer.policies.insert(policy(`pol_${change}`)))
@@ -298,7 +298,7 @@ describe('a publisher', () => {
     })
   })
 
-  it('signs once for many who ask at once', async () => {
+  it('signs once for concurrent requests', async () => {
     const { store } = await open()
     const { counted, transactions } = countTransactions(store)
     const publisher = createViewPublisher({ store: counted, now: () => new Date(NOW) })
@@ -311,7 +311,7 @@ describe('a publisher', () => {
     expect(transactions()).toBe(1)
   })
 
-  it('signs a change for many views in few transactions, each view its own', async () => {
+  it('signs a change of many views in few transactions, each view its own files', async () => {
     const { store } = await open()
     const { counted, transactions } = countTransactions(store)
     const publisher = createViewPublisher({ store: counted, now: () => new Date(NOW) })
@@ -330,7 +330,7 @@ describe('a publisher', () => {
     }
   })
 
-  it('signs a change before machines ask, but for those that have not asked for hours', async () => {
+  it('signs a change before machines poll, except for views without polls for hours', async () => {
     const { store, publisher, advance } = await open()
     const [gone, lately] = [OF_TEAM, BASE]
     await publisher.current(gone)
@@ -349,7 +349,7 @@ describe('a publisher', () => {
     expect(await versionOf(gone)).toBe(before.gone)
   })
 
-  it('begins nothing after it was closed', async () => {
+  it('starts no work after it was closed', async () => {
     const { store, publisher } = await open()
     await publisher.current(BASE)
     await store.transaction((writer) => writer.policies.insert(policy('pol_2')))
