@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { formatCanonicalJson } from '../../../server/src/history/canonical-json.ts'
 import { casesOfRun } from '../../run-size.ts'
 
-/** RFC 8785 §3.2.3 word for word: every object by itself, member after member. */
+/** RFC 8785 §3.2.3, implemented literally: every object by itself, member by member. */
 function formatByTheBook(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(formatByTheBook).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -13,7 +13,7 @@ function formatByTheBook(value: unknown): string {
   return `{${members.join(',')}}`
 }
 
-/** Names that ECMAScript puts first, or has another meaning for, among all others. */
+/** Member names, including those that ECMAScript sorts first or treats specially. */
 function values(): fc.Arbitrary<unknown> {
   const { tree } = fc.letrec((tie) => ({
     name: fc.oneof(
@@ -51,7 +51,7 @@ function values(): fc.Arbitrary<unknown> {
   return tree
 }
 
-it('the canonical form has the members of every object by their code units, whatever their names', () => {
+it('sorts the members of every object by code units', () => {
   fc.assert(
     fc.property(values(), (value) => {
       expect(formatCanonicalJson(value)).toBe(formatByTheBook(value))
@@ -60,7 +60,7 @@ it('the canonical form has the members of every object by their code units, what
   )
 })
 
-it('a value is left as it was', () => {
+it('does not change the value', () => {
   const value = { b: [{ d: 1, c: 2 }], a: { 2: 0, 1: 0 } }
 
   formatCanonicalJson(value)

@@ -3,14 +3,14 @@ import { describe, expect } from 'vitest'
 import { planSlices } from '../../../server/src/history/event-slices.ts'
 
 const MAX_BYTES = 1024 * 1024
-/** What is read at once, with the frame of each event. */
+/** Bytes read at once, including the frame of each event. */
 const [SLICE_BYTES, FRAME_BYTES] = [64 * 1024, 512]
 
 const sized = (...bytes: number[]) =>
   bytes.map((each, index) => ({ sequence: index + 1, bytes: each }))
 
 describe('the slices of a page of events', () => {
-  it('are one for small events, and each large one by itself', () => {
+  it('are one for small events, and one for each large event', () => {
     const plan = planSlices(sized(100, 200, 70_000, 80_000, 10), 100, MAX_BYTES)
 
     expect(plan.slices).toEqual([
@@ -27,7 +27,7 @@ describe('the slices of a page of events', () => {
     })
   })
 
-  it('hold the first event however large it is', () => {
+  it('contain the first event regardless of its size', () => {
     const plan = planSlices(sized(2 * MAX_BYTES, 10), 100, MAX_BYTES)
 
     expect(plan.slices).toEqual([
@@ -36,7 +36,7 @@ describe('the slices of a page of events', () => {
     expect(plan).toMatchObject({ isWhole: false, isSmall: false })
   })
 
-  it('are not the whole when as many as were asked for fit', () => {
+  it('are incomplete when the requested number fits', () => {
     expect(planSlices(sized(1, 1), 2, MAX_BYTES).isWhole).toBe(false)
     expect(planSlices(sized(1, 1), 3, MAX_BYTES).isWhole).toBe(true)
     expect(planSlices([], 3, MAX_BYTES)).toEqual({ slices: [], isWhole: true, isSmall: true })
@@ -46,7 +46,7 @@ describe('the slices of a page of events', () => {
     fc.array(fc.record({ gap: fc.integer({ min: 1, max: 9 }), bytes: fc.nat(200_000) }), {
       maxLength: 100,
     }),
-  ])('hold each event once, in order, and no more than fits', (drawn) => {
+  ])('contain each event once, in order, within their size', (drawn) => {
     let sequence = 0
     const sizes = drawn.map(({ gap, bytes }) => ({ sequence: (sequence += gap), bytes }))
 

@@ -13,7 +13,7 @@ import {
 import { SETTINGS } from './audit/audited-writes.ts'
 
 const OTHER_TEAM = TEAM.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))
-/** Members, teams, policies and credentials, each also changed and some deleted again. */
+/** Members, teams, policies and credentials, all of them changed and some deleted. */
 export async function furnish(writer: StoreWriter): Promise<void> {
   await writer.organizations.insert(SETTINGS)
   await writer.organizations.updateSettings('acme', { resolve_unlisted_names: true })

@@ -35,7 +35,7 @@ describe('removing the oldest events', () => {
 
   const now = () => new Date(START_MS + day * DAY_MS)
   const dayOf = (number: number) => new Date(START_MS + number * DAY_MS).toISOString()
-  /** Events of days before `before`, also those that no webhook has had. */
+  /** Removes events of days before `before`, even undelivered ones. */
   const prune = (before: number, undeliveredBefore = before) =>
     pruneHistory(
       { store: audited, now },
@@ -54,7 +54,7 @@ describe('removing the oldest events', () => {
     await audited.write(OPERATOR, (writer) => writer.teams.insert({ id, org: 'acme', name: id }))
   }
 
-  it('keeps the chain and what is known of the state', async () => {
+  it('keeps the chain and the recorded state', async () => {
     const before = await list()
     day = 10
     await addTeam('new')
@@ -81,7 +81,7 @@ describe('removing the oldest events', () => {
     })
   })
 
-  it('goes on from an earlier removal, whatever changes in between', async () => {
+  it('continues after an earlier removal and later changes', async () => {
     for (day = 1; day < 6; day += 1) {
       await addTeam(`team ${day}`)
       if (day === 3) await audited.write(OPERATOR, (writer) => writer.teams.delete('acme', TEAM))
@@ -94,7 +94,7 @@ describe('removing the oldest events', () => {
     expect(first?.at).toBe(dayOf(5))
   })
 
-  it('reads and deletes few events at a time where they are large', async () => {
+  it('reads and deletes large events few at a time', async () => {
     day = 1
     const large = 5 * 2 ** 20
     await store.transaction(async ({ events, organizations }) => {
@@ -148,14 +148,14 @@ describe('removing the oldest events', () => {
     const outcome = await pruneHistory({ store: counted, now }, 'acme', before, OPERATOR)
 
     expect(outcome).toMatchObject({ ok: true })
-    // One large event at most is read at once, and four of them are deleted in one transaction.
+    // At most one large event is read at once, and four are deleted in one transaction.
     expect(Math.max(...reads)).toBeLessThan(large * 1.5)
     expect(steps).toHaveLength(2)
     expect(steps[1]).toBe(3)
     expect(await faults()).toEqual([])
   })
 
-  it('names what was changed past the server although its events are gone', async () => {
+  it('detects changes made without the server after their events were removed', async () => {
     day = 1
     await addTeam('new')
     await prune(1)
@@ -172,13 +172,13 @@ describe('removing the oldest events', () => {
   })
 
   it.each<[string, (last: string) => { sequence: number; hash: string }, string]>([
-    ['a checkpoint that does not fit the next event', () => ({ sequence: 1, hash: 'x' }), 'follow'],
+    ['a checkpoint of another event', () => ({ sequence: 1, hash: 'x' }), 'follow'],
     [
-      'a fitting checkpoint that no event announces',
+      'a matching checkpoint without an event',
       (hash) => ({ sequence: 1, hash }),
-      'not as their removal says',
+      'does not match the event of the removal',
     ],
-  ])('is told from %s', async (_title, checkpointOf, fault) => {
+  ])('is distinguished from %s', async (_title, checkpointOf, fault) => {
     const [first] = await list()
     const checkpoint = { ...checkpointOf(first?.hash ?? ''), is_whole: true }
 
@@ -190,7 +190,7 @@ describe('removing the oldest events', () => {
     expect(await prune(9)).toMatchObject({ ok: false })
   })
 
-  it('is told from a kept state that was edited, and is not done on top of it', async () => {
+  it('detects an edited recorded state, and refuses to continue from it', async () => {
     day = 1
     await addTeam('new')
     await prune(1)
@@ -206,13 +206,15 @@ describe('removing the oldest events', () => {
       writer.events.prune('acme', { checkpoint, items: forged, at: LATER }),
     )
 
-    expect(await faults()).toEqual([expect.stringContaining('not as their removal says')])
+    expect(await faults()).toEqual([
+      expect.stringContaining('does not match the event of the removal'),
+    ])
     day = 9
     await addTeam('newer')
     expect(await prune(9)).toEqual({ ok: false, sequence: checkpoint.sequence })
   })
 
-  it('always leaves the newest event, and makes no event of removing nothing else', async () => {
+  it('keeps the newest event, and records no event if there is nothing to remove', async () => {
     day = 9
     const before = await list()
 
@@ -226,7 +228,7 @@ describe('removing the oldest events', () => {
     expect(await faults()).toEqual([])
   })
 
-  it('takes many events a thousand at a time, each with its own event', async () => {
+  it('removes many events in thousands, with an event for each removal', async () => {
     await audited.write(OPERATOR, async (writer) => {
       for (let index = 0; index < 2100; index += 1)
         await writer.teams.insert({ id: `t${index}`, org: 'acme', name: `t${index}` })
@@ -241,7 +243,7 @@ describe('removing the oldest events', () => {
     expect(await faults()).toEqual([])
   })
 
-  it('waits for a webhook, and goes on without it when it has waited long enough', async () => {
+  it('waits for a webhook, but only for a limited time', async () => {
     const all = (await list()).length
     day = 3
     await addTeam('new')
@@ -261,7 +263,7 @@ describe('removing the oldest events', () => {
     expect((await list()).at(-1)?.after).toMatchObject({ skipped })
   })
 
-  it('takes only what the slowest webhook has had', async () => {
+  it('removes only events delivered to the slowest webhook', async () => {
     await store.transaction(async (writer) => {
       const made = { secret: 's', secret_created_at: LATER, created_at: LATER }
       const webhook = { id: 'w1', org: 'acme', url: 'https://x.example/', enabled: true, ...made }

@@ -47,7 +47,7 @@ describe('verifying a history', () => {
   const verify = (org = 'acme', noted?: string) =>
     withStore((store) => store.read((reader) => verifyHistory(reader, org, { noted })))
 
-  /** What somebody does who can write to the file. */
+  /** Changes made by an attacker who can write to the file. */
   function tamper(...statements: string[]): void {
     const database = new Sqlite(path)
     database.pragma('foreign_keys = OFF')
@@ -58,7 +58,7 @@ describe('verifying a history', () => {
   const COPY = `SELECT org, 7.5, at, kind, actor, address, request_id, subject, before_state,
     after_state, revision, previous_hash, hash FROM events WHERE ${WHERE} = 7`
 
-  it('finds nothing wrong with what the server wrote', async () => {
+  it('accepts a history written by the server', async () => {
     const verdict = await verify()
 
     expect(verdict).toEqual({
@@ -83,13 +83,13 @@ describe('verifying a history', () => {
     ],
     ['a state made null', [`UPDATE events SET after_state = NULL WHERE ${WHERE} = 7`], 'edited', 7],
     [
-      'a state that is no JSON',
+      'a state that is not JSON',
       [`UPDATE events SET after_state = '{' WHERE ${WHERE} = 7`],
       'edited',
       7,
     ],
     [
-      'a subject that is no JSON',
+      'a subject that is not JSON',
       [`UPDATE events SET subject = '' WHERE ${WHERE} = 7`],
       'edited',
       7,
@@ -150,14 +150,14 @@ describe('verifying a history', () => {
       'unlinked',
       250,
     ],
-  ])('finds %s', async (_name, statements, damage, sequence) => {
+  ])('detects %s', async (_name, statements, damage, sequence) => {
     tamper(...statements)
 
     expect(await verify()).toEqual({ intact: false, org: 'acme', damage, sequence })
     expect(await verify('rival')).toMatchObject({ intact: true })
   })
 
-  it('finds an event replaced by another with a good hash', async () => {
+  it('detects an event replaced by another with a valid hash', async () => {
     const [event] = await withStore((store) =>
       store.read((reader) => reader.events.list('acme', { after: 6, through: 7, limit: 1 })),
     )
@@ -170,7 +170,7 @@ describe('verifying a history', () => {
     expect(await verify()).toMatchObject({ intact: false, damage: 'unlinked', sequence: 8 })
   })
 
-  it('finds by a noted head what the chain alone cannot', async () => {
+  it('detects a rewritten history with a kept head', async () => {
     const noted = await verify()
     if (!noted.intact) throw new Error('the history is damaged')
     const [last] = await withStore((store) =>
@@ -189,7 +189,7 @@ describe('verifying a history', () => {
     expect(await verify('acme', last?.hash)).toMatchObject({ intact: true })
   })
 
-  describe('by the command', () => {
+  describe('with the command', () => {
     const run = (...args: string[]) =>
       runServerCommand(['verify-history', ...args], { PALISADE_DATA_DIR: dataDir })
 
@@ -220,7 +220,7 @@ describe('verifying a history', () => {
       })
     })
 
-    it('checks one organization, and a noted head of it', async () => {
+    it('checks one organization and a kept head', async () => {
       tamper(`UPDATE events SET actor = 'user:x' WHERE ${WHERE} = 7`)
 
       const { status, stdout } = await run('--org', 'rival', '--json')
@@ -231,7 +231,7 @@ describe('verifying a history', () => {
       expect([other.status, other.stderr]).toEqual([1, expect.stringContaining('given head')])
     })
 
-    it('proves nothing where there is no organization, and says so', async () => {
+    it('fails without any organization', async () => {
       const elsewhere = { PALISADE_DATA_DIR: join(dataDir, 'another') }
       const proof = async () => {
         const { status, stderr } = await runServerCommand(['verify-history'], elsewhere)

@@ -15,7 +15,7 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 import { NOW } from './audit/audited-records.ts'
 import { furnish } from './furnished-organization.ts'
 
-describe('comparing what is stored with the history', () => {
+describe('comparing the stored state with the history', () => {
   let dataDir: string
   let path: string
 
@@ -48,7 +48,7 @@ describe('comparing what is stored with the history', () => {
     database.close()
   }
 
-  it('finds no difference in what the server wrote', async () => {
+  it('finds no difference in a state written by the server', async () => {
     expect(await faults()).toEqual([])
   })
 
@@ -59,38 +59,38 @@ describe('comparing what is stored with the history', () => {
       /rule `rule rule_0`: `resources` not as in event \d+$/,
     ],
     [
-      'a rule that decides otherwise',
+      'a rule with another decision',
       `UPDATE rules SET decision = 'deny'`,
       /rule `rule rule_0`: `decision` not as in event \d+$/,
     ],
     [
-      'a rule that was put in',
+      'an inserted rule',
       `INSERT INTO rules (policy_id, id, name, actions, decision, resources)
        SELECT policy_id, 'rule_x', 'x', actions, decision, resources FROM rules`,
       /rule `x`: stored, but no event created it$/,
     ],
     [
-      'a rule that was taken out',
+      'a deleted rule',
       'DELETE FROM rules',
       /rule `rule rule_0`: not stored, but event \d+ recorded it$/,
     ],
     [
-      'a policy of a team that is for everybody',
+      'a team policy made organization-wide',
       'DELETE FROM policy_teams',
       /policy `.*`: `scope` not as in event \d+$/,
     ],
     [
-      'an invitation to another role',
+      'an invitation with another role',
       `UPDATE invitations SET role = 'owner'`,
       /invitation `eve`: `role` not as in event \d+$/,
     ],
     [
-      'an invitation that nobody made',
+      'an inserted invitation',
       `INSERT INTO invitations SELECT org, 'bob', role, invited_by, created_at FROM invitations`,
       /invitation `bob`: stored, but no event created it$/,
     ],
     [
-      'an invitation that was ended',
+      'a deleted invitation',
       `INSERT INTO invitations SELECT org, 'cid', role, invited_by, created_at FROM invitations`,
       /invitation `cid`: stored, but event \d+ deleted it$/,
     ],
@@ -100,7 +100,7 @@ describe('comparing what is stored with the history', () => {
       /member `bob`: `role` not as in event \d+$/,
     ],
     [
-      'a removed member who is back',
+      'a restored member',
       `INSERT INTO memberships (org, username, role) VALUES ('acme', 'cid', 'owner')`,
       /member `cid`: stored, but event \d+ deleted it$/,
     ],
@@ -116,12 +116,12 @@ describe('comparing what is stored with the history', () => {
       /organization `acme`: `resolve_unlisted_names` not as in event \d+$/,
     ],
     [
-      'settings of the distribution that no event chose',
+      'inserted settings of the distribution',
       `INSERT INTO distribution_settings (org, settings) VALUES ('acme', '{"offline_allow":["x.example:443"]}')`,
       /distribution `acme`: stored, but no event created it$/,
     ],
     [
-      'a revoked device that is back',
+      'a restored device',
       'UPDATE devices SET revoked_at = NULL',
       /device `bob`: `revoked_at` not as in event \d+$/,
     ],
@@ -131,7 +131,7 @@ describe('comparing what is stored with the history', () => {
       /access token `token t0`: `permissions` not as in event \d+$/,
     ],
     [
-      'a webhook elsewhere',
+      'a webhook with another URL',
       `UPDATE webhooks SET url = 'https://x.example/'`,
       /webhook `.*`: `url`/,
     ],
@@ -141,7 +141,7 @@ describe('comparing what is stored with the history', () => {
     expect(await faults()).toEqual([expect.stringMatching(fault)])
   })
 
-  it('is what `verify-history --state` does, which exits with 1 then', async () => {
+  it('is done by `verify-history --state`, which exits with 1 for a difference', async () => {
     const settings = { PALISADE_DATA_DIR: dataDir }
     const good = await runServerCommand(['verify-history', '--state', '--json'], settings)
     tamper(`UPDATE rules SET resources = '["**"]'`)
@@ -163,7 +163,7 @@ describe('comparing what is stored with the history', () => {
   })
 })
 
-it('finds no difference after a day of ordinary work over HTTP', async () => {
+it('finds no difference after ordinary work over HTTP', async () => {
   const test = await openTestServer()
   const { personal_token } = await test.createOrganization('acme', 'alice')
   const as = await test.signIn('alice', personal_token)

@@ -19,7 +19,7 @@ describe('a fair queue', () => {
     expect(order).toEqual(['ax1', 'bz1', 'cz1', 'ay1', 'ax2', undefined])
   })
 
-  it('passes over lanes that may not be taken', () => {
+  it('skips lanes that may not be taken', () => {
     const queue = createFairQueue<string>()
     queue.push(['a', 'x'], 'a')
     queue.push(['b', 'x'], 'b')
@@ -29,7 +29,7 @@ describe('a fair queue', () => {
     expect(queue.size()).toBe(1)
   })
 
-  it('makes room in the longest lane for a shorter one, and for no other', () => {
+  it('makes room in the longest lane only for a shorter one', () => {
     const queue = createFairQueue<string>()
     for (const item of ['1', '2', '3']) queue.push(['a', 'x'], `ax${item}`)
     queue.push(['b', 'x'], 'bx1')
@@ -41,7 +41,7 @@ describe('a fair queue', () => {
     expect(queue.size(['a', 'x'])).toBe(1)
   })
 
-  it('makes room among lanes that share the first keys alone', () => {
+  it('makes room only among lanes with the same first keys', () => {
     const queue = createFairQueue<string>()
     for (const item of ['1', '2', '3']) queue.push(['a', 'x'], item)
     queue.push(['b', 'x'], 'b1')

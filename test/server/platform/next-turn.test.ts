@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { nextTurn } from '../../../server/src/platform/next-turn.ts'
 
-it('a turn lets several new connections in', async () => {
+it('accepts several new connections in one turn', async () => {
   let accepted = 0
   const server = createServer(() => (accepted += 1)).listen(0, '127.0.0.1')
   await once(server, 'listening')

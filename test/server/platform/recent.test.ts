@@ -3,8 +3,8 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { createRecent } from '../../../server/src/platform/recent.ts'
 
-describe('recent values', () => {
-  it('are found by their keys, the last one of each', () => {
+describe('a cache of recent values', () => {
+  it('finds the last value of each key', () => {
     const recent = createRecent<string>(4, () => 1)
     recent.keep('a', 'first')
     recent.keep('a', 'second')
@@ -13,7 +13,7 @@ describe('recent values', () => {
     expect(recent.find('b')).toBeNull()
   })
 
-  it('stay while they are used, however many others come', () => {
+  it('keeps a value in use among any number of others', () => {
     const recent = createRecent<number>(10, () => 1)
     recent.keep('used', 0)
     recent.keep('unused', 0)
@@ -25,7 +25,7 @@ describe('recent values', () => {
     expect(recent.find('unused')).toBeNull()
   })
 
-  it('are all found in turns, again and again, while they weigh half of it', () => {
+  it('keeps all values in use up to half of the weight', () => {
     const recent = createRecent<number>(20, () => 1)
     const keys = Array.from({ length: 10 }, (_, index) => `key ${index}`)
     for (const [index, key] of keys.entries()) recent.keep(key, index)
@@ -34,19 +34,19 @@ describe('recent values', () => {
       expect(keys.map((key) => recent.find(key))).toEqual(keys.map((_, index) => index))
   })
 
-  it('weigh no more than they may, also when the weight of a key changes', () => {
+  it('stays within its weight, even if the weight of a key changes', () => {
     const recent = createRecent<{ weight: number }>(10, ({ weight }) => weight)
     const keys = Array.from({ length: 30 }, (_, index) => `key ${index % 7}`)
     for (const [index, key] of keys.entries()) {
       recent.keep(key, { weight: 1 + (index % 5) })
       const kept = new Set(keys.slice(0, index + 1))
-      // Finding moves; a copy of the sum is taken before the next one is kept.
+      // `find` moves entries, so the sum is copied before the next `keep`.
       const found = [...kept].map((each) => recent.find(each)?.weight ?? 0)
       expect(found.reduce((sum, weight) => sum + weight, 0)).toBeLessThanOrEqual(10)
     }
   })
 
-  it('leave out what is heavier than half, and forget what it replaces', () => {
+  it('does not keep a value heavier than half, and drops the one it replaces', () => {
     const recent = createRecent<number>(10, (value) => value)
     recent.keep('a', 5)
     recent.keep('a', 6)
@@ -54,7 +54,7 @@ describe('recent values', () => {
     expect(recent.find('a')).toBeNull()
   })
 
-  it('hold on to no text that a key was cut out of, neither when kept nor when found', () => {
+  it('does not retain the text from which a key was cut', () => {
     const recent = createRecent<number>(4_000, () => 1)
     const cut = (index: number) =>
       `${' '.repeat(20_000)}a key of some length: ${index}`.slice(20_000)
@@ -70,7 +70,7 @@ describe('recent values', () => {
   })
 })
 
-/** After everything that is not held was let go. */
+/** Heap size after garbage collection. */
 function heapBytes(): number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -16,13 +16,13 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 
 const PACKAGE = new URL('../../../server/package.json', import.meta.url)
 
-it('is that of the package of the server', () => {
+it('is the version of the server package', () => {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string }
 
   expect(readVersion()).toBe(version)
 })
 
-it('is that of the package around a bundle, and not of the folder around the package', () => {
+it('is the version of the package around a bundled server, not of its parent folder', () => {
   const folder = temporaryDirectory()
   const at = join(folder, 'server')
   mkdirSync(join(at, 'dist'), { recursive: true })

@@ -9,7 +9,7 @@ type Case = [
 
 const CHECKPOINT = { sequence: 3, hash: 'h3', is_whole: true }
 
-/** Every write of events but appending, and the event that it leaves. */
+/** Every write of events except appending, and its own event. */
 export function eventWrites(): Record<string, Case> {
   const items = new Map<string, string>()
   const after = {

@@ -4,7 +4,7 @@ import { NOW } from './audited-records.ts'
 type Work = (writer: StoreWriter) => Promise<unknown>
 type ExpectedEvent = [kind: string, subject: object, before: unknown, after: unknown]
 
-/** What inviting a user, and the end of an invitation, leaves in the history. */
+/** Events of the start and end of an invitation. */
 export function invitationWrites(): Record<'insert' | 'delete', [Work, ExpectedEvent[]]> {
   return {
     insert: [

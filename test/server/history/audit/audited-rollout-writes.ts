@@ -7,7 +7,7 @@ type ExpectedEvent = [kind: string, subject: object, before: unknown, after: unk
 
 const STAGES = [{ label: 'canary' }, { percent: 100 }]
 
-/** At its first stage. */
+/** A rollout at its first stage. */
 export const rollout = (id: string, changes: Partial<RolloutRecord> = {}): RolloutRecord => ({
   id,
   org: 'acme',
@@ -50,7 +50,7 @@ const SHOWN_PAUSED = {
   paused: { at: LATER, by: 'user:bob', reason: null },
 }
 
-/** What every kind of step leaves in the history; each begins with a start. */
+/** Events of every kind of step, each after a start. */
 export function rolloutWrites(): Record<'insert' | 'update', [Work, ExpectedEvent[]]> {
   const insert: Work = (writer) => writer.rollouts.insert(rollout('ro0'))
   const update = (writer: StoreWriter, changes: Partial<RolloutRecord>) =>

@@ -68,7 +68,7 @@ async function open() {
 }
 
 describe('the audited store', () => {
-  it.each(cases)('keeps what $name changed', async ({ work, expected }) => {
+  it.each(cases)('records the change of $name', async ({ work, expected }) => {
     const { audited, history } = await open()
 
     await audited.write(AUTHOR, work)
@@ -80,7 +80,7 @@ describe('the audited store', () => {
     expect(JSON.stringify(events)).not.toContain(SECRET)
   })
 
-  it('knows every method that writes', async () => {
+  it('covers every method that writes', async () => {
     const { store } = await open()
 
     const methods = await store.transaction(async (writer) =>
@@ -102,7 +102,7 @@ describe('the audited store', () => {
     )
   })
 
-  it('says who, when, from where and at which revision', async () => {
+  it('records actor, time, address and revision', async () => {
     const { store, audited, history } = await open()
 
     await audited.write(AUTHOR, async (writer) => {
@@ -124,7 +124,7 @@ describe('the audited store', () => {
     )
   })
 
-  it('chains every event to the one before', async () => {
+  it('chains every event to its predecessor', async () => {
     const { audited, history } = await open()
     for (const id of ['x', 'y', 'z'])
       await audited.write(AUTHOR, (writer) => writer.teams.insert({ id, org: 'acme', name: id }))
@@ -140,18 +140,18 @@ describe('the audited store', () => {
   })
 
   it.each<[string, Work]>([
-    ['a role that he has', (writer) => writer.memberships.updateRole('acme', 'bob', 'editor')],
-    ['a team that he is in', (writer) => writer.teams.addMember('acme', TEAM, 'bob')],
-    ['a team that he is not in', (writer) => writer.teams.removeMember('acme', TEAM, 'ann')],
-    ['a rule as it is', (writer) => writer.policies.updateRule(AT, RULE_0)],
+    ['an unchanged role', (writer) => writer.memberships.updateRole('acme', 'bob', 'editor')],
+    ['a team that already has the member', (writer) => writer.teams.addMember('acme', TEAM, 'bob')],
+    ['a team without the member', (writer) => writer.teams.removeMember('acme', TEAM, 'ann')],
+    ['an unchanged rule', (writer) => writer.policies.updateRule(AT, RULE_0)],
     [
-      'a setting as it is',
+      'an unchanged setting',
       (writer) => writer.organizations.updateSettings('acme', { resolve_unlisted_names: false }),
     ],
     ['a token that does not exist', (writer) => writer.accessTokens.revoke('none', LATER)],
     ['a device that does not exist', (writer) => writer.devices.revoke('none', LATER)],
     ['a secret of the server', (writer) => writer.secrets.insert('s', new Uint8Array(1))],
-  ])('keeps nothing of %s', async (_name, work) => {
+  ])('records no event for %s', async (_name, work) => {
     const { store, audited, history } = await open()
 
     await audited.write(AUTHOR, work)
@@ -187,7 +187,7 @@ describe('the audited store', () => {
     for (const { hash, ...event } of events) expect(hashEvent(event)).toBe(hash)
   })
 
-  it('keeps nothing of a transaction that failed', async () => {
+  it('records nothing of a failed transaction', async () => {
     const { audited, history } = await open()
 
     const attempt = audited.write(AUTHOR, async (writer) => {
@@ -199,7 +199,7 @@ describe('the audited store', () => {
     expect(await history()).toEqual([])
   })
 
-  it('tells every organization that owns an account about its tokens, also the one he leaves', async () => {
+  it('records tokens of an account in all organizations that own it', async () => {
     const { audited, history } = await open()
     const kinds = async (org: string) => (await history(org)).map(({ kind }) => kind)
 
@@ -213,7 +213,7 @@ describe('the audited store', () => {
     expect(await kinds('rival')).toEqual(['access_token.created', 'access_token.revoked'])
   })
 
-  it('tells every organization about a signing key, and an organization about itself alone', async () => {
+  it('records a signing key in all organizations, and an organization only in itself', async () => {
     const { audited, history } = await open()
 
     await audited.write(AUTHOR, async (writer) => {
@@ -231,7 +231,7 @@ describe('the audited store', () => {
     ])
   })
 
-  it('chains what racing writers change without a gap or a fork', async () => {
+  it('chains changes of concurrent writers without a gap or fork', async () => {
     const { audited, history } = await open()
 
     await Promise.all(
@@ -249,7 +249,7 @@ describe('the audited store', () => {
       expect(previous_hash).toBe(events[index - 1]?.hash ?? '0'.repeat(64))
   })
 
-  it('lets no service write history by itself', async () => {
+  it('refuses events written by a service', async () => {
     const { store } = await open()
 
     const attempt = store.transaction((writer) =>
@@ -259,7 +259,7 @@ describe('the audited store', () => {
     await expect(attempt).rejects.toThrow(TypeError)
   })
 
-  it('is told after the commit which histories have grown', async () => {
+  it('reports the grown histories after the commit', async () => {
     const { store } = await open()
     const told: (readonly string[])[] = []
     const audited = createAuditedStore({
@@ -274,36 +274,36 @@ describe('the audited store', () => {
     expect(told).toEqual([['acme']])
   })
 
-  it('is the only way to write but for what belongs to nobody', () => {
+  it('is the only way to write, except for data without an owner', () => {
     const root = join(import.meta.dirname, '../../../../server/src')
     const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !/^store\/(copy|postgres|sql|sqlite)\//.test(file))
       .filter((file) => /\.transaction\(/.test(readFileSync(join(root, file), 'utf8')))
 
     expect(files.toSorted()).toEqual([
-      // When a rollout was judged is progress.
+      // The time of a rollout's evaluation is progress.
       'fleet/rollout/rollout-watch.ts',
       'history/audit/audited-store.ts',
       // Kept answers belong to no organization.
       'identity/idempotency/forget-answers.ts',
-      // When a token was last used is no change of anything.
+      // The last use of a token is not a change.
       'identity/token-use.ts',
       'identity/tokens/signing-keys.ts',
-      // Passes on what others write, as do metrics and tracing.
+      // Wraps the writes of others, like metrics and tracing.
       'operations/log/report-schema-change.ts',
       'operations/metrics/store-metrics.ts',
       'operations/overload/take-turns-writing.ts',
       'operations/tracing/create-tracing.ts',
       'store/ensure-secret.ts',
-      // Reports of devices, and the times of their polls, are no changes.
+      // Reports of devices and the times of their polls are not changes.
       'store/write-behind.ts',
-      // Which view a device is assigned to follows from what was changed.
+      // The assignment of a device to a view follows from other changes.
       'views/assignment-versions.ts',
-      // Makes the keys of an organization whose machines are older than views.
+      // Creates the keys of an organization that has none.
       'views/assignments.ts',
-      // Inserts what is about to be signed.
+      // Inserts documents that are about to be signed.
       'views/publication/place-documents.ts',
-      // Signs what was changed.
+      // Signs changes.
       'views/publication/view-batches.ts',
       'webhooks/courier.ts',
     ])

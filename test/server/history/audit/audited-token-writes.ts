@@ -45,7 +45,7 @@ const REVOKED_E0: Expected = [
 ]
 
 /**
- * What writes of access tokens leave in the history of `acme`: `t0` is of bob, and `t1` made by it.
+ * Events of access token writes in the history of `acme`. Bob owns `t0`, which created `t1`.
  */
 export function accessTokenWrites(): Writes {
   return {

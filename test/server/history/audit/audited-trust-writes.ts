@@ -4,7 +4,7 @@ import { distributionKey } from './audited-records.ts'
 type Work = (writer: StoreWriter) => Promise<unknown>
 type ExpectedEvent = [kind: string, subject: object, before: unknown, after: unknown]
 
-/** What replacing the root key `dk0`, and moving it off, leaves in the history. */
+/** Events of replacing and exporting the root key `dk0`. */
 export function trustWrites(): Record<'replaceKey' | 'forgetPrivateKey', [Work, ExpectedEvent[]]> {
   const { kid, created_at } = distributionKey('dk0')
   const shown = { kid, role: 'root', created_at, on_server: true }

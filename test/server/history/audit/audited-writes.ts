@@ -49,7 +49,7 @@ const CHOSEN = { ...DEFAULT_DISTRIBUTION_SETTINGS, offline_allow: ['vpn.example.
 const { org: _grantOrg, over_at: _overAt, ...SHOWN_GRANT } = GRANT
 const D0 = { id: 'd0', user: 'bob', labels: [], created_at: NOW }
 
-/** By section and method, what every write leaves in the history of `acme`. */
+/** Events of every write in the history of `acme`, by section and method. */
 const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
   organizations: {
     insert: [(writer) => writer.organizations.insert({ ...SETTINGS, name: 'third' }), []],
@@ -402,7 +402,7 @@ AUDITED['webhooks'] = {
   ],
 }
 
-/** Writes that are no change of anything that anybody governs. */
+/** Writes that do not change a governed resource. */
 AUDITED['events'] = eventWrites()
 AUDITED['trust'] = trustWrites()
 AUDITED['invitations'] = invitationWrites()
