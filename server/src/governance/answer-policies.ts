@@ -10,18 +10,18 @@ import { concatInTurns } from '../operations/overload/concat-in-turns.ts'
 import { readAsOf, type FindPolicy } from './policy-lookup.ts'
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
-/** Somebody may write without a pause; then everything is read from one snapshot. */
+/** Continuous writes may spoil every attempt; after these, one snapshot is read instead. */
 const MAX_ATTEMPTS = 3
 const COMMA = Buffer.from(',')
 
-/** An answer that shows many policies, as of one revision of its organization. */
+/** The content of an answer with many policies, all of one revision of their organization. */
 export interface ShownPolicies {
   readonly payer: Payer
   readonly revision: number
-  /** Which ones, in order. */
+  /** The policies to show, in order. */
   readonly heads: readonly PolicyHeadRecord[]
   readonly format: (policy: PolicyRecord) => object
-  /** JSON around the policies, which `format` depends on as well as on the policies. */
+  /** JSON around the policies. With the policies it determines all output of `format`. */
   readonly around: readonly [before: string, after: string]
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -35,11 +35,11 @@ export interface LargeAnswerDeps {
 }
 
 /**
- * Answers with many policies, 40 MB and more, without holding up other callers: policies are read
- * and formatted one at a time, and other requests run in between, also at the store. All policies
- * are of one revision. When one of them changes meanwhile, the answer begins again, and `open`
- * authorizes the caller again. Throws the errors of `open`, and 429 as `AnswerTurns` and
- * `AnswersBeingSent` do. `AnswersBeingSent` sends the answer.
+ * Answers with many policies, 40 MB and more, without blocking other callers. Policies are read and
+ * formatted one at a time, so that other requests run in between, also at the store. All policies
+ * are of one revision: when one changes meanwhile, the answer starts over and `open` authorizes the
+ * caller again. Throws the errors of `open`, and 429 as `AnswerTurns` and `AnswersBeingSent` do.
+ * The result must be sent through `AnswersBeingSent`.
  */
 export async function answerPolicies(
   { store, budget, turns, inFlight, beingSent }: LargeAnswerDeps,
@@ -75,13 +75,13 @@ function toAnswer({ headers }: ShownPolicies, body: Buffer): Answer {
   return { status: 200, headers: { ...headers, 'content-type': JSON_MEDIA_TYPE }, body }
 }
 
-/** Of one revision a policy is known by its id. */
+/** Within one revision of the organization, an id determines the content of a policy. */
 function keyOf(org: string, { revision, heads, around }: ShownPolicies): string {
   const told = JSON.stringify([org, revision, around, heads.map(({ id }) => id)])
   return createHash('sha256').update(told).digest('base64')
 }
 
-/** Null when `find` answers null for one of the policies. */
+/** Returns null when `find` returns null for one of the policies. */
 async function format(shown: ShownPolicies, find: FindPolicy, work: Work): Promise<Buffer | null> {
   const texts: Buffer[] = []
   try {

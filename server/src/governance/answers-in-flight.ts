@@ -1,13 +1,13 @@
-/** Dead entries are looked for when there are so many. */
+/** Beyond this number, entries whose body was collected are removed. */
 const MAX_ENTRIES = 256
 
 /**
- * Bodies that are being made or sent, so that those who ask for the same at the same time are
- * answered by the same bytes: ten answers of 17.5 MB once took 901 MB. What nobody is being sent
- * any more may be collected; nothing is kept for its own sake.
+ * Bodies that are being made or sent. Concurrent requests for the same body share its bytes, so
+ * that memory does not grow with their number. A body is held weakly: it may be collected once it
+ * is sent.
  */
 export interface AnswersInFlight {
-  /** `key` tells everything that the body depends on. Null, for none, is not kept. */
+  /** `key` covers everything that the body depends on. A null result is not kept. */
   take(key: string, make: () => Promise<Buffer | null>): Promise<Buffer | null>
 }
 

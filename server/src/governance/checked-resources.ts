@@ -5,7 +5,8 @@ import { createKnownRules, knownRule, type KnownRules, type RuleProblems } from 
 import { readRuleLoad } from './compilation/path-loads.ts'
 
 /**
- * IDNA is quadratic in a label: a thousand distinct letters take 6 ms. A bad part is checked twice.
+ * Resources checked in one turn. IDNA is quadratic in the length of a label, so one resource can
+ * take milliseconds; a part with a problem is checked twice.
  */
 const RESOURCES_AT_ONCE = 2
 
@@ -18,7 +19,7 @@ export interface CheckedResources {
   readonly pathLoad: PathLoad | null
 }
 
-/** Checks resources in turns; null without any. */
+/** Checks resources in turns. Returns null when there are no actions or no resources. */
 export async function checkResources(
   {
     actions,
@@ -38,14 +39,14 @@ export async function checkResources(
   return { resources, domain: domainOf(action), problems, pathLoad }
 }
 
-/** Problems of a rule by itself, as `checkRule` finds them. */
+/** Finds the problems of a single rule in turns, with the result of `checkRule`. */
 export async function findProblemsInTurns(
   rule: RuleRecord,
   work: Pick<Work, 'turn'>,
 ): Promise<RuleProblems> {
   const { resources } = rule
   const [all, beyondLimits]: [RuleProblems['all'][number][], boolean[]] = [[], []]
-  // Once also for a rule without any, which is a problem.
+  // An empty list of resources is a problem, so a rule without resources is checked once too.
   for (let start = 0; start === 0 || start < resources.length; start += RESOURCES_AT_ONCE) {
     const part = { ...rule, resources: resources.slice(start, start + RESOURCES_AT_ONCE) }
     const problems = checkRule(part)
@@ -57,7 +58,7 @@ export async function findProblemsInTurns(
   return { all, compiles: beyondLimits.every(Boolean) }
 }
 
-/** Notes what was found for `rule`, which has these resources in their domain, or else nothing. */
+/** Stores the findings for `rule`, provided it has exactly these resources and their domain. */
 export function knowChecked(
   known: KnownRules,
   rule: RuleRecord,
@@ -71,7 +72,7 @@ export function knowChecked(
   found.pathLoad = checked.pathLoad
 }
 
-/** The place in all resources of one in a part of them. */
+/** Turns a position in a part of the resources into one in the whole list. */
 function shift(member: string, start: number): string {
   return member.replace(/\d+/, (index) => String(Number(index) + start))
 }

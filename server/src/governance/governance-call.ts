@@ -11,10 +11,10 @@ import type { PathLoadDeps } from './compilation/path-loads.ts'
 import type { PolicyLimits } from './policy-limits.ts'
 import type { PolicyViews } from './policy-views.ts'
 
-/** Of a body with one policy or rule, as the contract has it: 400 KB, escaped and indented. */
+/** Limit of a body with one policy or rule: room for 400 KB of JSON, escaped and indented. */
 export const MAX_POLICY_BODY_BYTES = 1024 * 1024
 
-/** What governance works with. */
+/** Dependencies of the operations on policies and rules. */
 export interface GovernanceDeps extends PathLoadDeps {
   readonly limits: PolicyLimits
   readonly store: AuditedStore
@@ -23,7 +23,7 @@ export interface GovernanceDeps extends PathLoadDeps {
   readonly random: (bytes: number) => Uint8Array
 }
 
-/** What its routes work with, besides. */
+/** Dependencies of the routes. */
 export interface GovernanceRouteDeps extends GovernanceDeps, LargeAnswerDeps {
   readonly store: AuditedStore
   readonly budget: WorkBudget
@@ -32,8 +32,8 @@ export interface GovernanceRouteDeps extends GovernanceDeps, LargeAnswerDeps {
 }
 
 /**
- * One request of a caller who is known. Everything else in it is still to be judged, after the
- * organization, the permission and the resource have been looked up, in that order.
+ * One request of an authenticated caller. Everything else in it is unchecked: organization,
+ * permission and resource are looked up first, in that order, so that refusals keep that order too.
  */
 export interface GovernanceCall {
   readonly principal: Principal
@@ -54,10 +54,10 @@ export interface RuleCall extends PolicyCall {
   readonly ruleId: string
 }
 
-/** For endpoints that take no query parameter at all. */
+/** Query schema of endpoints without parameters. */
 export const noQuerySchema = z.strictObject({})
 
-/** The call that an admitted request of a deferred route makes. */
+/** Converts an admitted request of a deferred route. */
 export function callOf({
   principal,
   caller,
@@ -69,7 +69,7 @@ export function callOf({
   RouteCall<'/:org', RawQuery, RawBody | undefined, unknown, undefined>,
   'principal' | 'caller' | 'params' | 'query' | 'body' | 'request'
 >): GovernanceCall {
-  // Once a schema has seen them, the framework copies all headers whenever they are asked for.
+  // After schema validation Fastify copies all headers at each access to `request.headers`.
   const { headers } = request.raw
   const key = headers['idempotency-key']
   return {

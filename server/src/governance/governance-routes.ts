@@ -17,15 +17,15 @@ import { rememberHeads } from './remembered-heads.ts'
 import { ruleRoutes } from './rule-routes.ts'
 import { whatIfRoutes } from './what-if-routes.ts'
 
-/** Documents of one organization that may wait; each may have 16 MiB. */
+/** Waiting documents of one organization, each of up to 16 MiB. */
 const MAX_DOCUMENTS = 8
-/** A small set that compiles longer moves to the worker of the large ones. */
+/** A small set that takes longer to compile moves to the worker for large sets. */
 const SMALL_TIME_LIMIT_MS = 1_000
 
 export type GovernanceRoutesDeps = Omit<GovernanceDeps, 'knownRules' | 'pathLoads'> &
   Pick<GovernanceRouteDeps, 'pageTokenKey'> & { readonly authenticate: Authenticate }
 
-/** The governance API and the what-if questions about its policies; a part of `AppDeps.routes`. */
+/** The governance API and the what-if endpoints, as one entry of `AppDeps.routes`. */
 export function governanceRoutes(deps: GovernanceRoutesDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const routeDeps: GovernanceRouteDeps = {

@@ -2,23 +2,23 @@ import type { PathLoad, RuleProblem } from '@palisade/policy-core'
 import type { RuleRecord } from '../store/records.ts'
 
 /**
- * What was found out about rules. A record never changes, and of a large policy nearly all stay, so
- * each is judged once; it is forgotten with the record.
+ * Findings about rules, by record. Records are immutable and a write replaces few of a large
+ * policy's, so each rule is checked once. An entry is collected together with its record.
  */
 export type KnownRules = WeakMap<RuleRecord, KnownRule>
 
 export interface KnownRule {
-  /** Null when it was not checked. */
+  /** Null until the rule is checked. */
   problems: RuleProblems | null
-  /** The load of its path patterns; null when that was not read. */
+  /** The load of its path patterns; null until it is computed. */
   pathLoad: PathLoad | null
 }
 
-/** Problems of a rule by itself. */
+/** Problems of a single rule, without regard to its policy. */
 export interface RuleProblems {
-  /** Those with the limits of one pattern among them. */
+  /** All problems, including patterns beyond the limits of one pattern. */
   readonly all: readonly RuleProblem[]
-  /** Whether it compiles without those limits, as rules of an older server may. */
+  /** Whether the rule compiles without those limits, which an older server may not have had. */
   readonly compiles: boolean
 }
 

@@ -5,8 +5,8 @@ const RANDOM_BYTES = 12
 export type IdPrefix = 'pol' | 'rule'
 
 /**
- * A new id: prefix, `_`, and 28 lower-case Crockford base32 characters of 48 bits of milliseconds
- * and 92 random bits. Ids of different milliseconds sort by time.
+ * Creates an id: prefix, `_`, and 28 lower-case Crockford base32 characters for 48 bits of
+ * milliseconds and 92 random bits. Ids of different milliseconds sort by time.
  */
 export function createId(
   prefix: IdPrefix,
@@ -19,9 +19,7 @@ export function createId(
   return `${prefix}_${formatBase32(bytes)}`
 }
 
-/**
- * All bits from the first, five a character, but the four highest random ones: 140 are 28 fives.
- */
+/** Encodes 140 bits, five a character. The four highest random bits are dropped: 28 × 5 = 140. */
 function formatBase32(bytes: Uint8Array): string {
   let text = ''
   let pending = 0

@@ -3,7 +3,7 @@ import type { Work } from '../operations/overload/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord, RuleRecord } from '../store/records.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 
-/** The policy with the id, or 404; an id of another organization is unknown here. */
+/** Finds a policy by id. Throws 404, also for an id of another organization. */
 export async function findPolicy(
   reader: StoreReader,
   org: string,
@@ -14,17 +14,17 @@ export async function findPolicy(
   return policy
 }
 
-/** The rule with the id, or 404. */
+/** Finds a rule by id. Throws 404. */
 export function findRule(policy: PolicyRecord, ruleId: string): RuleRecord {
   const rule = policy.rules.find(({ id }) => id === ruleId)
   if (rule === undefined) throw notFound('rule not found')
   return rule
 }
 
-/** Finds the policy of a head; null when it is another one by now. */
+/** Finds the policy of a head. Resolves to null when the policy has changed since. */
 export type FindPolicy = (head: PolicyHeadRecord) => Promise<PolicyRecord | null>
 
-/** Reads policies one at a time; null when `find` answers null for one of them. */
+/** Reads policies one at a time. Returns null when `find` returns null for one of them. */
 export async function readInTurns(
   heads: readonly PolicyHeadRecord[],
   find: FindPolicy,
@@ -41,8 +41,8 @@ export async function readInTurns(
 }
 
 /**
- * The policy of the head, read from a snapshot of its own; null when it has changed since. Its
- * revision changes with its name, its teams and its rules.
+ * Reads the policy of a head from a snapshot of its own. Returns null when its revision, which
+ * changes with name, teams and rules, is another one.
  */
 export async function readAsOf(
   store: Pick<Store, 'read'>,

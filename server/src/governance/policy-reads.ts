@@ -16,7 +16,7 @@ import { bodyOf, type PolicyView } from './policy-views.ts'
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 
-/** One page of an organization's policies by ascending id. */
+/** Lists one page of an organization's policies by ascending id. */
 export async function listPolicies(
   deps: Pick<GovernanceRouteDeps, 'store' | 'pageTokenKey'>,
   call: GovernanceCall,
@@ -35,7 +35,7 @@ export async function listPolicies(
   })
 }
 
-/** The full policy, or 304 when the caller names the tag it has. */
+/** Answers with the full policy, or with 304 when `If-None-Match` has its entity tag. */
 export async function getPolicy(
   deps: Pick<GovernanceRouteDeps, 'store' | 'views'>,
   call: PolicyCall,
@@ -54,7 +54,7 @@ async function readView(
   { store, views }: Pick<GovernanceRouteDeps, 'store' | 'views'>,
   call: PolicyCall,
 ): Promise<PolicyView> {
-  // Asked first: what is committed while the store is read makes the view an old one.
+  // Before the read: a commit during the read must make the kept view stale.
   const generation = store.generation()
   const policy = await store.read(async (reader) => {
     await authorize(reader, call.principal, call.org, 'policies:read')

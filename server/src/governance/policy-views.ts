@@ -1,29 +1,27 @@
 import type { Principal } from '../identity/principal.ts'
 import { createRecent } from '../platform/recent.ts'
 
-/** A policy may have 400 KB, so entries differ a thousandfold and bytes are what is bounded. */
+/** Bound in bytes, not entries: a policy may have 400 KB, a thousand times the smallest. */
 const MAX_BYTES = 32 * 1024 * 1024
-/** What an entry costs besides its body. */
+/** Overhead of an entry besides its body. */
 const ENTRY_BYTES = 512
 
-/** A policy as it is sent, and its strong entity tag with the quotes. */
+/** The JSON of a policy and its strong entity tag, with quotes. */
 export interface PolicyView {
   readonly etag: string
   /** JSON; see `bodyOf`. */
   readonly body: string | Buffer
 }
 
-/** Longer than this a copy for each answer takes longer than a second write. */
+/** Beyond this length, copying the text for each answer takes longer than a second write. */
 const MAX_TEXT_LENGTH = 32 * 1024
 
-/**
- * A short body is a text: Node sends it in one write with the headers before it, and bytes in two.
- */
+/** A short body stays a string: Node sends it in one write with the headers, a buffer in two. */
 export function bodyOf(json: string): string | Buffer {
   return json.length > MAX_TEXT_LENGTH ? Buffer.from(json) : json
 }
 
-/** Who asks for which policy. */
+/** A caller's request for a policy. */
 export interface ViewCall {
   readonly principal: Principal
   readonly org: string
@@ -31,19 +29,19 @@ export interface ViewCall {
 }
 
 /**
- * Policies that were shown, and to whom: both as of a generation of the store, and worth nothing in
- * any other. So a right that was taken away is missed at the next request.
+ * Cache of policies and of the callers authorized to read them. Both are valid for one generation
+ * of the store only, so that a revoked permission takes effect at the next request.
  */
 export interface PolicyViews {
-  /** Null unless the caller was let into the organization and the policy was read since. */
+  /** Null unless the current generation has both the caller's authorization and the policy. */
   find(call: ViewCall): PolicyView | null
-  /** `generation` is that of before the store was read. */
+  /** `generation` is the one from before the store was read. */
   keep(call: ViewCall, generation: number, view: PolicyView): void
 }
 
 /** Keeps at most 32 MiB of policies; `generation` is `Store.generation`. */
 export function createPolicyViews(generation: () => number, maxBytes = MAX_BYTES): PolicyViews {
-  // A principal is forgotten with the last that knows it, which is the authenticator.
+  // The authenticator holds each principal; an entry is collected once it lets go of the principal.
   const readers = new WeakMap<Principal, { generation: number; orgs: Set<string> }>()
   const views = createRecent<{ readonly generation: number; readonly view: PolicyView }>(
     maxBytes,
@@ -69,12 +67,12 @@ export function createPolicyViews(generation: () => number, maxBytes = MAX_BYTES
   }
 }
 
-/** Neither a name nor an id holds a line feed. */
+/** Unambiguous: neither an organization name nor an id contains a line feed. */
 function keyOf(org: string, policyId: string): string {
   return `${org}\n${policyId}`
 }
 
-/** A text may have two bytes for each character. */
+/** Counts two bytes a character for strings, the most that V8 takes. */
 function sizeOf({ body }: PolicyView): number {
   return (typeof body === 'string' ? 2 * body.length : body.length) + ENTRY_BYTES
 }

@@ -44,7 +44,7 @@ export async function createPolicy(deps: GovernanceDeps, call: GovernanceCall): 
     return answerOnce(writer, once, deps.now(), {
       judge,
       async act({ name, teams, ifMatch }) {
-        // The list that is posted to has no entity tag.
+        // The collection has no entity tag.
         requireMatch(ifMatch, null)
         const timestamp = formatTimestamp(deps.now())
         const id = createId('pol', deps.now(), deps.random)
@@ -58,7 +58,7 @@ export async function createPolicy(deps: GovernanceDeps, call: GovernanceCall): 
   })
 }
 
-/** Changes name and scope; a PATCH that changes nothing writes nothing. */
+/** Changes name and scope. A PATCH without an effective change does not write. */
 export async function updatePolicy(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
   return deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
@@ -80,7 +80,7 @@ export async function updatePolicy(deps: GovernanceDeps, call: PolicyCall): Prom
   })
 }
 
-/** Deletes a policy with its rules and shows it as it last was. */
+/** Deletes a policy with its rules and answers with its last state. */
 export async function deletePolicy(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
   return deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')

@@ -3,12 +3,10 @@ import type { OrganizationRecord, PolicyHeadRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { listHeads } from '../store/list-heads.ts'
 
-/** Of all organizations together. */
+/** Heads of all organizations together. */
 const MAX_HEADS = 100_000
 
-/**
- * Lists all policies without their rules, by ascending id; `organization` is as `reader` has it.
- */
+/** Lists all policies without rules, by ascending id. `reader` supplied `organization`. */
 export type ListHeads = (
   reader: StoreReader,
   organization: Pick<OrganizationRecord, 'name' | 'revision'>,
@@ -20,8 +18,9 @@ interface Known {
 }
 
 /**
- * Remembers the newest heads of each organization by its revision, which every change of a policy
- * raises. Not for the reader of a transaction: another one may get the revision that it undoes.
+ * Caches the newest heads of each organization under its revision, which every change of a policy
+ * raises. Must not be used with the reader of a transaction: after a rollback another transaction
+ * gets the same revision.
  */
 export function rememberHeads(): ListHeads {
   const recent = createRecent<Known>(MAX_HEADS, ({ heads }) => heads.length + 1)

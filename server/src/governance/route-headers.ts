@@ -6,7 +6,7 @@ const ifMatchShape = {
   }),
 }
 
-/** Headers are documented here and judged by `readEntityTags`. */
+/** Documents the headers; `readEntityTags` parses them. */
 export const ifMatchSchema = z.object(ifMatchShape)
 export const getHeadersSchema = z.object({
   ...ifMatchShape,

@@ -4,12 +4,10 @@ import { z } from 'zod'
 import { invalidArgument } from '../platform/api-error.ts'
 import { readInput } from '../http/body/read-body.ts'
 
-/** Made once: zod compiles an object schema at its first use, which takes longer than a rule. */
+/** Built once: zod compiles an object schema at its first use, which takes longer than a rule. */
 const actionsSchema = z.object({ actions: createRuleRequestSchema.shape.actions })
 
-/**
- * Throws 400 `domain_mismatch` unless all `actions` are of one domain, and of `domain` if given.
- */
+/** Throws 400 `domain_mismatch` unless all `actions` have one domain, and `domain` if given. */
 export function requireDomain(actions: readonly Action[], domain: Domain | null): void {
   const [first] = actions
   if (first === undefined) return
@@ -24,8 +22,8 @@ export function requireDomain(actions: readonly Action[], domain: Domain | null)
 }
 
 /**
- * Judges the body of a request that writes a rule, also against the `domain` of its policy; throws
- * 400. That it mixes domains is said before anything else is.
+ * Parses the body of a request that writes a rule and checks it against the `domain` of its policy.
+ * Throws 400; mixed domains are reported before any other fault.
  */
 export function readRuleBody<
   S extends z.ZodType<{ readonly actions?: readonly Action[] | undefined }>,
@@ -37,8 +35,8 @@ export function readRuleBody<
 }
 
 /**
- * The same without the resources behind the first that is none: a schema looks at all of them
- * before it refuses the first, and a hundred thousand take half a second.
+ * Drops the resources after the first invalid one. A schema checks all elements before it refuses
+ * the first, and a hundred thousand of them take half a second.
  */
 export function cutAfterFault(json: unknown): unknown {
   const resources = resourcesOf(json)
@@ -54,8 +52,8 @@ function resourcesOf(json: unknown): readonly unknown[] {
 }
 
 /**
- * The actions of a request body whose other members have not been judged yet, or null when they
- * are absent or at fault themselves: mixing domains is reported before anything about resources.
+ * Reads the actions of a request body whose other members are unchecked, so that mixed domains are
+ * reported before any fault of the resources. Returns null when actions are absent or invalid.
  */
 export function peekActions(body: unknown): readonly Action[] | null {
   return actionsSchema.safeParse(body).data?.actions ?? null

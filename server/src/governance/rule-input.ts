@@ -10,9 +10,9 @@ import { checkResources, type CheckedResources } from './checked-resources.ts'
 import type { PolicyCall } from './governance-call.ts'
 import { cutAfterFault, peekActions, requireDomain } from './rule-domain.ts'
 
-/** A smaller body is parsed and checked within some milliseconds. */
+/** A body up to this size is parsed and checked within some milliseconds. */
 const SMALL_BYTES = 4 * 1024
-/** As of a body that is parsed at once. */
+/** The same bound as for a body that is parsed at once. */
 const MAX_VALUES = 100_000
 
 type Outcome<T> =
@@ -24,16 +24,16 @@ interface WrittenMembers {
 }
 
 /**
- * The body of a request that writes a rule, read before its transaction: a large one takes a tenth
- * of a second, in which all other writers would wait. Errors are kept, to be thrown in the order of
- * the checks.
+ * The body of a request that writes a rule, read before its transaction, because all other writers
+ * would wait while a large body is checked. Errors are kept and thrown later, in the order of the
+ * checks.
  */
 export interface RuleInput<Body> {
   readonly json: Outcome<unknown>
   readonly body: Outcome<Body>
-  /** Also of a body that has other faults. */
+  /** Valid actions, also of a body with other faults. */
   readonly actions: readonly Action[]
-  /** Of a large body; null for others. */
+  /** Null for an invalid body, and for a small one, whose resources the transaction checks. */
   readonly checked: CheckedResources | null
 }
 
@@ -43,9 +43,9 @@ export interface RuleInputDeps {
 }
 
 /**
- * Reads a body, a large one in turns and at the caller's expense: throws 404 or 403 for a caller
- * who may not write, and 429 for one who has nothing left. `actionsOf` finds the actions of the
- * stored rule for a body without any.
+ * Reads a body; a large one is read in turns and charged to the caller's budget. Throws 404 or 403
+ * for a caller without write permission, and 429 for an exhausted budget. `actionsOf` finds the
+ * actions of the stored rule for a body without actions.
  */
 export async function readRuleInput<S extends z.ZodType<WrittenMembers>>(
   deps: RuleInputDeps,
@@ -75,12 +75,12 @@ export async function readRuleInput<S extends z.ZodType<WrittenMembers>>(
   }
 }
 
-/** Throws 415, 413 or 400 for a body that is not usable JSON. */
+/** Throws 415, 413 or 400 for a body that is not acceptable JSON. */
 export function requireJsonOf({ json }: RuleInput<unknown>): void {
   if (!json.ok) throw json.error
 }
 
-/** Throws 400: for mixed domains, also with the `domain` of the policy, before any other fault. */
+/** Throws 400. Mixed domains, also with the policy's `domain`, are reported before other faults. */
 export function requireRuleOf<Body>(
   { body, actions }: RuleInput<Body>,
   domain: Domain | null,

@@ -65,7 +65,7 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
   return answer
 }
 
-/** Changes a rule in its place; a PATCH that changes nothing writes nothing. */
+/** Changes a rule and keeps its position. A PATCH without an effective change does not write. */
 export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
   await readAheadOfRoom(deps, call)
   const input = await readRuleInput(deps, updateRuleRequestSchema, call, async (reader) => {
@@ -78,7 +78,7 @@ export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<
     const policy = await findPolicy(writer, call.org, call.policyId)
     const old = findRule(policy, call.ruleId)
     requireJsonOf(input)
-    // Also the only rule of a policy keeps its domain.
+    // The domain includes the old rule's: even the only rule of a policy cannot change it.
     const patch = requireRuleOf(input, ruleDomain(policy.rules))
     const rule: RuleRecord = {
       id: old.id,
@@ -105,7 +105,7 @@ export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<
   return answer
 }
 
-/** Deletes a rule; the policy stays, also without any. */
+/** Deletes a rule. The policy stays, even without rules. */
 export function deleteRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
   return deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
@@ -119,7 +119,7 @@ export function deleteRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer
   })
 }
 
-/** The policy as it becomes with `rule` in the place of the one with its id. */
+/** Returns the policy with `rule` replacing the rule of the same id. */
 function withRule(policy: PolicyRecord, rule: RuleRecord): PolicyRecord {
   return { ...policy, rules: policy.rules.map((other) => (other.id === rule.id ? rule : other)) }
 }
@@ -130,9 +130,8 @@ function placeOf(deps: GovernanceDeps, policy: PolicyRecord): RulePlace {
 }
 
 /**
- * Not left to the store, which refuses it as well: a statement that fails is undone, and what is
- * known of the policy forgotten with it, so that each refusal would have all of its rules read and
- * judged again.
+ * The store refuses a duplicate name too. Its refusal rolls the statement back and discards the
+ * cached records of the policy, so that all rules would be read and checked again after each one.
  */
 function requireFreeName(policy: PolicyRecord, rule: RuleRecord): void {
   if (policy.rules.some(({ id, name }) => name === rule.name && id !== rule.id))

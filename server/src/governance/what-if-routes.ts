@@ -10,7 +10,7 @@ import { checkAccess, getEffectivePolicy, requireMayAsk, type CheckDeps } from '
 
 const tags = ['what-if']
 
-/** Decisions of the stored policies for a user, by the evaluator that machines use. */
+/** Decisions by the stored policies for a user, from the same evaluator as on machines. */
 export function whatIfRoutes(deps: GovernanceRouteDeps, checks: CheckDeps): Route[] {
   return [
     defineRoute(

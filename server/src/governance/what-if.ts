@@ -22,18 +22,18 @@ import { listHeads } from '../store/list-heads.ts'
 import type { ListHeads } from './remembered-heads.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from './governance-call.ts'
 
-/** Policies may change while they are read; each attempt begins with what they are by then. */
+/** Policies may change while they are read; each attempt starts from their current state. */
 const MAX_ATTEMPTS = 5
 
-/** What is kept between two checks. */
+/** Caches that checks share. */
 export interface CheckDeps {
   readonly compiledPolicies: CompiledPolicies
   readonly readHeads: ListHeads
 }
 
 /**
- * Decides a request as a machine of the given user or teams would. The policies are read one at a
- * time, each from its own snapshot, so that other requests have their turns in between.
+ * Decides a request as a machine of the given user or teams would. Policies are read one at a time,
+ * each from its own snapshot, so that other requests run in between.
  */
 export async function checkAccess(
   deps: GovernanceDeps,
@@ -72,7 +72,7 @@ async function readQuestion(reader: StoreReader, call: GovernanceCall, readHeads
   return { set, request: body.request, revision, payer: payerOf(call.principal, access) }
 }
 
-/** The policies that apply to one user, or to a machine without one. */
+/** Answers with the policies that apply to one user, or to a machine without a user. */
 export async function getEffectivePolicy(
   deps: LargeAnswerDeps,
   call: GovernanceCall,
@@ -93,9 +93,9 @@ export async function getEffectivePolicy(
   })
 }
 
-/** Throws 403 for a caller who may ask about no user of the organization. */
+/** Throws 403 for a caller who may not ask about any user of the organization. */
 export function requireMayAsk({ kind }: Pick<Principal, 'kind'>, access: Access): void {
-  // A person may always ask about themselves; `requireOwnOrReadable` judges the rest.
+  // A person may always ask about themselves; `requireOwnOrReadable` checks all other requests.
   if (kind === 'organization') requireReadable(access)
   requireEntitled(access.organization)
 }
@@ -134,7 +134,7 @@ async function teamsOf(
   return subject.teams ?? []
 }
 
-/** The policies that apply to somebody in `teams`, in their order. */
+/** Selects the policies that apply to a member of `teams`, in their order. */
 function selectEffective(
   heads: readonly PolicyHeadRecord[],
   teams: readonly string[],

@@ -2,7 +2,7 @@ import { compilePolicy, decide, type CompiledPolicy } from '@palisade/policy-cor
 import type { PolicyBody } from '@palisade/protocol'
 import type { WorkerReply, WorkerRequest } from './worker-messages.ts'
 
-/** What the worker does with each message, in the order that they come. */
+/** Returns the worker's message handler. Messages must be passed in order of arrival. */
 export function createWorkerSets(reply: (message: WorkerReply) => void) {
   const added = new Map<number, PolicyBody[]>()
   const compiled = new Map<number, CompiledPolicy>()
@@ -15,7 +15,7 @@ export function createWorkerSets(reply: (message: WorkerReply) => void) {
     const startedMs = performance.now()
     const policies = added.get(set) ?? []
     added.delete(set)
-    // A stored set is in force whatever its patterns cost, and is answered as machines do.
+    // Machines enforce stored patterns beyond the limits too, so the decision must include them.
     const options = { patternLimits: false }
     compiled.set(set, compilePolicy({ policies, resolve_unlisted_names }, options))
     reply({ kind: 'compiled', job, tookMs: performance.now() - startedMs })

@@ -9,67 +9,64 @@ import { formatPolicy } from '../../history/format-policy.ts'
 import type { FindPolicy } from '../policy-lookup.ts'
 import { UncompilableError, type PolicyWorker, type WorkerSet } from './policy-worker-client.ts'
 
-/** About 45 MB when full, by what a compiled resource takes (bench/README.md). */
+/** About 45 MB of compiled resources; bench/README.md has the size of one. */
 const MAX_RESOURCES = 200_000
-/** Of a set that compiles in some tens of milliseconds. */
+/** A set up to this size compiles in some tens of milliseconds. */
 const MAX_SMALL_RESOURCES = 5_000
-/** Sets at once, also of small ones. */
+/** Kept sets of any size. */
 const MAX_SETS = 500
-/** A longer text counts as several resources: the worker has memory for 50 MB of texts. */
+/** A longer text counts as several resources: the worker's memory holds 50 MB of texts. */
 const LENGTH_OF_RESOURCE = 256
-/** Sets of each organization that wait to be made. */
+/** Sets of one organization that may wait for compilation. */
 const MAX_WAITING_EACH = 16
-/**
- * Decisions at a time, about one for each worker, and those of an organization and of all that
- * wait.
- */
+/** Concurrent decisions: about one for each worker. */
 const MAX_DECIDING = 2
+/** Waiting decisions of one organization, and of all. */
 const MAX_DECISIONS_WAITING_EACH = 64
 const MAX_DECISIONS_WAITING = 1024
 
-/** The policies that apply to somebody: everything that a decision depends on. */
+/** The policies that apply to a user or to teams: all that a decision depends on. */
 export interface EffectiveSet {
   readonly org: string
   readonly heads: readonly PolicyHeadRecord[]
   readonly resolve_unlisted_names: boolean
 }
 
-/** Compiled policies of the sets that were asked for last. */
+/** Cache of compiled sets of policies, those used last. */
 export interface CompiledPolicies {
   /**
-   * Decides by the kept set, or else by the policies that `load` gives, compiled. `load` answers
-   * null for a policy that has changed since its head was read; then `decide` answers null as well.
-   * The revision of the decision is null. Throws 403 for more resources than can be kept, and for
-   * what takes too long to compile; where there is anything to be compiled, what `begin` throws
-   * when it is the organization's turn; and 429 as `AnswerTurns` does, which decisions wait for as
-   * well.
+   * Decides by a kept set, or compiles the policies that `load` returns. Resolves to null when
+   * `load` does, because a policy changed since its head was read. The revision of the decision is
+   * null: a set stays valid over revisions that do not change its policies.
    *
-   * The set has no revision: many revisions of an organization leave its policies alone.
+   * Throws 403 for a set with too many resources or too long a compilation. Throws 429 as
+   * `AnswerTurns` does, for compilation and for the decision. A compilation also throws the errors
+   * of `begin`, which is called at the organization's turn.
    */
   decide(set: EffectiveSet, source: PolicySource, request: unknown): Promise<Decision | null>
 }
 
 export interface PolicySource {
-  /** `formatPrincipal` of who asks; callers of an organization take turns. */
+  /** `formatPrincipal` of the caller; callers of an organization take turns. */
   readonly caller: string
   readonly load: FindPolicy
   readonly begin: () => Work
 }
 
-/** Null in the place of a set that cannot be decided by. */
+/** A kept set; `set` is null when the policies are too much to compile. */
 interface Kept {
   readonly set: WorkerSet | null
   readonly resources: number
 }
 
-/** Workers for the sets of most organizations, and for those that take seconds. */
+/** Two workers: for the sets of most organizations, and for sets that take seconds. */
 export interface PolicyWorkers {
-  /** Its time limit is as long as a small set may hold up all others. */
+  /** Its time limit bounds how long one small set may delay all others. */
   readonly small: Pick<PolicyWorker, 'open'>
   readonly large: Pick<PolicyWorker, 'open'>
 }
 
-/** A worker, and the sets that it takes. */
+/** A worker with its queue and the largest set that it accepts. */
 interface Lane {
   readonly worker: Pick<PolicyWorker, 'open'>
   readonly turns: AnswerTurns
@@ -77,12 +74,12 @@ interface Lane {
 }
 
 /**
- * Keys sets by the policies in them and not by the teams that were asked about: most sets of teams
- * share one set of policies. A set that is too large is kept as such, so that asking again reads
- * nothing. Together the sets hold at most `maxResources` resources.
+ * The key of a set consists of its policies, not of teams, because most combinations of teams have
+ * the same policies. An oversized set is remembered as such, so that the next request for it reads
+ * no policies. All sets together hold at most `maxResources` resources.
  *
- * Sets that are large or slow have a worker of their own, so that no decision by another one waits
- * for them to compile.
+ * Large and slow sets have a worker of their own, so that decisions by other sets do not wait for
+ * their compilation.
  */
 export function createCompiledPolicies({
   workers,
@@ -100,7 +97,7 @@ export function createCompiledPolicies({
     dispose: ({ set }) => set?.drop(),
   })
   const once = shareAttempts<Kept | null>()
-  // One at a time, also of all: a worker that ends is then the fault of the set that it compiles.
+  // One compilation at a time: when a worker ends, the set that it compiles is the cause.
   const createLaneTurns = () => createAnswerTurns(MAX_WAITING_EACH, 1)
   const small: Lane = {
     worker: workers.small,
@@ -108,7 +105,7 @@ export function createCompiledPolicies({
     maxResources: Math.min(MAX_SMALL_RESOURCES, maxResources),
   }
   const large: Lane = { worker: workers.large, turns: createLaneTurns(), maxResources }
-  // A decision by many path patterns takes milliseconds, and the workers take messages in one line.
+  // A decision by many path patterns takes milliseconds, and a worker handles messages in order.
   const decisions = createAnswerTurns(
     MAX_DECISIONS_WAITING_EACH,
     MAX_DECIDING,
@@ -124,10 +121,10 @@ export function createCompiledPolicies({
     return null
   }
 
-  /** One attempt of each caller: a refusal of one is not another's. */
+  /** Attempts are not shared between callers: one caller's refusal must not reach another. */
   function makeInTurn(key: string, set: EffectiveSet, source: PolicySource): Promise<Kept | null> {
     const makeIn = async (lane: Lane): Promise<Kept | null> => {
-      // Another caller may have had it made meanwhile.
+      // Another caller's attempt may have compiled the set meanwhile.
       const known = find(key)
       if (known !== null) return known
       const kept = await make(lane, set, source)
@@ -150,7 +147,7 @@ export function createCompiledPolicies({
       if (set !== null)
         return decisions.run(
           effective.org,
-          // Dropped where others came in between.
+          // Other sets may have displaced it while the decision waited.
           async () => (set.isLost() ? null : set.decide(request)),
           source.caller,
         )
@@ -161,7 +158,7 @@ export function createCompiledPolicies({
   }
 }
 
-/** Null when a policy has changed; `UNDECIDABLE` for what is too much for the lane. */
+/** Compiles a set. Null when a policy has changed; `UNDECIDABLE` when the set exceeds the lane. */
 async function make(
   lane: Lane,
   { heads, resolve_unlisted_names }: EffectiveSet,
@@ -186,7 +183,7 @@ async function make(
   }
 }
 
-/** How much they count, or more than they may; null when a policy has changed. */
+/** Returns the size of the set, or any size above the lane's limit; null after a change. */
 async function add(
   lane: Lane,
   set: WorkerSet,
@@ -205,7 +202,7 @@ async function add(
   return count
 }
 
-/** Runs one attempt of each key at a time, which all who ask meanwhile share. */
+/** Runs one attempt of each key at a time; concurrent calls share it. */
 function shareAttempts<T>(): (key: string, begin: () => Promise<T>) => Promise<T> {
   const attempts = new Map<string, Promise<T>>()
   return async (key, begin) => {
@@ -221,7 +218,7 @@ function shareAttempts<T>(): (key: string, begin: () => Promise<T>) => Promise<T
 
 const UNDECIDABLE: Kept = { set: null, resources: 1 }
 
-/** A policy is the same as long as its revision is. */
+/** A policy's id and revision determine its content. */
 function keyOf({ org, heads, resolve_unlisted_names }: EffectiveSet): string {
   const told = [org, resolve_unlisted_names, heads.map(({ id, revision }) => [id, revision])]
   return createHash('sha256').update(JSON.stringify(told)).digest('base64')

@@ -12,17 +12,17 @@ import type { Store } from '../../store/store.ts'
 import { knownRule, type KnownRules, type Rules } from '../known-rules.ts'
 import { readAsOf, type FindPolicy } from '../policy-lookup.ts'
 
-/** Of all organizations together; one of a policy takes some hundred bytes. */
+/** Shares of all organizations together; each takes some hundred bytes. */
 const MAX_SHARES = 250_000
-/** Each is of some thousand characters. */
+/** Steps between two turns; a step covers some thousand characters. */
 const STEPS_A_TURN = 4
 
 const NO_LOAD = pathLoad([])
 
 /**
- * What the path patterns of policies add to the cost of a decision, by id and revision: a write has
- * to know that of all others of its organization. Kept only of what is committed, because a
- * revision that is undone is given again.
+ * Caches the path load of policies by id and revision: their share in the cost of a decision, which
+ * a write needs for all policies of its organization. Only committed policies may be kept, because
+ * the revision of a rolled back write is assigned again.
  */
 export interface KnownPathLoads {
   find(head: PolicyRevision): PathLoad | null
@@ -45,7 +45,7 @@ export function createKnownPathLoads(maxShares = MAX_SHARES): KnownPathLoads {
   }
 }
 
-/** Whether one of its path patterns adds anything to the cost of a decision. */
+/** Tells whether the rule has a path pattern with `*`; only those add to the cost of a decision. */
 export function hasPathStars({
   actions,
   resources,
@@ -55,7 +55,7 @@ export function hasPathStars({
   return resources.some((text) => text.includes('*'))
 }
 
-/** Reads the load of rules that compile, in turns; each rule once. */
+/** Computes the load of rules that compile, in turns. A known rule is not computed again. */
 export async function readPathLoad(known: KnownRules, rules: Rules): Promise<PathLoad> {
   const loads: PathLoad[] = []
   for (const rule of rules) if (hasPathStars(rule)) loads.push(await readRuleLoad(known, rule))
@@ -77,13 +77,13 @@ export async function readRuleLoad(known: KnownRules, rule: RuleRecord): Promise
   }
 }
 
-/** Remembered rules and loads of policies. */
+/** Caches of findings about rules and of path loads of policies. */
 export interface PathLoadDeps {
   readonly knownRules: KnownRules
   readonly pathLoads: KnownPathLoads
 }
 
-/** The loads of policies, those that are not known as `find` reads them. */
+/** Returns the loads of policies; `find` reads the policies whose load is unknown. */
 export async function findPathLoads(
   { knownRules, pathLoads }: PathLoadDeps,
   heads: readonly PolicyHeadRecord[],
@@ -98,10 +98,7 @@ export async function findPathLoads(
   return loads
 }
 
-/**
- * The same of policies that are committed, one read at a time; those that changed since are left
- * out.
- */
+/** Like `findPathLoads` for committed policies, read one by one. Omits policies that changed. */
 export async function readCommittedLoads(
   { store, ...deps }: PathLoadDeps & { readonly store: Pick<Store, 'read'> },
   heads: readonly PolicyHeadRecord[],

@@ -20,21 +20,22 @@ import {
 } from './path-loads.ts'
 import { listHeads } from '../../store/list-heads.ts'
 
-/** The policies of an organization before and after a write. */
+/** Path loads of an organization's policies before and after a write. */
 export interface PathChange {
-  /** Of those that stay as they are. */
+  /** Loads of unchanged policies. */
   readonly others: readonly PathLoad[]
-  /** Of those that are written or deleted, as they are, and as they become. */
+  /** Loads of written and deleted policies, before and after. */
   readonly before: readonly PathLoad[]
   readonly after: readonly PathLoad[]
-  /** Of the written rules: a refusal names one of their patterns. */
+  /** Load of the written rules; a refusal names one of their patterns. */
   readonly written: PathLoad
 }
 
 /**
- * Throws 400, naming the pattern that costs most, where the path patterns of an organization would
- * cost more together than one decision may. The policies of any user are among them. A write that
- * does not raise the cost is accepted: policies of an older server stay, and can be mended.
+ * Throws 400, naming the most expensive pattern, when the path patterns of an organization together
+ * exceed the cost limit of one decision. The policies of any user are a subset of these. A write
+ * that does not raise the cost is accepted, so that excessive policies of an older server can be
+ * repaired.
  */
 export function requirePathRoom(
   { others, before, after, written }: PathChange,
@@ -52,16 +53,16 @@ export function requirePathRoom(
   })
 }
 
-/** A rule of a policy, as it becomes. */
+/** A written rule and its policy. */
 export interface WrittenRule {
-  /** As it is. */
+  /** The stored policy, before the write. */
   readonly policy: PolicyRecord
   readonly rule: RuleRecord
 }
 
 /**
- * Judges a rule that is added to its policy, or takes the place of the one with its id. Answers the
- * load of the policy as it becomes.
+ * Applies `requirePathRoom` to a rule that is added to its policy or replaces the rule of the same
+ * id. Returns the new load of the policy.
  */
 export async function requireRuleRoom(
   deps: PathLoadDeps,
@@ -91,8 +92,9 @@ export async function requireRuleRoom(
 }
 
 /**
- * Reads the loads that are not known yet, one policy at a time and before other writers have to
- * wait, for a body that has a path with `*`. The write itself judges the caller again.
+ * Computes unknown path loads ahead of the transaction, so that other writers do not wait for it,
+ * one policy at a time, and only for a body that may have a path with `*`. Refusals are ignored
+ * here, because the write authorizes the caller again.
  */
 export async function readAheadOfRoom(
   deps: PathLoadDeps & { readonly store: Pick<Store, 'read'> },

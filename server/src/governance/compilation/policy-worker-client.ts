@@ -5,11 +5,11 @@ import { ApiError } from '../../platform/api-error.ts'
 import { policyWorkerFile } from '../../platform/worker-file.ts'
 import { READY, type WorkerJob, type WorkerReply, type WorkerRequest } from './worker-messages.ts'
 
-/** Enough for all sets that are kept, and for one more that is being compiled. */
+/** Enough for all kept sets and one more that is being compiled. */
 const MAX_HEAP_MIB = 256
-/** Patterns can be written so that they compile for many seconds. */
+/** Crafted patterns can take many seconds to compile. */
 const TIME_LIMIT_MS = 10_000
-/** A thread that starts on a busy machine takes seconds, which are no fault of its first set. */
+/** A thread may take seconds to start on a busy machine, which must not count for its first set. */
 const START_LIMIT_MS = 30_000
 
 const UTF8 = new TextEncoder()
@@ -18,25 +18,23 @@ const UTF8 = new TextEncoder()
 export interface WorkerSet {
   add(policy: PolicyBody): void
   /**
-   * Compiles what was added; answers for how long. Throws `UncompilableError` where the worker had
-   * to be ended for it.
+   * Compiles the added policies and resolves to the time it took, in milliseconds. Throws
+   * `UncompilableError` when the worker had to be terminated.
    */
   compile(resolveUnlistedNames: boolean): Promise<number>
   decide(request: unknown): Promise<Decision>
   drop(): void
-  /** Whether it was dropped, or the worker that had it has ended. */
+  /** Whether the set was dropped or its worker has ended. */
   isLost(): boolean
 }
 
-/**
- * Compiles policies and decides by them in a thread of its own, which takes seconds for large sets.
- */
+/** Compiles policies, which takes seconds for large sets, and decides in a thread of its own. */
 export interface PolicyWorker {
   open(): WorkerSet
   close(): Promise<void>
 }
 
-/** The set takes more time or memory than there is for it; `tookMs` were spent on it. */
+/** The set exceeds the limit of time or memory; `tookMs` were spent on it. */
 export class UncompilableError extends Error {
   override readonly name = 'UncompilableError'
   readonly tookMs: number
@@ -53,14 +51,14 @@ interface Job {
   readonly reject: (error: Error) => void
 }
 
-/** One thread, begun with the first set and again after it had to be ended. */
+/** One thread, started with the first set and again after a termination. */
 interface Thread {
   readonly worker: Worker
-  /** In the order that they were sent, which is that of the replies. */
+  /** In the order of sending, which is the order of the replies. */
   readonly jobs: Map<number, Job>
   isReady: boolean
   hasEnded: boolean
-  /** When the first job began. */
+  /** Start of the first job. */
   startedMs: number
   timer: NodeJS.Timeout | undefined
 }
@@ -77,7 +75,7 @@ export function createPolicyWorker({
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
       execArgv: [],
     })
-    // A server that stops does not wait for it.
+    // The process must not wait for this thread when it stops.
     worker.unref()
     const thread: Thread = {
       worker,
@@ -104,7 +102,7 @@ export function createPolicyWorker({
     return thread
   }
 
-  /** The first job is the one that is being done, so that it is at fault. */
+  /** Blames the first job, which is the running one. */
   function end(thread: Thread): void {
     if (thread.hasEnded) return
     thread.hasEnded = true
@@ -140,7 +138,7 @@ export function createPolicyWorker({
     let isDropped = false
     return {
       add(policy) {
-        // Bytes change hands at once, where all its strings would be copied one by one.
+        // A buffer is transferred in one step; the strings of an object would be copied one by one.
         const bytes = UTF8.encode(JSON.stringify(policy))
         const message: WorkerRequest = { kind: 'add', set, policy: bytes }
         thread.worker.postMessage(message, [bytes.buffer])

@@ -15,11 +15,11 @@ import { knownRule, type KnownRules, type RuleProblems, type Rules } from '../kn
 const NO_PROBLEMS: RuleProblems = { all: [], compiles: true }
 
 /**
- * Throws 400 unless `rule`, and then the whole policy as it would become, compiles: what a machine
- * could not enforce is never stored. `old` is the rule as it was, null when it is new.
+ * Throws 400 unless `rule`, and then `policy` in its new form, compiles: a policy that machines
+ * cannot enforce must not be stored. `old` is the stored rule, or null for a new one.
  *
- * The limits of one pattern are those of the patterns that are written. An older server may have
- * taken others, which stay.
+ * The limits of one pattern apply to patterns that are not yet in `old`. Stored patterns may exceed
+ * them, because an older server accepted them.
  */
 export function requireCompilable(
   known: KnownRules,
@@ -37,9 +37,7 @@ export function requireCompilable(
   throw invalidArgument(problem.message, { field })
 }
 
-/**
- * The same for the policy with `rule` behind its own; those that are known are not checked again.
- */
+/** Like `requireCompilable`, with `rule` appended. Known rules are not checked again. */
 export function requireCompilableWith(
   known: KnownRules,
   policy: PolicyRecord,
@@ -53,9 +51,9 @@ export function requireCompilableWith(
 }
 
 /**
- * Tells the same as compiling would: a policy is refused for what is wrong with one of its rules by
- * itself, or for their domains, and for nothing else. Building the indices of the whole policy took
- * an eighth of adding a rule to a small one, and most of it in a large one.
+ * Tells whether a policy compiles, without building its indices: compilation fails only for a
+ * problem of a single rule or for mixed domains. Known rules are not checked again, so the cost of
+ * a new rule does not grow with its policy.
  */
 function isCompilable(known: KnownRules, rules: Rules): boolean {
   const action = rules[0]?.actions[0]
@@ -75,7 +73,7 @@ function hasSameResources(rule: RuleRecord, old: RuleRecord): boolean {
   )
 }
 
-/** Problems of a rule by itself, looked for once. */
+/** Returns the problems of a single rule, which are searched once. */
 function findProblems(known: KnownRules, rule: RuleRecord): RuleProblems {
   const found = knownRule(known, rule)
   found.problems ??= checkWithAndWithoutLimits(rule)
@@ -88,7 +86,7 @@ function checkWithAndWithoutLimits(rule: RuleRecord): RuleProblems {
   return { all, compiles: checkRule(rule, { patternLimits: false }).length === 0 }
 }
 
-/** Throws 400 unless the rule compiles by itself, and its new patterns are within the limits. */
+/** Throws 400 unless the rule compiles on its own and its new patterns are within the limits. */
 function requireCompilableRule(known: KnownRules, rule: RuleRecord, old: RuleRecord | null): void {
   const { all, compiles } = findProblems(known, rule)
   const stored = new Set(compiles ? old?.resources : [])
@@ -101,8 +99,8 @@ function requireCompilableRule(known: KnownRules, rule: RuleRecord, old: RuleRec
 }
 
 /**
- * Throws 400 unless the policy compiles; `field` names the place among its rules. `old` is the
- * policy as it was, null when it is new.
+ * Throws 400 unless the policy compiles; `field` gives the position among its rules. `old` is the
+ * stored policy, or null for a new one.
  */
 export function requireCompilablePolicy(
   known: KnownRules,
@@ -132,7 +130,7 @@ function isBeyondLimits(known: KnownRules, rule: RuleRecord): boolean {
   return compiles && all.length > 0
 }
 
-/** The first problem that keeps the policy from being compiled. */
+/** Returns the first problem that keeps the policy from compiling. */
 function findProblem(
   policy: PolicyRecord,
 ): Pick<PolicyProblem, 'rule_id' | 'member' | 'message'> | null {

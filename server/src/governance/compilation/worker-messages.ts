@@ -1,13 +1,13 @@
 import type { Decision } from '@palisade/policy-core'
 
-/** To the worker that compiles policies. Sets have numbers. */
+/** Messages to the worker that compiles policies. `set` is the number of a set. */
 export type WorkerRequest =
-  /** A policy of a set that is to be compiled: a `PolicyBody` in JSON. */
+  /** Adds a policy, a `PolicyBody` in JSON, to a set before its compilation. */
   | { readonly kind: 'add'; readonly set: number; readonly policy: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'drop'; readonly set: number }
   | WorkerJob
 
-/** What is replied to; the reply repeats `job`. */
+/** Requests with a reply, which repeats `job`. */
 export type WorkerJob =
   | {
       readonly kind: 'compile'
@@ -22,7 +22,7 @@ export type WorkerJob =
       readonly request: unknown
     }
 
-/** Sent once, before all replies. */
+/** Sent by the worker once, before all replies. */
 export const READY = 'ready'
 
 export type WorkerReply =

@@ -39,23 +39,23 @@ import { writePlan } from './write-plan.ts'
 const MAX_VALUES = 500_000
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
-/** Policies may change while they are read; then they are read from one snapshot. */
+/** Attempts to read policies one by one; if they keep changing, one snapshot is read instead. */
 const MAX_READS = 3
-/** The organization may change while a document is judged. */
+/** Attempts to validate a document while the organization keeps changing. */
 const MAX_ATTEMPTS = 5
 
 export interface DocumentDeps extends GovernanceDeps, Pick<LargeAnswerDeps, 'beingSent'> {
   readonly documents: AnswerTurns
 }
 
-/** Ends a transaction whose document was judged against an earlier revision. */
+/** Aborts a transaction whose document was validated against an earlier revision. */
 class OrganizationChanged extends Error {}
 
 /**
- * Makes the organization have the policies of a document: all of it in one transaction, or nothing.
- * A dry run answers the same and changes nothing; it needs `policies:read` alone. The document is
- * judged before the transaction, because other writers wait for that, and again where the
- * organization changed meanwhile. Throws 409 where it changed each time.
+ * Gives the organization the policies of a document, all in one transaction or none. A dry run
+ * gives the same answer without writing and needs only `policies:read`. The document is validated
+ * before the transaction, so that other writers do not wait for it, and again when the organization
+ * changed meanwhile. Throws 409 when it changed at every attempt.
  */
 export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): Promise<Answer> {
   for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
@@ -72,7 +72,7 @@ export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): P
   )
 }
 
-/** Throws `OrganizationChanged` unless the revision is still the one of the judgement. */
+/** Throws `OrganizationChanged` unless the organization still has the validated revision. */
 function writeJudged(
   deps: DocumentDeps,
   call: GovernanceCall,
@@ -106,9 +106,7 @@ function writeJudged(
   })
 }
 
-/**
- * One document of an organization at a time: the values of a large one take many times its bytes.
- */
+/** Runs once at a time in an organization: a parsed document takes many times its size in bytes. */
 async function readAndJudge(deps: DocumentDeps, call: GovernanceCall) {
   const body = await parse(call.body)
   if (!body.ok) return { body, planned: null, ahead: null }
@@ -152,13 +150,13 @@ async function parse(
   }
 }
 
-/** What of an organization a document is judged by, as of one revision. */
+/** The state of an organization that a document is validated against, as of one revision. */
 interface OrganizationState {
   readonly revision: number
   readonly teams: readonly TeamRecord[]
-  /** The policies that the document is compared with. */
+  /** The policies that the document may affect. */
   readonly stored: readonly PolicyRecord[]
-  /** Those that it leaves alone; their rules are not read. */
+  /** All other policies; their rules are not read. */
   readonly others: readonly PolicyHeadRecord[]
 }
 
@@ -172,14 +170,14 @@ interface Judgement {
 interface JudgedAhead {
   readonly revision: number
   readonly judgement: Promise<Judgement>
-  /** Goes on where the document is written. */
+  /** Continues while the document is written. */
   readonly work: Work
 }
 
 /**
- * A large document takes seconds to judge, and so it is judged before other writers have to wait;
- * what comes out holds while the organization has the same revision. A refusal waits for its turn
- * like a plan, because the request may have been answered already.
+ * Validates a document ahead of the transaction: a large one takes seconds, in which all other
+ * writers would wait. The result holds while the organization keeps its revision. A refusal is kept
+ * as a rejected promise, because a kept answer for the same idempotency key takes precedence.
  */
 async function judgeAhead(
   deps: DocumentDeps,
@@ -201,7 +199,7 @@ async function judgeAhead(
 }
 
 interface Reading {
-  /** Which policies are read, by name. */
+  /** Selects the policies to read, by name. */
   readonly concerns: (name: string) => boolean
   readonly work: Work
 }
@@ -222,7 +220,7 @@ async function readCurrent(
   return store.read(async (reader) => readState(reader, await enter(reader), { concerns, work }))
 }
 
-/** From the one snapshot that `reader` has. */
+/** Reads everything from the snapshot of `reader`. */
 async function readState(
   reader: StoreReader,
   { organization }: Access,
@@ -248,7 +246,7 @@ async function readHeads(
   }
 }
 
-/** Everything that a request can be refused for, in the order of the single calls. */
+/** Performs all checks of a request, in the order of the single endpoints. */
 async function judge(
   deps: GovernanceDeps,
   { revision, teams, stored, others, otherLoads }: OrganizationState & PlannedFor,
@@ -266,7 +264,7 @@ async function judge(
   const count = stored.length + others.length
   const context = { teamNames, limits, stored, count }
   const { policies, prune } = await readDocument(json, context, work).catch((error: unknown) => {
-    // A limit comes last in the order of checks, also where it ended the reading.
+    // Limits come last in the order of checks, even when one ended the parsing.
     if (error instanceof ApiError && error.code === 'limit_exceeded') requireConditions()
     throw error
   })

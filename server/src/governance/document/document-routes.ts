@@ -9,12 +9,12 @@ import { getHeadersSchema } from '../route-headers.ts'
 import { applyDocument, type DocumentDeps } from './apply-document.ts'
 import { exportDocument } from './export-document.ts'
 
-/** 100 policies of 250 ordinary rules are 6 MiB. */
+/** 100 policies of 250 ordinary rules take 6 MiB. */
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 
 const tags = ['policies']
 
-/** All policies of an organization at once. */
+/** Endpoints that apply and export all policies of an organization at once. */
 export function documentRoutes(deps: GovernanceRouteDeps & DocumentDeps): Route[] {
   return [
     defineRoute(

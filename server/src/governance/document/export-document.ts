@@ -16,7 +16,7 @@ import { listHeads } from '../../store/list-heads.ts'
 import { byName, showPolicy } from './format-document.ts'
 import { createTeamNames, type TeamNames } from './team-names.ts'
 
-/** All policies of one revision in the form that can be applied again. */
+/** Answers with all policies of one revision, in a form that can be applied again. */
 export async function exportDocument(deps: LargeAnswerDeps, call: GovernanceCall): Promise<Answer> {
   const { org } = call
   return answerPolicies(deps, org, async (reader): Promise<ShownPolicies | Answer> => {
@@ -52,7 +52,7 @@ export async function exportDocument(deps: LargeAnswerDeps, call: GovernanceCall
   })
 }
 
-/** Who is in which teams, without saying who. */
+/** Lists the distinct team combinations of users, without naming users. */
 async function teamSets(
   reader: StoreReader,
   org: string,

@@ -5,7 +5,7 @@ import { concatInTurns } from '../../operations/overload/concat-in-turns.ts'
 import type { PolicyPlan } from './plan-changes.ts'
 import type { TeamNames } from './team-names.ts'
 
-/** A policy as documents have it: names in the place of ids. */
+/** Formats a policy for a document: with names instead of ids. */
 export function showPolicy(policy: PolicyRecord, teamNames: TeamNames): ShownPolicy {
   const teams = policy.teams.map((id) => teamNames.shownAs(id))
   return {
@@ -26,8 +26,8 @@ interface Shown {
 }
 
 /**
- * Formats a plan as `ApplyResponse` in JSON, a change at a time: each has two policies in it, and
- * there may be hundreds. A dry run has no ids for policies that are yet to be created.
+ * Formats a plan as an `ApplyResponse` in JSON, one change at a time: there may be hundreds, each
+ * with two policies. The created policies of a dry run have no ids.
  */
 export async function formatPlan(
   plan: PolicyPlan,
@@ -53,7 +53,7 @@ function showRest({ unchanged, unmanaged }: PolicyPlan) {
   return { unchanged, unmanaged: unmanaged.map(({ name }) => name).toSorted() }
 }
 
-/** Changes in the order of the answer, each of which is put into words when it is asked for. */
+/** Lists changes in the order of the answer; `show` formats one on demand. */
 function listChanges(
   plan: PolicyPlan,
   teamNames: TeamNames,
@@ -77,7 +77,7 @@ function listChanges(
   return [deleted, updated, created].flatMap((changes) => changes.toSorted(byName))
 }
 
-/** By code units, so that two exports of the same policies are the same text. */
+/** Compares by code units, so that two exports of the same policies are equal texts. */
 export function byName(a: { readonly name: string }, b: { readonly name: string }): number {
   if (a.name === b.name) return 0
   return a.name < b.name ? -1 : 1

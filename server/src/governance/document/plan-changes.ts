@@ -21,34 +21,34 @@ import type { WantedPolicy } from './read-document.ts'
 import { hasSameRules, isSameList } from './same-rules.ts'
 import { withinPolicy } from './within-policy.ts'
 
-/** What has to happen so that an organization has the policies of a document. */
+/** The changes that give an organization the policies of a document. */
 export interface PolicyPlan {
   readonly created: readonly PlannedPolicy[]
   readonly updated: readonly (PlannedPolicy & { readonly old: PolicyRecord })[]
   readonly deleted: readonly PolicyRecord[]
   readonly unchanged: number
-  /** Policies that are not in the document and stay. */
+  /** Policies that stay although the document does not contain them. */
   readonly unmanaged: readonly Pick<PolicyRecord, 'name'>[]
 }
 
 export interface PlannedPolicy {
-  /** Where it stands in the document. */
+  /** Its position in the document. */
   readonly place: string
-  /** As it becomes; its revision is still to be given by the store. */
+  /** The new state; the store assigns its revision. */
   readonly policy: PolicyRecord
 }
 
-/** What new policies and rules are made with. */
+/** Options and sources for planned changes. */
 export interface PlanContext {
   readonly org: string
-  /** Policies that are not in the document are deleted. */
+  /** Whether policies that are not in the document are deleted. */
   readonly prune: boolean
   readonly newId: (prefix: IdPrefix) => string
-  /** `updated_at` of a change that follows the given one; null for a new policy. */
+  /** Returns an `updated_at` later than `previous`, which is null for a new policy. */
   readonly timestampAfter: (previous: string | null) => string
 }
 
-/** What is planned now. */
+/** Creates the context of a plan that is made now. */
 export function createPlanContext(
   deps: { readonly now: () => Date; readonly random: (bytes: number) => Uint8Array },
   { org, prune }: Pick<PlanContext, 'org' | 'prune'>,
@@ -64,9 +64,9 @@ export function createPlanContext(
 }
 
 /**
- * Compares by name: policies in the organization, rules in their policy. What keeps its name keeps
- * its id, so a policy renamed in a document is another policy. Throws 400 where a policy of teams
- * would become one of the whole organization without the document saying so.
+ * Compares policies by name within the organization, and rules by name within their policy. The
+ * name determines the id, so a policy renamed in a document becomes another policy. Throws 400 when
+ * a policy with teams would apply to the whole organization without an explicit scope.
  */
 export async function planChanges(
   stored: readonly PolicyRecord[],
@@ -98,8 +98,8 @@ export async function planChanges(
 }
 
 /**
- * Throws 400 unless every changed policy compiles as a whole. `hadAll`: the organization has had
- * all of the policies, so that none of their patterns is a new one.
+ * Throws 400 unless every changed policy compiles as a whole. `hadAll` says that the organization
+ * had all of these policies before, so that all of their patterns count as stored ones.
  */
 export async function requireCompilablePlan(
   known: KnownRules,
@@ -118,15 +118,15 @@ export async function requireCompilablePlan(
   }
 }
 
-/** The policies of the organization that a plan was made for. */
+/** The policies of the organization before the plan. */
 export interface PlannedFor {
-  /** Those that were read with their rules. */
+  /** Policies that were read with their rules. */
   readonly stored: readonly PolicyRecord[]
-  /** Loads of the path patterns of all others; asked only where that matters. */
+  /** Computes the path loads of all other policies; called only when they matter. */
   readonly otherLoads: () => Promise<readonly PathLoad[]>
 }
 
-/** Throws 400 where the path patterns of the organization would cost too much together. */
+/** Throws 400 when the path patterns of the organization would together cost too much. */
 export async function requirePlanPathRoom(
   known: KnownRules,
   { created, updated, deleted }: PolicyPlan,
@@ -155,7 +155,7 @@ export async function requirePlanPathRoom(
   })
 }
 
-/** Throws 403 where the plan ends beyond a limit; what shrinks may stay beyond one. */
+/** Throws 403 when the plan exceeds a limit. A number of rules that does not grow may exceed it. */
 export async function requirePlanWithinLimits(
   limits: PolicyLimits,
   stored: number,
@@ -186,7 +186,7 @@ function create(wanted: WantedPolicy, { org, newId, timestampAfter }: PlanContex
   }
 }
 
-/** Null when the policy is as wanted. */
+/** Returns the new state of a policy, or null when it needs no change. */
 function change(
   old: PolicyRecord,
   wanted: WantedPolicy,

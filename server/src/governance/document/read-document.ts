@@ -18,12 +18,12 @@ import { ruleDomain } from '../../history/format-policy.ts'
 import type { TeamNames } from './team-names.ts'
 import { withinPolicy } from './within-policy.ts'
 
-/** A policy of a document, its teams known; whether it compiles is judged when it would change. */
+/** A parsed policy of a document, with known teams. It is compiled later, and only if changed. */
 export interface WantedPolicy {
-  /** Where it stands, such as `policies[2]`. */
+  /** Its position in the document, such as `policies[2]`. */
   readonly place: string
   readonly name: string
-  /** Team ids; null where the document has no scope. */
+  /** Team ids; null when the document gives no scope. */
   readonly teams: readonly string[] | null
   readonly rules: readonly WantedRule[]
 }
@@ -37,40 +37,40 @@ export interface WantedDocument {
 }
 
 /**
- * Judged in parts, each by its own schema, so that the first fault of a large document ends it;
- * rules in the order of the single calls: domain, then members.
+ * A document is parsed in parts, each by its own schema, so that parsing ends at the first fault.
+ * Rules are checked in the order of the single endpoints: domain, then members.
  */
 const headSchema = z.strictObject({
   policies: z.array(z.unknown()),
   prune: z.boolean().optional(),
   dry_run: z.boolean().optional(),
 })
-/** Of what is not judged yet. */
+/** Accepts unchecked documents. */
 const looseSchema = z.object({
   policies: z.array(z.unknown()).optional(),
   prune: z.unknown().optional(),
 })
 const policyHeadSchema = documentPolicySchema.extend({ rules: z.array(z.unknown()) })
 
-/** What a document is judged by. */
+/** The state of an organization that a document is validated against. */
 export interface DocumentContext {
   readonly limits: PolicyLimits
   readonly teamNames: TeamNames
-  /** Policies of the organization, those that the document names among them. */
+  /** Stored policies: at least those that the document names. */
   readonly stored: readonly PolicyRecord[]
-  /** How many policies the organization has. */
+  /** Number of policies of the organization. */
   readonly count: number
 }
 
-/** What a policy of a document is judged by; `old` is the one that has its name. */
+/** Context of one policy; `old` finds the stored policy of the same name. */
 interface PolicyContext extends Omit<DocumentContext, 'stored' | 'count'> {
   readonly old: (name: string) => PolicyRecord | undefined
 }
 
 /**
- * Judges the body of an apply request; throws 400 whose `field` is the place of the first fault, or
- * 403 where a limit is passed. No more than the limits allow is read: what comes after is not worth
- * the time, which is that of everybody. What was beyond a limit before may stay as large.
+ * Parses the body of an apply request. Throws 400 with the position of the first fault as `field`,
+ * or 403 at the first excess over a limit: parsing stops there, because it delays other requests.
+ * Stored policies that exceed a limit may stay as large as they are.
  */
 export async function readDocument(
   json: unknown,
@@ -90,14 +90,12 @@ export async function readDocument(
   return { policies, prune: head.prune ?? false, dryRun: head.dry_run ?? false }
 }
 
-/** Tells whether a body asks for a dry run, before anything else in it is judged. */
+/** Tells whether an otherwise unchecked body asks for a dry run. */
 export function asksForDryRun(json: unknown): boolean {
   return z.object({ dry_run: z.literal(true) }).safeParse(json).success
 }
 
-/**
- * Tells of a stored policy whether the document is compared with it, before the document is judged.
- */
+/** Returns a predicate for the names of stored policies that an unchecked document may affect. */
 export function findConcerned(json: unknown): (name: string) => boolean {
   const { policies, prune } = looseSchema.safeParse(json).data ?? {}
   if (prune === true) return () => true
@@ -132,7 +130,7 @@ function readRule(json: unknown, before: readonly WantedRule[]): WantedRule {
   return readRuleBody(createRuleRequestSchema, json, ruleDomain(before))
 }
 
-/** Takes the rules of one policy, one after another, and throws 403 at the first beyond a limit. */
+/** Returns a check for the rules of one policy, in order. It throws 403 beyond a limit. */
 function createRoom(
   limits: PolicyLimits,
   name: string,
@@ -152,7 +150,7 @@ function createRoom(
   }
 }
 
-/** By name or id, each once, in the order written. */
+/** Resolves names and ids to distinct team ids, in the given order. */
 function readTeams(written: readonly string[], teamNames: TeamNames): readonly string[] {
   const ids = written.map((text, index) => {
     const id = teamNames.idOf(text)

@@ -1,6 +1,6 @@
 import type { RuleRecord } from '../../store/records.ts'
 
-/** Whether the rules are the same ones, in the same order, and say the same. */
+/** Tells whether two lists have the same rules by id, with equal content and in the same order. */
 export function hasSameRules(a: readonly RuleRecord[], b: readonly RuleRecord[]): boolean {
   return a.length === b.length && a.every((rule, index) => isSameRule(rule, b[index]))
 }

@@ -4,12 +4,12 @@ import { z } from 'zod'
 import { isKnown, readEntityTags } from '../../http/input/entity-tag.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
 
-/** It changes with releases only; an editor that has an old one for an hour is not far off. */
+/** The schema changes with releases only, so editors may use a copy for an hour. */
 const CACHE_CONTROL = 'public, max-age=3600'
 
 /**
- * `GET /api/v1/schemas/policies.json`: the schema that `palisade schema` prints, for editors. It
- * shows no organization, and editors can send no token.
+ * `GET /api/v1/schemas/policies.json`: the schema that `palisade schema` prints, for editors.
+ * Editors cannot send a token, and the schema is the same for all organizations.
  */
 export function documentSchemaRoute(): Route {
   const text = `${JSON.stringify(policyDocumentJsonSchema(), null, 2)}\n`

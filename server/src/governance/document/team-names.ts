@@ -3,9 +3,9 @@ import type { TeamRecord } from '../../store/records.ts'
 
 /** The teams of one organization, as documents write them. */
 export interface TeamNames {
-  /** The id for a name or a UUID; null for neither. */
+  /** Returns the team id for a name or a UUID; null for an unknown team. */
   idOf(text: string): string | null
-  /** What a document shows for an id. */
+  /** Returns the name of a team, or its id when the name has the form of a UUID. */
   shownAs(id: string): string
 }
 
@@ -14,8 +14,7 @@ export function createTeamNames(teams: readonly TeamRecord[]): TeamNames {
   const byId = new Map(teams.map((team) => [team.id, team]))
   return {
     idOf(text) {
-      // A UUID is an id and nothing else: whoever may name a team must not be able to have it taken
-      // for another one.
+      // A UUID is always an id: otherwise a team named like another team's id could pass for it.
       const id = teamIdSchema.safeParse(text)
       if (id.success) return byId.has(id.data) ? id.data : null
       return byName.get(text) ?? null

@@ -1,7 +1,7 @@
 import { ApiError } from '../../platform/api-error.ts'
 import { quote } from '../../http/input/describe-issue.ts'
 
-/** Runs `judge`; what it refuses names the policy, because a document has many. */
+/** Runs `judge` and adds the name of the policy to its errors, because a document has many. */
 export function withinPolicy<T>(name: string, judge: () => T): T {
   try {
     return judge()

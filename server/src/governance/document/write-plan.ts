@@ -4,7 +4,7 @@ import type { StoreWriter } from '../../store/store.ts'
 import type { PolicyPlan } from './plan-changes.ts'
 import { hasSameRules, isSameList } from './same-rules.ts'
 
-/** Makes what was planned so; all of it is to be within one transaction. */
+/** Writes the changes of a plan. `writer` must be that of a single transaction. */
 export async function writePlan(
   writer: StoreWriter,
   plan: PolicyPlan,
