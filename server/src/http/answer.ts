@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 
-/** What a request is answered with, as data: so that it can be kept and given again. */
+/** An answer as plain data, so that it can be stored and replayed. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

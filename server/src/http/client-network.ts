@@ -1,22 +1,22 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** The networks that one address counts for. */
+/** The networks that a client address belongs to. */
 export interface ClientNetwork {
-  /** One client: an IPv4 address, or the /64 of an IPv6 address, the least that any site has. */
+  /** One client: an IPv4 address, or the /64 of an IPv6 address, the smallest network of a site. */
   readonly near: string
-  /** Around it: the /48 of an IPv6 address, the most that one site gets; otherwise `near`. */
+  /** One site: the /48 of an IPv6 address, the largest network of a site; otherwise `near`. */
   readonly wide: string
-  /** Networks around it and itself, the widest first: /16, /24; /32, /48, /56, /64 of IPv6. */
+  /** All networks, widest first: /16, /24 and the address; /32, /48, /56, /64 for IPv6. */
   readonly path: readonly [string, ...string[]]
 }
 
-/** Any other text counts as a network of its own. */
+/** Returns the networks of an address. Any other text is a network of its own. */
 export function clientNetwork(address: string): ClientNetwork {
   if (!isIPv6(address)) return ipv4Network(address)
   const [plain = ''] = address.toLowerCase().split('%')
   const mapped = /^(?:0*:){0,5}:?ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(plain)?.[1]
   if (mapped !== undefined) return ipv4Network(mapped)
-  // Dotted digits at the end stand for two groups, and lie behind the first four in any case.
+  // A dotted suffix replaces the last two groups, which no network here includes.
   const [head = '', tail] = plain.replace(/[\d.]+\.\d+$/, '0:0').split('::')
   const before = groupsOf(head)
   const after = tail === undefined ? [] : groupsOf(tail)
@@ -30,7 +30,7 @@ export function clientNetwork(address: string): ClientNetwork {
   return { near, wide, path: [isp, wide, home, near] }
 }
 
-/** For any text that is no IPv6 address. */
+/** Handles IPv4 addresses, and texts that are no address. */
 function ipv4Network(address: string): ClientNetwork {
   if (!isIPv4(address)) return { near: address, wide: address, path: [address] }
   const [a, b, c] = address.split('.')

@@ -41,40 +41,39 @@ export interface AppDeps {
   readonly metrics: RequestMetrics
   readonly tracing?: Tracing | null
   readonly random: (bytes: number) => Uint8Array
-  /** Throws while the store does not answer; behind `/readyz`. */
+  /** Check behind `/readyz`; throws while the store does not answer. */
   readonly ping: () => Promise<void>
   readonly trustedProxies: TrustedProxies
-  /** For TLS; plain HTTP without it. */
+  /** Enables TLS; plain HTTP without it. */
   readonly certificate?: Certificate | undefined
-  /** Asked for every request that can wait; without it none has to. */
+  /** Asked for every request that may be deferred; without it no request is. */
   readonly overload?: Pick<Overload, 'askToWait'>
-  /** Asked once the caller of a request is known, before its body is read; throws a refusal. */
+  /** Called after authentication and before the body is read; throws a refusal. */
   readonly limitRequest?: (request: FastifyRequest) => void
-  /** Of large bodies while others wait. */
+  /** Slowest pace of large bodies while others wait. */
   readonly bodyPace?: Pace | undefined
-  /** Asked before the framework; it never is while requests are traced. */
+  /** Tried before Fastify, except while requests are traced. */
   readonly shortcut?: Shortcut
-  /** What the server can do: `governanceRoutes`, `tokenRoutes`, … in the order of the documents. */
+  /** `governanceRoutes`, `tokenRoutes`, …: the endpoints, in the order of the OpenAPI document. */
   readonly routes: readonly FastifyPluginAsyncZod[]
 }
 
-/** Longest path parameter; longer ones are 404. Names are at most 127 characters. */
+/** A longer path parameter is 404. Names have at most 127 characters. */
 const MAX_PARAM_LENGTH = 512
 const REQUEST_TIMEOUT_MS = 60_000
-/** Longer than the idle time of usual proxies, who must be the ones to close. */
+/** Longer than the idle timeout of common proxies, so that the proxy is the side that closes. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000
-/** For a client that takes nothing of its answer; longer, so that a slow request is told 408. */
+/** Closes a stalled connection; longer than the request timeout, so that slow requests get 408. */
 const STALLED_TIMEOUT_MS = 2 * REQUEST_TIMEOUT_MS
 
 /**
- * The HTTP application, ready to `listen` or `inject`: request ids, constant headers, strict
- * bodies, one error envelope and the documents around the given routes.
+ * Creates the HTTP application, ready to `listen` or `inject`: request ids, constant headers,
+ * strict bodies, one error envelope and the documents around the given routes.
  *
- * Bodies and queries of the routes are judged by `strictValidator` before their handlers, unless a
- * route sets `validatorCompiler: deferredValidator`; so a caller must be known in `onRequest`.
+ * `strictValidator` validates bodies and queries before the handlers, unless a route sets
+ * `validatorCompiler: deferredValidator`. Routes must therefore authenticate in `onRequest`.
  *
- * Hooks of every request take a callback: measured, each promise of one costs as much as the
- * routing.
+ * Hooks of every request take a callback, because a promise costs as much as the routing.
  */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const newRequestId = createRequestIds(deps.random)
@@ -95,20 +94,20 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
             isPlainlyForwarded(request, deps.trustedProxies),
         })
   const app = Fastify({
-    // `observeRequests` writes one line for each; the framework makes a logger for each.
+    // `observeRequests` logs requests; Fastify would create a logger for each of them.
     logger: false,
     genReqId: newRequestId,
     requestIdHeader: false,
     trustProxy: trustProxyOption(deps.trustedProxies),
     bodyLimit: MAX_BODY_BYTES,
-    // While closing, what still arrives is served; the raw 503 of the framework has no envelope.
+    // Requests that arrive while closing are served; Fastify's own 503 lacks the envelope.
     return503OnClosing: false,
     clientErrorHandler: createClientErrorHandler(newRequestId, observer, constant),
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply),
-    // Or the framework loads compilers of its own, 120 files, for schemas that are not there.
+    // Keeps Fastify from loading its own compilers, 120 files, for which there are no schemas.
     schemaController: {
       compilersFactory: {
-        // Their types know of schemas of the framework's own kind alone.
+        // Fastify types compilers for its own kind of schema only.
         buildValidator: (() => strictValidator) as never,
         buildSerializer: (() => serializerCompiler) as never,
       },
@@ -146,8 +145,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
 
 function createListener(certificate: Certificate | undefined, handler: RequestListener): Server {
   const options = {
-    // Node would answer a missing Host header without the envelope; `registerHeaders` does it with
-    // one.
+    // Node would refuse a missing `Host` without the envelope; `registerHeaders` does so instead.
     requireHostHeader: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
@@ -168,7 +166,7 @@ function registerHeaders(app: FastifyInstance, constant: SecurityHeaders): void 
   })
 }
 
-/** Node keeps the first and drops the rest, where a proxy in front may have gone by the last. */
+/** Refuses a missing or repeated `Host`: Node keeps the first, a proxy may have used the last. */
 function refusalOfHosts({ httpVersion, rawHeaders }: IncomingMessage): ApiError | null {
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -181,8 +179,8 @@ function refusalOfHosts({ httpVersion, rawHeaders }: IncomingMessage): ApiError 
 }
 
 /**
- * By the credentials, because who has them is not known yet, and learning it is most of the work;
- * by the network without any.
+ * Requests take turns by credentials, because authentication is most of the work and has not
+ * happened yet; requests without credentials by network.
  */
 function registerTurns(app: FastifyInstance): void {
   const turns = createCallerTurns()
@@ -192,7 +190,7 @@ function registerTurns(app: FastifyInstance): void {
   })
 }
 
-/** Once the caller is known, who may have any number of sessions; before the body is read. */
+/** Limits by caller, who may have any number of sessions, and before the body is read. */
 function limitInFlight(app: FastifyInstance): void {
   const inFlight = createRequestsInFlight()
   app.addHook('preParsing', ({ actor }, { raw }, payload, done) => {
@@ -210,7 +208,7 @@ function registerLimit(app: FastifyInstance, limitRequest: AppDeps['limitRequest
   app.addHook('onRoute', (route) => {
     const isRead = [route.method].flat().some((method) => method === 'GET' || method === 'HEAD')
     const { response, security } = route.schema ?? {}
-    // Strangers and machines have bounds of their own.
+    // Anonymous callers and machines have limits of their own.
     if (isRead || security !== undefined || typeof response !== 'object' || response === null)
       return
     route.schema = { ...route.schema, response: { ...errorResponses([429]), ...response } }
@@ -221,7 +219,7 @@ function registerLimit(app: FastifyInstance, limitRequest: AppDeps['limitRequest
   })
 }
 
-/** Or a connection in use at the time would keep the server from closing until it idles out. */
+/** Ends connections after their next answer; one in use would delay closing until it idles out. */
 function registerShutdown(app: FastifyInstance, closing: { hasBegun: boolean }): void {
   app.addHook('preClose', async () => {
     closing.hasBegun = true

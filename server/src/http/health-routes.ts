@@ -4,7 +4,7 @@ import { errorResponses, refusals } from './errors/error-responses.ts'
 
 const healthSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' })
 
-/** `/healthz`: the process answers. `/readyz`: so does the store, with all its tables; else 503. */
+/** `/healthz`: the process answers. `/readyz`: the store too, with all its tables; else 503. */
 export function registerHealthRoutes(app: FastifyInstance, ping: () => Promise<void>): void {
   app.get(
     '/healthz',

@@ -8,7 +8,7 @@ import { METRICS_MEDIA_TYPE, type Metrics } from '../operations/metrics/create-m
 
 export interface MetricsRouteDeps {
   readonly metrics: Metrics
-  /** What a caller has to send as bearer; null for nothing. */
+  /** The required bearer token; null when callers need no token. */
   readonly token: string | null
 }
 
@@ -41,7 +41,7 @@ export function metricsRoutes({ metrics, token }: MetricsRouteDeps): FastifyPlug
   }
 }
 
-/** Hashes have one length, so that comparing them takes the same time for every guess. */
+/** Compares hashes, which have equal lengths, so that the time is the same for every guess. */
 function requireToken(expected: string, authorizationHeader: string | undefined): void {
   const sent = parseBearer(authorizationHeader)
   if (!timingSafeEqual(sha256(sent), sha256(expected)))

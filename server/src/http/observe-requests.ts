@@ -5,36 +5,34 @@ import type { Tracing } from '../operations/tracing/tracing.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who was admitted, such as `user:alice`; null as long as nobody was. */
+    /** The authenticated caller, such as `user:alice`; null before authentication. */
     actor: string | null
-    /** Of the token that his session came from; null for a password or an external issuer. */
+    /** Token that the session came from; null for a password or an external issuer. */
     tokenId: string | null
-    /**
-     * What a request at the token endpoint came to, for its line in the log; null for every other.
-     */
+    /** Outcome of a request to the token endpoint, for the log; null for other requests. */
     signIn: object | null
   }
   interface FastifyContextConfig {
-    /** Asked for so often that success is logged at `debug` only. */
+    /** For frequent requests: success is logged at `debug` only. */
     quiet?: boolean
-    /** Answered when something happens, so its time is not counted. */
+    /** For requests that wait for an event: their duration is not measured. */
     waits?: boolean
     tally?: RouteTally
   }
 }
 
-/** What hears of requests. */
+/** Receivers of observations about requests. */
 export interface RequestObserver {
   readonly log: Log
   readonly metrics: RequestMetrics
-  /** Null while nothing is traced. */
+  /** Null without tracing. */
   readonly tracing: Tracing | null
 }
 
 /**
- * Counts every request and logs it in one line when its answer is out or its client gone. A path
- * is logged as the pattern of its route: what a client put into it is his, and may be a secret.
- * To be called before routes and other hooks are registered.
+ * Counts every request and logs one line when its answer is sent or its client has left. The log
+ * has the pattern of the route instead of the path, which may contain a client's secret. Must be
+ * called before routes and other hooks are registered.
  */
 export function observeRequests(
   app: FastifyInstance,
@@ -51,9 +49,9 @@ export function observeRequests(
   })
   app.addHook('onRequest', (request, reply, done) => {
     const startedMs = performance.now()
-    // Remembered by the socket, which cannot say it any more when the client is gone.
+    // The first access caches the address, which the socket cannot look up after the client left.
     void request.socket.remoteAddress
-    // Not `finish`, which never comes when the client leaves early.
+    // `finish` is not emitted when the client leaves early.
     reply.raw.on('close', () => {
       const ms = performance.now() - startedMs
       const { config } = request.routeOptions

@@ -3,9 +3,9 @@ interface Operation {
 }
 
 /**
- * The document with open objects in answers: a later server may add members, which a client made
- * from the document must not refuse. Requests stay closed. To be used before `nameComponents`,
- * which takes the names of the schemas of requests away.
+ * Opens the objects in answers: a later server may add members, which a generated client must not
+ * refuse. Requests stay closed. Must run before `nameComponents`, which removes the suffix that
+ * marks request schemas.
  */
 export function openAnswers<D extends object>(document: D): D {
   const copy = structuredClone(document) as D & {

@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { Socket } from 'node:net'
 
-/** Requests on one connection that wait for their answers; most clients send one at a time. */
+/** Unanswered requests on one connection; most clients send one at a time. */
 const MAX_WAITING = 16
 
 /**
- * Cuts a connection that asks on and on without taking the answers. Node reads all the requests
- * of 64 KiB before it pauses, and their answers pile up in memory: twenty clients took 3 GB.
+ * Closes a connection that keeps sending requests without reading the answers. Node reads all
+ * requests in 64 KiB before it pauses, so that a few such clients could fill the memory with
+ * answers.
  */
 export function limitPipelining(app: FastifyInstance): void {
   const waiting = new WeakMap<Socket, number>()

@@ -1,14 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError } from '../platform/api-error.ts'
 
-/**
- * Shorter than the patience of most probes; a store that hangs would hold them for its own time.
- */
+/** Shorter than the timeout of most probes, which would otherwise wait for a hanging store. */
 const ANSWER_WITHIN_MS = 3_000
 
-/** Whether requests should be sent here; behind `/readyz`. */
+/** Tells, for `/readyz`, whether this server should receive requests. */
 export interface Readiness {
-  /** Throws while the store does not answer in time, and once the server is going to stop. */
+  /** Throws 503 when the store does not answer in time, and once the server is stopping. */
   check(): Promise<void>
   announceStop(): void
 }

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Characters that are harmless in a log line, a header and a page. */
+/** Only characters that are harmless in a log line, a header and a page. */
 const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/
 const RANDOM_BYTES = 12
 
-/** Makes the id of a request: that of `X-Request-Id` when harmless, else a random one. */
+/** Returns a factory of request ids: a harmless `X-Request-Id`, or else a random id. */
 export function createRequestIds(
   random: (bytes: number) => Uint8Array,
 ): (request?: IncomingMessage) => string {

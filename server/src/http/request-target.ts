@@ -1,6 +1,6 @@
 /**
- * The path of a request's target, as sent, without query and fragment. A target may name the
- * origin, too (RFC 9112 §3.2.2): the router does not look at it, so nothing else may.
+ * Returns the path of a request target as sent, without query and fragment. The target may be in
+ * absolute form (RFC 9112 §3.2.2). Its origin is dropped, because the router ignores it too.
  */
 export function pathOfTarget(target: string): string {
   const path = target.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? ''

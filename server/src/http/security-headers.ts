@@ -7,14 +7,14 @@ const CONSTANT = {
   'x-frame-options': 'DENY',
 } as const
 const ONE_YEAR_SECONDS = 31_536_000
-/** Browsers then never ask without TLS again; for this name alone, others below it are not ours. */
+/** Browsers then use TLS only. Without `includeSubDomains`, because subdomains may not be ours. */
 const TRANSPORT = { 'strict-transport-security': `max-age=${ONE_YEAR_SECONDS}` } as const
 
 export type SecurityHeaders = Readonly<Record<string, string>>
 
 /**
- * How a browser is to treat a body: a third of an answer that has none, and that one is sent a
- * thousand times for every other.
+ * Headers about the treatment of a body. The 304 of a poll, the most frequent answer, leaves them
+ * out.
  */
 export const ABOUT_BODIES = [
   'content-security-policy',
@@ -24,7 +24,7 @@ export const ABOUT_BODIES = [
   'x-frame-options',
 ] as const
 
-/** Sent with every answer; the documentation pages replace the content security policy. */
+/** Returns the headers of every answer; the documentation pages have another content policy. */
 export function securityHeaders({ hasTls }: { readonly hasTls: boolean }): SecurityHeaders {
   return hasTls ? { ...CONSTANT, ...TRANSPORT } : CONSTANT
 }

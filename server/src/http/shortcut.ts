@@ -4,17 +4,17 @@ import type { ApiError } from '../platform/api-error.ts'
 import { formatError } from './errors/format-error.ts'
 import { ABOUT_BODIES, type SecurityHeaders } from './security-headers.ts'
 
-/** An answer that is known without waiting for anything. */
+/** An answer that is available synchronously. */
 export interface ReadyAnswer {
   readonly kind: 'answer'
   readonly tally: RouteTally
   readonly etag: string
   readonly cacheControl: string
-  /** JSON; null for 304, because who asks has it. */
+  /** JSON; null for 304. */
   readonly body: string | null
 }
 
-/** For whoever is to come back later: as cheap as the answer would have been. */
+/** A refusal with `Retry-After` under overload; it must cost no more than the answer. */
 export interface ReadyRefusal {
   readonly kind: 'refusal'
   readonly tally: RouteTally
@@ -22,9 +22,8 @@ export interface ReadyRefusal {
 }
 
 /**
- * What can be answered at once, or null for everything else, which then takes the way of all
- * requests: also whatever is to be refused but for want of time, so that there is one place that
- * refuses. Must not throw.
+ * Returns an answer, or null to fall through to Fastify, which produces every refusal except
+ * overload. Must not throw.
  */
 export type Shortcut = (request: IncomingMessage) => ReadyAnswer | ReadyRefusal | null
 
@@ -32,14 +31,15 @@ export interface ShortcutDeps {
   readonly shortcut: Shortcut
   readonly newRequestId: (request: IncomingMessage) => string
   readonly constant: SecurityHeaders
-  /** False while something is to be done about a request that only the framework's hooks do. */
+  /** False when the request needs the hooks of Fastify, such as for debug logs. */
   readonly isOpen: (request: IncomingMessage) => boolean
 }
 
 /**
- * Puts `shortcut` in front of the framework. Measured, the framework with its hooks was more than a
- * third of what a poll cost, and a fleet polls a thousand times for every other request. The answer
- * is the same to the letter, which a test compares.
+ * Puts `shortcut` in front of Fastify. Nearly all requests are polls, and Fastify with its hooks is
+ * a large part of their cost. A test compares both answers byte by byte.
+ *
+ * bench: server/poll
  */
 export function withShortcut(framework: RequestListener, deps: ShortcutDeps): RequestListener {
   const headers = splitHeaders(deps.constant)
@@ -60,13 +60,13 @@ export function withShortcut(framework: RequestListener, deps: ShortcutDeps): Re
   }
 }
 
-/** Names and values in turns, as `writeHead` takes them without looking each of them up. */
+/** Alternating names and values, which `writeHead` accepts without looking up each name. */
 interface ConstantHeaders {
   readonly withBody: readonly string[]
   readonly bodiless: readonly string[]
 }
 
-/** Without `Cache-Control`, which the answers choose. */
+/** Omits `Cache-Control`, which each answer sets. */
 function splitHeaders(constant: SecurityHeaders): ConstantHeaders {
   const always = Object.entries(constant).filter(([name]) => name !== 'cache-control')
   const about: readonly string[] = ABOUT_BODIES
@@ -76,7 +76,7 @@ function splitHeaders(constant: SecurityHeaders): ConstantHeaders {
   }
 }
 
-/** One GET without a body, with one host, which waits for no other answer on its connection. */
+/** Tells whether a request is a GET without body, with one `Host`, and first on its connection. */
 function isPlain(
   { method, headers, rawHeaders }: IncomingMessage,
   { socket }: ServerResponse,

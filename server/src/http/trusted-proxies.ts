@@ -4,16 +4,16 @@ import { isIP } from 'node:net'
 import { invalidArgument } from '../platform/api-error.ts'
 
 /**
- * Whose `X-Forwarded-For` is believed: nobody's, that of proxies at these addresses and ranges, or
- * that of so many proxies in a row. A count cannot tell a proxy from a client that connects
- * directly, so it is for a port that nothing but the proxies can reach.
+ * The proxies whose `X-Forwarded-For` is trusted: none, those at given addresses and ranges, or a
+ * number of proxies in a row. The number cannot tell a proxy from a client that connects directly,
+ * so it needs a port that only the proxies can reach.
  */
 export type TrustedProxies =
   | { readonly kind: 'none' }
   | { readonly kind: 'ranges'; readonly ranges: readonly string[] }
   | { readonly kind: 'hops'; readonly hops: number }
 
-/** Reads `off`, a number of hops from 1 to 9, or a list with commas; null for anything else. */
+/** Parses `off`, a number of hops from 1 to 9, or a comma-separated list. Null when malformed. */
 export function parseTrustedProxies(text: string): TrustedProxies | null {
   if (text === 'off') return { kind: 'none' }
   if (/^[1-9]$/.test(text)) return { kind: 'hops', hops: Number(text) }
@@ -21,7 +21,7 @@ export function parseTrustedProxies(text: string): TrustedProxies | null {
   return ranges.every(isAddressRange) ? { kind: 'ranges', ranges } : null
 }
 
-/** The framework's own setting of this name. */
+/** Converts to Fastify's option `trustProxy`. */
 export function trustProxyOption(
   trusted: TrustedProxies,
 ): false | string[] | ((address: string, hop: number) => boolean) {
@@ -31,14 +31,14 @@ export function trustProxyOption(
     case 'ranges':
       return [...trusted.ranges]
     case 'hops':
-      // The framework takes a bare number for no trust at all.
+      // Fastify takes a bare number for no trust at all.
       return (_address, hop) => hop < trusted.hops
   }
 }
 
 /**
- * Refuses what a trusted proxy hands on when its last part is no address: throttling and history
- * go by `request.ip`, which must not be a text of the client's choice.
+ * Refuses a forwarded request whose client is not an address: throttling and history use
+ * `request.ip`, which must not be a text of the client's choice.
  */
 export function requireForwardedAddress(app: FastifyInstance, trusted: TrustedProxies): void {
   if (trusted.kind === 'none') return
@@ -48,7 +48,7 @@ export function requireForwardedAddress(app: FastifyInstance, trusted: TrustedPr
   })
 }
 
-/** Whether `requireForwardedAddress` lets the request pass whichever proxy it came through. */
+/** Tells whether `requireForwardedAddress` accepts the request, whichever proxy it came through. */
 export function isPlainlyForwarded(
   { headers }: IncomingMessage,
   { kind }: TrustedProxies,
@@ -58,11 +58,11 @@ export function isPlainlyForwarded(
   return [sent].flat().every((list) => list.split(',').every((part) => isIP(part.trim()) !== 0))
 }
 
-/** An address, or a range that is not everybody. */
+/** Tells whether a text is an address or a range other than the whole address space. */
 export function isAddressRange(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/')
   const version = isIP(address)
-  // A zone names an interface of one machine; the framework does not know it.
+  // A zone names an interface of one machine; Fastify does not support it.
   if (version === 0 || address.includes('%') || rest.length > 0) return false
   if (prefix === undefined) return true
   const bits = version === 4 ? 32 : 128

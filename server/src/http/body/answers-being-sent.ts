@@ -3,20 +3,20 @@ import { ApiError } from '../../platform/api-error.ts'
 import type { Answer } from '../answer.ts'
 import { slicedBody } from './sliced-body.ts'
 
-/** Two of the largest answers, and what else is being sent. */
+/** Bytes of one organization: two of the largest answers, and smaller ones. */
 const MAX_HELD_BYTES = 96 * 2 ** 20
-/** The largest answer at 70 kB in a second. */
+/** Enough for the largest answer at 70 kB/s. */
 const SEND_WITHIN_MS = 10 * 60 * 1000
 
 /**
- * What organizations hold in memory by answers that their readers have not taken yet. Readers of
- * one body share it; but whoever may change policies gets another with every revision, and may take
- * his time: measured, 24 readers of 11 MB held 280 MB.
+ * Bounds the memory of each organization for answers that clients have not read yet. Readers of one
+ * body share its bytes. But a caller who may change policies gets a new body with every revision,
+ * and could hold any number of them by reading slowly.
  */
 export interface AnswersBeingSent {
-  /** Throws 429 while too much of the organization is being sent. */
+  /** Throws 429 while the answers of the organization exceed the bound. */
   requireRoom(org: string): void
-  /** Sends the answer, and cuts the connection of a client that needs ten minutes for it. */
+  /** Sends an answer, and closes the connection when the client takes longer than ten minutes. */
   send(reply: FastifyReply, org: string, answer: Answer): FastifyReply
 }
 
@@ -59,20 +59,20 @@ export function createAnswersBeingSent(
   }
 }
 
-/** Calls `release` once, when the answer is sent or its connection is over. */
+/** Calls `release` once, when the answer is sent or its connection is closed. */
 function whileSending({ raw, request }: FastifyReply, withinMs: number, release: () => void): void {
   const { socket } = request.raw
   const timer = setTimeout(() => socket.destroy(), withinMs)
   timer.unref()
   const end = (): void => {
     raw.off('close', end)
-    // An answer that waits behind another one is not told that its connection is over.
+    // A response queued behind another one emits no `close` with its connection.
     socket.off('close', end)
     clearTimeout(timer)
     release()
   }
   if (socket.destroyed) return end()
-  // As many as may wait on a connection, and what else listens.
+  // One listener for each pipelined request, and those of Node.
   socket.setMaxListeners(32)
   raw.once('close', end)
   socket.once('close', end)

@@ -1,49 +1,49 @@
 import type { ServerResponse } from 'node:http'
 import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 
-/** A route with a higher `bodyLimit` takes large bodies. */
+/** Routes with a higher `bodyLimit` accept large bodies. */
 export const LARGE_BYTES = 1024 * 1024
 
-/** Of all organizations: two of the largest documents. */
+/** Bodies of all organizations in memory: two of the largest documents. */
 const MAX_RUNNING = 2
-/** Of each organization. They cost a connection: a body that waits stays with its sender. */
+/** Waiting bodies of one organization. Each costs a connection only: its bytes are not read yet. */
 const MAX_WAITING_EACH = 8
 const MAX_WAITING = 64
-/** Between two looks at the bodies that arrive. */
+/** Interval between two checks of the pace. */
 const WATCH_MS = 1000
 
-/** How slowly a body may arrive while others wait. */
+/** The slowest pace of a body while others wait. */
 export interface Pace {
-  /** From its turn. */
+  /** Time from the start of its turn without a check. */
   readonly graceMs: number
-  /** On average since its turn. */
+  /** Average since the start of its turn. */
   readonly leastBytesPerSecond: number
 }
 
 const PACE: Pace = { graceMs: 5_000, leastBytesPerSecond: 1024 * 1024 }
 
-/** An organization has one turn, which its callers share. */
+/** The sender of a body. An organization has one turn at a time, which its callers share. */
 export interface BodyOwner {
   readonly org: string
   readonly caller: string
 }
 
-/** A large body whose turn it is. */
+/** The turn of a large body. */
 export interface LargeBody {
-  /** Counts arrived bytes. */
+  /** Counts received bytes. */
   add(bytes: number): void
-  /** Calls `drop` when it arrives too slowly while others wait, unless it has `arrived` before. */
+  /** Calls `drop` when the body arrives too slowly while others wait; no longer after `arrived`. */
   onDrop(drop: () => void): void
   arrived(): void
-  /** Gives the turn to the next: once its handler needs it no more. */
+  /** Passes the turn on; called once the handler no longer needs the body. */
   end(): void
 }
 
-/** The large bodies of all requests, of which two are in memory at a time. */
+/** Admits the large bodies of all requests, two at a time. */
 export interface LargeBodies {
   /**
-   * Resolves when it is the turn of the body, which ends when `response` closes at the latest. One
-   * body of each organization has a turn. Throws 429 when too many wait, as `AnswerTurns` does.
+   * Resolves at the turn of the body. The turn ends at the latest when `response` closes. Each
+   * organization has one turn at a time. Throws 429 when too many wait, as `AnswerTurns` does.
    */
   takeTurn(owner: BodyOwner, response: ServerResponse): Promise<LargeBody>
 }

@@ -1,9 +1,9 @@
 /**
  * Tells whether a `Content-Type` value is `application/json` in UTF-8 (RFC 8259 §8.1). Parameters
- * other than `charset` mean nothing for JSON and are ignored.
+ * other than `charset` have no meaning for JSON and are ignored.
  */
 export function isJsonMediaType(contentType: string): boolean {
-  // As nearly everybody writes it; taking it apart takes a hundredth of a small write.
+  // Fast path for the common form.
   if (contentType === 'application/json') return true
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
   if (type !== 'application/json') return false

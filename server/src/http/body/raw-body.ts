@@ -5,24 +5,24 @@ import type { LargeBody } from './large-bodies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The `Content-Type` header as it was sent. */
+    /** The `Content-Type` header as sent. */
     contentType: string | undefined
-    /** Of a route that takes large bodies, beyond 64 KiB. */
+    /** Turn of a body beyond 64 KiB, on a route that accepts large bodies; null for others. */
     largeBody: LargeBody | null
   }
 }
 
-/** `Retry-After` of a body that gives its turn to another one. */
+/** `Retry-After` of a body that lost its turn. */
 const RETRY_SECONDS = 5
-/** A body that has sent so much gets the room for all that it may send. */
+/** After so many bytes, a body gets a buffer for its largest size. */
 const FULL_ROOM_AFTER_BYTES = 256 * 1024
 
-/** Largest body of a route without a `bodyLimit`: members, teams, tokens, settings. */
+/** Default body limit of routes: for members, teams, tokens and settings. */
 export const MAX_BODY_BYTES = 64 * 1024
 
 /**
- * A request body as it arrived. Its faults wait for the body step of the check order: a caller who
- * must not know whether a resource exists must not learn it from how the body was received.
+ * A request body as received. Its faults are reported at the body step of the check order, after
+ * the look-ups: otherwise they would reveal whether a resource exists.
  */
 export interface RawBody {
   /** At most `maxBytes`; empty when `tooLarge`. */
@@ -34,8 +34,8 @@ export interface RawBody {
 }
 
 /**
- * Reads a body to its end, or until it is known to be too large, or loses its turn;
- * `closeAfterUnreadBody` sees to the rest.
+ * Reads a body until it ends, is too large, or loses its turn. `closeAfterUnreadBody` handles the
+ * unread rest.
  */
 export function collectBody(
   request: FastifyRequest,
@@ -51,7 +51,7 @@ export function collectBody(
     return
   }
   let kept: Kept = NOTHING
-  // Not iterated: its promises cost as much as parsing a small body.
+  // Events instead of iteration, whose promises cost as much as parsing a small body.
   const take = (chunk: Buffer): void => {
     request.largeBody?.add(chunk.length)
     if (kept.size + chunk.length <= maxBytes) kept = append(kept, chunk, mostBytes)
@@ -59,7 +59,7 @@ export function collectBody(
   }
   const end = (): void =>
     finish({ ...description, bytes: kept.room.subarray(0, kept.size), tooLarge: false })
-  // When the client leaves early there is no end; an error after the end concerns no one.
+  // A client that leaves early causes an error without an end; errors after the end are ignored.
   const fail = (error: Error): void => done(error)
   const refuse = (): void => {
     payload.off('data', take).off('end', end).off('error', fail).pause()
@@ -75,7 +75,7 @@ export function collectBody(
   payload.on('data', take).on('end', end).on('error', fail)
 }
 
-/** What has arrived: the first `size` bytes of `room`. */
+/** The received bytes: the first `size` of `room`. */
 interface Kept {
   readonly room: Buffer
   readonly size: number
@@ -84,11 +84,12 @@ interface Kept {
 const NOTHING: Kept = { room: Buffer.alloc(0), size: 0 }
 
 /**
- * Chunks are copied into one room: kept as they arrive, chunks of one byte take 400 bytes each. The
- * first chunk, most often the only one, is not copied. The room doubles, so a client that announces
- * more than it sends takes little memory. From `FULL_ROOM_AFTER_BYTES` on it has `mostBytes`: the
- * kernel gives its pages one by one as they are written, and a copy of 8 MiB into new pages would
- * hold the event loop for 70 ms (bench: server/hostile).
+ * Copies chunks into one buffer, because a kept chunk of one byte takes hundreds. The first chunk,
+ * which is usually the only one, is not copied. The buffer doubles, so that a client that announces
+ * more than it sends takes little memory. From `FULL_ROOM_AFTER_BYTES` on it has `mostBytes`: a
+ * later copy of many megabytes into new pages would block the event loop.
+ *
+ * bench: server/hostile
  */
 function append({ room, size }: Kept, chunk: Buffer, mostBytes: number): Kept {
   if (size === 0) return { room: chunk, size: chunk.length }
@@ -104,7 +105,7 @@ function append({ room, size }: Kept, chunk: Buffer, mostBytes: number): Kept {
   return { room: larger, size: needed }
 }
 
-/** The body of a request that sent none. */
+/** Returns the body of a request without one. */
 export function emptyBody(request: FastifyRequest): RawBody {
   return { ...describeBody(request), bytes: new Uint8Array(), tooLarge: false }
 }

@@ -14,22 +14,22 @@ import { isJsonMediaType } from './media-type.ts'
 import type { RawBody } from './raw-body.ts'
 
 /**
- * More than any policy within the limits holds. A schema looks at every element of an array before
- * it refuses the first: half a million bad ones held the event loop for two seconds.
+ * JSON values of a body: more than any policy within the limits holds. A schema checks every
+ * element of an array before it refuses the first, so a longer one would block the event loop.
  */
 const MAX_VALUES = 100_000
-/** Parsed within some milliseconds, and holds no more than `MAX_VALUES`. */
+/** A body up to this size parses within some milliseconds and cannot exceed `MAX_VALUES`. */
 const MAX_BYTES_AT_ONCE = MAX_VALUES
-/** Of one object; those of any schema have twenty. V8 takes a microsecond for each of 100,000. */
+/** Members of one object; schemas have at most twenty. Large objects are slow to build in V8. */
 const MAX_MEMBERS = 1000
-/** Of one policy in a document: ten times what it may have by default. */
+/** Bytes of one policy in a document: ten times the default limit of a policy. */
 const MAX_BYTES_OF_PART = 4 * 1024 * 1024
 const BOM = [0xef, 0xbb, 0xbf]
 
-/** Keeps nothing between two texts. */
+/** Shared, because it holds no state between complete texts. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Reads a body as JSON: 415, then 413, then 400, always an ApiError. */
+/** Reads a body as JSON. Throws an ApiError: 415, then 413, then 400. */
 export function readJson(body: RawBody): unknown {
   requireJson(body)
   if (body.bytes.length > MAX_BYTES_AT_ONCE) requireLittleJson(body.bytes)
@@ -39,8 +39,8 @@ export function readJson(body: RawBody): unknown {
 }
 
 /**
- * The same for a body of many megabytes, piece by piece: it may hold `maxValues`, and each element
- * of an array of its outermost object `MAX_VALUES`.
+ * Like `readJson`, for a body of many megabytes, which is parsed in parts. The body may hold
+ * `maxValues`, and each element of an array in its outermost object `MAX_VALUES`.
  */
 export async function readLargeJson(body: RawBody, maxValues: number): Promise<unknown> {
   if (body.bytes.length <= MAX_BYTES_AT_ONCE) return readJson(body)
@@ -90,32 +90,32 @@ function tooMuchJson({ kind, most, place }: TooMuchJson): ApiError {
   return invalidArgument(`\`${shorten(place)}\` ${rule}`, { field: shorten(place) })
 }
 
-/** Throws 400 for a part of a body that a schema would take too long to judge. */
+/** Throws 400 for a part of a body that a schema would take too long to check. */
 export function requireFewValues(value: unknown): void {
   if (countValues(value) > MAX_VALUES)
     throw invalidArgument(`must hold at most ${MAX_VALUES} values`)
 }
 
-/** Judges a JSON value against a schema; throws 400 that names the first member at fault. */
+/** Parses a JSON value with a schema. Throws 400 that names the first invalid member. */
 export function readInput<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value, { reportInput: true })
   if (result.success) return result.data
   throw refusalOf(result.error.issues)
 }
 
-/** The refusal of the first issue that a schema has with a body. */
+/** Converts the first issue of a schema to a refusal. */
 export function refusalOf([issue]: readonly z.core.$ZodIssue[]): ApiError {
   if (issue === undefined) return invalidArgument('the body is invalid')
   const { message, field } = describeIssue(issue)
   return invalidArgument(message, { field })
 }
 
-/** The value of a body that must be JSON and satisfy `schema`. */
+/** Parses a JSON body with a schema. Throws the errors of `readJson` and `readInput`. */
 export function readBody<S extends z.ZodType>(schema: S, body: RawBody): z.output<S> {
   return readInput(schema, readJson(body))
 }
 
-/** Depth is bounded by `parseJson`. */
+/** Recursion is safe, because `parseJson` bounds the depth. */
 function countValues(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 1
   return Object.values(value).reduce((sum: number, inner) => sum + countValues(inner), 1)
@@ -130,7 +130,7 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 function requireUtf8(bytes: Uint8Array): void {
   if (!isUtf8(bytes)) throw invalidArgument('the body is not valid UTF-8')
-  // RFC 8259 §8.1 forbids it, and readers differ in whether they skip it.
+  // RFC 8259 §8.1 forbids a BOM, and parsers disagree on skipping it.
   if (BOM.every((byte, index) => bytes[index] === byte))
     throw invalidArgument('the body must not start with a BOM')
 }

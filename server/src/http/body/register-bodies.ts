@@ -3,9 +3,7 @@ import { createLargeBodies, LARGE_BYTES, type LargeBody, type Pace } from './lar
 import { collectBody, emptyBody } from './raw-body.ts'
 import { mayBeLarge } from './unread-body.ts'
 
-/**
- * Reads the body of each request as a `RawBody`; large ones in turns, at `pace` while others wait.
- */
+/** Reads request bodies as `RawBody`. Large ones take turns, at `pace` while others wait. */
 export function registerBodies(app: FastifyInstance, pace: Pace | undefined): void {
   app.decorateRequest('contentType', undefined)
   app.decorateRequest('admitted', null)
@@ -16,8 +14,8 @@ export function registerBodies(app: FastifyInstance, pace: Pace | undefined): vo
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request.raw
     request.contentType = headers['content-type']
-    // The framework refuses an ill-formed media type before the handler could look things up.
-    // Not deleted: that makes whatever else is asked of the headers slow.
+    // Hides the header from Fastify, which refuses a malformed media type before any look-up.
+    // `delete` would make all later accesses to the headers slow.
     if (request.contentType !== undefined) headers['content-type'] = undefined
     done()
   })
@@ -39,7 +37,7 @@ export function registerBodies(app: FastifyInstance, pace: Pace | undefined): vo
       request.body = emptyBody(request)
     done()
   })
-  // The answer is made: a client that takes it slowly must not keep the body and its turn.
+  // The answer is complete: a client that reads it slowly must not hold the body and its turn.
   app.addHook('onSend', (request, _reply, payload, done) => {
     if (request.largeBody !== null) {
       request.body = null

@@ -1,18 +1,17 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** A body up to this size is read after its refusal, so that the connection can go on. */
+/** A refused body up to this size is read and discarded, so that the connection stays usable. */
 const MAX_READ_FOR_NOTHING_BYTES = 64 * 1024
-/** How much of a refused body, and for how long, may still arrive before the connection ends. */
+/** Bytes and time that a larger refused body gets before its connection is closed. */
 const LINGER_BYTES = 4 * 1024 * 1024
 const LINGER_MS = 2_000
-/** One chunk of a refused body is read each time; a client that sends on pays by waiting. */
+/** Pause between two chunks of a refused body, which slows down a client that keeps sending. */
 const LINGER_PAUSE_MS = 10
 
 /**
  * Closes the connection after an answer that leaves a large body, or one of unknown length, unread.
- * Node reads the rest of every body for the sake of the next request: 100 GB of it until its
- * timeout.
+ * Node would read and discard the rest until its timeout, to reach the next request.
  */
 export function closeAfterUnreadBody(listener: RequestListener): RequestListener {
   return (request, response) => {
@@ -21,7 +20,7 @@ export function closeAfterUnreadBody(listener: RequestListener): RequestListener
   }
 }
 
-/** Has a body that waits for `100 Continue` asked for only when it is wanted. */
+/** Sends `100 Continue` when a handler starts to read the body, rather than at once. */
 export function continueWhenRead(server: Server): void {
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     request.once('resume', () => {
@@ -31,7 +30,7 @@ export function continueWhenRead(server: Server): void {
   })
 }
 
-/** Whether a request announces a body beyond 64 KiB, or none of a known length. */
+/** Tells whether a request announces a body beyond 64 KiB or of unknown length. */
 export function mayBeLarge({ headers }: IncomingMessage): boolean {
   return (
     'transfer-encoding' in headers ||
@@ -42,8 +41,8 @@ export function mayBeLarge({ headers }: IncomingMessage): boolean {
 function closeUnlessRead(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request
   response.setHeader('connection', 'close')
-  // Node calls it after the last answer of a connection, and the kernel then resets a connection
-  // with unread bytes: a client that is still sending would lose the answer.
+  // Node calls `destroySoon` after the last answer of a connection. The kernel resets a connection
+  // that is closed with unread bytes, and a client that is still sending would lose the answer.
   socket.destroySoon = () => linger(request, socket)
   request.once('end', () => {
     Reflect.deleteProperty(socket, 'destroySoon')

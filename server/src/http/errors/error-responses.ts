@@ -1,21 +1,21 @@
 import { errorEnvelopeSchema } from '@palisade/protocol'
 import { STATUS_CODES } from 'node:http'
 
-/** One documented refusal. */
+/** A refusal in the OpenAPI document. */
 export interface ErrorResponse {
   readonly description: string
   readonly content: { readonly 'application/json': { readonly schema: typeof errorEnvelopeSchema } }
 }
 
-/** What every route may have to answer that asks the store for anything. */
+/** Statuses of every route that uses the store. */
 const OUR_FAULT = [500, 503]
 
-/** The `response` members of a route schema for the statuses that it may refuse with. */
+/** Builds the `response` members of a route schema for its refusals. */
 export function errorResponses(statuses: readonly number[]): Record<number, ErrorResponse> {
   return refusals([...statuses, ...OUR_FAULT])
 }
 
-/** The same for a route that asks the store for nothing. */
+/** Like `errorResponses`, for a route that does not use the store. */
 export function refusals(statuses: readonly number[]): Record<number, ErrorResponse> {
   return Object.fromEntries(
     statuses.map((status) => [

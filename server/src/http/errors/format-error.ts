@@ -1,7 +1,7 @@
 import type { ErrorEnvelope } from '@palisade/protocol'
 import type { ApiError } from '../../platform/api-error.ts'
 
-/** The body that a refusal is answered with. */
+/** Formats the body of a refusal. */
 export function formatError(error: ApiError, requestId: string): ErrorEnvelope {
   return {
     error: {

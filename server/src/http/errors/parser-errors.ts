@@ -7,26 +7,24 @@ import { formatError } from './format-error.ts'
 import type { RequestObserver } from '../observe-requests.ts'
 import type { SecurityHeaders } from '../security-headers.ts'
 
-/** How long a client that was refused may keep its side of the connection open. */
+/** Time that a refused client may keep its side of the connection open. */
 const LINGER_MS = 1_000
 
-/**
- * The first bytes of a TLS handshake: its record type, and the version that all of TLS has there.
- */
+/** First bytes of a TLS handshake: its record type, and the major version of all TLS records. */
 const TLS_HANDSHAKE = [0x16, 0x03]
 const TLS_ADVICE =
   'a client spoke TLS to this port, which speaks plain HTTP: give clients an `http://` address, or set PALISADE_TLS_CERT and PALISADE_TLS_KEY'
 
-/** Answers, in the envelope, what node's HTTP parser refused before there was a request. */
+/** Answers, with the envelope, requests that Node's HTTP parser refuses. */
 export function createClientErrorHandler(
   newRequestId: () => string,
   observer: RequestObserver,
   constant: SecurityHeaders,
 ): (error: NodeJS.ErrnoException, socket: Duplex) => void {
-  /** Once: every poll of a machine with a wrong address would bring the line again. */
+  /** Logged once: otherwise every poll of a machine with a wrong address would repeat the line. */
   let isTlsReported = false
   return (error, socket) => {
-    // A peer that is gone, or that is in the middle of an answer, cannot be told anything.
+    // A peer that has left, or that is in the middle of an answer, cannot receive a refusal.
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return
@@ -43,7 +41,7 @@ export function createClientErrorHandler(
   }
 }
 
-/** Takes the two kinds of request that node would answer, or drop, without the envelope. */
+/** Refuses CONNECT and `Expect`, which Node would drop or answer without the envelope. */
 export function refuseUnsupported(
   server: Server,
   newRequestId: () => string,
@@ -68,27 +66,25 @@ export function refuseUnsupported(
   })
 }
 
-/**
- * As `observeRequests` does for requests that the framework sees; what was sent is not repeated.
- */
+/** Counts and logs a refusal like `observeRequests`, without any text of the client. */
 function report({ log, metrics }: RequestObserver, error: ApiError, id: string, socket: Duplex) {
   metrics.tallyOf(null).count(error.status, 0)
   const address = socket instanceof Socket ? (socket.remoteAddress ?? null) : null
   log.info({ request_id: id, route: null, status: error.status, actor: null, address }, 'request')
 }
 
-/** Sends the last that this connection carries, and lets go of it whatever its client does. */
+/** Sends the last answer of a connection and closes it, whether or not the client does. */
 function endWith(socket: Duplex, response: string): void {
-  // Node hands the socket of a CONNECT over bare: a reset that nobody hears ends the process.
+  // The socket of a CONNECT has no error listener: a reset would end the process.
   socket.on('error', () => undefined)
   socket.end(response)
-  // Closed with bytes unread, the connection would be reset, and the answer lost on its way.
+  // Closing with unread bytes would reset the connection and lose the answer.
   socket.resume()
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   socket.once('close', () => clearTimeout(timer))
 }
 
-/** Node hands the bytes over that its parser refused. */
+/** Examines the bytes that Node's parser refused. */
 function isTlsHandshake(error: NodeJS.ErrnoException): boolean {
   const refused = 'rawPacket' in error ? error.rawPacket : null
   return (
@@ -96,7 +92,7 @@ function isTlsHandshake(error: NodeJS.ErrnoException): boolean {
   )
 }
 
-/** For captures of the bytes: a client of TLS shows none of it. */
+/** Visible in packet captures only: a TLS client does not show it. */
 function refusalOfTls(): ApiError {
   return new ApiError(400, 'invalid_argument', 'this port speaks plain http, not https')
 }

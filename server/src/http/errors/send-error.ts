@@ -5,14 +5,14 @@ import { formatError } from './format-error.ts'
 import type { SecurityHeaders } from '../security-headers.ts'
 import { toApiError } from './to-api-error.ts'
 
-/** Answers whatever was thrown in the envelope; what is our fault is logged with its stack. */
+/** Answers a thrown error with the envelope. Server errors are logged with their stack. */
 export function createErrorHandler(
   log: Log,
   constant: SecurityHeaders,
 ): (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
   return (error, request, reply) => {
     const refusal = toApiError(error)
-    // What is turned away is counted; a line for each would be work when there is too much of it.
+    // Refusals under overload are counted, not logged: a line for each would add to the load.
     if (refusal.status >= 500 && refusal.reason !== OVERLOADED)
       log.error({ request_id: request.id, err: error }, 'request failed')
     return reply

@@ -8,8 +8,8 @@ import {
 } from '../../platform/api-error.ts'
 
 /**
- * The refusal that answers whatever was thrown while a request was served. What is not meant for
- * the caller becomes `internal`, without a word of its message.
+ * Converts an error thrown while serving a request to a refusal. An error that is not meant for the
+ * caller becomes `internal`, without its message.
  */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
@@ -44,7 +44,7 @@ function refusalOfStore(error: StoreError): ApiError {
   }
 }
 
-/** Fastify's own refusals that a client can cause. */
+/** Converts the errors of Fastify that a client can cause. */
 function refusalOfFramework(error: unknown): ApiError | null {
   switch (error instanceof Error && 'code' in error ? error.code : null) {
     case 'FST_ERR_BAD_URL':

@@ -2,17 +2,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, notFound } from '../../platform/api-error.ts'
 import { pathOfTarget } from '../request-target.ts'
 
-/** One registered path, such as `/v2/orgs/:org/governance/policies`, and its methods. */
+/** Registered paths, such as `/v2/orgs/:org/governance/policies`, and their methods. */
 export type RouteTable = ReadonlyMap<string, ReadonlySet<string>>
 
-/** What to answer to a request that no route took. */
+/** The answer to a request without a matching route. */
 export type Unrouted =
   | { readonly kind: 'options'; readonly allow: string }
   | { readonly kind: 'refused'; readonly error: ApiError }
 
 /**
- * Answers whatever no route takes. Done in `onRequest`, so that neither a credential nor a body is
- * looked at first. Routes registered later than this are known.
+ * Answers requests without a matching route, in `onRequest`: before credentials and body are read.
+ * Routes registered later are included.
  */
 export function registerUnrouted(app: FastifyInstance): void {
   const routes = new Map<string, Set<string>>()
@@ -33,18 +33,18 @@ export function registerUnrouted(app: FastifyInstance): void {
   app.setNotFoundHandler(answer)
 }
 
-/** The router lets `:name` be empty, so that `/policies/` would be a policy without an id. */
+/** The router accepts an empty `:name`, so `/policies/` would be a policy without an id. */
 function hasEmptyParameter(request: FastifyRequest): boolean {
   const parameters = request.params as Readonly<Record<string, string>>
   for (const name in parameters) if (parameters[name] === '' && name !== '*') return true
   return false
 }
 
-/** 404 for an unknown path, 405 with `Allow` for a known one, and an answer to OPTIONS. */
+/** Returns 404 for an unknown path, 405 with `Allow` for a known one, and an answer to OPTIONS. */
 function answerUnrouted(routes: RouteTable, method: string, url: string): Unrouted {
   const path = decodePath(pathOfTarget(url))
   const methods = path === null ? new Set<string>() : methodsOf(routes, path)
-  // A known path and method that was not routed all the same: a parameter the router refused.
+  // A known path and method without a match: the router refused a parameter.
   if (methods.size === 0 || methods.has(method))
     return { kind: 'refused', error: notFound('no such path') }
   const allow = [...methods, 'OPTIONS'].toSorted().join(', ')
@@ -73,7 +73,7 @@ function matches(pattern: readonly string[], segments: readonly string[]): boole
   })
 }
 
-/** As the router does: reserved characters stay encoded, so `%2F` never makes a segment. */
+/** Decodes like the router: reserved characters stay encoded, so `%2F` never splits a segment. */
 function decodePath(path: string): string | null {
   try {
     return decodeURI(path)

@@ -2,7 +2,7 @@ import { unauthenticated } from '../../platform/api-error.ts'
 
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i
 
-/** The token of a `Bearer` header (RFC 6750 §2.1; the scheme in any letter case), or throws 401. */
+/** Parses a `Bearer` header (RFC 6750 §2.1, scheme case-insensitive). Throws 401. */
 export function parseBearer(authorizationHeader: string | undefined): string {
   if (authorizationHeader === undefined)
     throw unauthenticated('send `Authorization: Bearer` with an access token')

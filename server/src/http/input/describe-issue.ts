@@ -2,18 +2,18 @@ import type { z } from 'zod'
 
 type Issue = z.core.$ZodIssue
 
-/** What is wrong with a value, for people, and the path of the member at fault. */
+/** A readable description of an issue and the path of the invalid member. */
 export interface IssueDescription {
   /** Lower-case sentence without a full stop. */
   readonly message: string
-  /** Such as `resources[2]`; undefined when the whole value is at fault. */
+  /** Path such as `resources[2]`; undefined when the whole value is invalid. */
   readonly field: string | undefined
 }
 
-/** Names and values come from the caller; what is echoed stays short. */
+/** Bounds echoed text, because names and values come from the caller. */
 const MAX_ECHO = 64
 
-/** Puts one finding of a schema into a sentence that names the member. */
+/** Formats an issue of a schema as a sentence that names the member. */
 export function describeIssue(issue: Issue): IssueDescription {
   if (issue.code === 'unrecognized_keys') {
     const field = formatPath([...issue.path, issue.keys[0] ?? ''])
@@ -24,12 +24,12 @@ export function describeIssue(issue: Issue): IssueDescription {
   return { message: `${quote(field)} ${describeMember(issue)}`, field: shorten(field) }
 }
 
-/** Text of the caller in back-ticks, cut to a length that fits into a sentence. */
+/** Quotes the caller's text in back-ticks, shortened to fit into a sentence. */
 export function quote(text: string): string {
   return `\`${shorten(text)}\``
 }
 
-/** Text of the caller, cut to a length that may be echoed. */
+/** Shortens the caller's text to a length that may be echoed. */
 export function shorten(text: string): string {
   const shown = text.length > MAX_ECHO ? `${text.slice(0, MAX_ECHO)}…` : text
   return shown.toWellFormed()

@@ -6,12 +6,12 @@ export type EntityTags = '*' | readonly string[]
 const ENTITY_TAG = /\s*(?<tag>(?:W\/)?"[\x21\x23-\x7E\x80-\xFF]*")\s*(?:,|$)/y
 const EMPTY_ELEMENT = /\s*,/y
 
-/** The strong entity tag of something that has a revision. */
+/** Formats a revision as a strong entity tag. */
 export function formatEntityTag(revision: number): string {
   return `"${revision}"`
 }
 
-/** Reads `If-Match` or `If-None-Match`; null when it was not sent, 400 when it is malformed. */
+/** Parses `If-Match` or `If-None-Match`; null without the header. Throws 400 when malformed. */
 export function readEntityTags(header: string, value: string | undefined): EntityTags | null {
   if (value === undefined) return null
   if (value.trim() === '*') return '*'
@@ -23,8 +23,8 @@ export function readEntityTags(header: string, value: string | undefined): Entit
 }
 
 /**
- * Throws 412 unless `tags` allow a change of what has the tag `current` (null for what has none).
- * Null as `tags` allows anything.
+ * Throws 412 unless `tags` match `current`, which is null for a resource without an entity tag.
+ * Null as `tags` allows any change.
  */
 export function requireMatch(
   tags: EntityTags | null,
@@ -32,7 +32,7 @@ export function requireMatch(
   subject = 'policy',
 ): void {
   if (tags === null || tags === '*') return
-  // Strong comparison: a weak tag equals nothing (RFC 9110 §13.1.1).
+  // Strong comparison: a weak tag never matches (RFC 9110 §13.1.1).
   if (current !== null && tags.includes(current)) return
   throw new ApiError(
     412,
@@ -41,13 +41,13 @@ export function requireMatch(
   )
 }
 
-/** Tells whether the caller of a GET has `current` already; weak comparison (§13.1.2). */
+/** Tells whether the caller of a GET already has `current`, by weak comparison (§13.1.2). */
 export function isKnown(tags: EntityTags | null, current: string): boolean {
   if (tags === null) return false
   return tags === '*' || tags.some((tag) => tag === current || tag === `W/${current}`)
 }
 
-/** Empty when the list is malformed. */
+/** Returns an empty array for a malformed list. */
 function splitEntityTags(value: string): string[] {
   const tags: string[] = []
   let offset = 0

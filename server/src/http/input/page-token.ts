@@ -7,7 +7,7 @@ const SECRET_NAME = 'page_token_mac'
 const MAC_BYTES = 16
 const MAX_PAGE_SIZE = 100
 
-/** The server's own key for page tokens; kept, so that tokens outlive a restart. */
+/** Loads the server's key for page tokens. It is stored, so that tokens survive a restart. */
 export async function loadPageTokenKey(
   store: Store,
   random: (bytes: number) => Uint8Array,
@@ -15,13 +15,13 @@ export async function loadPageTokenKey(
   return ensureSecret(store, SECRET_NAME, random)
 }
 
-/** The number of entries asked for: absent or 0 means 100, and so does more than that. */
+/** Returns the number of entries of a page. Absent, 0 and more than 100 all mean 100. */
 export function readPageSize(text: string | undefined): number {
   const wanted = Number(text ?? 0)
   return wanted === 0 ? MAX_PAGE_SIZE : Math.min(wanted, MAX_PAGE_SIZE)
 }
 
-/** What a token is good for: one list, of one owner. */
+/** The scope of a token: one list of one owner. */
 export interface PageList {
   readonly of:
     | 'policies'
@@ -38,23 +38,23 @@ export interface PageList {
     | 'webhooks'
     | 'deliveries'
     | 'rollouts'
-  /** The organization, the user or the webhook whose list it is. */
+  /** The organization, user or webhook that the list belongs to. */
   readonly owner: string
   /** The query parameter that carries the token. */
   readonly parameter: string
 }
 
-/** A token for the page after what `after` names. */
+/** Formats a token for the page that starts after the position `after`. */
 export function formatPageToken(key: Uint8Array, list: PageList, after: string): string {
   return Buffer.concat([macOf(key, list, after), Buffer.from(after)]).toString('base64url')
 }
 
-/** What a page starts after; throws 400 for a token that is not ours or of this place. */
+/** Returns the position of a token. Throws 400 for a forged token or one of another list. */
 export function readPageToken(key: Uint8Array, list: PageList, token: string): string {
   const bytes = Buffer.from(token, 'base64url')
   const after = bytes.subarray(MAC_BYTES).toString()
   const expected = formatPageToken(key, list, after)
-  // The texts are compared, not the bytes: base64url has several spellings of the same bytes.
+  // Compares texts, not bytes: base64url has several spellings of the same bytes.
   if (isSameText(token, expected)) return after
   const { parameter } = list
   throw invalidArgument(`\`${parameter}\` is not one of this list; start from the first page`, {

@@ -1,7 +1,7 @@
 import type { PageQuery } from '@palisade/protocol'
 import { formatPageToken, readPageSize, readPageToken, type PageList } from './page-token.ts'
 
-/** The first `limit` rows after a place, in the order of the list. */
+/** The first `limit` rows after a position, in the order of the list. */
 export interface RowPage {
   /** Exclusive; empty for the first page. */
   readonly after: string
@@ -10,7 +10,7 @@ export interface RowPage {
 
 export interface PageSource<Row> {
   read(page: RowPage): Promise<readonly Row[]>
-  /** The place of a row in the list: equal for no two rows, and the same while the row is there. */
+  /** The position of a row in the list: unique, and constant while the row exists. */
   placeOf(row: Row): string
 }
 
@@ -21,8 +21,8 @@ export interface Page<Row> {
 }
 
 /**
- * The page of a list that `query` asks for. A place, not a count, tells where the next page begins:
- * rows that come and go in between shift no other row. Throws 400 for a token of another list.
+ * Reads one page of a list. The next page starts at a position, not at a count, so that rows added
+ * or removed meanwhile do not shift others. Throws 400 for a token of another list.
  */
 export async function readPage<Row>(
   { pageTokenKey }: { readonly pageTokenKey: Uint8Array },
@@ -33,7 +33,7 @@ export async function readPage<Row>(
   const from: PageList = { ...list, parameter: 'page_token' }
   const limit = readPageSize(page_size)
   const after = page_token === undefined ? '' : readPageToken(pageTokenKey, from, page_token)
-  // One more than asked for tells whether there is a next page.
+  // One extra row tells whether there is a next page.
   const found = await read({ after, limit: limit + 1 })
   const rows = found.slice(0, limit)
   const last = rows.at(-1)

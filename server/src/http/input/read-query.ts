@@ -2,14 +2,14 @@ import type { z } from 'zod'
 import { invalidArgument } from '../../platform/api-error.ts'
 import { describeIssue, quote, shorten } from './describe-issue.ts'
 
-/** A query string as it was sent; every value of a name in order. */
+/** A query string as sent: all values of each name, in order. */
 export type RawQuery = ReadonlyMap<string, readonly string[]>
 
 const EMPTY: RawQuery = new Map()
 
-/** Splits a query string (without `?`) without judging it. Never throws. */
+/** Splits a query string, given without `?`, without validation. Never throws. */
 export function parseQuery(text: string): RawQuery {
-  // Nearly always; `URLSearchParams` takes a hundredth of a small request to find that out.
+  // Fast path for the common case.
   if (text === '') return EMPTY
   const query = new Map<string, string[]>()
   for (const [name, value] of new URLSearchParams(text)) {
@@ -20,7 +20,7 @@ export function parseQuery(text: string): RawQuery {
   return query
 }
 
-/** Judges a query; an unknown, empty or repeated member is 400. */
+/** Parses a query with a schema. Throws 400 for an unknown, empty or repeated parameter. */
 export function readQuery<S extends z.ZodType>(schema: S, query: RawQuery): z.output<S> {
   const members: [string, string][] = []
   for (const [name, values] of query) {

@@ -6,8 +6,8 @@ import { readQuery, type RawQuery } from './read-query.ts'
 import type { RawBody } from '../body/raw-body.ts'
 
 /**
- * Judges each part of a request against its schema before the handler runs: for routes whose
- * caller is known in an `onRequest` hook, and that have nothing to look up before the body.
+ * Validates each part of a request before the handler runs. For routes that authenticate in an
+ * `onRequest` hook and have no look-ups before the body.
  */
 export const strictValidator: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   return (value: unknown) => {
@@ -21,8 +21,8 @@ export const strictValidator: FastifySchemaCompiler<z.ZodType> = ({ schema, http
 }
 
 /**
- * Judges nothing: for routes that must look things up first. Their handlers call `readBody` and
- * `readQuery` on what arrived.
+ * Passes each part of a request on unchecked. For routes with look-ups before the body; their
+ * handlers call `readBody` and `readQuery`.
  */
 export const deferredValidator: FastifySchemaCompiler<unknown> = () => (value: unknown) => ({
   value,
@@ -35,7 +35,7 @@ function judge(schema: z.ZodType, httpPart: string | undefined, value: unknown):
     case 'querystring':
       return readQuery(schema, value as RawQuery)
     case 'params': {
-      // What cannot be the name of anything is the name of nothing.
+      // A malformed name cannot exist, so it is 404 rather than 400.
       const result = schema.safeParse(value)
       if (!result.success) throw notFound('no such path')
       return result.data

@@ -1,6 +1,6 @@
 import { ApiError } from '../../platform/api-error.ts'
 
-/** Runs `judge`; the `field` of what it refuses is named from `place`, such as `policies[2]`. */
+/** Runs `judge` and prefixes the `field` of its ApiError with `place`, such as `policies[2]`. */
 export function withinField<T>(place: string, judge: () => T): T {
   try {
     return judge()
@@ -9,7 +9,7 @@ export function withinField<T>(place: string, judge: () => T): T {
   }
 }
 
-/** The same for work in turns. */
+/** Like `withinField`, for asynchronous work. */
 export async function withinFieldInTurns<T>(place: string, judge: () => Promise<T>): Promise<T> {
   try {
     return await judge()

@@ -42,12 +42,12 @@ const IF_NONE_MATCH = {
   description: 'Entity tags that the caller has; 304 when one of them is the current one',
   schema: { type: 'string' },
 }
-/** They ask for a precondition and answer what has no entity tag afterwards. */
+/** Operations that take a precondition but leave no resource with an entity tag. */
 const WITHOUT_ETAG = new Set(['deletePolicy'])
 
 /**
- * The document with the headers of every answer: which there are follows from the status and from
- * what the request may carry, so no route needs to say it.
+ * Adds the headers of every answer. They follow from its status and from the parameters of the
+ * request, so routes do not declare them.
  */
 export function describeHeaders<D extends object>(document: D): D {
   const copy = structuredClone(document) as D & {

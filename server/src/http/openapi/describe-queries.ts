@@ -4,8 +4,8 @@ interface Parameter {
 }
 
 /**
- * The document with the numbers of queries as numbers: a query is text, whose pattern means nothing
- * to a reader that has parsed it.
+ * Removes the patterns of integer query parameters: they describe the text of the query, not the
+ * number that the document declares.
  */
 export function describeQueries<D extends object>(document: D): D {
   const copy = structuredClone(document) as D & {

@@ -7,8 +7,9 @@ import { slicedBody } from '../body/sliced-body.ts'
 const PATHS = ['/openapi.json', '/docs', '/docs/*'] as const
 
 /**
- * Documents of the routes registered after it. They are made when somebody first asks: loading what
- * makes them is a tenth of the server's start. Whole or not at all: ranges are for larger files.
+ * Serves the OpenAPI document and its pages, for the routes registered later. They are rendered at
+ * the first request, because loading the generator would slow down each start. Range requests get
+ * the whole document.
  */
 export function registerDocumentRoutes(app: FastifyInstance): void {
   const routes: RouteOptions[] = []

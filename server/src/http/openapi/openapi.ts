@@ -11,12 +11,12 @@ import { openAnswers } from '../open-answers.ts'
 import { nameComponents, pruneComponents } from './prune-components.ts'
 
 /**
- * An application that describes `routes` and has no others of its own than `/openapi.json` for
- * programs and `/docs` for people. It listens nowhere; requests are injected.
+ * Creates an application that describes `routes` and serves only `/openapi.json` for programs and
+ * `/docs` for people. It does not listen; requests are injected.
  */
 export async function createDocuments(routes: readonly RouteOptions[]): Promise<FastifyInstance> {
   const app = Fastify({ exposeHeadRoutes: false, schemaController: { compilersFactory } })
-  // An answer without a body has a schema that JSON Schema cannot say.
+  // JSON Schema cannot represent the schema of an answer without a body.
   const zodToJsonConfig = { unrepresentable: 'any' } as const
   const addComponents = createJsonSchemaTransformObject({ zodToJsonConfig })
   await app.register(swagger, {
@@ -29,7 +29,7 @@ export async function createDocuments(routes: readonly RouteOptions[]): Promise<
         version: '1',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
-      // Of the server that the document comes from.
+      // Relative to the server that serves the document.
       servers: [{ url: '/' }],
       tags: [
         { name: 'policies', description: 'Policies of an organization' },
@@ -83,7 +83,7 @@ export async function createDocuments(routes: readonly RouteOptions[]): Promise<
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: true,
-    // Over plain HTTP a browser would ask for scripts by a TLS that is not there.
+    // Over plain HTTP a browser would request scripts through TLS, which the port does not speak.
     transformStaticCSP: (policy) => policy.replace(/\s*upgrade-insecure-requests;?/, ''),
     theme: { title: 'Palisade API' },
   })
@@ -98,7 +98,7 @@ function asksForMetricsToken({ schema }: RouteOptions): boolean {
   return schema?.security?.some((scheme) => 'metrics_token' in scheme) === true
 }
 
-/** Nothing is judged here, and the framework's own compilers are 120 files. */
+/** This application does not validate, and Fastify's own compilers are 120 files. */
 const compilersFactory = {
   buildValidator: (() => () => () => true) as never,
   buildSerializer: () => () => (answer: unknown) => JSON.stringify(answer),

@@ -1,8 +1,8 @@
 const REFERENCE = /"\$ref":"#\/components\/schemas\/([^"]+)"/g
 
 /**
- * The document without the component schemas that nothing in it refers to. Every schema is made
- * in two forms, for input and for output, of which most documents need one.
+ * Removes component schemas without a reference. Every schema is generated for input and for
+ * output, and most need only one of the two.
  */
 export function pruneComponents<D extends object>(document: D): D {
   const { components = {} } = document as { components?: { schemas?: Record<string, unknown> } }
@@ -19,8 +19,8 @@ export function pruneComponents<D extends object>(document: D): D {
 }
 
 /**
- * The document whose schemas have the names that were given to them. A schema of requests is made
- * as `NameInput`, for the case that answers have another form of it; where none has, it is `Name`.
+ * Restores the declared names of schemas. A request schema is generated as `NameInput`; it becomes
+ * `Name` unless answers have another form of it.
  */
 export function nameComponents<D extends object>(document: D): D {
   const { components } = document as { components?: { schemas?: Record<string, unknown> } }

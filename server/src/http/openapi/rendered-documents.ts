@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { createHash } from 'node:crypto'
 import { internal, notFound } from '../../platform/api-error.ts'
 
-/** An answer as it is sent to everybody. */
+/** A rendered answer, the same for all callers. */
 export interface RenderedDocument {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -10,13 +10,10 @@ export interface RenderedDocument {
   readonly body: Buffer
 }
 
-/** Throws 404. */
+/** Renders the document at a path. Throws 404 for an unknown one. */
 export type RenderDocument = (path: string) => Promise<RenderedDocument>
 
-/**
- * Headers that the framework sets for the connection that it answers on, and what `etag` stands
- * for.
- */
+/** Headers of the connection, which Fastify sets for each answer, and those replaced by `etag`. */
 const LEFT_OUT = new Set([
   'accept-ranges',
   'connection',
@@ -27,13 +24,12 @@ const LEFT_OUT = new Set([
   'transfer-encoding',
 ])
 
-/** Each document by one path: other spellings of it would each be made, and kept. */
+/** Accepts one spelling of each path: every spelling would be rendered and kept. */
 const PLAIN_PATH = /^(?:\/[\w-][\w.-]*)+\/?$/
 
 /**
- * Answers of `documents` by their paths, each made once and kept: nobody has to sign in to ask for
- * them. Made for each request, forty connections that asked and took nothing held 3 GB, and the
- * YAML form took half a second of everybody's time.
+ * Renders each answer of `documents` once and keeps it. The documents need no authentication, so
+ * rendering them for each request would let anonymous clients exhaust memory and time.
  */
 export function renderDocuments(documents: FastifyInstance): RenderDocument {
   const rendered = new Map<string, Promise<RenderedDocument>>()
@@ -58,7 +54,7 @@ export function renderDocuments(documents: FastifyInstance): RenderDocument {
     try {
       return await begun
     } catch (error) {
-      // What there is not has any number of paths.
+      // Unknown paths must not be kept: there is no bound on their number.
       rendered.delete(path)
       throw error
     }
