@@ -4,16 +4,16 @@ import type { CheckpointRequest, CheckpointWorkerData } from './store/sqlite/che
 
 const { path } = workerData as CheckpointWorkerData
 const database = new Sqlite(path, { fileMustExist: true, timeout: 0 })
-// FULL: the log is on disk before the database is changed, and the database before the log begins
-// anew.
+// FULL: SQLite syncs the log before it changes the database, and the database before it restarts
+// the log.
 database.pragma('synchronous = FULL')
 
-/** Passive: neither readers nor the writer wait for it. */
+/** A passive checkpoint blocks neither readers nor the writer. */
 function checkpoint(): void {
   try {
     database.pragma('wal_checkpoint(PASSIVE)')
   } catch {
-    // A full disk, or a file that was put in its place: the commits of the server tell of both.
+    // A full disk or a replaced file; the server's next commit reports either.
   }
 }
 

@@ -51,29 +51,29 @@ type ServerAddress = Pick<AddressInfo, 'address' | 'port'>
 export interface Server {
   readonly app: FastifyInstance
   readonly log: Log
-  /** Where it listens, or will; with port 0 known only once it does. */
+  /** The listening origin; with port 0 it is known only once the server listens. */
   origin(): string
-  /** The IP address that it listens on, or the configured host before it does. */
+  /** The listening IP address, or the configured host before the server listens. */
   address(): string
-  /** From now on `/readyz` answers 503; everything else is served as before. */
+  /** Makes `/readyz` answer 503; all other requests are still served. */
   announceStop(): void
-  /** Shows another certificate from the next handshake on; only with TLS. */
+  /** Uses another certificate from the next handshake on; only with TLS. */
   replaceCertificate(certificate: Certificate): void
-  /** Takes no more connections and lets running requests finish. */
+  /** Accepts no more connections and lets running requests finish. */
   close(): Promise<void>
 }
 
 export interface ServerOptions {
   readonly config: Config
   readonly sources: Sources
-  /** Stays the caller's; to be closed after the server. */
+  /** Owned by the caller, who closes it after the server. */
   readonly store: Store
   readonly logger: LogSettings | false
-  /** For TLS; plain HTTP without it. */
+  /** Enables TLS; plain HTTP without it. */
   readonly certificate?: Certificate | undefined
 }
 
-/** How busy the server is: a part that a test may replace. */
+/** The overload watch, which tests may replace. */
 export const OVERLOAD: InjectionToken<WatchedOverload> = Symbol('Overload')
 const LOG: InjectionToken<Log> = Symbol('Log')
 
@@ -92,7 +92,7 @@ export function createParts({
   return parts
 }
 
-/** Puts the server together, from the store up to the routes. */
+/** Composes the server, from the store up to the routes. */
 export async function createServer(
   options: ServerOptions,
   parts: DependencyContainer = createParts(options),
@@ -195,7 +195,7 @@ function routesOfMetrics({ metrics: settings }: Config, metrics: Metrics) {
   return settings.enabled ? [metricsRoutes({ metrics, token: settings.token })] : []
 }
 
-/** Who does something once a change was committed. */
+/** Notifies the parts that act on committed changes. */
 function tellOfEvents(
   courier: { readonly wake: () => void },
   views: { readonly changed: (orgs: readonly string[]) => void },
@@ -210,12 +210,12 @@ function tellOfEvents(
 
 function originOf(app: FastifyInstance, options: ServerOptions): string {
   const { address, port } = boundOf(app, options)
-  // A name says more than its address; one that stands for every address says nothing.
+  // The configured name is more useful than its address, unless it stands for every address.
   const host = isEveryAddress(address) ? address : options.config.host
   return formatOrigin(options.certificate === undefined ? 'http' : 'https', host, port)
 }
 
-/** The origin that machines are told. Throws ApiError where only the operator knows it. */
+/** The origin given to machines. Throws ApiError when only the operator can know it. */
 function reachableOrigin(app: FastifyInstance, options: ServerOptions): string {
   if (isEveryAddress(boundOf(app, options).address))
     throw conflict(

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// better-sqlite3 does not refuse Node 20, it crashes; so nothing is loaded before this test.
-// Argon2id came to node:crypto with 24.7.
+// better-sqlite3 crashes on Node 20, so this check comes before any import. Argon2id is in
+// node:crypto since 24.7.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 24 || (major === 24 && minor < 7)) {
   process.stderr.write(
@@ -8,7 +8,7 @@ if (major < 24 || (major === 24 && minor < 7)) {
   )
   process.exitCode = 78
 } else {
-  // Unheard, it would end the process with a stack trace.
+  // Without a listener, the error would end the process with a stack trace.
   process.stdout.on('error', () => {
     process.stderr.write(
       'palisade-server: standard output was closed before everything was printed\n',
@@ -18,9 +18,9 @@ if (major < 24 || (major === 24 && minor < 7)) {
   void run()
 }
 
-/** A function, because the bundle is CommonJS, which has no `await` outside of one. */
+/** A function, because the bundle is CommonJS, which has no top-level `await`. */
 async function run(): Promise<void> {
-  // With it an issuer's keys would be believed from a host of any certificate.
+  // The variable would make the server accept an issuer's keys from a host with any certificate.
   delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
   const { runCommandLine } = await import('./cli/run-command-line.ts')
   process.exitCode = await runCommandLine(process.argv.slice(2))

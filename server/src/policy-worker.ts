@@ -3,13 +3,10 @@ import { parentPort } from 'node:worker_threads'
 import { createWorkerSets } from './governance/compilation/compile-in-worker.ts'
 import { READY, type WorkerRequest } from './governance/compilation/worker-messages.ts'
 
-/**
- * On a busy machine a third of the time that the thread of the requests gets; compiling takes
- * seconds.
- */
+/** Compiling takes seconds; this gives it a third of the request thread's share of a busy CPU. */
 const NICENESS = 5
 
-// Linux counts threads as processes: elsewhere this would be about all of the server.
+// Linux sets the priority of one thread; other systems would set that of the whole server.
 if (process.platform === 'linux') setPriority(NICENESS)
 
 const take = createWorkerSets((reply) => parentPort?.postMessage(reply, []))

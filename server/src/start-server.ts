@@ -21,21 +21,21 @@ import {
   type CertificateWatch,
 } from './operations/tls/watch-certificate.ts'
 
-/** Longest wait for running requests after a signal. */
+/** Longest wait for running requests at shutdown. */
 const STOP_WITHIN_MS = 10_000
 const STANDARD_OUTPUT = 1
 
 /**
- * Serves until `stop` resolves, and for the delay that load balancers get to notice; then finishes
- * what is running and closes the store. Throws ConfigError when a setting has to change,
- * CommandFailure or StoreError when another start may succeed; then nothing was created.
+ * Serves until `stop` resolves, and for the delay in which load balancers notice it; then finishes
+ * running requests and closes the store. Throws ConfigError when a setting has to change, and
+ * CommandFailure or StoreError when another start may succeed. A failed start does not create files.
  */
 export async function startServer(
   config: Config,
   sources: Sources,
   stop: Promise<string>,
 ): Promise<void> {
-  // Before the store is opened: a taken port must not leave a new database behind.
+  // Before the store is opened: a port in use must not leave a new database behind.
   const certificate = await requireUsable(config, sources)
   const store = await openStore(config, 'create')
   try {
@@ -66,7 +66,7 @@ function readCertificate(files: CertificateFiles, sources: Sources): Certificate
   }
 }
 
-/** Takes over a renewed certificate when its file changes, and at SIGHUP. */
+/** Loads a renewed certificate when its file changes, and at SIGHUP. */
 function followCertificate(
   config: Config,
   sources: Sources,
@@ -128,7 +128,7 @@ async function requireFreeAddress(config: Config): Promise<void> {
   await new Promise((resolve) => listener.close(resolve))
 }
 
-/** Only a setting that can never work is a ConfigError: the unit does not restart after that. */
+/** Returns ConfigError only for a setting that can never work: systemd does not restart then. */
 function unusable({ host, port }: Config, cause: unknown): unknown {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   switch (code) {

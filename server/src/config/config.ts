@@ -18,44 +18,44 @@ import { findUnknownSettings } from './unknown-settings.ts'
 /** Settings of the server, read once from the environment. */
 export interface Config {
   readonly host: string
-  /** 0 takes any free port. */
+  /** 0 means any free port. */
   readonly port: number
-  /** Absolute. */
+  /** Absolute path. */
   readonly dataDir: string
-  /** PostgreSQL, with its password; null for SQLite in `dataDir`. */
+  /** URL of PostgreSQL, including its password; null for SQLite in `dataDir`. */
   readonly databaseUrl: string | null
-  /** Connections that serve reads; each server has two more. */
+  /** Connections for reads; each server has two more. */
   readonly databaseConnections: number
-  /** Null to speak plain HTTP. */
+  /** Null for plain HTTP. */
   readonly tls: CertificateFiles | null
-  /** Origin under which clients reach the server; null for that of host and port. */
+  /** Origin under which clients reach the server; null to use host and port. */
   readonly publicUrl: string | null
   readonly accessTokenMinutes: number
   readonly deviceTokenMinutes: number
-  /** The external issuer whose access tokens are accepted; null for none. */
+  /** The external issuer of accepted access tokens; null without one. */
   readonly oidc: OidcSettings | null
   readonly logLevel: (typeof LOG_LEVELS)[number]
   readonly trustedProxies: TrustedProxies
   /** Addresses and ranges that webhooks may be delivered to besides the public internet. */
   readonly webhookNetworks: readonly string[]
-  /** How long to go on serving, not ready any more, after the first signal to stop. */
+  /** Time between the stop signal, when the server reports itself not ready, and its shutdown. */
   readonly stopDelayMs: number
   readonly metrics: {
-    /** Whether there is `/metrics`. */
+    /** Whether `/metrics` exists. */
     readonly enabled: boolean
-    /** Bearer token that it asks for; null for none. */
+    /** Required bearer token; null when callers need no token. */
     readonly token: string | null
   }
-  /** Null while traces are neither recorded nor exported. */
+  /** Null when traces are neither recorded nor exported. */
   readonly tracing: TracingSettings | null
-  /** How long a device's last poll is kept in memory before it is written; 0 forgets it. */
+  /** Delay before a device's last poll is written to the store; 0 never writes it. */
   readonly lastSeenMs: number
-  /** How late the event loop may be before machines are asked to wait; 0 asks nobody. */
+  /** Event loop delay from which machines are asked to wait; 0 never asks. */
   readonly overloadDelayMs: number
   readonly hints: {
-    /** How long a machine may wait for one; 0 where nobody is told. */
+    /** Longest wait of a machine for a hint; 0 disables hints. */
     readonly longestMs: number
-    /** Machines that may wait, in total and of one organization. */
+    /** Waiting machines, in total and of one organization. */
     readonly waiting: number
     readonly waitingOfOrg: number
   }
@@ -66,19 +66,19 @@ export interface Config {
   }
   readonly quotas: Quotas
   readonly writeRates: WriteRates
-  /** How long events are kept; 0 keeps them for ever. */
+  /** Retention of events; 0 keeps them forever. */
   readonly historyDays: number
-  /** Bound of the events of an organization; 0 for no bound. */
+  /** Size limit of the events of one organization; 0 means no limit. */
   readonly maxHistoryMib: number
 }
 
-/** Every setting by its name. */
+/** The names of all settings. */
 export const SETTING_NAMES: readonly string[] = Object.keys({
   ...environmentSchema.shape,
   ...tracingSchema.shape,
 })
 
-/** Reads `PALISADE_*`; throws ConfigError with every problem. Values are not echoed. */
+/** Parses the environment. Throws ConfigError with all problems, without echoing values. */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
   cwd: string,
@@ -146,7 +146,7 @@ export function readConfig(
   }
 }
 
-/** `readConfig` for this process; `options` are settings of its command line, which count first. */
+/** Applies `readConfig` to this process; `options` from its command line take precedence. */
 export function readProcessConfig(options: Readonly<Record<string, string>> = {}): Config {
   return readConfig({ ...process.env, ...options }, process.cwd())
 }

@@ -12,7 +12,7 @@ const LARGEST = 2 ** 31 - 1
 const CLAIM = /^[A-Za-z0-9_.:/-]{1,128}$/
 const BEARER_SECRET = /^[A-Za-z0-9._~+/-]{16,512}$/
 
-/** The settings of the server but those of OpenTelemetry, each by itself. */
+/** The settings of the server except those of OpenTelemetry, each validated on its own. */
 export const environmentSchema = z.object({
   PALISADE_HOST: z
     .string()
@@ -78,7 +78,7 @@ export const environmentSchema = z.object({
   DATABASE_URL: z.string().superRefine(checkDatabaseUrl).default(''),
 })
 
-/** Tells whether the text is `http(s)://host[:port]` and nothing more. */
+/** Tells whether the text is exactly `http(s)://host[:port]`. */
 export function isOrigin(text: string): boolean {
   return /^https?:\/\/[^/\\?#@\s]+$/.test(text) && URL.canParse(text)
 }

@@ -6,12 +6,12 @@ import type { environmentSchema } from './environment-schema.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Settings that are set though they mean nothing without another; a line each. */
+/** Returns one line for each missing setting that another setting requires. */
 export function findMissingPartners(environment: Environment): string[] {
   return [...unpaired(environment), ...incompleteOidc(environment)]
 }
 
-/** A certificate without its key, or the other way round. */
+/** Finds a certificate without its key, and a key without its certificate. */
 function unpaired(environment: Environment): string[] {
   const names = ['PALISADE_TLS_CERT', 'PALISADE_TLS_KEY'] as const
   const missing = names.filter((name) => environment[name] === undefined)
@@ -20,7 +20,7 @@ function unpaired(environment: Environment): string[] {
     : []
 }
 
-/** An issuer without audience would let in who has a token for any other service of his. */
+/** An issuer without an audience would admit its tokens for any other service. */
 function incompleteOidc(environment: Environment): string[] {
   const others = ['AUDIENCE', 'USERNAME_CLAIM', 'TEAMS_CLAIM'].map((end) => `PALISADE_OIDC_${end}`)
   if (environment['PALISADE_OIDC_ISSUER'] === undefined)
@@ -38,7 +38,7 @@ export function readOidc(settings: z.infer<typeof environmentSchema>): OidcSetti
   return {
     issuer,
     audience,
-    // The one claim that no user can change and no other user ever gets (OIDC Core §5.7).
+    // The only claim that a user cannot change and another user never gets (OIDC Core §5.7).
     usernameClaim: settings.PALISADE_OIDC_USERNAME_CLAIM ?? 'sub',
     teamsClaim: settings.PALISADE_OIDC_TEAMS_CLAIM ?? null,
   }

@@ -3,7 +3,7 @@ import type { Log } from '../operations/log/create-log.ts'
 import { isEveryAddress, isLoopback } from '../platform/origin.ts'
 import type { Store } from '../store/store.ts'
 
-/** Logs each setting that works and that an operator seldom means. */
+/** Warns of valid settings that operators rarely intend. */
 export async function warnAtStart(
   log: Log,
   config: Pick<Config, 'tls' | 'publicUrl'>,

@@ -2,7 +2,7 @@ import { nearestName } from '@palisade/protocol'
 
 const PREFIX = 'PALISADE_'
 
-/** Settings of agent, command and launcher, which may share an environment with the server. */
+/** Settings of agent, CLI and launcher, which may share an environment with the server. */
 export const SETTINGS_OF_OTHERS: readonly string[] = [
   'PALISADE_AGENT_SOCKET',
   'PALISADE_CONFIG_DIR',
@@ -21,8 +21,8 @@ export const SETTINGS_OF_OTHERS: readonly string[] = [
 ]
 
 /**
- * One line for each `PALISADE_*` that no program reads: a misspelt name of a certificate would make
- * the server speak plain HTTP. `known` are the server's own settings.
+ * Returns one line for each `PALISADE_*` that no program reads: a misspelt `PALISADE_TLS_CERT`
+ * would make the server speak plain HTTP. `known` are the server's own settings.
  */
 export function findUnknownSettings(
   environment: Readonly<Record<string, string | undefined>>,
@@ -39,7 +39,7 @@ export function findUnknownSettings(
     })
 }
 
-/** Compares without the prefix, which would make every two names alike. */
+/** Compares without the prefix, which would make any two names similar. */
 function nearestSetting(name: string, known: readonly string[]): string | null {
   const end = name.slice(PREFIX.length)
   if (known.includes(end)) return end

@@ -11,7 +11,7 @@ export interface EventRouteDeps extends Omit<EventFeedDeps, 'turns'> {
   readonly authenticate: Authenticate
 }
 
-/** `GET /api/v1/orgs/:org/events` */
+/** Registers `GET /api/v1/orgs/:org/events`. */
 export function eventRoutes(deps: EventRouteDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const feed = { ...deps, turns: createAnswerTurns() }

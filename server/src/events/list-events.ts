@@ -20,9 +20,9 @@ import type { AuditedStore } from '../history/audit/audited-store.ts'
 import { EMPTY_HISTORY } from '../history/event-hash.ts'
 import { planSlices, type EventSlice } from '../history/event-slices.ts'
 
-/** A deleted policy is kept with its rules, up to 400 KB; an answer of them stays readable. */
+/** Bounds an answer: the event of a deleted policy has all its rules, up to 400 KB. */
 const MAX_PAGE_BYTES = 1024 * 1024
-/** How many events one request looks at, by an index; few may pass its filter. */
+/** Events that one request examines, by an index; its filter may pass only a few. */
 const WINDOW = 10_000
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
@@ -35,10 +35,10 @@ export interface EventFeedDeps {
 }
 
 /**
- * One page of an organization's history as JSON, read in slices: each is a snapshot of its own, in
- * which the caller is authorized again. Sizes are known before an event is read, so that none is
- * read in vain. A page beyond one slice waits for its organization's turn, and is paid for. Throws
- * ApiError, 429 among others.
+ * Answers with one page of an organization's history as JSON. The page is read in slices, each from
+ * its own snapshot, in which the caller is authorized again. Sizes are measured first, so that only
+ * events of the page are read. A page of several slices waits for its organization's turn and is
+ * charged to the caller's budget. Throws ApiError, including 429.
  */
 export async function listEvents(
   { store, budget, turns, pageTokenKey }: EventFeedDeps,
@@ -70,7 +70,7 @@ export async function listEvents(
   async function answer(work: Pick<Work, 'turn'>): Promise<Answer> {
     const texts = await readTexts(read, org, { page, slices, work })
     const { cursor, removed } = await read(async (reader) => ({
-      // Events of this page may have been removed since it was begun.
+      // Retention may have removed events of this page meanwhile.
       removed: await requireKept(reader, org, page.after),
       cursor: await formatCursor(reader, org, seen),
     }))
@@ -106,7 +106,7 @@ async function answerFor(
   }
 }
 
-/** The events of the slices, each a text, with commas between. */
+/** Reads the events of each slice as one text, separated by commas. */
 async function readTexts(
   read: AuthorizedRead,
   org: string,
@@ -131,7 +131,7 @@ async function readTexts(
   return texts
 }
 
-/** The sequence that the page begins after. */
+/** Returns the sequence number that the page starts after. */
 async function readStart(
   reader: StoreReader,
   org: string,
@@ -147,14 +147,12 @@ function pageOf(query: ListEventsQuery, after: number, newest: number): EventPag
   return { after, through, limit: readPageSize(query.page_size), ...readFilter(query) }
 }
 
-/**
- * A place in one history: a restore makes another, which has other events under the same numbers.
- */
+/** Includes the event's hash: after a restore the same numbers may belong to other events. */
 async function formatCursor(reader: StoreReader, org: string, sequence: number): Promise<string> {
   return `${sequence}:${await hashAt(reader, org, sequence)}`
 }
 
-/** The sequence to go on after; throws 400 when this history has not come by there. */
+/** Returns the sequence number of a cursor. Throws 400 when it belongs to another history. */
 async function readCursor(reader: StoreReader, org: string, text: string): Promise<number> {
   const sequence = Number.parseInt(text, 10)
   await requireKept(reader, org, sequence)
@@ -165,7 +163,7 @@ async function readCursor(reader: StoreReader, org: string, text: string): Promi
   )
 }
 
-/** The last removed event, 0 for none; throws 410 when some after `sequence` are removed. */
+/** Returns the last removed event, or 0. Throws 410 when events after `sequence` are removed. */
 async function requireKept(reader: StoreReader, org: string, sequence: number): Promise<number> {
   const removed = (await reader.events.checkpoint(org))?.sequence ?? 0
   if (sequence >= removed) return removed
@@ -175,7 +173,7 @@ async function requireKept(reader: StoreReader, org: string, sequence: number): 
   )
 }
 
-/** Empty when there is no such event. */
+/** Returns an empty hash for an unknown event. */
 async function hashAt(reader: StoreReader, org: string, sequence: number): Promise<string> {
   if (sequence === EMPTY_HISTORY.sequence) return EMPTY_HISTORY.hash
   const checkpoint = await reader.events.checkpoint(org)
