@@ -28,7 +28,8 @@ const STANDARD_OUTPUT = 1
 /**
  * Serves until `stop` resolves, and for the delay in which load balancers notice it; then finishes
  * running requests and closes the store. Throws ConfigError when a setting has to change, and
- * CommandFailure or StoreError when another start may succeed. A failed start does not create files.
+ * CommandFailure or StoreError when another start may succeed. A failed start does not create
+ * files.
  */
 export async function startServer(
   config: Config,
