@@ -16,7 +16,7 @@ it.each([
   ['fe80::1%eth0', 'fe80:0:0:0::/64', 'fe80:0:0::/48'],
   ['not an address', 'not an address', 'not an address'],
   ['', '', ''],
-])('takes %s for one of %s within %s', (address, near, wide) => {
+])('puts %s into the network %s, and that into %s', (address, near, wide) => {
   expect(clientNetwork(address)).toMatchObject({ near, wide })
 })
 
@@ -32,6 +32,6 @@ it.each([
     ['2001:db8::/32', '2001:db8:1::/48', '2001:db8:1:00::/56', '2001:db8:1:2::/64'],
   ],
   ['not an address', ['not an address']],
-])('takes %s for one of %j, network within network', (address, path) => {
+])('puts %s into the nested networks %j', (address, path) => {
   expect(clientNetwork(address).path).toEqual(path)
 })

@@ -36,7 +36,7 @@ describe('unknown paths and methods', () => {
     ['DELETE', `${URL}/x/y`],
     ['GET', '/v2/orgs//governance/policies'],
     ['GET', '/docs/static/nothing'],
-  ] as const)('%s %s is 404 without asking who calls', async (method, url) => {
+  ] as const)('%s %s is 404 without authentication', async (method, url) => {
     const response = await governed.send({ as: null, method, url })
     expect(response.statusCode).toBe(404)
     expect(errorEnvelopeSchema.parse(response.json()).error.code).toBe('not_found')
@@ -65,7 +65,7 @@ describe('unknown paths and methods', () => {
     expect(errorEnvelopeSchema.parse(response.json()).error.code).toBe('invalid_argument')
   })
 
-  it('OPTIONS names the methods of a path, and no other path', async () => {
+  it('OPTIONS lists the methods of a known path', async () => {
     const known = await governed.send({ as: null, method: 'OPTIONS', url: URL })
     const unknown = await governed.send({ as: null, method: 'OPTIONS', url: '/nowhere' })
 
@@ -99,7 +99,7 @@ describe('every answer', () => {
     }
   })
 
-  it('takes over a harmless request id and no other', async () => {
+  it('adopts only a harmless request id', async () => {
     const idFor = async (id: string) =>
       (await governed.send({ url: '/healthz', headers: { 'x-request-id': id } })).headers[
         'x-request-id'
@@ -110,7 +110,7 @@ describe('every answer', () => {
       expect(await idFor(id)).toMatch(/^req_/)
   })
 
-  it('says nothing of the inside when something breaks', async () => {
+  it('reveals no internal detail of a server error', async () => {
     const response = await governed.send({ url: '/broken' })
 
     expect(response.statusCode).toBe(500)
@@ -122,7 +122,7 @@ describe('every answer', () => {
     expect(logged).toContain('the secret of the inside')
   })
 
-  it('with 401 names the scheme', async () => {
+  it('names the scheme when it is 401', async () => {
     for (const authorization of ['', 'Basic YTpi', 'Bearer', 'Bearer x', 'Bearer a b']) {
       const response = await governed.app.inject({ url: URL, headers: { authorization } })
       expect(response.statusCode).toBe(401)
@@ -133,7 +133,7 @@ describe('every answer', () => {
 })
 
 describe('health', () => {
-  it('is ready while the store answers, and 503 when it does not', async () => {
+  it('is ready while the store answers, and 503 otherwise', async () => {
     const own = await openGovernedApp()
     const ready = await own.send({ as: null, url: '/readyz' })
     await own.store.close()
@@ -147,7 +147,7 @@ describe('health', () => {
 })
 
 describe('the log', () => {
-  it('has requests and answers, and neither credentials nor bodies', async () => {
+  it('has requests and answers without credentials and bodies', async () => {
     const token = await governed.tokenFor('olga')
     logged = ''
     await governed.app.inject({

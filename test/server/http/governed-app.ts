@@ -23,7 +23,7 @@ import { createAccessTokenKeys } from '../../../server/src/identity/tokens/acces
 import { openTestStore } from '../store/test-store.ts'
 import { ensureSigningKeys } from '../../../server/src/identity/tokens/signing-keys.ts'
 
-/** The moment at which every test starts; `advance` moves it. */
+/** The time at which every test starts; `advance` moves it. */
 export const START = new Date('2026-11-21T08:00:00.500Z')
 
 export interface GovernedAppOptions {
@@ -36,7 +36,7 @@ export interface GovernedAppOptions {
   readonly bodyPace?: AppDeps['bodyPace']
 }
 
-/** So that no test depends on how fast it runs. */
+/** Budgets so large that no test depends on its speed. */
 const PLENTY: BudgetLimits = {
   organization: { burstMs: 1e9, perSecondMs: 1e6 },
   caller: { burstMs: 1e9, perSecondMs: 1e6 },
@@ -45,8 +45,8 @@ const PLENTY: BudgetLimits = {
 
 /**
  * The application on a real store in a directory of its own. Organization `acme` has the owner
- * `olga`, the editor `ed`, the auditor `audrey` and the member `mia`, who is in `team`; `rival` is
- * another organization, owned by `rita`; `poor` is without governance and owned by `olga`.
+ * `olga`, the editor `ed`, the auditor `audrey` and the member `mia`, who is in `team`. `rival` is
+ * another organization, owned by `rita`. `poor` has no governance and is owned by `olga`.
  */
 export interface GovernedApp {
   readonly app: FastifyInstance
@@ -54,7 +54,7 @@ export interface GovernedApp {
   readonly team: string
   readonly rivalTeam: string
   advance(milliseconds: number): void
-  /** An access token of a user; with `permissions` one that holds no more than these. */
+  /** Returns an access token of a user, limited to `permissions` if given. */
   tokenFor(username: string, permissions?: readonly Permission[]): Promise<string>
   organizationToken(org: string, permissions: readonly Permission[]): Promise<string>
   /** Sends as the user (default `olga`); an object as `payload` becomes JSON. */

@@ -6,7 +6,7 @@ import { openTestServer, type TestServer } from '../test-server.ts'
 
 const TOKEN = '0123456789abcdef'
 
-/** Value of every sample by its name and labels. */
+/** Returns the value of every sample by its name and labels. */
 async function scrape(server: TestServer): Promise<ReadonlyMap<string, number>> {
   const response = await server.send('GET', '/metrics')
   expect(response.statusCode).toBe(200)
@@ -44,7 +44,7 @@ describe('/metrics', () => {
     expect(samples.get(`${histogram}_sum{method="POST",${route}}`)).toBeGreaterThan(0)
   })
 
-  it('renders once for all who ask meanwhile', async () => {
+  it('renders once for concurrent requests', async () => {
     const metrics = createMetrics({ version: 'test' })
     let reads = 0
     metrics.watchQueue('counted', () => (reads += 1))
@@ -78,7 +78,7 @@ describe('/metrics', () => {
     expect(after.get('palisade_queue_length{queue="password"}')).toBe(0)
   })
 
-  it('tells polls that were served, unchanged and refused', async () => {
+  it('distinguishes served, unchanged and refused polls', async () => {
     const server = await openTestServer()
     const { password } = await server.createOrganization('acme', 'alice')
     const as = await server.signIn('alice', String(password))
@@ -97,7 +97,7 @@ describe('/metrics', () => {
     expect(['served', 'unchanged', 'refused', 'failed'].map(polls)).toEqual([1, 2, 1, 0])
   })
 
-  it('has no more labels than routes, whatever clients ask for', async () => {
+  it('has labels only for routes, whatever paths clients request', async () => {
     const server = await openTestServer()
     for (let index = 0; index < 100; index += 1) {
       await server.send('GET', `/nowhere/${index}`)
@@ -116,7 +116,7 @@ describe('/metrics', () => {
     ).toBe(100)
   })
 
-  it('says what runs, and shares nothing with another server of the process', async () => {
+  it('reports the version, and is not shared with another server of the process', async () => {
     const [one, other] = [await openTestServer(), await openTestServer()]
     await one.send('GET', '/healthz')
 
@@ -130,13 +130,13 @@ describe('/metrics', () => {
     expect(samples.get('process_cpu_seconds_total')).toBeGreaterThan(0)
   })
 
-  it('is not there when it is off', async () => {
+  it('is 404 when it is off', async () => {
     const server = await openTestServer(onTestFinished, { settings: { PALISADE_METRICS: 'off' } })
 
     expect((await server.send('GET', '/metrics')).statusCode).toBe(404)
   })
 
-  it('asks for its token when it has one', async () => {
+  it('requires its token when it has one', async () => {
     const settings = { PALISADE_METRICS_TOKEN: TOKEN }
     const server = await openTestServer(onTestFinished, { settings })
     const status = async (as?: string) =>

@@ -15,7 +15,7 @@ async function open(options: Parameters<typeof openGovernedApp>[0] = {}) {
 }
 
 describe('a request', () => {
-  it('is one line with its route, its status, who asked and from where', async () => {
+  it('is one line with route, status, actor and address', async () => {
     const { send, log } = await open()
 
     const response = await send({
@@ -40,7 +40,7 @@ describe('a request', () => {
     ])
   })
 
-  it('leaves nothing of its path, query, headers or body in the log', async () => {
+  it('leaves no part of its path, query, headers or body in the log', async () => {
     const { send, log } = await open()
 
     await send({
@@ -58,7 +58,7 @@ describe('a request', () => {
     expect(log.text()).not.toMatch(/in-(the|a)-/)
   })
 
-  it('names the token that its session came from, and none for a password', async () => {
+  it('logs the token of its session, but none for a password', async () => {
     const { app, log, send, tokenFor } = await open()
     const authorization = `Bearer ${await tokenFor('olga', ['policies:read'])}`
     const { tid } = decodeJwt(authorization)
@@ -72,7 +72,7 @@ describe('a request', () => {
     expect(byPassword).not.toHaveProperty('token_id')
   })
 
-  it('has nobody as its actor until somebody was admitted', async () => {
+  it('has a null actor before authentication', async () => {
     const { send, log } = await open()
 
     await send({ as: null, url: POLICIES })
@@ -80,7 +80,7 @@ describe('a request', () => {
     expect(log.requests()).toEqual([expect.objectContaining({ status: 401, actor: null })])
   })
 
-  it('that a probe or a device sends over and over is not logged unless it is refused', async () => {
+  it('is logged only when refused if probes or devices send it frequently', async () => {
     const { send, log } = await open()
 
     await send({ as: null, url: '/healthz' })
@@ -90,7 +90,7 @@ describe('a request', () => {
     expect(log.requests().map(({ status }) => status)).toEqual([405])
   })
 
-  it('that breaks is logged with its stack and id, and without the secrets its error quotes', async () => {
+  it('is logged with stack and id when it fails, without the secrets in its error', async () => {
     const { send, log } = await open({
       routes: [
         async (app) => {
@@ -127,7 +127,7 @@ describe('a connection', () => {
     return { ...opened, socket: connect(port, '127.0.0.1') }
   }
 
-  it('that sends no HTTP is one line without what it sent', async () => {
+  it('is one line without the received bytes when it does not speak HTTP', async () => {
     const { socket, log } = await listen()
 
     socket.write('in-the-noise\r\n\r\n')
@@ -140,7 +140,7 @@ describe('a connection', () => {
     expect(log.text()).not.toContain('in-the-noise')
   })
 
-  it('that ends before the answer is one line that says so', async () => {
+  it('is one line marked as aborted when it closes before the answer', async () => {
     const { app, socket, log } = await listen()
     const arrived = once(app.server, 'request')
     socket.write('GET /never HTTP/1.1\r\nHost: x\r\n\r\n')

@@ -2,7 +2,7 @@ import { connect, type AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { openGovernedApp } from './governed-app.ts'
 
-/** Sends `count` requests at once on one connection, which is closed behind the last answer. */
+/** Sends `count` requests at once on one connection, which closes after the last answer. */
 async function pipeline(count: number): Promise<{ answers: number; served: number }> {
   let served = 0
   const governed = await openGovernedApp({
@@ -31,11 +31,11 @@ async function pipeline(count: number): Promise<{ answers: number; served: numbe
   return { answers: received.split('HTTP/1.1 200 OK').length - 1, served }
 }
 
-it('answers requests that are sent ahead', async () => {
+it('answers pipelined requests', async () => {
   expect(await pipeline(16)).toEqual({ answers: 16, served: 16 })
 })
 
-it('cuts a connection on which too many requests are sent ahead', async () => {
+it('closes a connection with too many pipelined requests', async () => {
   const { served } = await pipeline(1_000)
 
   expect(served).toBeLessThanOrEqual(16)

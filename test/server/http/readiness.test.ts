@@ -5,7 +5,7 @@ it('is ready while the store answers', async () => {
   await expect(createReadiness(async () => undefined).check()).resolves.toBeUndefined()
 })
 
-it('is not ready while the store fails, hangs, or the server is about to stop', async () => {
+it('is not ready while the store fails or hangs, or while the server is stopping', async () => {
   const failed = new Error('away')
   const stopping = createReadiness(async () => undefined)
   stopping.announceStop()

@@ -5,10 +5,10 @@ import type { FastifyRequest } from 'fastify'
 import { expect, it, onTestFinished } from 'vitest'
 import { openGovernedApp, type GovernedAppOptions } from './governed-app.ts'
 
-/** As many of one caller as are handled at a time. */
+/** Concurrent requests of one caller. */
 const MAX_IN_FLIGHT = 16
 
-/** A server with a route that counts who asks, and answers when it is told to. */
+/** A server with a route that records its callers and answers on demand. */
 async function openHeldRoute() {
   const asked: string[] = []
   const released = Promise.withResolvers<void>()
@@ -41,7 +41,7 @@ async function openHeldRoute() {
   return { ask, count, release: () => released.resolve() }
 }
 
-it('handles sixteen requests of a caller at a time, whatever its connections, and others beside', async () => {
+it('handles sixteen requests of a caller at a time over all connections, besides others', async () => {
   const { ask, count, release } = await openHeldRoute()
 
   for (let sent = 0; sent < 2 * MAX_IN_FLIGHT; sent += 1) await ask('user:ed')
@@ -54,7 +54,7 @@ it('handles sixteen requests of a caller at a time, whatever its connections, an
   await expect.poll(() => count('user:ed')).toBe(2 * MAX_IN_FLIGHT)
 })
 
-it('begins the next request when a client leaves before its answer', async () => {
+it('starts the next request when a client leaves before its answer', async () => {
   const { ask, count, release } = await openHeldRoute()
   const sockets = []
   for (let sent = 0; sent < MAX_IN_FLIGHT + 2; sent += 1) sockets.push(await ask('user:ed'))

@@ -61,7 +61,7 @@ describe('a shortcut', () => {
     expect(counted).toEqual([200])
   })
 
-  it('says nothing about a body where there is none', async () => {
+  it('omits the headers about a body without one', async () => {
     if (answer?.kind === 'answer') answer = { ...answer, body: null }
 
     const text = await exchange('GET /known HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
@@ -78,7 +78,7 @@ describe('a shortcut', () => {
     expect(counted).toEqual([304])
   })
 
-  it('refuses in the envelope, with all headers, and counts it', async () => {
+  it('refuses with the envelope and all headers, and is counted', async () => {
     if (answer !== null) answer = { kind: 'refusal', tally: answer.tally, error: overloaded(42) }
 
     const text = await exchange('GET /known HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
@@ -114,14 +114,14 @@ describe('a shortcut', () => {
     ],
     ['has no host', 'GET /known HTTP/1.1'],
     ['has two hosts', 'GET /known HTTP/1.1\r\nHost: a\r\nhOST: a'],
-  ])('leaves to the framework what %s', async (_what, head) => {
+  ])('leaves a request to Fastify that %s', async (_what, head) => {
     const text = await exchange(`${head}\r\nConnection: close\r\n\r\n`)
 
     expect(text).toMatch(/^HTTP\/1\.1 418 /)
     expect(counted).toEqual([])
   })
 
-  it('leaves everything to the framework while it is not open', async () => {
+  it('leaves every request to Fastify while it is not open', async () => {
     isOpen = false
 
     const text = await exchange('GET /known HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
@@ -130,7 +130,7 @@ describe('a shortcut', () => {
     expect(asked).toEqual([])
   })
 
-  it('leaves to the framework what waits for an earlier answer on its connection', async () => {
+  it('leaves a request to Fastify that waits for an earlier answer on its connection', async () => {
     const one = 'GET /known HTTP/1.1\r\nHost: a\r\n'
 
     const text = await exchange(`${one}\r\n${one}Connection: close\r\n\r\n`)

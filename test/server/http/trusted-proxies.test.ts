@@ -10,7 +10,7 @@ describe('the setting', () => {
     ['2', { kind: 'hops', hops: 2 }],
     ['10.0.0.0/8', { kind: 'ranges', ranges: ['10.0.0.0/8'] }],
     ['192.0.2.7, ::1,fd00::/8', { kind: 'ranges', ranges: ['192.0.2.7', '::1', 'fd00::/8'] }],
-  ])('%s is understood', (text, trusted) => {
+  ])('%s is accepted', (text, trusted) => {
     expect(parseTrustedProxies(text)).toEqual(trusted)
   })
 
@@ -34,7 +34,7 @@ describe('the setting', () => {
   })
 })
 
-/** What the server takes for the address of a client. */
+/** The address that the server uses for a client. */
 async function addressFor(
   trusted: string,
   remoteAddress: string,
@@ -50,7 +50,7 @@ async function addressFor(
 }
 
 describe('the address of a client', () => {
-  it('is that of its connection when no proxy is trusted, whatever it sends', async () => {
+  it('is that of its connection without a trusted proxy, whatever it sends', async () => {
     expect(await addressFor('off', '192.0.2.7', '198.51.100.1')).toBe('192.0.2.7')
   })
 
@@ -60,17 +60,17 @@ describe('the address of a client', () => {
     expect(await addressFor('10.0.0.0/8', '10.1.2.3')).toBe('10.1.2.3')
   })
 
-  it('is not what a client has put in front of that', async () => {
+  it('is not an entry that the client has put in front', async () => {
     const forged = '203.0.113.9, 198.51.100.1'
     expect(await addressFor('10.0.0.0/8', '10.1.2.3', forged)).toBe('198.51.100.1')
     expect(await addressFor('1', '10.1.2.3', forged)).toBe('198.51.100.1')
   })
 
-  it('is that of the connection when the peer is no trusted proxy', async () => {
+  it('is that of the connection when the peer is not a trusted proxy', async () => {
     expect(await addressFor('10.0.0.0/8', '192.0.2.7', '10.9.9.9, 198.51.100.1')).toBe('192.0.2.7')
   })
 
-  it('is found behind as many proxies as there are, and no more', async () => {
+  it('is found behind exactly the configured number of proxies', async () => {
     const chain = '203.0.113.9, 198.51.100.1, 10.0.0.2'
     expect(await addressFor('2', '10.0.0.1', chain)).toBe('198.51.100.1')
     expect(await addressFor('3', '10.0.0.1', chain)).toBe('203.0.113.9')
@@ -78,7 +78,7 @@ describe('the address of a client', () => {
     expect(await addressFor('2', '10.0.0.1')).toBe('10.0.0.1')
   })
 
-  it('is never a text that is none', async () => {
+  it('is never a malformed address', async () => {
     for (const text of ['<script>', '198.51.100.1:4711', 'unknown', '1.2.3', 'a'.repeat(4000)])
       expect(await addressFor('10.0.0.0/8', '10.1.2.3', text), text).toBe('refused')
     expect(await addressFor('off', '10.1.2.3', '<script>')).toBe('10.1.2.3')
@@ -116,7 +116,7 @@ it.each([
     400,
   ],
 ] as const)(
-  'no shortcut leads past the proxies: %s',
+  'a shortcut checks the forwarded address as well: %s',
   async (_title, trustedProxies, sent, status) => {
     const tally = { count: () => undefined }
     const answer = {

@@ -7,7 +7,7 @@ import {
   type AnswersBeingSent,
 } from '../../../../server/src/http/body/answers-being-sent.ts'
 
-/** More than what lies in the buffers between a server and a client that takes nothing. */
+/** More than the buffers between a server and a client that does not read. */
 const BODY_BYTES = 32 * 2 ** 20
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
@@ -38,7 +38,7 @@ async function open(limits: { heldBytes: number; withinMs: number }): Promise<vo
   await app.listen({ host: '127.0.0.1', port: 0 })
 }
 
-/** Answers the client, and the status that it gets, once that is there; nothing else is taken. */
+/** Sends a request and reads the status of its answer, but not the rest. */
 async function ask(text = GET): Promise<{ client: Socket; status: number }> {
   const client = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
   clients.push(client)
@@ -56,7 +56,7 @@ const isRefused = (org = 'acme'): boolean => {
   }
 }
 
-it('readers of the same bytes hold them once, and others are refused when it is too much', async () => {
+it('counts bytes once for all their readers, and refuses further answers beyond the bound', async () => {
   await Promise.all([ask(), ask(), ask(), ask()])
   expect(isRefused()).toBe(false)
   body = Buffer.alloc(BODY_BYTES)
@@ -66,7 +66,7 @@ it('readers of the same bytes hold them once, and others are refused when it is 
   expect(isRefused('rival')).toBe(false)
 })
 
-it('what is taken, or asked for by nobody any more, makes room', async () => {
+it('releases an answer when it is read or its client leaves', async () => {
   const { client: taker } = await ask()
   body = Buffer.alloc(BODY_BYTES)
   const { client: leaver } = await ask()
@@ -84,7 +84,7 @@ it('what is taken, or asked for by nobody any more, makes room', async () => {
   await expect.poll(() => isRefused()).toBe(false)
 })
 
-it('an answer behind another one makes room, too, when its connection is over', async () => {
+it('releases a queued answer when its connection closes', async () => {
   const { client } = await ask(GET.repeat(3))
   body = Buffer.alloc(BODY_BYTES)
   await ask(GET.repeat(2))
@@ -95,7 +95,7 @@ it('an answer behind another one makes room, too, when its connection is over', 
   await expect.poll(() => isRefused()).toBe(false)
 })
 
-it('who takes too long is cut off', async () => {
+it('closes the connection of a client that takes too long', async () => {
   await app.close()
   await open({ heldBytes: BODY_BYTES, withinMs: 50 })
   const { client } = await ask()

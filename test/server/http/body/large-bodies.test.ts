@@ -7,7 +7,7 @@ import { openGovernedApp, type GovernedApp } from '../governed-app.ts'
 const BODY_BYTES = 15 * 1024 * 1024
 const GRACE_MS = 100
 let patient: GovernedApp
-/** Ends each body that is not there within `GRACE_MS` while another one waits. */
+/** Drops each body that takes longer than `GRACE_MS` while another one waits. */
 let impatient: GovernedApp
 
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([patient.close(), impatient.close()]))
 
-/** A client that sends a document but for its last byte, and can be ended. */
+/** A client that sends all of a document except its last byte, and can be ended. */
 async function beginDocument(
   as: string,
   { isTaken = true, org = 'acme', to = patient, text = ' '.repeat(BODY_BYTES - 1) } = {},
@@ -50,7 +50,7 @@ async function beginDocument(
   }
 }
 
-it('takes a large body of another organization beside one that is incomplete', async () => {
+it('accepts a large body of another organization besides an incomplete one', async () => {
   const stalled = [await beginDocument('olga'), await beginDocument('ed', { isTaken: false })]
 
   const other = await beginDocument('rita', { org: 'rival' })
@@ -61,7 +61,7 @@ it('takes a large body of another organization beside one that is incomplete', a
   for (const document of [...stalled, other]) document.abandon()
 })
 
-it('ends a body that comes in slowly while another one waits', async () => {
+it('drops a slow body while another one waits', async () => {
   const slow = await beginDocument('olga', { to: impatient, isTaken: false })
   const next = await beginDocument('ed', { to: impatient, isTaken: false })
 
@@ -73,7 +73,7 @@ it('ends a body that comes in slowly while another one waits', async () => {
   next.abandon()
 })
 
-it('waits for a slow body while no other one does', async () => {
+it('waits for a slow body while no other one waits', async () => {
   const slow = await beginDocument('olga', { to: impatient })
   await setTimeout(3 * GRACE_MS)
   slow.finish()
@@ -81,7 +81,7 @@ it('waits for a slow body while no other one does', async () => {
   slow.abandon()
 })
 
-it('begins the next body while the answer to the one before is being taken', async () => {
+it('starts the next body while the previous answer is still being read', async () => {
   const slow = await beginDocument('olga', { text: largePlan() })
   slow.readNothing()
   slow.finish()
@@ -93,7 +93,7 @@ it('begins the next body while the answer to the one before is being taken', asy
   for (const document of [slow, next]) document.abandon()
 })
 
-it('takes one large body of an organization at a time and leaves the next with its sender', async () => {
+it('reads one large body of an organization at a time, and does not read from the next', async () => {
   const first = await beginDocument('olga')
   const next = await beginDocument('olga', { isTaken: false })
   const other = await beginDocument('rita', { org: 'rival' })
@@ -109,7 +109,7 @@ it('takes one large body of an organization at a time and leaves the next with i
   for (const document of [first, next, other]) document.abandon()
 })
 
-it('gives the place of a client that has left to the next, and refuses the tenth', async () => {
+it('passes the turn of a client that has left to the next, and refuses the tenth', async () => {
   const first = await beginDocument('olga')
   const waiting = [await beginDocument('olga', { isTaken: false })]
   for (let more = 0; more < 7; more += 1)
@@ -125,7 +125,7 @@ it('gives the place of a client that has left to the next, and refuses the tenth
   last?.abandon()
 })
 
-/** A document that is answered by a plan as long, larger than what the kernel takes by itself. */
+/** A document whose plan is as long, and larger than the kernel's buffers. */
 function largePlan(): string {
   const rule = (name: number) => ({
     name: `rule ${name}`,

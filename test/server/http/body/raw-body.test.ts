@@ -6,13 +6,11 @@ import { expect, it, onTestFinished } from 'vitest'
 import { collectBody, type RawBody } from '../../../../server/src/http/body/raw-body.ts'
 
 const MAX_BYTES = 1024 * 1024
-/** A buffer of its own for each byte takes 300 MiB. */
+/** Well below the 300 MiB that separate buffers for each byte would take. */
 const MOST_GROWTH_BYTES = 100 * 2 ** 20
 const PIECES = 10_000
 
-/**
- * What is collected of `pieces` that arrive in chunks of their own, and by how much memory grew.
- */
+/** Collects a body whose pieces arrive as separate chunks, and measures the growth of memory. */
 async function collect(
   write: (send: (piece: string) => Promise<void>) => Promise<void>,
 ): Promise<{ body: RawBody; grown: number }> {
@@ -41,7 +39,7 @@ async function collect(
   return { body, grown: process.memoryUsage().heapUsed - before }
 }
 
-it('a body is kept whole, however it is cut', async () => {
+it('a body is complete, whatever its chunks', async () => {
   const lengths = [1, 5, 70_000, 2, 200_000, 1, 1]
   const texts = lengths.map((length, index) => String(index).repeat(length))
 
@@ -53,7 +51,7 @@ it('a body is kept whole, however it is cut', async () => {
   expect(Buffer.from(body.bytes).toString() === texts.join('')).toBe(true)
 })
 
-it('a body in pieces of a byte takes no more memory than another', async () => {
+it('a body in chunks of one byte takes no more memory than another', async () => {
   const block = '1\r\na\r\n'.repeat(PIECES)
 
   const { body, grown } = await collect(async (send) => {
@@ -64,7 +62,7 @@ it('a body in pieces of a byte takes no more memory than another', async () => {
   expect(grown).toBeLessThan(MOST_GROWTH_BYTES)
 })
 
-it('of a body that is too large nothing is kept', async () => {
+it('a body that is too large is not kept', async () => {
   const { body } = await collect(async (send) => {
     for (let sent = 0; sent <= MAX_BYTES; sent += 65_536)
       await send(`10000\r\n${'a'.repeat(65_536)}\r\n`)

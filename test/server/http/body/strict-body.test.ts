@@ -77,7 +77,7 @@ describe('a JSON body', () => {
     expect(response.statusCode).toBe(400)
   })
 
-  it('echoes no more than a little of a hostile member name', async () => {
+  it('shortens a hostile member name in its message', async () => {
     const name = 'x'.repeat(100_000)
     for (const payload of [`{"${name}":1,"${name}":2}`, `{"name":"a","${name}":1}`]) {
       const response = await post(payload, { 'content-type': JSON_TYPE })
@@ -86,7 +86,7 @@ describe('a JSON body', () => {
     }
   })
 
-  it('may hold 100,000 values, and no more', async () => {
+  it('may hold at most 100,000 values', async () => {
     const ofTeams = (count: number) =>
       post(`{"name":"a","scope":{"teams":[${Array(count).fill('1').join()}]}}`, {
         'content-type': JSON_TYPE,
@@ -99,7 +99,7 @@ describe('a JSON body', () => {
     expect(more.json().error.message).toContain('100000 values')
   })
 
-  it('may have 1 MiB, and one byte more is 413', async () => {
+  it('may have 1 MiB, and is 413 with one byte more', async () => {
     const ofLength = (length: number) => `{"name":"a"}${' '.repeat(length - 12)}`
     const fitting = await post(ofLength(1024 * 1024), { 'content-type': JSON_TYPE })
     const tooLarge = await post(ofLength(1024 * 1024 + 1), { 'content-type': JSON_TYPE })
@@ -118,7 +118,7 @@ describe('the media type', () => {
     'application/json;charset="UTF-8"',
     'application/json ; version=1',
   ]
-  it.each(accepted)('%s is taken', async (type) => {
+  it.each(accepted)('%s is accepted', async (type) => {
     const name = `type ${String(accepted.indexOf(type))}`
     const response = await post(JSON.stringify({ name }), { 'content-type': type })
     expect(response.statusCode, response.body).toBe(201)
@@ -141,7 +141,7 @@ describe('the media type', () => {
     expect(response.json().error.code).toBe('invalid_argument')
   })
 
-  it('is needed, with and without a body, by POST and PATCH', async () => {
+  it('is required by POST and PATCH, with and without a body', async () => {
     const { id } = (await post('{"name":"typed"}', { 'content-type': JSON_TYPE })).json()
     for (const payload of [undefined, '', '{"name":"a"}'])
       for (const [method, url] of [
@@ -157,7 +157,7 @@ describe('the media type', () => {
       }
   })
 
-  it('may not be compressed', async () => {
+  it('is 415 with a content encoding', async () => {
     const headers = { 'content-type': JSON_TYPE, 'content-encoding': 'gzip' }
     expect((await post('{"name":"a"}', headers)).statusCode).toBe(415)
   })

@@ -27,7 +27,7 @@ interface Announced {
   readonly length?: number | undefined
 }
 
-/** The head of a request with a body that is announced, by its length or in chunks. */
+/** The head of a request that announces a body, by its length or in chunks. */
 async function head({ as = 'olga', method = 'POST', url, length }: Announced, ...more: string[]) {
   const token = as === null ? 'x' : await governed.tokenFor(as)
   return [
@@ -48,7 +48,7 @@ function only(answers: readonly RawAnswer[]): string {
   return `${String(status)} ${headers.get('connection') ?? ''}`
 }
 
-describe('a body of which nothing has arrived', () => {
+describe('a body without a received byte', () => {
   it.each<[string, Announced, string]>([
     ['a stranger', { as: null, url: APPLY, length: 16 * MIB }, '401 close'],
     ['no member', { as: 'rita', url: APPLY, length: 16 * MIB }, '404 close'],
@@ -89,20 +89,20 @@ describe('a body of which nothing has arrived', () => {
     expect(only(await exchangeRaw(port, [await head(announced)]))).toBe(expected)
   })
 
-  it('is not asked for when it is refused', async () => {
+  it('is not requested when it is refused', async () => {
     const request = await head({ as: 'mia', url: APPLY, length: MIB }, 'Expect: 100-continue')
     expect(only(await exchangeRaw(port, [request]))).toBe('403 close')
   })
 })
 
 describe('the connection', () => {
-  it('goes on after the refusal of a small body', async () => {
+  it('stays open after the refusal of a small body', async () => {
     const request = await head({ as: 'mia', url: POLICIES, length: 2 })
     const answers = await exchangeRaw(port, [`${request}{}${request}{}`], { endAfterMs: 200 })
     expect(answers.map(({ status }) => status)).toEqual([403, 403])
   })
 
-  it('goes on after a large body that was read', async () => {
+  it('stays open after a large body that was read', async () => {
     const text = '{"dry_run":true,"policies":[]}'.padEnd(MIB)
     const request = await head({ url: APPLY, length: text.length })
     const answers = await exchangeRaw(port, [request, text, request, text], { endAfterMs: 1_000 })
@@ -125,7 +125,7 @@ describe('the connection', () => {
     },
   )
 
-  it('is cut when the client goes on and on', async () => {
+  it('is closed when the client keeps sending', async () => {
     const accepted = once(governed.app.server, 'connection') as Promise<[Socket]>
     const client = connect(port, '127.0.0.1')
     onTestFinished(() => void client.destroy())

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => governed.close())
 
-/** Everything that the server answers to these bytes until it closes the connection. */
+/** Returns the server's answer to these bytes, until it closes the connection. */
 function exchange(bytes: string): Promise<string> {
   const { port } = governed.app.server.address() as AddressInfo
   return new Promise((resolve, reject) => {
@@ -69,7 +69,7 @@ it.each([
     'PUT http://x/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
   ],
   ['OPTIONS *', 404, 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
-])('answers %s in the envelope', async (_title, status, bytes) => {
+])('answers %s with the envelope', async (_title, status, bytes) => {
   const answer = await exchange(bytes)
 
   const [head = '', body = ''] = answer.split('\r\n\r\n')
@@ -91,7 +91,7 @@ it('survives a client that resets its connection after CONNECT', async () => {
 
   server.emit('connect', {}, socket)
 
-  // Unheard, the error of the socket would end the process; `once` would hear it.
+  // `once` would add an error listener, without which the error must not end the process.
   await new Promise((resolve) => socket.on('close', resolve))
   expect(socket.errored).toMatchObject({ message: 'write ECONNRESET' })
 })
@@ -99,7 +99,7 @@ it('survives a client that resets its connection after CONNECT', async () => {
 it.each([
   ['noise', 'hello\r\n\r\n'],
   ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n'],
-])('lets go of a client that sent %s and never closes', async (_title, bytes) => {
+])('closes the connection of a client that sent %s and never closes', async (_title, bytes) => {
   const { server } = governed.app
   const { port } = server.address() as AddressInfo
   const countConnections = promisify(server.getConnections.bind(server))
@@ -113,7 +113,7 @@ it.each([
   await vi.waitUntil(async () => (await countConnections()) === 0, { timeout: 300_000 })
 })
 
-it('tells clients of TLS that it speaks plain HTTP, and the log once', async () => {
+it('answers TLS clients that it speaks plain HTTP, and logs it once', async () => {
   const log = captureLog()
   const own = await openGovernedApp({ log: log.stream })
   onTestFinished(() => own.close())
@@ -131,7 +131,7 @@ it('tells clients of TLS that it speaks plain HTTP, and the log once', async () 
   ])
 })
 
-it('serves what is in flight while it closes', async () => {
+it('serves requests in flight while it closes', async () => {
   const own = await openGovernedApp({
     routes: [
       async (app) => {

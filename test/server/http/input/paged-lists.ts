@@ -1,16 +1,16 @@
 import type { TestServer } from '../../test-server.ts'
 
-/** Lists of one kind: of the organization `acme` or its owner `alice`, and of `rival` or `rita`. */
+/** A kind of list: of the organization `acme` or its owner `alice`, and of `rival` or `rita`. */
 export interface PagedList {
-  /** As its page tokens name it. */
+  /** Its name in page tokens. */
   readonly name: string
   readonly url: string
-  /** The list of the same kind that `rita` sees; the same path for what belongs to a user. */
+  /** The list of the same kind that `rita` sees; the same path for a user's own list. */
   readonly foreignUrl: string
   add(scene: PagedScene, index: number): Promise<void>
-  /** Of the entry at that place of a page. */
+  /** The key of an entry. */
   keyOf(entry: Record<string, string>): string
-  /** Absent where nothing is ever removed. */
+  /** Absent for lists without removal. */
   readonly remove?: (scene: PagedScene, key: string) => Promise<void>
 }
 
@@ -25,7 +25,7 @@ const ACME = '/api/v1/orgs/acme'
 const RIVAL = '/api/v1/orgs/rival'
 const idOf = ({ id = '' }: Record<string, string>): string => id
 
-/** A list whose entries are made by POST and removed by DELETE. */
+/** A list whose entries are created by POST and removed by DELETE. */
 function resource(
   name: string,
   path: string,
@@ -116,7 +116,7 @@ const userOrganizations: PagedList = {
     succeed(test, 'DELETE', `/api/v1/orgs/${key}/members/alice`, alice),
 }
 
-/** Each ends before the next begins; what has ended stays in the list. */
+/** Each rollout ends before the next begins; ended ones stay in the list. */
 const rollouts: PagedList = {
   name: 'rollouts',
   url: `${ACME}/rollouts`,

@@ -46,7 +46,7 @@ describe.each(PAGED_LISTS)('the list of $name', (list) => {
     return answer.json<Page>()
   }
 
-  /** Every key, page by page; `between` runs after each of them. */
+  /** Reads every key, page by page; `between` runs after each page. */
   async function walk(
     page_size: string,
     between: (keys: readonly string[]) => Promise<void> = async () => undefined,
@@ -67,7 +67,7 @@ describe.each(PAGED_LISTS)('the list of $name', (list) => {
   }
 
   it.each(['1', '2', '4', '5', '100'])(
-    'has no gap and no repetition by %s a page',
+    'has no gap and no repetition with %s entries a page',
     async (size) => {
       const { data, next_page_token } = await page({})
 
@@ -78,7 +78,7 @@ describe.each(PAGED_LISTS)('the list of $name', (list) => {
   )
 
   it.each(['0', '101', '1000000000', '99999999999999999999999'])(
-    'is whole for a page_size of %s, which means 100',
+    'is complete for a page_size of %s, which means 100',
     async (page_size) => {
       expect(await page({ page_size })).toEqual(await page({}))
     },
@@ -104,7 +104,7 @@ describe.each(PAGED_LISTS)('the list of $name', (list) => {
     expect(answer.json().error).toMatchObject({ code: 'invalid_argument', field })
   })
 
-  it('refuses a page token that was altered', async () => {
+  it('refuses an altered page token', async () => {
     const token = await firstToken()
     const bytes = Buffer.from(token, 'base64url')
     const flipped = [0, 15, 16, bytes.length - 1].map((index) => {
@@ -127,7 +127,7 @@ describe.each(PAGED_LISTS)('the list of $name', (list) => {
     expect((await send({}, scene.rita, list.foreignUrl)).statusCode).toBe(200)
   })
 
-  it('tells a caller without access nothing by a page token', async () => {
+  it('reveals nothing about a page token to a caller without access', async () => {
     const page_token = await firstToken()
 
     const answers = await Promise.all(
@@ -141,7 +141,7 @@ describe.each(PAGED_LISTS)('the list of $name', (list) => {
     'goes on where it was when the last row of a page is removed',
     async () => {
       const before = (await page({})).data.map(list.keyOf)
-      // The last, so that the scene's own entries stay.
+      // Near the end, so that the scene's own entries stay.
       const gone = before.at(-3) ?? ''
       let isGone = false
 
@@ -181,7 +181,7 @@ describe.each(PAGED_LISTS)('the list of $name', (list) => {
 })
 
 describe('a page token', () => {
-  it('is good for no other list', async () => {
+  it('is refused by every other list', async () => {
     const test = await openTestServer()
     const owned = await test.createOrganization('acme', 'alice')
     const { personal_token } = await test.createOrganization('rival', 'rita')

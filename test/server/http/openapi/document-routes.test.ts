@@ -5,7 +5,7 @@ import { openTestServer, type TestServer } from '../../test-server.ts'
 
 const LARGEST = '/docs/static/swagger-ui-bundle.js'
 const CONNECTIONS = 8
-/** As many as one connection may ask for ahead. */
+/** The largest number of pipelined requests. */
 const AHEAD = 16
 const MOST_GROWTH_BYTES = 40 * 2 ** 20
 const MOST_WAITING_BYTES = 512 * 2 ** 10
@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 
 describe('a document', () => {
-  it('is held once, however many ask for it and take nothing of the answer', async () => {
+  it('is in memory once for any number of clients that do not read the answer', async () => {
     await opened.send('GET', LARGEST)
     const before = process.memoryUsage().arrayBuffers
 
@@ -28,7 +28,7 @@ describe('a document', () => {
     for (const socket of sockets)
       socket.write(`GET ${LARGEST} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(AHEAD))
     await Promise.all(sockets.map((socket) => once(socket, 'readable')))
-    // Behind what was asked for before.
+    // These requests run after the pipelined ones.
     for (let turn = 0; turn < 5; turn += 1) await opened.send('GET', '/docs/static/index.css')
     const grown = process.memoryUsage().arrayBuffers - before
     for (const socket of sockets) socket.destroy()
@@ -36,7 +36,7 @@ describe('a document', () => {
     expect(grown).toBeLessThan(MOST_GROWTH_BYTES)
   })
 
-  it('is handed over as its client takes it', async () => {
+  it('is written at the pace of its client', async () => {
     const connected = once(opened.server.app.server, 'connection') as Promise<[Socket]>
     const client = connect(port, '127.0.0.1')
     const [socket] = await connected
@@ -50,7 +50,7 @@ describe('a document', () => {
   })
 
   it.each(['/openapi.json', '/docs/yaml', '/docs/json', LARGEST])(
-    'is not sent again to who has it: %s',
+    'answers 304 to a client that has it: %s',
     async (path) => {
       const first = await opened.send('GET', path)
       const etag = String(first.headers['etag'])
@@ -82,16 +82,16 @@ describe('a document', () => {
     '/docs/static/x/../index.css',
     '/docs/static/.gitkeep',
     '/docs/static/index.css/',
-  ])('has one spelling of its path: %s', async (path) => {
+  ])('is 404 under another spelling of its path: %s', async (path) => {
     expect(await statusOf(path)).toBe(404)
   })
 
-  it('is found by a target that names an origin, and whatever the query says', async () => {
+  it('is found by a target in absolute form, and with any query', async () => {
     expect(await statusOf('http://elsewhere.test/docs/static/index.css?a=../b')).toBe(200)
   })
 })
 
-/** Sent as it is written, without what clients do to paths. */
+/** Sends the target as given: clients would normalize the path. */
 async function statusOf(target: string): Promise<number> {
   const socket = connect(port, '127.0.0.1')
   socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)

@@ -43,7 +43,7 @@ async function openDocument() {
   }
 }
 
-/** `METHOD /path/{parameter}` of every route in the router's printed tree. */
+/** Lists `METHOD /path/{parameter}` of every route in the router's printed tree. */
 function listRoutes(tree: string): string[] {
   const parents: string[] = []
   return tree.split('\n').flatMap((line) => {
@@ -61,7 +61,7 @@ function listRoutes(tree: string): string[] {
 }
 
 describe('/openapi.json', () => {
-  it('has every route but those of the documents themselves, and nothing else', async () => {
+  it('has exactly the routes of the server, except those of the documents', async () => {
     const { operations, routes } = await openDocument()
 
     const expected = routes.filter((route) => !/ \/(?:docs|openapi\.json)/.test(route))
@@ -71,7 +71,7 @@ describe('/openapi.json', () => {
     )
   })
 
-  it('refers to nothing that is not in it, and holds nothing that is not referred to', async () => {
+  it('has every referenced component, and no component without a reference', async () => {
     const { document } = await openDocument()
 
     const references = JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)
@@ -80,7 +80,7 @@ describe('/openapi.json', () => {
     expect(JSON.stringify(document)).not.toMatch(/"\$ref":"(?!#\/components\/schemas\/)/)
   })
 
-  it('closes every object of a request and none of an answer', async () => {
+  it('closes the objects of requests and opens those of answers', async () => {
     const { document, operations } = await openDocument()
     const { schemas } = document.components
     const isClosedIn = (part: unknown) => objectsIn(part, schemas).map(isClosed)
@@ -92,7 +92,7 @@ describe('/openapi.json', () => {
     expect(answers.filter((closed) => closed)).toEqual([])
   })
 
-  it('names schemas as people would', async () => {
+  it('has the declared names of schemas', async () => {
     const { document } = await openDocument()
 
     const names = Object.keys(document.components.schemas)
@@ -100,7 +100,7 @@ describe('/openapi.json', () => {
     expect(names).toContain('CreatePolicyRequest')
   })
 
-  it('gives each operation an id of its own, known tags and security', async () => {
+  it('gives each operation a unique id, known tags and security', async () => {
     const { document, operations } = await openDocument()
 
     const ids = operations.map(({ operation }) => operation.operationId)
@@ -141,7 +141,7 @@ describe('/openapi.json', () => {
     }
   })
 
-  it('documents for everything that asks the store that it may fail', async () => {
+  it('documents 500 and 503 for every operation that uses the store', async () => {
     const { operations } = await openDocument()
 
     for (const { operation, name } of operations.filter(({ path }) => path !== '/healthz'))
@@ -149,7 +149,7 @@ describe('/openapi.json', () => {
         expect(JSON.stringify(operation.responses[String(status)]), name).toContain('schemas/Error')
   })
 
-  it('is shown to people under /docs, with a policy that lets the page run', async () => {
+  it('is shown under /docs, with a content security policy that lets the page run', async () => {
     const { send } = await openTestServer()
 
     const page = await send('GET', '/docs/')
@@ -178,7 +178,7 @@ describe('/openapi.json', () => {
 })
 
 describe('the document', () => {
-  it('has a server, and no security scheme that no operation asks for', async () => {
+  it('has a server, and only security schemes that an operation uses', async () => {
     const { document, operations } = await openDocument()
     const used = [document.security, ...operations.map(({ operation }) => operation.security ?? [])]
       .flat()
@@ -190,7 +190,7 @@ describe('the document', () => {
     )
   })
 
-  it('has numbers in queries, with the default of pages', async () => {
+  it('declares numbers in queries, with the default page size', async () => {
     const { operations } = await openDocument()
     const parameters = operations.flatMap(({ operation }) => operation.parameters ?? [])
     const schemasOf = (name: string) =>
@@ -209,7 +209,7 @@ describe('the document', () => {
       expect(schema).toMatchObject({ type: 'string', minLength: 1 })
   })
 
-  it('has the form of names that filters take', async () => {
+  it('has the patterns of names in filters', async () => {
     const { operations } = await openDocument()
     const patternOf = (id: string, name: string) => {
       const { operation } = operations.find((each) => each.operation.operationId === id) ?? {}
@@ -225,7 +225,7 @@ describe('the document', () => {
       expect([pattern.test(taken), pattern.test(refused)]).toEqual([true, false])
   })
 
-  it('says of timestamps that they are', async () => {
+  it('declares the format of timestamps', async () => {
     const { document } = await openDocument()
     const found: string[] = []
     visitSchemas(document, (name, schema) => {
@@ -237,7 +237,7 @@ describe('the document', () => {
     expect(found).toEqual([])
   })
 
-  it('says which members exclude each other, and which lists repeat nothing', async () => {
+  it('declares mutually exclusive members, and lists of unique items', async () => {
     const { schemas } = (await openDocument()).document.components
 
     expect(schemas['TokenRequest']).toMatchObject({
@@ -270,7 +270,7 @@ function visitSchemas(value: unknown, visit: (name: string, schema: unknown) => 
   }
 }
 
-/** Schemas of objects, also by reference; a schema that stands within itself once. */
+/** Collects the schemas of objects, also by reference, and recursive ones once. */
 function objectsIn(
   value: unknown,
   schemas: Readonly<Record<string, unknown>>,
