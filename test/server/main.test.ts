@@ -61,7 +61,7 @@ describe('palisade-server start', () => {
     return outcome.stderr
   }
 
-  it('ends with 1 in one line when the port is taken, and creates nothing', async () => {
+  it('ends with 1 and one line when the port is in use, without creating files', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => other.once('listening', resolve))
     onTestFinished(() => void other.close())
@@ -76,7 +76,7 @@ describe('palisade-server start', () => {
 
   it.each([
     ['1 for an address that this machine may get later', '192.0.2.1', 1],
-    ['78 for an interface that is no address', 'fe80::1%absent', 78],
+    ['78 for an address with an unknown interface', 'fe80::1%absent', 78],
     ['78 for a host that has no address', 'a'.repeat(300), 78],
   ])('ends with %s', async (_title, host, status) => {
     const settings = { PALISADE_HOST: host, PALISADE_DATA_DIR: newDataDir() }
@@ -100,7 +100,7 @@ describe('palisade-server start', () => {
     )
   })
 
-  it('refuses a data directory that is a file, below a file, or not its own', async () => {
+  it('refuses a data directory that is a file, below a file, or impossible to create', async () => {
     const file = join(temporaryDirectory(), 'file')
     writeFileSync(file, 'mine')
 
@@ -111,7 +111,7 @@ describe('palisade-server start', () => {
     expect(readFileSync(file, 'utf8')).toBe('mine')
   })
 
-  it('refuses a database that is none, and leaves it as it is', async () => {
+  it('refuses a file that is not a database, and does not change it', async () => {
     const dataDir = temporaryDirectory()
     const content = 'not a database '.repeat(1000)
     writeFileSync(join(dataDir, 'server.db'), content)
@@ -126,7 +126,7 @@ describe('palisade-server start', () => {
     expect(readdirSync(dataDir)).toEqual(['server.db'])
   })
 
-  it('refuses the database of another application, and leaves it as it is', async () => {
+  it('refuses the database of another application, and does not change it', async () => {
     const dataDir = temporaryDirectory()
     const file = join(dataDir, 'server.db')
     const foreign = new Sqlite(file)
@@ -141,7 +141,7 @@ describe('palisade-server start', () => {
     expect(readdirSync(dataDir)).toEqual(['server.db'])
   })
 
-  it('lists every problem of its settings, one in a line', async () => {
+  it('lists every problem of its settings, one a line', async () => {
     const stderr = await refusal({
       PALISADE_PORT: 'x',
       PALISADE_LOG_LEVEL: 'y',
@@ -154,7 +154,7 @@ describe('palisade-server start', () => {
     expect(stderr).toContain('`DATABASE_URL` must name a host and a database')
   })
 
-  it('listens where its options say, whatever the environment does', async () => {
+  it('prefers its options to the environment', async () => {
     const dataDir = newDataDir()
     const port = await freePort()
     const settings = { PALISADE_DATA_DIR: dataDir, PALISADE_HOST: '192.0.2.1', PALISADE_PORT: 'x' }
@@ -183,7 +183,7 @@ describe('palisade-server start', () => {
     expect((await server.stop('SIGINT')).status).toBe(0)
   })
 
-  it('serves and stops in order when its log cannot be written', async () => {
+  it('serves and stops normally when its log cannot be written', async () => {
     const server = await startServerWithFullLog(await freePort(), {
       PALISADE_DATA_DIR: newDataDir(),
     })
@@ -192,7 +192,7 @@ describe('palisade-server start', () => {
     expect(await server.stop('SIGTERM')).toMatchObject({ status: 0, stderr: '' })
   })
 
-  it('finishes what is running after SIGTERM, then ends with 0', async () => {
+  it('finishes running requests after SIGTERM, then ends with 0', async () => {
     const dataDir = newDataDir()
     const { personal_token } = await init(dataDir)
     const server = await startServerProcess({ PALISADE_DATA_DIR: dataDir })
@@ -207,7 +207,7 @@ describe('palisade-server start', () => {
       'Expect: 100-continue',
     ]
     socket.write(`${head.join('\r\n')}\r\n\r\n`)
-    // The interim answer proves that the request is being served when the signal comes.
+    // The interim answer proves that the request is running at the time of the signal.
     await new Promise((resolve) => socket.once('data', resolve))
     let answer = ''
     socket.on('data', (chunk) => (answer += String(chunk)))
@@ -246,7 +246,7 @@ describe('palisade-server start', () => {
 
     const second = await startServerProcess(settings)
 
-    // The token is from before: the signing key survived as well.
+    // The token is older than the kill: the signing key survived as well.
     const listed = await fetch(policiesOf(second, 'acme'), { headers })
     const { data } = (await listed.json()) as { data: { name: string }[] }
     expect(data.map(({ name }) => name).toSorted()).toEqual(names.toSorted())
@@ -275,7 +275,7 @@ describe('palisade-server init', () => {
     expect(ifEmpty).toEqual({ status: 0, stdout: '', stderr: '' })
   })
 
-  it('lets one of two that run at once win', async () => {
+  it('succeeds once when it runs twice at the same time', async () => {
     const settings = { PALISADE_DATA_DIR: newDataDir() }
 
     const outcomes = await Promise.all([
@@ -286,7 +286,7 @@ describe('palisade-server init', () => {
     expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([0, 1]))
   })
 
-  it('refuses bad usage with 2, and makes nothing', async () => {
+  it('refuses invalid usage with 2, without creating files', async () => {
     const dataDir = newDataDir()
     const settings = { PALISADE_DATA_DIR: dataDir }
 
@@ -304,7 +304,7 @@ describe('palisade-server init', () => {
     expect(existsSync(dataDir)).toBe(false)
   })
 
-  it('helps', async () => {
+  it('prints its help', async () => {
     for (const args of [
       ['--help'],
       ['help'],
@@ -327,7 +327,7 @@ it('palisade-server --version prints the release', async () => {
 })
 
 describe('palisade-server org create', () => {
-  it('fails in one line when nobody reads the secrets it prints', async () => {
+  it('fails with one line when its output is not read', async () => {
     const dataDir = newDataDir()
 
     const outcome = await runServerCommandUnread(['org', 'create', 'acme', '--owner', 'alice'], {
@@ -354,7 +354,7 @@ describe('palisade-server org create', () => {
     const rival = await create('rival', '--owner', 'rita')
     const poor = await create('poor', '--owner', 'rita', '--without-governance')
 
-    // Rita has an account of `rival`, so that she is invited and gets no secret.
+    // Rita already has an account of `rival`, so she gets an invitation and no secret.
     expect([rival.username, poor.password, poor.personal_token]).toEqual(['rita', null, null])
     const token = await signIn(server, 'rita', rival.password)
     const list = async (org: string) =>
@@ -368,8 +368,8 @@ describe('palisade-server org create', () => {
   })
 })
 
-describe('a named pipe in the place of the database', () => {
-  it('is refused at once instead of being waited for', async () => {
+describe('a named pipe instead of the database', () => {
+  it('is refused at once without waiting for it', async () => {
     const dataDir = temporaryDirectory()
     execFileSync('mkfifo', [join(dataDir, 'server.db')])
 
@@ -382,11 +382,11 @@ describe('a named pipe in the place of the database', () => {
 })
 
 describe('a command on a database with damaged pages', () => {
-  it('says so in one line', async () => {
+  it('reports them in one line', async () => {
     const dataDir = newDataDir()
     await init(dataDir)
     const file = join(dataDir, 'server.db')
-    // The header and the schema stay, so that it still opens.
+    // The header and the schema stay intact, so that the database opens.
     writeFileSync(file, readFileSync(file).fill(0xff, 4096, 3 * 4096))
 
     const outcome = await runServerCommand(['org', 'create', 'initech', '--owner', 'bob'], {
@@ -439,7 +439,7 @@ describe('palisade-server device enrol', () => {
     await server.stop('SIGTERM')
   })
 
-  it('follows no link, and refuses what is not there', async () => {
+  it('does not follow links, and refuses an unknown organization or user', async () => {
     const dataDir = newDataDir()
     await init(dataDir)
     const directory = temporaryDirectory()
@@ -493,7 +493,7 @@ describe('palisade-server device enrol --name', () => {
 })
 
 describe('palisade-server device enrol --force', () => {
-  it('replaces nothing but an ordinary file, and enrols nothing then', async () => {
+  it('replaces only an ordinary file, and otherwise does not enrol', async () => {
     const dataDir = newDataDir()
     await init(dataDir)
     const directory = temporaryDirectory()
@@ -521,7 +521,7 @@ describe('palisade-server device enrol --force', () => {
   })
 })
 
-/** Waits until nothing listens there any more. */
+/** Waits until the port is closed. */
 async function refused(port: number): Promise<void> {
   for (;;) {
     const isOpen = await new Promise<boolean>((resolve) => {

@@ -3,15 +3,15 @@ import { expect } from 'vitest'
 import { createAuditedStore } from '../../server/src/history/audit/audited-store.ts'
 import type { TestServer } from './test-server.ts'
 
-/** The owner of a new organization, signed in, who lets others in. */
+/** The owner of a new organization, signed in, with helpers to add members. */
 export interface Owner {
-  /** His access token. */
+  /** The owner's access token. */
   readonly as: string
-  /** Adds a member; with a password a new user, whose access token this answers. */
+  /** Adds a new user with a password as a member. Returns the user's access token. */
   addMember(username: string, role: Role, password: string): Promise<string>
-  /** Adds somebody whom another organization made, who accepts. */
+  /** Invites a user of another organization, who accepts. */
   addKnown(username: string, role: Role): Promise<void>
-  /** An access token of the organization itself. */
+  /** Creates an access token of the organization. */
   organizationToken(permissions: readonly Permission[]): Promise<string>
 }
 

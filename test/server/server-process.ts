@@ -19,7 +19,7 @@ export interface RunningServer {
 
 type Settings = Readonly<Record<string, string>>
 
-/** How busy the machine is must not decide what a test sees: no machine is asked to wait. */
+/** Disables overload protection: the load of the machine must not affect a test. */
 const UNLIMITED = { PALISADE_OVERLOAD_DELAY_MS: '0' }
 
 /** Runs one command of the built `palisade-server` to its end. */
@@ -30,7 +30,7 @@ export async function runServerCommand(
   return collect(spawnServer(args, settings))
 }
 
-/** The same for a reader of its standard output that is gone already. */
+/** Like `runServerCommand`, with a standard output that is already closed. */
 export async function runServerCommandUnread(
   args: readonly string[],
   settings: Settings,
@@ -61,7 +61,7 @@ export async function startServerProcess(
   }
 }
 
-/** Starts the built server with a standard output that takes nothing, and waits until it serves. */
+/** Starts the built server with a full standard output, and waits until it serves. */
 export async function startServerWithFullLog(
   port: number,
   settings: Settings,
@@ -122,7 +122,7 @@ async function collect(child: ChildProcessWithoutNullStreams): Promise<Outcome> 
   return { status: child.exitCode, stdout, stderr }
 }
 
-/** The `url` of the log line that says so. */
+/** Reads the `url` of the log line of a listening server. */
 function readUrl(child: ChildProcessWithoutNullStreams): Promise<string> {
   return new Promise((resolve) => {
     let text = ''

@@ -13,7 +13,7 @@ const start = (delay: string) =>
 const statusOf = async (url: string) => (await fetch(url)).status
 
 describe('after a signal the server', () => {
-  it('is not ready at once, serves on until the delay is over, and ends with 0', async () => {
+  it('is not ready at once, serves requests during the delay, and ends with 0', async () => {
     const server = await start('2')
     expect(await statusOf(`${server.url}/readyz`)).toBe(200)
 
@@ -26,7 +26,7 @@ describe('after a signal the server', () => {
     await expect(statusOf(`${server.url}/healthz`)).rejects.toThrow('fetch failed')
   })
 
-  it('ends at once when it is signalled again, whatever is still running', async () => {
+  it('ends at once after a second signal, even with running requests', async () => {
     const server = await start('300')
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     socket.on('error', () => undefined)

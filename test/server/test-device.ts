@@ -9,10 +9,10 @@ import {
 import type { LightMyRequestResponse } from 'fastify'
 import { readFileSync } from 'node:fs'
 
-/** Where requests that go past the network are sent to. */
+/** The origin of injected requests. */
 export const TEST_ORIGIN = 'http://localhost'
 
-/** A machine that a server knows, with a token that it gave. */
+/** An enrolled machine with a device token. */
 export interface TestDevice {
   readonly enrolment: Enrolment
   readonly prove: Prove
@@ -29,7 +29,7 @@ interface Sender {
   ): Promise<LightMyRequestResponse>
 }
 
-/** The headers of a request that a machine makes; `url` is a path, maybe with a query. */
+/** Returns the headers of a machine's request; `url` is a path with an optional query. */
 export function headersOf(
   { prove, token }: Pick<TestDevice, 'prove' | 'token'>,
   method: string,
@@ -39,7 +39,7 @@ export function headersOf(
   return { authorization: `DPoP ${token}`, dpop: prove(proven) }
 }
 
-/** Answers the enrolment of a new machine, by somebody who has signed in. */
+/** Sends the enrolment of a new machine by the signed-in user `as`. */
 export async function sendEnrolment(
   server: Sender,
   as: string,
@@ -52,7 +52,7 @@ export async function sendEnrolment(
   return server.send('POST', url, { as, payload, headers: { dpop } })
 }
 
-/** A new machine, enrolled and with a token. */
+/** Enrols a new machine and fetches its device token. */
 export async function enrolTestDevice(
   server: Sender,
   as: string,
@@ -66,7 +66,7 @@ export async function enrolTestDevice(
   return { enrolment, prove, token: await fetchDeviceToken(server, prove) }
 }
 
-/** Throws what the server said when it gives none. */
+/** Fetches a device token. Throws with the server's answer when it is refused. */
 export async function fetchDeviceToken(server: Sender, prove: Prove): Promise<string> {
   const answer = await sendTokenRequest(server, prove)
   if (answer.statusCode !== 200) throw new Error(`no device token: ${answer.body}`)
@@ -79,12 +79,12 @@ export function sendTokenRequest(server: Sender, prove: Prove): Promise<LightMyR
   return server.send('POST', url, { headers: { dpop } })
 }
 
-/** Of a new key, by the clock of the server. */
+/** Creates a prover with a new key and the clock of the server. */
 export function newProver(server: Pick<Sender, 'now'>): Prove {
   return createProver(createDeviceKey(), server.now)
 }
 
-/** What fetches from a server in another process as the machine of an enrolment file. */
+/** Opens the machine of an enrolment file, for requests to a server in another process. */
 export async function openFileDevice(
   enrolmentFile: string,
 ): Promise<{ token: string; fetch(url: string, init?: RequestInit): Promise<Response> }> {

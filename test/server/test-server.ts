@@ -26,26 +26,26 @@ import { openTestStore } from './store/test-store.ts'
 import { headersOf, type TestDevice } from './test-device.ts'
 import { temporaryDirectory, type AtEnd } from './temporary-directory.ts'
 
-/** The whole server as its container puts it together, on a real store and a clock of its own. */
+/** The whole server as composed by its container, on a real store with a fake clock. */
 export interface TestServer {
   readonly server: Server
   readonly store: Store
-  /** Milliseconds. */
+  /** Advances the clock by milliseconds. */
   advance(ms: number): void
-  /** Sets the wall clock back; the monotonic one goes on. */
+  /** Sets the wall clock back; the monotonic clock continues. */
   setBack(ms: number): void
-  /** Epoch milliseconds by the server's clock. */
+  /** Epoch milliseconds of the server's clock. */
   now(): number
-  /** An owner who exists already accepts at once, and gets a token of his own. */
+  /** Creates an organization. An existing owner accepts at once and gets a personal token. */
   createOrganization(name: string, owner: string, entitled?: boolean): Promise<OwnedOrganization>
-  /** One request; `as` is an access token or a machine, `payload` becomes JSON. */
+  /** Sends a request; `as` is an access token or a machine, `payload` becomes JSON. */
   send(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     url: string,
     options?: { as?: string | TestDevice; payload?: object; headers?: Record<string, string> },
   ): Promise<LightMyRequestResponse>
   exchange(username: string, password: string, address?: string): Promise<LightMyRequestResponse>
-  /** An access token for a secret that must be good. */
+  /** Exchanges a valid secret for an access token. */
   signIn(username: string, password: string): Promise<string>
 }
 
@@ -71,14 +71,14 @@ async function createOwnedOrganization(
 }
 
 export interface TestServerOptions {
-  /** `PALISADE_*`. */
+  /** Settings by name, `PALISADE_*`. */
   readonly settings?: Readonly<Record<string, string>>
   readonly log?: LogSettings
-  /** None, because how busy the machine is must not decide what a test sees. */
+  /** Default: no overload, because the load of the machine must not affect a test. */
   readonly overload?: Overload
 }
 
-/** `createServer` with an overload that does not depend on the machine. */
+/** Calls `createServer` with a fixed overload. */
 export function createServerUnder(overload: Overload, options: ServerOptions): Promise<Server> {
   const parts = createParts(options)
   parts.register(OVERLOAD, { useValue: { overload, stop: () => undefined } })

@@ -14,7 +14,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('the configuration', () => {
-  it('has defaults for everything', () => {
+  it('has a default for every setting', () => {
     expect(readConfig({}, '/srv')).toEqual({
       host: '127.0.0.1',
       overloadDelayMs: 250,
@@ -54,7 +54,7 @@ describe('the configuration', () => {
     })
   })
 
-  it('is read from the environment, and leaves alone what belongs to others', () => {
+  it('is read from the environment, ignoring variables of other programs', () => {
     const config = readConfig(
       {
         PALISADE_HOST: '::1',
@@ -100,7 +100,7 @@ describe('the configuration', () => {
       { serviceName: 'policies', ratio: 0.25 },
     ],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_TRACES_EXPORTER: 'none' }, null],
-  ])('traces with %j as %j', (environment, tracing) => {
+  ])('reads the tracing settings %j as %j', (environment, tracing) => {
     expect(readConfig(environment, '/srv').tracing).toEqual(tracing)
   })
 
@@ -146,7 +146,7 @@ describe('the configuration', () => {
     for (const value of values) expect(problemsOf({ [name]: value }), value).toHaveLength(1)
   })
 
-  it('takes an issuer with its audience, and `sub` for the username', () => {
+  it('accepts an issuer with its audience, and takes `sub` for the username', () => {
     const issuer = {
       PALISADE_OIDC_ISSUER: 'https://id.example.com/',
       PALISADE_OIDC_AUDIENCE: 'api://palisade',
@@ -188,11 +188,11 @@ describe('the configuration', () => {
       },
       '`PALISADE_OIDC_USERNAME_CLAIM` must be the name of a claim',
     ],
-  ])('refuses half an issuer: %j', (environment, problem) => {
+  ])('refuses an incomplete issuer: %j', (environment, problem) => {
     expect(problemsOf(environment)).toEqual([expect.stringContaining(problem)])
   })
 
-  it('knows an origin from other addresses', () => {
+  it('distinguishes an origin from other URLs', () => {
     for (const text of ['http://127.0.0.1:8420', 'https://a.example', 'http://[::1]:80'])
       expect(isOrigin(text), text).toBe(true)
     for (const text of [

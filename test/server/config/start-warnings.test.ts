@@ -43,7 +43,7 @@ describe('a start warns', () => {
     expect(await warningsOf(settings)).toEqual(expected)
   })
 
-  it('of nothing on loopback with an organization', async () => {
+  it('not at all on loopback with an organization', async () => {
     const settings = { PALISADE_DATA_DIR: join(temporaryDirectory(), 'data') }
     await runServerCommand(['init', '--org', 'acme', '--owner', 'alice'], settings)
 
@@ -65,7 +65,7 @@ describe('a server on every address', () => {
   it.each([
     [{}, 409],
     [{ PALISADE_PUBLIC_URL: 'https://palisade.example.com' }, 201],
-  ])('with %j makes an enrolment token: %i', async (settings, status) => {
+  ])('with %j answers %i to the creation of an enrolment token', async (settings, status) => {
     const test = await openTestServer(undefined, {
       settings: { PALISADE_HOST: '0.0.0.0', ...settings },
     })

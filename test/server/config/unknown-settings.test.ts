@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { SETTINGS_OF_OTHERS } from '../../../server/src/config/unknown-settings.ts'
 
 const root = join(import.meta.dirname, '../../..')
-/** Of the programs that may share an environment with the server. */
+/** Sources of the programs that may share an environment with the server. */
 const OTHER_PROGRAMS = [
   'agent/src/**/*.ts',
   'packages/{cli,client}/src/**/*.ts',
@@ -27,25 +27,25 @@ describe('a variable that no program reads', () => {
     ['PALISADE_TLS_CRT', 'PALISADE_TLS_CERT'],
     ['PALISADE_PUBLICURL', 'PALISADE_PUBLIC_URL'],
     ['PALISADE_DATABASE_URL', 'DATABASE_URL'],
-  ])('%s is refused, and %s is proposed', (name, meant) => {
+  ])('is refused with a suggestion: %s, %s', (name, meant) => {
     expect(problemsOf({ [name]: 'x' })).toEqual([
       `\`${name}\` is not a setting; write \`${meant}\``,
     ])
   })
 
-  it('is refused without a proposal when no name is near', () => {
+  it('is refused without a suggestion when no name is similar', () => {
     expect(problemsOf({ PALISADE_COLOUR: 'blue', PALISADE_PORT: 'x' })).toEqual([
       '`PALISADE_PORT` must be a whole number from 0 to 65535',
       '`PALISADE_COLOUR` is not a setting; `palisade-server --help` lists all',
     ])
   })
 
-  it('is left alone without the prefix of Palisade', () => {
+  it('is ignored without the prefix of Palisade', () => {
     expect(problemsOf({ TLS_CRT: 'x', palisade_port: 'x' })).toEqual([])
   })
 })
 
-it('takes each setting that agent, command and launcher read', () => {
+it('accepts each setting of agent, CLI and launcher', () => {
   const files = OTHER_PROGRAMS.flatMap((pattern) => globSync(pattern, { cwd: root }))
   const texts = files.map((file) => readFileSync(join(root, file), 'utf8'))
   const read = new Set(texts.flatMap((text) => text.match(/\bPALISADE_[A-Z_]*[A-Z]\b/g) ?? []))

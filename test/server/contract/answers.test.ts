@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** Bodies that are good here, where the example of the document meets what is there already. */
+/** Valid bodies for operations whose example conflicts with existing entities. */
 const BODIES: Readonly<Record<string, object>> = {
   createAccessToken: { username: 'acme-member', password: PASSWORD },
   createMember: { username: 'new-member', role: 'member' },
@@ -32,22 +32,20 @@ const BODIES: Readonly<Record<string, object>> = {
     dry_run: true,
   },
 }
-/** What stands in the way otherwise. */
+/** Query parameters without which the operation is refused. */
 const QUERIES: Readonly<Record<string, string>> = {
   deleteTeam: '?detach=policies&sole=delete',
   getEffectivePolicy: '?user=acme-member',
 }
 
-/**
- * What is there is read first; what makes comes before what takes away, a part before its whole.
- */
+/** Orders operations: reads, then creations, then deletions of parts before those of wholes. */
 function rank({ method, path }: Operation): number {
   const depth = pathParameters(path).length
   if (method === 'GET') return 0
   return method === 'DELETE' ? 100 - depth : depth
 }
 
-/** A POST that creates is 201, a DELETE beside the contract 204, and everything else 200. */
+/** Expected status: 201 for a creating POST, 204 for DELETE in `/api/v1`, 200 for others. */
 function successOf({ id, method, path }: Operation): number {
   if (method === 'DELETE' && path.startsWith('/api/v1/')) return 204
   return /^(?:create(?!AccessToken$|DeviceToken$)|enrol|start)/.test(id) ? 201 : 200
@@ -60,14 +58,14 @@ async function callerOf({ id, security }: Operation): Promise<string | TestDevic
   return enrolTestDevice(world, world.callers.owner, 'acme', { user: world.acme.username })
 }
 
-/** What proves the key where that is all that is asked for. */
+/** Returns the proof of possession for operations that need no other credential. */
 function headersFor(operation: Operation, path: string): { dpop?: string } {
   if (operation.security === 'device_token') return {}
   const isOfDevice = operation.id === 'createDeviceToken'
   return world.proofFor(operation, path, isOfDevice ? world.device.prove : undefined)
 }
 
-/** As of now: secrets differ from run to run. */
+/** Returns the body; the secret of an enrolment differs from run to run. */
 function bodyOf({ id, example }: Operation): object | null {
   return id === 'enrolMachine' ? { token: world.enrolmentSecret } : (BODIES[id] ?? example)
 }
@@ -107,7 +105,7 @@ describe('every operation of the document', () => {
     expect(statuses).toEqual([])
   })
 
-  it('tells a change in what an answer must have: the judge is none that nods', () => {
+  it('is checked by a validator that detects a deviation in any part of an answer', () => {
     const get = world.document.operations.find(({ id }) => id === 'getOrganization')
     if (get === undefined) throw new Error('not in the document')
     const headers = { 'content-type': 'application/json', 'x-request-id': 'r' }

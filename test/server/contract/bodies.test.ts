@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** `status` and the member at fault that an operation answers a body with. */
+/** Returns the status and the invalid member in an operation's answer to a body. */
 async function refusal(
   operation: Operation,
   payload: string | Uint8Array,
@@ -40,7 +40,7 @@ function credentialsFor({ security, method }: Operation, url: string): object {
   return { authorization: `Bearer ${world.callers.owner}` }
 }
 
-/** Every operation with the refusal of the body that `spoil` makes of its example. */
+/** Expects a refusal of every operation for its example after `spoil`. */
 async function expectOfAll(
   expected: string,
   spoil: (example: Readonly<Record<string, unknown>>) => string | Uint8Array,
@@ -55,14 +55,14 @@ async function expectOfAll(
   expect(found).toEqual(operations.map(({ id }) => `${id}: ${expected}`))
 }
 
-/** The text of an object with further members at its front. */
+/** Formats an object with additional members at its front. */
 function withFront(front: string, example: object): string {
   const text = JSON.stringify(example)
   return text === '{}' ? `{${front}}` : `{${front},${text.slice(1)}`
 }
 
 describe('the body of every operation that takes one', () => {
-  it('has no member beyond those of the document', async () => {
+  it('is refused with a member that the document does not have', async () => {
     await expectOfAll('400 invalid_argument nobody_knows', (example) =>
       JSON.stringify({ ...example, nobody_knows: 1 }),
     )
@@ -71,7 +71,7 @@ describe('the body of every operation that takes one', () => {
     )
   })
 
-  it('has no member twice, also one that is not known, or deep inside', async () => {
+  it('is refused with a repeated member, also an unknown or nested one', async () => {
     await expectOfAll('400 invalid_argument twice', (example) =>
       withFront('"twice":1,"twice":1', example),
     )
@@ -81,7 +81,7 @@ describe('the body of every operation that takes one', () => {
   })
 
   it.each([
-    ['no object', '[]'],
+    ['an array', '[]'],
     ['null', 'null'],
     ['a number', '1e400'],
     ['text after it', '{} x'],
@@ -116,7 +116,7 @@ describe('the body of every operation that takes one', () => {
     await expectOfAll('415 invalid_argument', (example) => JSON.stringify(example), type)
   })
 
-  it('has members of the right type, and none of null', async () => {
+  it('is refused with a member that is null or has another type', async () => {
     for (const operation of operations) {
       const example = operation.example as Readonly<Record<string, unknown>>
       for (const [name, value] of Object.entries(example)) {

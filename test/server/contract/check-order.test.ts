@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** The order in which faults are found; every request has this one and all that come later. */
+/** The order in which faults are reported. A request has one fault and all later ones. */
 const LADDER = [
   'caller',
   'organization',
@@ -26,7 +26,7 @@ const LADDER = [
 ] as const
 type Fault = (typeof LADDER)[number]
 
-/** Every member may ask these, some of them only about himself: then his 403 depends on that. */
+/** Operations for every member, some only about themselves: their 403 depends on the subject. */
 const FOR_MEMBERS = new Set([
   'getOrganization',
   'checkAccess',
@@ -35,7 +35,7 @@ const FOR_MEMBERS = new Set([
   'revokeDevice',
 ])
 
-/** Whether the fault can be made in the operation at all. */
+/** Tells whether a request of the operation can have the fault. */
 function applies(fault: Fault, operation: Operation): boolean {
   const parameters = pathParameters(operation.path)
   switch (fault) {
@@ -64,7 +64,7 @@ const EXPECTED: Readonly<Record<Fault, string>> = {
   query: '400 invalid_argument',
 }
 
-/** Sends the operation with `fault` and every later one, and without the earlier ones. */
+/** Sends the operation with the fault `first` and all later ones. */
 async function refusal(operation: Operation, first: Fault): Promise<string> {
   const has = (fault: Fault) => LADDER.indexOf(fault) >= LADDER.indexOf(first)
   const values = pathParameters(operation.path).map((name) => {
@@ -86,13 +86,13 @@ async function refusal(operation: Operation, first: Fault): Promise<string> {
   return [answer.statusCode, code, answer.headers['www-authenticate']].join(' ').trim()
 }
 
-/** Somebody known who may not. */
+/** Returns an authenticated caller without the permission. */
 function weakCaller({ path }: Operation): string {
   return path.startsWith('/api/v1/user/') ? world.callers.organizationToken : world.callers.member
 }
 
 describe('the order of checks, at every endpoint', () => {
-  it.each(LADDER)('finds the fault of the %s before any later one', async (fault) => {
+  it.each(LADDER)('reports the fault of the %s before any later one', async (fault) => {
     const operations = world.document.operations.filter(
       (operation) => operation.security === 'access_token' && applies(fault, operation),
     )

@@ -23,9 +23,9 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** They ask with a body, and make nothing that could be made twice. */
+/** POST operations without an effect that could be repeated. */
 const CHANGE_NOTHING = new Set(['checkAccess'])
-/** What is shown once is kept nowhere, and so cannot be shown again. */
+/** Operations whose answer has a secret, which is not stored and so cannot be replayed. */
 const WITH_SECRETS = new Set([
   'createMember',
   'createOrganizationToken',
@@ -34,7 +34,7 @@ const WITH_SECRETS = new Set([
   'createWebhook',
   'rotateWebhookSecret',
 ])
-/** Bodies that are good here, where the example of the document meets what is there already. */
+/** Valid bodies for operations whose example conflicts with existing entities. */
 const BODIES: Readonly<Record<string, object>> = {
   enrolDevice: { user: 'acme-member' },
   createPolicy: { name: 'made once' },
@@ -60,7 +60,7 @@ async function post(
   const path = fillPath(operation.path, Object.fromEntries(values))
   const answer = await world.send('POST', path, {
     as: options.as ?? world.callers.owner,
-    // One machine, which makes a new proof each time.
+    // The same machine, with a new proof for each request.
     headers: { 'idempotency-key': key, ...world.proofFor(operation, path, prove) },
     ...(body === null ? {} : { payload: body }),
   })
@@ -68,14 +68,14 @@ async function post(
   return answer
 }
 
-/** How much history there is: whatever is made or changed leaves an event. */
+/** Returns the number of events: every effect records one. */
 async function countEvents(): Promise<number> {
   const head = await world.store.read(({ events }) => events.head('acme'))
   return head?.sequence ?? 0
 }
 
-describe('an idempotency key, at every POST that changes something', () => {
-  it('has the effect once, and gives the first answer again or says why it cannot', async () => {
+describe('an idempotency key, at every POST with an effect', () => {
+  it('has the effect once, and replays the first answer or says why it cannot', async () => {
     for (const operation of operations) {
       world = await withRollout(world, operation)
       const first = await post(operation, operation.id)
@@ -96,7 +96,7 @@ describe('an idempotency key, at every POST that changes something', () => {
     expect(operations.length).toBeGreaterThan(9)
   })
 
-  it('is refused with another body, or when it is none', async () => {
+  it('is refused with another body, and when it is malformed', async () => {
     for (const operation of operations.filter(({ body }) => body !== null)) {
       const body = BODIES[operation.id] ?? operation.example ?? {}
       const [member = '', value] = Object.entries(body)[0] ?? []
@@ -113,7 +113,7 @@ describe('an idempotency key, at every POST that changes something', () => {
     }
   })
 
-  it('makes one of what many ask for at once', async () => {
+  it('has one effect for concurrent requests', async () => {
     const [team] = operations.filter(({ id }) => id === 'createTeam')
     const [token] = operations.filter(({ id }) => id === 'createPersonalToken')
     if (team === undefined || token === undefined) throw new Error('not in the document')
@@ -126,7 +126,7 @@ describe('an idempotency key, at every POST that changes something', () => {
     expect(tokens.filter(({ statusCode }) => statusCode === 409)).toHaveLength(7)
   })
 
-  it('is of its caller alone, who still needs the permission', async () => {
+  it('belongs to its caller, who still needs the permission', async () => {
     const [team] = operations.filter(({ id }) => id === 'createTeam')
     if (team === undefined) throw new Error('not in the document')
     const body = { name: 'of two callers' }
@@ -137,7 +137,7 @@ describe('an idempotency key, at every POST that changes something', () => {
     expect(without.statusCode).toBe(403)
   })
 
-  it('keeps nothing of a password, not even whether it is the same', async () => {
+  it('keeps no information about a password, not even whether it is the same', async () => {
     const [member] = operations.filter(({ id }) => id === 'createMember')
     if (member === undefined) throw new Error('not in the document')
     const body = { username: 'hal', role: 'member', password: 'a long and unusual sentence' }
@@ -150,7 +150,7 @@ describe('an idempotency key, at every POST that changes something', () => {
     expect(other.json().error.message).toBe(same.json().error.message)
   })
 
-  it('repeats the answer to a member without a password', async () => {
+  it('replays the creation of a member without a password', async () => {
     const [member] = operations.filter(({ id }) => id === 'createMember')
     if (member === undefined) throw new Error('not in the document')
     const body = { username: 'ida', role: 'member' }

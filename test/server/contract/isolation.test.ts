@@ -17,15 +17,15 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** Who may ask in the first place, so that nothing but the 404 is left. */
+/** Callers with all permissions, so that only 404 can be the reason of a refusal. */
 const ADMINISTRATORS = ['owner', 'personalToken', 'organizationToken', 'device'] as const
 
-/** An organization is no person, so it has no personal tokens. */
+/** Organizations have no personal tokens. */
 const NOT_FOR_ORGANIZATIONS = /^\/api\/v1\/user\//
 
-/** Every identifier of an operation, one at a time replaced by a foreign one. */
+/** Returns the identifiers of an operation that are to be replaced by foreign ones. */
 function substitutions(operation: Operation): IdentifierKind[] {
-  // Versions of metadata and revisions are numbers that each has; whose they are, others say.
+  // Metadata versions and revisions are numbers that exist in every organization.
   return pathParameters(operation.path)
     .map((name) => kindOf(operation.path, name))
     .filter((kind) => kind !== 'metadata_file' && kind !== 'revision')
@@ -55,7 +55,7 @@ async function ask(operation: Operation, identifiers: Identifiers, as: string | 
   return { status: answer.statusCode, headers: rest, body: answer.body }
 }
 
-/** All that the owner of the rival organization can see of it. */
+/** Reads everything that the owner of the rival organization can see. */
 async function snapshot(): Promise<string[]> {
   const { operations } = world.document
   const reads = operations.filter(
@@ -79,7 +79,7 @@ describe('another organization', () => {
       for (const kind of substitutions(operation))
         for (const [caller, as] of callersOf(operation)) {
           const title = `${operation.id} with ${kind} as ${caller}`
-          // With a foreign organization everything else is foreign, too.
+          // With a foreign organization all other identifiers are foreign too.
           const base = kind === 'org' ? world.rival : world.acme
           const foreign = { ...base, [kind]: world.rival[kind] }
           const none = { ...base, [kind]: NOTHING[kind] }
@@ -107,7 +107,7 @@ describe('an identifier of another organization', () => {
   const ACME = '/api/v1/orgs/acme'
   const POLICIES = '/v2/orgs/acme/governance/policies'
 
-  /** Places other than the path where an identifier can stand. */
+  /** Positions of identifiers other than the path. */
   const PLACES: readonly [string, (ids: Identifiers) => [Method, string, object?]][] = [
     [
       'scope of a new policy',
@@ -128,7 +128,7 @@ describe('an identifier of another organization', () => {
     ['user of a device', ({ username }) => ['POST', `${ACME}/devices`, { user: username }]],
   ]
 
-  it.each(PLACES)('as %s is refused like one of nothing', async (_title, request) => {
+  it.each(PLACES)('as %s is refused like an unknown one', async (_title, request) => {
     const answers = await Promise.all(
       [world.rival, NOTHING].map(async (identifiers) => {
         const [method, url, payload] = request(identifiers)
@@ -149,7 +149,7 @@ describe('an identifier of another organization', () => {
     expect(answers[0]).toEqual(answers[1])
   })
 
-  it('in the scope of an existing policy is refused, too', async () => {
+  it('is refused in the scope of an existing policy too', async () => {
     const { acme, rival, callers, send } = world
     const url = `${POLICIES}/${acme.policy_id}`
     const payload = { scope: { teams: [acme.team, rival.team] } }
@@ -158,8 +158,8 @@ describe('an identifier of another organization', () => {
     expect(answer.json().error.message).toContain(rival.team)
   })
 
-  it('never stands in what the members of an organization are answered', async () => {
-    // A file of metadata is called by the hour, and revisions are numbers, in each alike.
+  it('does not occur in answers to members of an organization', async () => {
+    // Names of metadata files and revisions may be the same in both organizations.
     const { org: _org, metadata_file: _file, revision: _number, ...foreign } = world.rival
     for (const operation of world.document.operations.filter(({ method }) => method === 'GET'))
       for (const as of Object.values(world.callers)) {
@@ -168,7 +168,7 @@ describe('an identifier of another organization', () => {
       }
   })
 
-  it('neither an idempotency key nor a page token carries from one to another', async () => {
+  it('cannot be reached by an idempotency key or a page token either', async () => {
     const { acme, createOrganization, callers, send } = world
     await createOrganization('twin', 'olga')
     const as = callers.owner

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AnnouncedHeader, ApiDocument, Operation, Schema } from './operations.ts'
 
-/** What a test needs to know of an answer. */
+/** The parts of an answer that are validated. */
 export interface JudgedAnswer {
   readonly statusCode: number
   readonly headers: Readonly<Record<string, unknown>>
@@ -11,8 +11,8 @@ export interface JudgedAnswer {
 export type JudgeAnswer = (operation: Operation, answer: JudgedAnswer) => void
 
 /**
- * A check that throws unless an answer is one that the document announces: its status, its
- * headers, its media type, and a body that satisfies the schema.
+ * Creates a check that throws unless an answer matches the document: status, headers, media type
+ * and schema of the body.
  */
 export function createAnswerJudge(document: ApiDocument): JudgeAnswer {
   const compiled = new Map<Schema, z.ZodType>()
@@ -43,13 +43,13 @@ export function createAnswerJudge(document: ApiDocument): JudgeAnswer {
   }
 }
 
-/** Whether a refusal says what it is in one line, without a capital at its front or a full stop. */
+/** Tells whether the message of a refusal is one line in lower case without a full stop. */
 function isSentence(value: unknown): boolean {
   const { error } = z.object({ error: z.object({ message: z.string() }) }).parse(value)
   return /^[a-z`][^\n]{3,400}$/.test(error.message) && !error.message.endsWith('.')
 }
 
-/** Headers that say something of an answer; the others are of every answer, or of HTTP. */
+/** Headers that an operation must declare; all others are constant or belong to HTTP. */
 const TELLING = [
   'x-request-id',
   'etag',
@@ -86,8 +86,9 @@ function compileSchema(schema: Schema, { schemas }: ApiDocument): z.ZodType {
 }
 
 /**
- * The document leaves answers open for members of later servers; this server has none of these. An
- * either/or of members goes: zod takes `required` without properties for anything at all.
+ * Closes an object schema. The document leaves answers open for members of later servers, which
+ * this server does not have. `oneOf` is dropped, because zod accepts any value for `required`
+ * without properties.
  */
 function closeObject(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value

@@ -8,16 +8,16 @@ import { drawRequest } from './malformed/draw-request.ts'
 import { exchangeRaw, type RawAnswer } from './raw-exchange.ts'
 import { kindOf, openTwoOrganizations, type TwoOrganizations } from './two-organizations.ts'
 
-/** At least two batches, so that memory is compared, and enough for the rarest status. */
+/** At least two batches, to compare memory, and enough for the rarest status. */
 const REQUESTS = Math.max(1000, casesOfRun(3000))
-/** Every so many requests comes noise in place of one. */
+/** Share of random bytes instead of requests. */
 const NOISE_SHARE = 0.15
 const AT_ONCE = 16
-/** After which the clock moves, so that throttles open again, and the access token is renewed. */
+/** After each batch the clock moves, which resets throttles, and the access token is renewed. */
 const BATCH = 500
-/** None of these needs longer, on a machine with other work. */
+/** Enough for every answer, also on a busy machine. */
 const ANSWER_WITHIN_MS = 60_000
-/** What is not whole would be waited for. */
+/** The server would wait for the rest of an incomplete request. */
 const END_AFTER_MS = 400
 const MOST_GROWTH_MIB = 300
 
@@ -55,11 +55,11 @@ it(
       `malformed requests: ${REQUESTS}, seed ${seed}, ${seconds.toFixed(1)} s, resident memory grew by ${grownMib.toFixed(0)} MiB, ${counts.map(([status, count]) => `${status}: ${count}`).join(', ')}\n`,
     )
     expect(grownMib).toBeLessThan(MOST_GROWTH_MIB)
-    // The run must have reached everything, from what is no HTTP to what was taken.
-    // Of the rarest, 201, 415 and `closed`, a run has some twenty.
+    // The run must cover everything from non-HTTP bytes to accepted requests. The rarest outcomes,
+    // 201, 415 and `closed`, occur some twenty times.
     for (const status of [200, 201, 400, 401, 403, 404, 405, 415, 417, 'closed'])
       expect(statuses.get(status), String(status)).toBeGreaterThan(0)
-    // Signed in anew: the clock has moved on, and the first access tokens have ended.
+    // A new session: the clock has moved, and the first access tokens have expired.
     const as = await world.signIn('acme', world.organizationSecret)
     const list = await world.send('GET', '/api/v1/orgs/acme/teams', { as })
     expect(list.statusCode).toBe(200)
@@ -105,14 +105,14 @@ async function sendOne(random: Random, token: string): Promise<RawAnswer[]> {
       world.judge(operation, {
         statusCode: answer.status,
         headers: Object.fromEntries(answer.headers),
-        // Read byte by byte; of what is judged, characters are counted.
+        // The exchange reads bytes as Latin-1; the check counts characters.
         body: Buffer.from(answer.body, 'latin1').toString(),
       })
   }
   return answers
 }
 
-/** What is refused or said before there is an operation. */
+/** Statuses of answers before routing. */
 const OF_THE_PROTOCOL: ReadonlySet<number> = new Set([100, 400, 417, 431])
 
 async function exchange(bytes: Buffer, isHead = false): Promise<RawAnswer[]> {

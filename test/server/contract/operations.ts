@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** One schema of the document as it stands there, with its references. */
+/** One schema of the document, with its references unresolved. */
 export type Schema = Readonly<Record<string, unknown>>
 
 const schemaSchema = z.record(z.string(), z.unknown())
@@ -31,16 +31,16 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export interface Operation {
   readonly id: string
   readonly method: Method
-  /** Such as `/api/v1/orgs/{org}/teams/{team}`. */
+  /** Path such as `/api/v1/orgs/{org}/teams/{team}`. */
   readonly path: string
-  /** Who may call it: `none`, or the name of a security scheme. */
+  /** `none`, or the name of a security scheme. */
   readonly security: string
   readonly parameters: readonly Parameter[]
-  /** By media type; null when the operation takes no body. */
+  /** Schemas by media type; null when the operation takes no body. */
   readonly body: Readonly<Record<string, Schema>> | null
-  /** A body that is good; null when the operation takes none. */
+  /** A valid body; null when the operation takes no body. */
   readonly example: object | null
-  /** By status, then by media type; no media type where the answer has no body. */
+  /** Schemas by status and media type, without a media type for an answer without body. */
   readonly responses: Readonly<Record<string, Readonly<Record<string, Schema>>>>
   /** Headers of the answer by status, then by name in lower case. */
   readonly headers: Readonly<Record<string, Readonly<Record<string, AnnouncedHeader>>>>
@@ -59,11 +59,11 @@ export interface Parameter {
 
 export interface ApiDocument {
   readonly operations: readonly Operation[]
-  /** `components.schemas` */
+  /** The schemas of `components.schemas`. */
   readonly schemas: Readonly<Record<string, Schema>>
 }
 
-/** Reads what `/openapi.json` answers; throws for anything that is not such a document. */
+/** Parses the answer of `/openapi.json`. Throws for any other document. */
 export function readDocument(json: unknown): ApiDocument {
   const { paths, components } = documentSchema.parse(json)
   const operations = Object.entries(paths).flatMap(([path, item]) =>
@@ -94,12 +94,12 @@ export function readDocument(json: unknown): ApiDocument {
   return { operations, schemas: components.schemas }
 }
 
-/** Names of the parameters in the path, in order. */
+/** Returns the names of the path's parameters, in order. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 }
 
-/** The path with every parameter filled in; throws for one that `values` does not know. */
+/** Replaces the parameters of a path. Throws for a parameter without a value. */
 export function fillPath(path: string, values: Readonly<Record<string, string>>): string {
   return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = values[name]
@@ -113,7 +113,7 @@ function securityOf(requirements: readonly Readonly<Record<string, unknown>>[] |
   return Object.keys(requirements[0] ?? {})[0] ?? 'none'
 }
 
-/** The first example of a body's schema, which the document must have. */
+/** Returns the first example of a body's schema, which the document must have. */
 function exampleOf(
   content: z.infer<typeof contentSchema> | undefined,
   components: Readonly<Record<string, Schema>>,

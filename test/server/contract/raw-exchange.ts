@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-/** One answer as it came over the wire. */
+/** One answer as received. */
 export interface RawAnswer {
   readonly status: number
   /** Names in lower case. */
@@ -9,22 +9,21 @@ export interface RawAnswer {
   readonly body: string
 }
 
-/** In place of a piece: sends nothing more until the server has said something. */
+/** A pseudo piece: waits for bytes of the server before the next piece. */
 export const UNTIL_ANSWERED: unique symbol = Symbol('until answered')
 
 export interface ExchangeOptions {
-  /** Longest silence of the server. */
+  /** Longest silence of the server, in milliseconds. */
   readonly withinMs?: number
-  /** What is answered is HEAD: no body, whatever its length says. */
+  /** The request is HEAD: the answer has no body, whatever its `Content-Length`. */
   readonly isHead?: boolean
-  /** Of silence, after which the server is told that nothing more comes. */
+  /** Silence, in milliseconds, after which the client ends its side of the connection. */
   readonly endAfterMs?: number
 }
 
 /**
- * Sends the pieces one after the other over a connection of their own and gives all answers that
- * came until the server closed it. `UNTIL_ANSWERED` waits for the server to say something. Rejects
- * when the connection stays open for `withinMs` without a byte.
+ * Sends the pieces in order over a new connection and resolves to all answers until the server
+ * closes it. Rejects when the connection stays open for `withinMs` without a byte.
  */
 export async function exchangeRaw(
   port: number,
@@ -40,7 +39,7 @@ export async function exchangeRaw(
   const closed = new Promise<void>((resolve, reject) => {
     socket.on('end', () => socket.end())
     socket.on('close', () => resolve())
-    // A server that is not willing to read on may reset the connection.
+    // A server that stops reading may reset the connection.
     socket.on('error', (error: NodeJS.ErrnoException) =>
       error.code === 'ECONNRESET' || error.code === 'EPIPE' ? resolve() : reject(error),
     )
@@ -55,7 +54,7 @@ export async function exchangeRaw(
   return parseAnswers(Buffer.concat(received).toString('latin1'), isHead)
 }
 
-/** Splits what a server sent; bodies need a `content-length`. */
+/** Splits the bytes of a server into answers; bodies need a `content-length`. */
 export function parseAnswers(text: string, isHead: boolean): RawAnswer[] {
   const answers: RawAnswer[] = []
   let rest = text
@@ -71,7 +70,7 @@ export function parseAnswers(text: string, isHead: boolean): RawAnswer[] {
       }),
     )
     const after = others.join('\r\n\r\n')
-    // What is no request at all is refused with a body, whatever its first word was.
+    // Bytes that are not a request are refused with a body, even if they start with `HEAD`.
     const hasNoBody = isHead && /^(?:HTTP\/1\.1 |$)/.test(after)
     const length = hasNoBody ? 0 : Number(headers.get('content-length') ?? 0)
     answers.push({ status, headers, body: after.slice(0, length) })

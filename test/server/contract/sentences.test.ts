@@ -42,7 +42,7 @@ describe('a rule', () => {
     ['read', '/data/reports'],
     ['write', '/data/*/reports'],
     ['read', '/data/**'],
-  ])('of %s takes the pattern %s and shows it as it was written', async (action, pattern) => {
+  ])('of %s accepts the pattern %s and shows it as written', async (action, pattern) => {
     const created = await postRule(await newPolicy(), { actions: [action], resources: [pattern] })
 
     expect(created.statusCode, created.body).toBe(201)
@@ -60,7 +60,7 @@ describe('a rule', () => {
     ['name', { name: '' }],
     ['name', { name: 'x'.repeat(256) }],
     ['name', { name: 'a\u0007b' }],
-  ])('is refused for its %s in %j', async (field, change) => {
+  ])('is refused for invalid %s in %j', async (field, change) => {
     const refused = await postRule(await newPolicy(), change)
 
     expect(codeOf(refused)).toBe('400 invalid_argument')
@@ -77,7 +77,7 @@ describe('a rule', () => {
     },
   )
 
-  it('may have both actions of its domain, and take the other one of it later', async () => {
+  it('may have both actions of its domain, and change to the other one later', async () => {
     const policy = await newPolicy()
     const { id } = (await postRule(policy, { actions: ['connect:udp', 'connect:tcp'] })).json()
 
@@ -97,7 +97,7 @@ describe('a rule', () => {
     expect(created.statusCode, created.body).toBe(201)
   })
 
-  it('is the 250th of its policy, and no 251st', async () => {
+  it('is the 250th of its policy, and refused as the 251st', async () => {
     const rules = Array.from({ length: 250 }, (_, index) => ({ ...RULE, name: `r${index}` }))
     const document = { policies: [{ name: 'full', scope: {}, rules }] }
     const applied = await send('POST', '/api/v1/orgs/acme/apply', document)
@@ -111,7 +111,7 @@ describe('a rule', () => {
 })
 
 describe('a policy', () => {
-  it('keeps what a PATCH leaves out, and takes a PATCH with one member at least', async () => {
+  it('keeps members that a PATCH omits, and needs a PATCH with at least one member', async () => {
     const scope = { teams: [world.acme.team] }
     const policy = await newPolicy(scope)
     const patch = (body: object) => send('PATCH', `${POLICIES}/${policy.id}`, body)
@@ -126,7 +126,7 @@ describe('a policy', () => {
     expect(codeOf(await patch({ scope: { teams: ['no uuid'] } }))).toBe('400 invalid_argument')
   })
 
-  it('has times in UTC with whole seconds, and a scope also when it is for everybody', async () => {
+  it('has times in UTC with whole seconds, and an empty scope when it is for everybody', async () => {
     const policy = await newPolicy()
 
     expect(policy.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
@@ -135,7 +135,7 @@ describe('a policy', () => {
     expect(policy).not.toHaveProperty('allowlist_v0')
   })
 
-  it('takes its name in NFC without white space around, case and all', async () => {
+  it('stores its name in NFC, trimmed and case-sensitive', async () => {
     const names = [' Cafe\u0301 ', 'Caf\u00e9', 'caf\u00e9']
     const answers = []
     for (const name of names) answers.push(await send('POST', POLICIES, { name }))

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** The head of a POST of a policy with these further header lines. */
+/** The head of a POST of a policy, with additional header lines. */
 function postHead(...lines: string[]): string {
   return [
     `POST ${POLICIES} HTTP/1.1`,
@@ -45,7 +45,7 @@ function chunked(...chunks: string[]): string {
   return `${all.join('')}0\r\n`
 }
 
-/** The last answer, which must be the only one that is not provisional. */
+/** Returns the only final answer; interim answers may precede it. */
 function only(answers: readonly RawAnswer[]): RawAnswer {
   const final = answers.filter(({ status }) => status >= 200)
   expect(final).toHaveLength(1)
@@ -53,14 +53,14 @@ function only(answers: readonly RawAnswer[]): RawAnswer {
 }
 
 describe('a body on the wire', () => {
-  it('may come in chunks, a byte at a time, and with trailers, which mean nothing', async () => {
+  it('may arrive in chunks, a byte at a time, and with trailers, which are ignored', async () => {
     const head = postHead('Transfer-Encoding: chunked')
     const trailers = 'Content-Type: text/plain\r\nAuthorization: Basic YTpi\r\nIf-Match: "0"\r\n'
     const answers = await exchangeRaw(port, [head, chunked(...body()), trailers, '\r\n'])
     expect(only(answers).status).toBe(201)
   })
 
-  it('is asked for when the client waits to be asked', async () => {
+  it('is requested with 100 when the client expects it', async () => {
     const text = body()
     const head = postHead('Expect: 100-continue', `Content-Length: ${String(text.length)}`)
     const answers = await exchangeRaw(port, [head, UNTIL_ANSWERED, text])
@@ -68,12 +68,12 @@ describe('a body on the wire', () => {
   })
 
   it.each([
-    ['at 1 MiB with its length', MIB, 201, false],
-    ['at 1 MiB in chunks', MIB, 201, true],
-    ['one byte beyond with its length', MIB + 1, 413, false],
-    ['one byte beyond in chunks', MIB + 1, 413, true],
-    ['one byte below in chunks', MIB - 1, 201, true],
-  ] as const)('%s is judged by its size', async (_title, size, status, inChunks) => {
+    ['of 1 MiB with its length', MIB, 201, false],
+    ['of 1 MiB in chunks', MIB, 201, true],
+    ['of one byte more with its length', MIB + 1, 413, false],
+    ['of one byte more in chunks', MIB + 1, 413, true],
+    ['of one byte less in chunks', MIB - 1, 201, true],
+  ] as const)('%s is accepted or refused by its size', async (_title, size, status, inChunks) => {
     const text = body().padEnd(size)
     const answers = inChunks
       ? await exchangeRaw(port, [
@@ -84,7 +84,7 @@ describe('a body on the wire', () => {
     expect(only(answers).status).toBe(status)
   })
 
-  it('is not read from a stranger, who is told so at once', async () => {
+  it('is not read from an unauthenticated caller, who gets 401 at once', async () => {
     const head = postHead(`Content-Length: ${String(MIB)}`).replace(authorization, 'Bearer x')
     expect(only(await exchangeRaw(port, [head])).status).toBe(401)
   })
@@ -93,12 +93,12 @@ describe('a body on the wire', () => {
     ['two lengths that differ', ['Content-Length: 2', 'Content-Length: 3']],
     ['a length and chunks', ['Content-Length: 2', 'Transfer-Encoding: chunked']],
     ['a length below zero', ['Content-Length: -1']],
-    ['a length that is no number', ['Content-Length: 2x']],
+    ['a length that is not a number', ['Content-Length: 2x']],
     ['chunks that are not the last coding', ['Transfer-Encoding: chunked, gzip']],
     ['an unknown coding', ['Transfer-Encoding: cow']],
     ['a name with a space before the colon', ['Content-Length : 2']],
     ['a folded line', ['X-Folded: a\r\n b']],
-  ])('with %s is refused, and the connection ends', async (_title, lines) => {
+  ])('with %s is refused, and the connection is closed', async (_title, lines) => {
     const answer = only(await exchangeRaw(port, [postHead(...lines), '{}']))
     expect(answer.status).toBe(400)
     expect(answer.headers.get('connection')).toBe('close')
@@ -106,8 +106,8 @@ describe('a body on the wire', () => {
   })
 
   it.each([
-    ['a size that is no number', 'zz\r\n{}\r\n0\r\n\r\n'],
-    ['a size beyond every number', `${'f'.repeat(20)}\r\n{}`],
+    ['a size that is not a number', 'zz\r\n{}\r\n0\r\n\r\n'],
+    ['a size out of range', `${'f'.repeat(20)}\r\n{}`],
     ['more bytes than the size says', '1\r\n{}\r\n0\r\n\r\n'],
   ])('in chunks with %s is refused', async (_title, text) => {
     const answers = await exchangeRaw(port, [postHead('Transfer-Encoding: chunked'), text])
@@ -117,7 +117,7 @@ describe('a body on the wire', () => {
 
 describe('HEAD', () => {
   it('has the status and the headers of GET and no body, at every endpoint', async () => {
-    // What is measured changes with every request, the asking included.
+    // Metrics change with every request, including this one.
     const reads = world.document.operations.filter(
       ({ method, path }) => method === 'GET' && path !== '/metrics',
     )
@@ -131,7 +131,7 @@ describe('HEAD', () => {
     }
   })
 
-  it('of a policy that is known is 304', async () => {
+  it('is 304 for a policy that the caller has', async () => {
     const url = `${POLICIES}/${world.acme.policy_id}`
     const { etag } = (await ask('GET', url)).headers
     const known = await ask('HEAD', url, { 'if-none-match': String(etag) })

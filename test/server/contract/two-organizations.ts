@@ -7,13 +7,13 @@ import { createAnswerJudge, type JudgeAnswer } from './judge-answer.ts'
 import { readDocument, type ApiDocument, type Operation } from './operations.ts'
 
 /**
- * One identifier of every kind that a path can hold, by the name of its parameter; whoever adds an
- * endpoint with another kind adds it to `NOTHING` and to `furnish`.
+ * One identifier of every kind that a path can contain, by the name of its parameter. An endpoint
+ * with a new kind needs an entry in `NOTHING` and in `furnish`.
  */
 export type Identifiers = Readonly<Record<IdentifierKind, string>>
 export type IdentifierKind = keyof typeof NOTHING
 
-/** Well-formed identifiers of nothing. */
+/** Well-formed identifiers that do not exist. */
 export const NOTHING = {
   org: 'nowhere',
   username: 'nobody',
@@ -36,8 +36,8 @@ export const NOTHING = {
 } as const
 
 /**
- * A server on which `acme` (owner `olga`) and `rival` (owner `rita`) have one of everything, and
- * `poor` (owner `olga`) has no governance. To be closed by whoever opened it.
+ * A server on which `acme` (owner `olga`) and `rival` (owner `rita`) have one entity of every kind,
+ * and `poor` (owner `olga`) has no governance. The caller must close it.
  */
 export interface TwoOrganizations extends TestServer {
   readonly document: ApiDocument
@@ -47,27 +47,27 @@ export interface TwoOrganizations extends TestServer {
   /** Access tokens of callers of `acme`. */
   readonly callers: {
     readonly owner: string
-    /** From a personal token of the owner that holds every permission. */
+    /** From a personal token of the owner with every permission. */
     readonly personalToken: string
     readonly organizationToken: string
     readonly editor: string
     readonly auditor: string
     readonly member: string
   }
-  /** Of the token behind `callers.organizationToken`. */
+  /** Secret of the token behind `callers.organizationToken`. */
   readonly organizationSecret: string
   readonly rivalOwner: string
   /** The device of `acme`. */
   readonly device: TestDevice
-  /** For machines of `acme`, as often as a test needs it. */
+  /** Enrols any number of machines of `acme`. */
   readonly enrolmentSecret: string
-  /** The header `DPoP` for operations that announce it. */
+  /** Returns the header `DPoP` for operations that declare it. */
   proofFor(operation: Operation, path: string, prove?: Prove): { dpop?: string }
   close(): Promise<void>
 }
 
 const PASSWORD = 'correct horse battery'
-/** A rollout that holds no machine back. */
+/** A rollout to all machines at once. */
 const EVERYBODY = { stages: [{ percent: 100 }], max_rejected: { machines: 0 } }
 
 export async function openTwoOrganizations(): Promise<TwoOrganizations> {
@@ -118,7 +118,7 @@ export async function openTwoOrganizations(): Promise<TwoOrganizations> {
   }
 }
 
-/** One of everything that an organization can have, and its device. */
+/** Creates one entity of every kind in an organization, and its device. */
 async function furnish(
   server: TestServer,
   as: string,
@@ -160,7 +160,7 @@ async function furnish(
   return [identifiers, device]
 }
 
-/** A user whom the organization has invited, and an organization that has invited its owner. */
+/** Creates a user that the organization has invited, and an organization that invited its owner. */
 async function invite(
   { store }: TestServer,
   { org, owner }: { readonly org: string; readonly owner: string },
@@ -184,7 +184,7 @@ async function firstDelivery({ store }: TestServer, org: string): Promise<string
   return event === undefined ? '' : formatDeliveryId(event)
 }
 
-/** What the device may fetch: its view, and a file of each kind in it. */
+/** Returns the resources of the device: its view, and a file of each kind in the view. */
 async function firstView(server: TestServer, org: string, as: TestDevice) {
   const assigned = await server.send('GET', '/api/v1/device/view', { as })
   const { view } = assigned.json<DeviceView>().signed
@@ -219,7 +219,7 @@ function idOf(created: Created): string {
   return String(created['id'])
 }
 
-/** Which kind of identifier a path parameter holds; throws for one that this file does not know. */
+/** Returns the kind of identifier of a path parameter. Throws for an unknown one. */
 export function kindOf(path: string, parameter: string): IdentifierKind {
   if (path.startsWith('/api/v1/user/') && parameter === 'token') return 'personal_token'
   if (parameter === 'file') return path.includes('/targets/') ? 'policy_file' : 'metadata_file'
@@ -228,7 +228,7 @@ export function kindOf(path: string, parameter: string): IdentifierKind {
   return parameter as IdentifierKind
 }
 
-/** Each step of a rollout is good in some states alone: the world with one in such a state. */
+/** Returns the world with a rollout in a state that the operation accepts. */
 export async function withRollout(
   world: TwoOrganizations,
   { id: operation, method, path }: Operation,

@@ -53,7 +53,7 @@ describe('the feed of events', () => {
     ])
   })
 
-  it('begins with the making of the organization by its operator', async () => {
+  it('begins with the creation of the organization by the operator', async () => {
     const { data } = await feed()
 
     expect(kinds(data)).toEqual([
@@ -65,7 +65,7 @@ describe('the feed of events', () => {
     expect(data[0]).toMatchObject({ sequence: 1, actor: 'operator', address: null })
   })
 
-  it('is all that is needed to check the chain', async () => {
+  it('is sufficient to verify the hash chain', async () => {
     await createPolicy('web')
 
     const { data } = await feed()
@@ -76,7 +76,7 @@ describe('the feed of events', () => {
     }
   })
 
-  it('holds no secret', async () => {
+  it('contains no secret', async () => {
     const { personal_token, password } = await test.createOrganization('other', 'bob')
     await test.send('POST', '/api/v1/orgs/acme/members', {
       as: owner,
@@ -102,7 +102,7 @@ describe('the feed of events', () => {
       expect(text).not.toContain(secret)
   })
 
-  it('goes on after a cursor, also later', async () => {
+  it('continues after a cursor, also with later events', async () => {
     const first = await feed('?page_size=3')
     expect(first).toMatchObject({ has_more: true })
     expect(first.data.map(({ sequence }) => sequence)).toEqual([1, 2, 3])
@@ -133,7 +133,7 @@ describe('the feed of events', () => {
     expect(await names(window)).toEqual(['one'])
   })
 
-  it('passes over many events in steps, and says that there are more', async () => {
+  it('skips many filtered events in steps, and reports that there are more', async () => {
     const audited = createAuditedStore({ store: test.store, now: () => new Date(0) })
     await audited.write(OPERATOR, async (writer) => {
       for (let index = 0; index < 10_100; index += 1)
@@ -147,7 +147,7 @@ describe('the feed of events', () => {
     expect(second).toMatchObject({ data: [{ subject: { name: 'needle' } }], has_more: false })
   })
 
-  it('ends a page early when its events are large, and leaves none out', async () => {
+  it('ends a page early when its events are large, without omitting any', async () => {
     const rules = Array.from({ length: 80 }, (_, index) => ({
       id: `rule_${index}`,
       name: `rule ${index}`,
@@ -189,7 +189,7 @@ describe('the feed of events', () => {
     'rollout:acme:rol_01JDTB7C3QK8M4',
     'issuer:https://id.example.com/realms/one',
     'issuer:HTTPS:/id.example.com',
-  ])('finds nothing for the actor %s, who has changed nothing', async (actor) => {
+  ])('accepts the actor %s, also without events', async (actor) => {
     expect(await feed(`?actor=${encodeURIComponent(actor)}`)).toMatchObject({
       data: actor === 'operator' ? [{}, {}, {}, {}] : [],
     })
@@ -209,7 +209,7 @@ describe('the feed of events', () => {
     'issuer:',
     'server ',
   ])(
-    'refuses the actor `%s`, which no event can have, and says how one is written',
+    'refuses the impossible actor `%s`, and describes the format',
     async (actor) => {
       const query = `?actor=${encodeURIComponent(actor)}`
 
@@ -232,13 +232,13 @@ describe('the feed of events', () => {
     ['auditor', 200],
     ['editor', 403],
     ['member', 403],
-  ])('answers a member who is %s with %i', async (role, status) => {
+  ])('answers a member with the role %s with %i', async (role, status) => {
     const as = await memberWith(role)
 
     expect((await test.send('GET', EVENTS, { as })).statusCode).toBe(status)
   })
 
-  it('is open to a token with `audit:read` and to no other', async () => {
+  it('needs a token with `audit:read`', async () => {
     const tokenWith = async (permissions: string[]) => {
       const payload = { name: permissions.join(), permissions, expires_in_days: 1 }
       const url = '/api/v1/orgs/acme/access-tokens'
@@ -253,7 +253,7 @@ describe('the feed of events', () => {
     expect((await test.send('GET', EVENTS, { as: mayNot })).statusCode).toBe(403)
   })
 
-  it('is 401 for a stranger and 404 for another organization, whatever else is wrong', async () => {
+  it('answers 401 without a caller and 404 for another organization before other faults', async () => {
     const { username, password } = await test.createOrganization('rival', 'rita')
     const rita = await test.signIn(username, password ?? '')
 
@@ -264,7 +264,7 @@ describe('the feed of events', () => {
     expect(foreign.json().error.message).toBe(absent.json().error.message)
   })
 
-  it('takes no cursor of another organization', async () => {
+  it('refuses a cursor of another organization', async () => {
     const { username, password } = await test.createOrganization('rival', 'rita')
     const rita = await test.signIn(username, password ?? '')
     const { next_cursor } = await feed('?page_size=1')

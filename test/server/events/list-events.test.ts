@@ -32,7 +32,7 @@ const reader: Caller = {
   author: OPERATOR,
 }
 
-/** The feed of a history in which these teams were made, after the organization. */
+/** The feed of a history with the creation of an organization and then of these teams. */
 async function historyOf(...teams: string[]) {
   const store = openSqliteStore(join(temporaryDirectory(), 'server.db'))
   onTestFinished(() => store.close())
@@ -60,7 +60,7 @@ function feedOf(store: FeedDeps['store'], budget: FeedDeps['budget'] = createWor
   }
 }
 
-it('goes on in a restored history after what that still has', async () => {
+it('continues in a restored history after an event that it still has', async () => {
   const lost = await historyOf('one', 'lost')
   const restored = await historyOf('one', 'new', 'newer')
   const { next_cursor } = await lost({ page_size: '2' })
@@ -73,11 +73,11 @@ it('goes on in a restored history after what that still has', async () => {
 it.each([
   ['that a restore undid', ['one', 'new', 'newer']],
   ['beyond the newest', ['one']],
-])('takes no cursor after an event %s, and says what to do', async (_title, teams) => {
+])('refuses a cursor after an event %s, and says what to do', async (_title, teams) => {
   const lost = await historyOf('one', 'lost')
   const restored = await historyOf(...teams)
 
-  // With a filter the cursor may be after an event that was not shown.
+  // With a filter, the cursor may be after an event that was not shown.
   for (const query of [{}, { kind: 'policy.created' as const }]) {
     const { next_cursor } = await lost(query)
     await expect(restored({ ...query, cursor: next_cursor })).rejects.toMatchObject({
@@ -89,7 +89,7 @@ it.each([
 })
 
 describe('a history of large events', () => {
-  /** So many events of 300 KB, behind the organization's own; counts the rows that are read. */
+  /** Appends events of 300 KB to the organization's own, and counts the rows that are read. */
   async function largeHistory(events: number) {
     const store = openSqliteStore(join(temporaryDirectory(), 'server.db'))
     onTestFinished(() => store.close())
@@ -127,7 +127,7 @@ describe('a history of large events', () => {
     return { ...feed, reads, charges }
   }
 
-  it('is read an event at a time, and no further than what is answered', async () => {
+  it('is read one event at a time, and only as far as the answer needs', async () => {
     const { list, reads } = await largeHistory(40)
 
     const page = await list({ page_size: '100' })
@@ -137,7 +137,7 @@ describe('a history of large events', () => {
     expect(reads).toEqual([1, 1, 1])
   })
 
-  it('is paid for by the caller, where others are not held up by less', async () => {
+  it('is charged to the caller, unlike a small page', async () => {
     const { list, charges } = await largeHistory(2)
 
     await list({ kind: 'team.created' })
@@ -148,7 +148,7 @@ describe('a history of large events', () => {
     expect(charges).toEqual([payer])
   })
 
-  it('is refused to whoever has nothing left', async () => {
+  it('is refused to a caller with an exhausted budget', async () => {
     const limits = {
       organization: { burstMs: 1000, perSecondMs: 1 },
       caller: { burstMs: 500, perSecondMs: 1 },
@@ -193,7 +193,7 @@ describe('a history of large events', () => {
     for (const page of pages) expect(page).toEqual(pages[0])
   })
 
-  it('is read to its end, page by page, each event once', async () => {
+  it('is read completely, page by page, each event once', async () => {
     const { list } = await largeHistory(10)
     const sequences: number[] = []
 
@@ -208,7 +208,7 @@ describe('a history of large events', () => {
   })
 })
 
-it('fills a page from many slices, also of what a filter lets through', async () => {
+it('fills a page from many slices, also with a filter', async () => {
   const names = Array.from({ length: 30 }, (_, index) => `t${index}`)
   const list = await historyOf(...names)
 
@@ -223,7 +223,7 @@ it('fills a page from many slices, also of what a filter lets through', async ()
   expect([first.has_more, rest.has_more]).toEqual([true, false])
 })
 
-it('shows an event whose state somebody damaged, and all others', async () => {
+it('shows an event with a damaged state, and all others', async () => {
   const path = join(temporaryDirectory(), 'server.db')
   const store = openSqliteStore(path)
   onTestFinished(() => store.close())

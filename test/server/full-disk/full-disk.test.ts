@@ -12,14 +12,14 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 const isRoot = process.getuid?.() === 0
 if (!isRoot) process.stderr.write('not root, so no disk can be filled: its tests are SKIPPED\n')
 
-/** Who is not in the team yet; `mia` is, and can be taken out. */
+/** Other values of path parameters: `max` is not in the team yet, `mia` can be removed from it. */
 const OTHERWISE: Readonly<Record<string, Record<string, string>>> = {
   addTeamMember: { username: 'max' },
 }
 
 /**
- * Writes nothing, or looks first: at a password, at a delivery or an invitation that there is not,
- * whether a rollout is open already, or is paused.
+ * Operations without a write, or with a refusal before it: for a password, an unknown delivery or
+ * invitation, or the state of a rollout.
  */
 const NO_WRITES = new Set([
   'acceptInvitation',
@@ -32,9 +32,9 @@ const NO_WRITES = new Set([
   'startRollout',
   'resumeRollout',
 ])
-/** Reads that sign what is due, as a poll does; the disk was filled before anything was signed. */
+/** Reads that sign metadata, like a poll. The disk is full before the first signature. */
 const SIGNING = new Set(['getDeviceBundle', 'getRevisionStatus', 'getRollout'])
-/** More than fit on the disk. */
+/** More writes than fit on the disk. */
 const MOST_WRITES = 3000
 const ROLLOUT = {
   stages: [{ label: 'canary' }, { percent: 100 }],
@@ -51,7 +51,7 @@ interface Client {
 describe.skipIf(!isRoot)(
   'a disk without room',
   () => {
-    it('refuses every kind of write with 503, answers reads, and takes writes again', async () => {
+    it('refuses all writes with 503, answers reads, and later accepts writes again', async () => {
       const disk = mountDisk('4m')
       const settings = {
         PALISADE_DATA_DIR: join(disk, 'data'),
@@ -101,7 +101,7 @@ describe.skipIf(!isRoot)(
       await again.stop('SIGTERM')
     })
 
-    it('ends a start with 1, which succeeds once there is room', async () => {
+    it('ends a start with 1, and a later one succeeds with room', async () => {
       const disk = mountDisk('4m')
       const settings = { PALISADE_DATA_DIR: join(disk, 'data') }
       fill(join(disk, 'ballast'))
@@ -115,7 +115,7 @@ describe.skipIf(!isRoot)(
       expect((await server.stop('SIGTERM')).status).toBe(0)
     })
 
-    it('takes no backup, which says so and leaves nothing behind', async () => {
+    it('fails a backup with a message and without a file', async () => {
       const settings = { PALISADE_DATA_DIR: join(temporaryDirectory(), 'data') }
       await runServerCommand(['init', '--org', 'acme', '--owner', 'alice'], settings)
       const disk = mountDisk('4m')
@@ -135,7 +135,7 @@ describe.skipIf(!isRoot)(
       expect(readdirSync(disk)).toEqual(['ballast'])
     })
 
-    it('that may only be read keeps a server from starting, which says so', async () => {
+    it('ends a start with a message when it is read-only', async () => {
       const disk = mountDisk('4m')
       const settings = { PALISADE_DATA_DIR: join(disk, 'data') }
       await runServerCommand(['init', '--org', 'acme', '--owner', 'alice'], settings)
@@ -153,19 +153,19 @@ describe.skipIf(!isRoot)(
   600_000,
 )
 
-/** A small disk in memory, gone when the test is. */
+/** Mounts a small disk in memory until the end of the test. */
 function mountDisk(size: string): string {
   const disk = join(temporaryDirectory(), 'disk')
   mkdirSync(disk)
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0700`, 'tmpfs', disk])
   onTestFinished(() => {
-    // Lazily: a server that is ending still has files open.
+    // Lazily, because a stopping server still has files open.
     execFileSync('umount', ['--lazy', disk])
   })
   return disk
 }
 
-/** Takes all the room that is left. */
+/** Uses up all free space. */
 function fill(path: string): void {
   const file = openSync(path, 'w')
   for (const size of [65_536, 4096, 1]) while (hasRoomFor(file, size));
@@ -181,7 +181,7 @@ function hasRoomFor(file: number, size: number): boolean {
   }
 }
 
-/** The log of the database has some room of its own: writes until that is used up as well. */
+/** Writes until the preallocated log of the database is full as well. */
 async function writeUntilFull(client: Client): Promise<string[]> {
   for (let count = 0; count < MOST_WRITES; count += 1) {
     const { status } = await send(client, 'POST', POLICIES, { name: `filling ${String(count)}` })
@@ -197,7 +197,7 @@ async function names(client: Client): Promise<string[]> {
   return (body as { policies: { name: string }[] }).policies.map(({ name }) => name)
 }
 
-/** One of everything, for the path parameters of all operations. */
+/** Creates one entity of every kind, for the path parameters of all operations. */
 async function furnish(client: Client): Promise<Record<string, string>> {
   const api = '/api/v1/orgs/acme'
   const make = async (path: string, payload: object, member = 'id'): Promise<string> => {
@@ -227,7 +227,7 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     device: await make(`${api}/devices`, { user: 'mia' }, 'device_id'),
     enrolment_token: await make(`${api}/enrolment-tokens`, enrolment),
     token: await make(`${api}/access-tokens`, secret),
-    // Nobody listens there.
+    // No process listens there.
     rollout: await make(`${api}/rollouts`, ROLLOUT),
     webhook: await make(`${api}/webhooks`, { url: 'https://127.0.0.1:9/' }),
     personal_token: await make('/api/v1/user/access-tokens', secret),
@@ -244,7 +244,7 @@ async function call(
     const kind = name === 'token' && path.startsWith('/api/v1/user/') ? 'personal_token' : name
     return [name, all[kind] ?? ''] as const
   })
-  // A rehearsal writes nothing.
+  // A dry run would not write.
   const payload =
     example !== null && 'dry_run' in example ? { ...example, dry_run: false } : example
   return send(client, method, fillPath(path, Object.fromEntries(values)), payload ?? undefined)
@@ -252,7 +252,7 @@ async function call(
 
 async function send(client: Client, method: string, path: string, payload?: object) {
   const url = `${client.origin}${path}`
-  // Only the enrolment of a machine looks at it, each time of another one.
+  // Only the enrolment of a machine reads the proof, each time of a new key.
   const dpop = createProver(createDeviceKey(), Date.now)({ method, url })
   const response = await fetch(url, {
     method,

@@ -14,7 +14,7 @@ import { openGovernedApp, START, type GovernedApp } from '../http/governed-app.t
 const EFFECTIVE = '/api/v1/orgs/acme/effective-policy'
 const EXPORT = '/api/v1/orgs/acme/export'
 const POLICIES = 24
-/** Of 4 kB each, so that a policy comes near to the 400 KB that it may have. */
+/** Rules of 4 kB each, so that a policy comes near to its limit of 400 KB. */
 const RULES = 90
 const at = { org: 'acme', created_at: START.toISOString(), updated_at: START.toISOString() }
 const idOf = (number: number) => `pol_${String(number).padStart(28, '0')}`
@@ -45,7 +45,7 @@ function rulesOf(id: string, count: number) {
   }))
 }
 
-/** The first and the last policy change together; so an answer of one moment shows them alike. */
+/** Changes the first and the last policy together: a consistent answer shows them alike. */
 async function change(count: number): Promise<void> {
   await governed.store.transaction(async ({ policies }) => {
     for (const id of [idOf(0), idOf(POLICIES - 1)])
@@ -57,7 +57,7 @@ describe.each([
   ['effective-policy', EFFECTIVE, effectivePolicyResponseSchema],
   ['export', EXPORT, exportResponseSchema],
 ])('a large %s', (_name, url, schema) => {
-  it('lets others be answered while it is made, also when many ask for it', async () => {
+  it('does not block other requests while it is made, even for many callers', async () => {
     let healthy = 0
     const progress = { isMade: false }
     const large = Promise.all(Array.from({ length: 10 }, () => governed.send({ url })))
@@ -76,11 +76,11 @@ describe.each([
     expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(10).fill(200))
     for (const { body } of answers) expect(body === text).toBe(true)
     expect(schema.parse(JSON.parse(text ?? '')).policies).toHaveLength(POLICIES)
-    // Made in one go it lets nobody else have a turn but before it and after it.
+    // An answer made in one turn would let other requests run only before and after it.
     expect(healthy).toBeGreaterThan(POLICIES / 2)
   })
 
-  it('is another after a change, and refused to those who have lost their rights', async () => {
+  it('is made again after a change, and refused after a loss of the permission', async () => {
     const before = await governed.send({ url })
     await change(1_000_000)
 
@@ -99,14 +99,14 @@ describe('an answer of many policies', () => {
     [1, 'once'],
     [2, 'twice'],
     [Infinity, 'without a pause'],
-  ])('is of one moment, also when somebody writes meanwhile: %s time(s)', async (times) => {
+  ])('shows one revision, even with concurrent writes: %s time(s)', async (times) => {
     let count = 0
     let reads = 0
     const store: Pick<Store, 'read'> = {
       async read(work) {
         const result = await governed.store.read(work)
         reads += 1
-        // In the middle of each attempt, and not in the end, which would be an answer's own moment.
+        // In the middle of each attempt: a change at its end would not mix two revisions.
         if (reads % 10 === 5 && count < times) await change((count += 1))
         return result
       },

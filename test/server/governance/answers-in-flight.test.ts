@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createAnswersInFlight } from '../../../server/src/governance/answers-in-flight.ts'
 
 describe('answers in flight', () => {
-  it('are made once for all who ask meanwhile, and are the same bytes for those who ask after', async () => {
+  it('are made once for concurrent requests, and share their bytes with later ones', async () => {
     const inFlight = createAnswersInFlight()
     let made = 0
     const make = async () => Buffer.from(`answer ${(made += 1)}`)
@@ -17,7 +17,7 @@ describe('answers in flight', () => {
     expect(other?.toString()).toBe('answer 2')
   })
 
-  it('keep neither a failure nor nothing', async () => {
+  it('keep neither a failure nor null', async () => {
     const inFlight = createAnswersInFlight()
     const body = Buffer.from('good')
     const failing = async () => Promise.reject(new Error('no'))

@@ -16,9 +16,9 @@ afterAll(() => governed.close())
 
 interface Endpoint {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Below the organization; PID and RID stand for ids. */
+  /** Path below the organization; PID and RID stand for ids. */
   readonly path: string
-  /** A body that passes the schema and then meets a limit or a taken name. */
+  /** A body that passes the schema and then fails for a limit or a name in use. */
   readonly body?: object
 }
 
@@ -38,11 +38,11 @@ const TITLED = ENDPOINTS.map(
 const WITH_ID = TITLED.filter(([, { path }]) => path.includes('PID'))
 const WITH_RULE_ID = TITLED.filter(([, { path }]) => path.includes('RID'))
 const WRITES = TITLED.filter(([, { method }]) => method !== 'GET')
-/** All but the list. */
+/** All endpoints except the list. */
 const CONDITIONAL = TITLED.slice(1)
 const WITH_BODY = TITLED.filter(([, { body }]) => body !== undefined)
 
-/** Everything after the organization is at fault at once. */
+/** A request with all faults that come after the organization. */
 const FAULTS: InjectOptions = {
   query: { unknown: '1' },
   headers: { 'content-type': 'text/plain', 'if-match': 'nonsense' },
@@ -142,7 +142,7 @@ describe('the order of checks', () => {
     expect(await refusal(endpoint, {}, { payload: RULE })).toBe('403 limit_exceeded')
   })
 
-  it('answers an unknown organization and a foreign one alike', async () => {
+  it('gives the same answer for an unknown and a foreign organization', async () => {
     const answers = await Promise.all(
       ['nowhere', 'rival'].map(async (org) => {
         const headers = { 'x-request-id': 'same' }
@@ -165,7 +165,7 @@ describe('permissions', () => {
     expect(response.statusCode).toBe(list)
   })
 
-  it('an access token holds no more than it was made for', async () => {
+  it('an access token has only the permissions it was created with', async () => {
     const read = await governed.tokenFor('olga', ['policies:read'])
     const url = '/v2/orgs/acme/governance/policies'
     const headers = { authorization: `Bearer ${read}` }
@@ -177,7 +177,7 @@ describe('permissions', () => {
     expect(create.statusCode).toBe(403)
   })
 
-  it('an organization token works in its organization alone', async () => {
+  it('an organization token works only in its organization', async () => {
     const token = await governed.organizationToken('rival', ['policies:read'])
     const headers = { authorization: `Bearer ${token}` }
     const list = (org: string) =>

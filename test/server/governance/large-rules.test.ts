@@ -31,7 +31,7 @@ async function open(budget?: WorkBudget): Promise<{ governed: GovernedApp; rules
 }
 
 describe('a rule with many resources', () => {
-  it('is refused for one of them by its place, and changes nothing', async () => {
+  it('is refused without an effect, naming the position of the invalid one', async () => {
     const { governed, rules } = await open()
     const { id } = await createRule(governed, rules.split('/').at(-2) ?? '')
 
@@ -54,7 +54,7 @@ describe('a rule with many resources', () => {
     expect(kept.allowlist_v0.rules).toMatchObject([{ id, resources: RULE.resources }])
   })
 
-  it('is written when all of them are good, and only into a policy of its domain', async () => {
+  it('is written when all of them are valid, and only into a policy of its domain', async () => {
     const { governed, rules } = await open()
 
     const write = (rule: object) =>
@@ -73,7 +73,7 @@ describe('a rule with many resources', () => {
     expect(changed.json().new.resources).toEqual(HOSTS.slice(1))
   })
 
-  it('is charged to its caller, who is refused without a rest and may write small ones', async () => {
+  it('is charged to its caller, who with an empty budget may write only small rules', async () => {
     const charged: string[] = []
     const real = createWorkBudget({ limits: LITTLE })
     const budget: WorkBudget = {
@@ -104,7 +104,7 @@ describe('a rule with many resources', () => {
     expect((await send(['example.com'])).statusCode).toBe(201)
   })
 
-  it('is no reason for 429 before the organization and the permission are judged', async () => {
+  it('is not 429 before the checks of organization and permission', async () => {
     const { governed, rules } = await open(createWorkBudget({ limits: LITTLE }))
     const payload = { ...RULE, resources: REFUSED }
 
@@ -121,9 +121,9 @@ describe('a rule with many resources', () => {
 describe('a large body', () => {
   it.each([
     ['numbers', Array.from({ length: 9000 }, (_, index) => index), 'resources[0]'],
-    ['too long a text', ['a.example', 'x'.repeat(4097), ...HOSTS], 'resources[1]'],
+    ['a text that is too long', ['a.example', 'x'.repeat(4097), ...HOSTS], 'resources[1]'],
     ['an object after good ones', [...HOSTS, {}], 'resources[1200]'],
-  ])('with %s is refused as a small one with the same fault', async (_title, resources, field) => {
+  ])('with %s is refused like a small one with the same fault', async (_title, resources, field) => {
     const { governed, rules } = await open()
     const send = (payload: object) => governed.send({ method: 'POST', url: rules, payload })
 
@@ -137,7 +137,7 @@ describe('a large body', () => {
     expect(unnamed.json().error.field).toBe('name')
   })
 
-  it('of brackets alone is refused', async () => {
+  it('of nested brackets is refused', async () => {
     const { governed, rules } = await open()
 
     const refused = await governed.send({
@@ -179,7 +179,7 @@ describe('resources that are checked in turns', () => {
   it.each([
     ['none', []],
     ['a bad one', ['a b']],
-  ])('have the same problems as at once for %s', async (_title, resources) => {
+  ])('have the same problems as when checked at once: %s', async (_title, resources) => {
     const rule = { id: 'r', ...RULE, resources }
 
     const problems = await findProblemsInTurns(rule, { turn: async () => undefined })
@@ -187,8 +187,8 @@ describe('resources that are checked in turns', () => {
     expect(problems.all).toEqual(checkRule(rule))
   })
 
-  it('end their turn after few names that take long to read', async () => {
-    // Distinct letters of other scripts are encoded in quadratic time.
+  it('end their turn after a few names that take long to parse', async () => {
+    // IDNA encodes distinct letters of other scripts in quadratic time.
     const letters = Array.from({ length: 900 }, (_, index) => String.fromCodePoint(0x4e00 + index))
     let turns = 0
     const turn = async (): Promise<void> => void (turns += 1)
@@ -198,7 +198,7 @@ describe('resources that are checked in turns', () => {
     expect(turns).toBeGreaterThanOrEqual(50)
   })
 
-  it('are not checked again where the rule is judged', async () => {
+  it('are not checked again with their rule', async () => {
     const known = createKnownRules()
     const rule = { id: 'r', ...RULE, resources: HOSTS }
     const work = { turn: async () => undefined }

@@ -22,7 +22,7 @@ function tally(statuses: readonly number[]): Record<number, number> {
 }
 
 describe('limits', () => {
-  it('are never exceeded by racing creates of policies', async () => {
+  it('are not exceeded by concurrent creations of policies', async () => {
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) => post(POLICIES, { name: `racer ${String(index)}` })),
     )
@@ -34,7 +34,7 @@ describe('limits', () => {
     expect(list.json().data).toHaveLength(5)
   })
 
-  it('are never exceeded by racing creates of rules', async () => {
+  it('are not exceeded by concurrent creations of rules', async () => {
     const { id } = await createPolicy(governed, 'crowded')
 
     const responses = await Promise.all(
@@ -47,7 +47,7 @@ describe('limits', () => {
     expect((await getPolicy(governed, id)).allowlist_v0?.rules).toHaveLength(3)
   })
 
-  it('give room again after a delete', async () => {
+  it('allow another creation after a deletion', async () => {
     const policies = await Promise.all(
       ['a', 'b', 'c', 'd', 'e'].map((name) => createPolicy(governed, name)),
     )
@@ -56,7 +56,7 @@ describe('limits', () => {
     expect((await post(POLICIES, { name: 'f' })).statusCode).toBe(201)
   })
 
-  it('count UTF-8 bytes of the whole policy, exactly', async () => {
+  it('count the UTF-8 bytes of the whole policy exactly', async () => {
     const { id } = await createPolicy(governed, 'bytes')
     const rule = { actions: ['read'], resources: ['/é'] }
     const { id: ruleId } = await createRule(governed, id, rule)
@@ -85,8 +85,8 @@ describe('limits', () => {
   })
 })
 
-describe('racing names', () => {
-  it('give one 201 and otherwise 409', async () => {
+describe('concurrent requests with the same name', () => {
+  it('create one policy and get 409 otherwise', async () => {
     const responses = await Promise.all(
       Array.from({ length: 4 }, () => post(POLICIES, { name: 'one and only' })),
     )
@@ -94,7 +94,7 @@ describe('racing names', () => {
     expect(tally(responses.map(({ statusCode }) => statusCode))).toEqual({ 201: 1, 409: 3 })
   })
 
-  it('give one rule of a name', async () => {
+  it('create one rule', async () => {
     const { id } = await createPolicy(governed, 'contested')
 
     const responses = await Promise.all(

@@ -21,7 +21,7 @@ async function list(query: Record<string, string> | string = {}) {
 }
 
 describe('listing policies', () => {
-  it('gives 100 summaries by ascending id, and then the rest', async () => {
+  it('returns 100 summaries by ascending id, and then the rest', async () => {
     const first = await list()
     const second = await list({ page_token: first.body.next_page_token })
 
@@ -31,7 +31,7 @@ describe('listing policies', () => {
     expect(listed).toEqual(ids)
   })
 
-  it('shows no rule set, only its type', async () => {
+  it('shows only the type of a rule set', async () => {
     const [id] = ids
     await createRule(governed, id ?? '')
 
@@ -56,11 +56,11 @@ describe('listing policies', () => {
     ['100', 100],
     ['101', 100],
     ['99999999999999999999999', 100],
-  ])('page_size %s gives %i', async (page_size, count) => {
+  ])('page_size %s returns %i entries', async (page_size, count) => {
     expect((await list({ page_size })).body.data).toHaveLength(count)
   })
 
-  it('walks every page size without a gap or a repetition', async () => {
+  it('has no gap and no repetition at any page size', async () => {
     for (const page_size of ['7', '35', '105']) {
       const seen: string[] = []
       let query: Record<string, string> = { page_size }
@@ -83,7 +83,7 @@ describe('listing policies', () => {
     expect(third.body.next_page_token).toBeNull()
   })
 
-  it('gives an empty page to an organization without policies', async () => {
+  it('returns an empty page for an organization without policies', async () => {
     const response = await governed.send({
       as: 'rita',
       url: '/v2/orgs/rival/governance/policies',
@@ -109,7 +109,7 @@ describe('listing policies', () => {
     expect(body.error).toMatchObject({ code: 'invalid_argument', field })
   })
 
-  it('refuses a page token of another organization, and one that was altered', async () => {
+  it('refuses a page token of another organization, and an altered one', async () => {
     const { body } = await list({ page_size: '1' })
     const token: string = body.next_page_token
     const flipped = `${token.startsWith('A') ? 'B' : 'A'}${token.slice(1)}`

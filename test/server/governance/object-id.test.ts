@@ -4,12 +4,12 @@ import { createId } from '../../../server/src/governance/object-id.ts'
 const zeros = (bytes: number): Uint8Array => new Uint8Array(bytes)
 const ones = (bytes: number): Uint8Array => new Uint8Array(bytes).fill(0xff)
 
-it('has 28 characters from the first to the last moment', () => {
+it('has 28 characters at the earliest and the latest time', () => {
   expect(createId('pol', new Date(0), zeros)).toBe(`pol_${'0'.repeat(28)}`)
   expect(createId('rule', new Date(0), ones)).toBe(`rule_${'0'.repeat(9)}3${'z'.repeat(18)}`)
 })
 
-it('sorts by the millisecond, whatever is random', () => {
+it('sorts by millisecond for any random bytes', () => {
   const moments = [1, 2, 1000, 1_795_248_000_000, 8_640_000_000_000_000 / 100]
   const ids = moments.map((ms, index) =>
     createId('pol', new Date(ms), index % 2 === 0 ? ones : zeros),

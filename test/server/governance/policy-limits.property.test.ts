@@ -9,7 +9,7 @@ import { casesOfRun } from '../../run-size.ts'
 function texts(): fc.Arbitrary<string> {
   return fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 12 }),
-    // Each of these takes six bytes of JSON.
+    // Each of these characters takes six bytes of JSON.
     fc.string({ unit: fc.constantFrom('\u0001', '\u001f', '\ud800'), maxLength: 12 }),
   )
 }
@@ -40,7 +40,7 @@ function policies(): fc.Arbitrary<PolicyRecord> {
   })
 }
 
-it('a policy has as many bytes as its RFC 8785 form, and is taken with no byte more', () => {
+it('a policy counts as many bytes as its RFC 8785 form, and is refused above the limit', () => {
   fc.assert(
     fc.property(policies(), (policy) => {
       const bytes = Buffer.byteLength(formatCanonicalJson(formatPolicy(policy)))
@@ -53,7 +53,7 @@ it('a policy has as many bytes as its RFC 8785 form, and is taken with no byte m
   )
 })
 
-/** Whether the policy may be written when one may have `maxPolicyBytes`. */
+/** Tells whether the policy is within a limit of `maxPolicyBytes`. */
 function isTaken(maxPolicyBytes: number, policy: PolicyRecord): boolean {
   try {
     requirePolicySize({ maxPolicies: 1, maxRules: 1, maxPolicyBytes }, policy)

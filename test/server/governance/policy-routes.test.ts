@@ -30,7 +30,7 @@ describe('creating a policy', () => {
   })
 
   it.each([{}, { scope: {} }, { scope: { teams: [] } }])(
-    'takes %j as the whole organization',
+    'applies to the whole organization with %j',
     async (body) => {
       const name = `whole ${JSON.stringify(body)}`
       const response = await governed.send({
@@ -43,7 +43,7 @@ describe('creating a policy', () => {
     },
   )
 
-  it('keeps the order of teams, in lower case and each once', async () => {
+  it('stores teams in order, in lower case and without repetition', async () => {
     const teams = [governed.team.toUpperCase(), governed.team]
 
     const policy = await createPolicy(governed, 'of a team', { teams })
@@ -63,7 +63,7 @@ describe('creating a policy', () => {
     expect(response.json().error.message).toContain(governed.rivalTeam)
   })
 
-  it('refuses a name that is taken, also in another normal form', async () => {
+  it('refuses a name in use, also in another normal form', async () => {
     await createPolicy(governed, 'caf\u00e9')
 
     const response = await governed.send({
@@ -91,7 +91,7 @@ describe('creating a policy', () => {
 })
 
 describe('getting a policy', () => {
-  it('shows the rule set and its domain while there are rules', async () => {
+  it('shows the rule set and its domain when there are rules', async () => {
     const { id } = await createPolicy(governed, 'with rules')
     const rule = await createRule(governed, id)
 
@@ -100,7 +100,7 @@ describe('getting a policy', () => {
     expect(policy.allowlist_v0).toEqual({ domain: 'network', rules: [rule] })
   })
 
-  it('leaves the rule set out when there are none', async () => {
+  it('omits the rule set when there are no rules', async () => {
     const { id } = await createPolicy(governed, 'without rules')
 
     expect(await getPolicy(governed, id)).not.toHaveProperty('allowlist_v0')
@@ -119,7 +119,7 @@ describe('getting a policy', () => {
   })
 
   it.each(['pol_x', 'pol_00000000000000000000000000000', '%00', 'a'.repeat(600)])(
-    'answers 404 to the id %s',
+    'answers 404 for the id %s',
     async (id) => {
       const response = await governed.send({ url: `${POLICIES}/${id}` })
 
@@ -130,7 +130,7 @@ describe('getting a policy', () => {
 })
 
 describe('updating a policy', () => {
-  it('answers the policy before and after, and moves updated_at alone', async () => {
+  it('answers with the old and the new policy, and changes only `updated_at` besides', async () => {
     const { id } = await createPolicy(governed, 'to rename')
     await createRule(governed, id)
     const old = await getPolicy(governed, id)
@@ -150,7 +150,7 @@ describe('updating a policy', () => {
     expect(await getPolicy(governed, id)).toEqual(body.new)
   })
 
-  it('leaves the teams alone unless they are spelled out', async () => {
+  it('keeps the teams unless the body has some', async () => {
     const { id } = await createPolicy(governed, 'scoped', { teams: [governed.team] })
     const patch = async (payload: object) =>
       (await governed.send({ method: 'PATCH', url: `${POLICIES}/${id}`, payload })).json().new.scope
@@ -160,7 +160,7 @@ describe('updating a policy', () => {
     expect(await patch({ scope: { teams: [] } })).toEqual({})
   })
 
-  it('writes nothing when nothing changes', async () => {
+  it('does not write without a change', async () => {
     const { id } = await createPolicy(governed, 'constant')
     const before = await governed.send({ url: `${POLICIES}/${id}` })
     governed.advance(5000)
@@ -186,7 +186,7 @@ describe('updating a policy', () => {
     expect((await rename('mover')).statusCode).toBe(200)
   })
 
-  it('never shows a clock that was set back', async () => {
+  it('never moves `updated_at` backwards when the clock is set back', async () => {
     const { id } = await createPolicy(governed, 'time traveller')
     const { updated_at } = await getPolicy(governed, id)
     governed.advance(-60_000)
@@ -203,7 +203,7 @@ describe('updating a policy', () => {
 })
 
 describe('deleting a policy', () => {
-  it('answers the policy with its rules and its old updated_at, and it is gone', async () => {
+  it('answers with the policy, its rules and its old `updated_at`, and removes it', async () => {
     const { id } = await createPolicy(governed, 'to delete')
     await createRule(governed, id)
     const policy = await getPolicy(governed, id)
@@ -216,7 +216,7 @@ describe('deleting a policy', () => {
     expect((await governed.send({ url: `${POLICIES}/${id}` })).statusCode).toBe(404)
   })
 
-  it('ignores a body, whatever it is', async () => {
+  it('ignores any body', async () => {
     const { id } = await createPolicy(governed, 'deleted with a body')
 
     const response = await governed.send({

@@ -12,7 +12,7 @@ const person = (username: string): Principal => ({
 const view = (bytes: number) => ({ etag: '"1"', body: Buffer.alloc(bytes) })
 
 describe('the policy views', () => {
-  it('are found by callers who were let in, in the generation they were read in', () => {
+  it('are found by authorized callers in the generation of the read', () => {
     let generation = 1
     const views = createPolicyViews(() => generation)
     const [ann, bob] = [person('ann'), person('bob')]
@@ -29,7 +29,7 @@ describe('the policy views', () => {
     expect(find(ann)).toBeNull()
   })
 
-  it('do not let a caller in by a view that another one had read since', () => {
+  it('do not authorize a caller by a later read of another caller', () => {
     let generation = 1
     const views = createPolicyViews(() => generation)
     const [ann, bob] = [person('ann'), person('bob')]
@@ -42,7 +42,7 @@ describe('the policy views', () => {
     expect(views.find(call(bob))).not.toBeNull()
   })
 
-  it('are so many bytes at most', () => {
+  it('are bounded in bytes', () => {
     const views = createPolicyViews(() => 1, 10_000)
     const principal = person('ann')
     const call = (policyId: string) => ({ principal, org: 'acme', policyId })
@@ -62,7 +62,7 @@ describe('the policy views', () => {
   })
 })
 
-describe('a policy that is shown from memory', () => {
+describe('a cached policy', () => {
   const POLICIES = '/v2/orgs/acme/governance/policies'
   let app: GovernedApp
   let url: string
@@ -79,7 +79,7 @@ describe('a policy that is shown from memory', () => {
   it.each([
     ['short', 1],
     ['long', 1500],
-  ])('has its length in bytes, whatever it is written in, when it is %s', async (_, count) => {
+  ])('has the right length in bytes for non-ASCII texts when it is %s', async (_, count) => {
     const resources = Array.from({ length: count }, (_each, n) => `/home/dev/données-${n}/文書`)
     const rule = { name: 'Ω', actions: ['read'], decision: 'allow', resources }
     await app.send({ method: 'POST', url: `${url}/rules`, payload: rule })
@@ -97,7 +97,7 @@ describe('a policy that is shown from memory', () => {
   const get = (headers: Record<string, string> = {}, target = url) =>
     app.app.inject({ url: target, headers: { authorization, ...headers } })
 
-  it('is the same, to the byte and the header', async () => {
+  it('has the same bytes and headers', async () => {
     const first = await get()
     const second = await get()
 
@@ -108,7 +108,7 @@ describe('a policy that is shown from memory', () => {
     expect(first.headers['content-type']).toBe('application/json; charset=utf-8')
   })
 
-  it('is judged for query and preconditions as ever', async () => {
+  it('is checked for query and preconditions as well', async () => {
     const etag = String((await get()).headers.etag)
 
     expect((await get({ 'if-none-match': etag })).statusCode).toBe(304)
@@ -128,7 +128,7 @@ describe('a policy that is shown from memory', () => {
     expect(head.rawPayload).toHaveLength(0)
   })
 
-  it('is another one after a change', async () => {
+  it('is replaced after a change', async () => {
     const before = await get()
     await app.send({ method: 'PATCH', url, payload: { name: 'web 2' } })
 
@@ -138,7 +138,7 @@ describe('a policy that is shown from memory', () => {
     expect(after.json()).toMatchObject({ name: 'web 2' })
   })
 
-  it('is refused at the next request to whoever has lost the right', async () => {
+  it('is refused at the next request after a loss of the permission', async () => {
     expect((await get()).statusCode).toBe(200)
 
     await app.store.transaction((writer) => writer.memberships.updateRole('acme', 'ed', 'member'))
@@ -149,7 +149,7 @@ describe('a policy that is shown from memory', () => {
     expect((await get()).statusCode).toBe(404)
   })
 
-  it('is never there for others', async () => {
+  it('is not visible to other callers', async () => {
     await get()
 
     for (const [user, status] of [
@@ -164,7 +164,7 @@ describe('a policy that is shown from memory', () => {
     expect((await get({ authorization: elsewhere }, target)).statusCode).toBe(404)
   })
 
-  it('is refused with 401 once token or session have ended', async () => {
+  it('is 401 once the token or session has ended', async () => {
     const token = `Bearer ${await app.tokenFor('ed', ['policies:read'])}`
     expect((await get({ authorization: token })).statusCode).toBe(200)
     expect((await get({ authorization: token })).statusCode).toBe(200)

@@ -29,14 +29,14 @@ function patch(ifMatch: string) {
 }
 
 describe('the entity tag of a policy', () => {
-  it('is strong, and that of the create, get and update', async () => {
+  it('is strong, and the same in the answers to create, get and update', async () => {
     expect(etag).toMatch(/^"[^"]+"$/)
     const updated = await patch('*')
     expect(updated.headers.etag).not.toBe(etag)
     expect(await currentTag()).toBe(updated.headers.etag)
   })
 
-  it('changes with every change of a rule, and rule answers carry it', async () => {
+  it('changes with every change of a rule, and is in the answers about rules', async () => {
     const { id } = await createRule(governed, url.slice(POLICIES.length + 1))
     const tags = [etag, await currentTag()]
     const requests: InjectOptions[] = [
@@ -54,7 +54,7 @@ describe('the entity tag of a policy', () => {
 })
 
 describe('If-Match', () => {
-  it('lets the current tag, a list with it, and * through', async () => {
+  it('accepts the current tag, a list with it, and *', async () => {
     expect((await patch(etag)).statusCode).toBe(200)
     expect((await patch(`"old", ${await currentTag()}`)).statusCode).toBe(200)
     expect((await patch('*')).statusCode).toBe(200)
@@ -64,7 +64,7 @@ describe('If-Match', () => {
     ['another tag', () => '"0"'],
     ['the weak form', () => `W/${etag}`],
     ['a list without it', () => '"a", "b,c"'],
-  ])('answers 412 to %s and changes nothing', async (_title, header) => {
+  ])('answers 412 to %s and writes no change', async (_title, header) => {
     const response = await patch(header())
 
     expect(response.statusCode).toBe(412)
@@ -73,7 +73,7 @@ describe('If-Match', () => {
   })
 
   it.each(['', '0', '"open', '"a" "b"', '*, "a"', 'w/"a"', ','])(
-    'answers 400 to the malformed %j',
+    'answers 400 to the malformed value %j',
     async (header) => {
       const response = await patch(header)
 
@@ -82,12 +82,12 @@ describe('If-Match', () => {
     },
   )
 
-  it.each(['DELETE', 'GET'] as const)('holds for %s, too', async (method) => {
+  it.each(['DELETE', 'GET'] as const)('also applies to %s', async (method) => {
     const headers = { 'if-match': '"0"' }
     expect((await governed.send({ method, url, headers })).statusCode).toBe(412)
   })
 
-  it('on a rule means the tag of the policy', async () => {
+  it('compares with the tag of the policy on the endpoints of rules', async () => {
     const rule = await createRule(governed, url.slice(POLICIES.length + 1))
     const stale = { 'if-match': etag }
     const target = `${url}/rules/${rule.id}`
@@ -109,7 +109,7 @@ describe('If-None-Match', () => {
     ['its weak form', () => `W/${etag}`],
     ['a list with it', () => `"x",${etag}`],
     ['*', () => '*'],
-  ])('gives 304 without a body for %s', async (_title, header) => {
+  ])('answers 304 without a body to %s', async (_title, header) => {
     const response = await get(header())
 
     expect(response.statusCode).toBe(304)
@@ -117,7 +117,7 @@ describe('If-None-Match', () => {
     expect(response.headers.etag).toBe(etag)
   })
 
-  it('gives the policy for another tag, and 400 for no tag', async () => {
+  it('answers with the policy to another tag, and 400 to a malformed one', async () => {
     expect((await get('"other"')).statusCode).toBe(200)
     expect((await get('other')).statusCode).toBe(400)
   })

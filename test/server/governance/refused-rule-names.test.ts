@@ -9,9 +9,9 @@ beforeAll(async () => {
 })
 afterAll(() => governed.close())
 
-// PostgreSQL's writer forgets with each transaction.
+// The writer for PostgreSQL does not cache beyond a transaction.
 it.skipIf(inject('driver') !== 'sqlite')(
-  'a refused name leaves the policy known: rules are neither read nor judged again',
+  'a refused name keeps the policy cached: rules are neither read nor checked again',
   async () => {
     const { id } = await createPolicy(governed, 'web')
     await createRule(governed, id, { name: 'taken' })

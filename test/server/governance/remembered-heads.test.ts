@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => governed.close())
 
-/** Names of the policies, and how often they were read from the store. */
+/** Returns the names of the policies and the number of reads from the store. */
 function list(org = 'acme') {
   let reads = 0
   return governed.store.read(async (reader) => {
@@ -34,8 +34,8 @@ function list(org = 'acme') {
   })
 }
 
-describe('heads of policies', () => {
-  it('are read once for a revision of the organization', async () => {
+describe('remembered heads of policies', () => {
+  it('are read once for each revision of the organization', async () => {
     expect(await list()).toEqual({ names: ['pol_1', 'pol_2'], reads: 1 })
     expect(await list()).toEqual({ names: ['pol_1', 'pol_2'], reads: 0 })
   })
@@ -51,7 +51,7 @@ describe('heads of policies', () => {
     expect((await list()).names).toEqual(['renamed'])
   })
 
-  it('of another organization are its own', async () => {
+  it('are not shared between organizations', async () => {
     await list()
 
     expect((await list('rival')).names).toEqual([])

@@ -27,7 +27,7 @@ function patchRule(ruleId: string, payload: object) {
 }
 
 describe('creating a rule', () => {
-  it('answers 201 with the rule as it was written', async () => {
+  it('answers 201 with the rule as sent', async () => {
     await newPolicy()
     const body = { ...RULE, name: 'any', resources: ['EXAMPLE.com', '::ffff:10.0.0.0/104'] }
 
@@ -40,7 +40,7 @@ describe('creating a rule', () => {
     })
   })
 
-  it('appends, and moves updated_at of the policy', async () => {
+  it('appends the rule and updates `updated_at` of the policy', async () => {
     const id = await newPolicy()
     const before = await getPolicy(governed, id)
     governed.advance(2000)
@@ -65,7 +65,7 @@ describe('creating a rule', () => {
     expect(twice.json().error.field).toBe('actions')
   })
 
-  it('takes a path with 32 `**`, and refuses one with more, naming it', async () => {
+  it('accepts a path with 32 `**`, and refuses one with more, naming it', async () => {
     await newPolicy()
     const actions = ['read']
 
@@ -85,7 +85,7 @@ describe('creating a rule', () => {
     })
   })
 
-  it('refuses a name that is used in this policy, and takes it in another', async () => {
+  it('refuses a name in use in this policy, and accepts it in another', async () => {
     await newPolicy()
     expect((await postRule(RULE)).statusCode).toBe(201)
     expect((await postRule(RULE)).statusCode).toBe(409)
@@ -101,7 +101,7 @@ describe('creating a rule', () => {
     ['filesystem', 'relative/path', 'resources[1]'],
     ['filesystem', '/data/../etc', 'resources[1]'],
     ['filesystem', '/data/', 'resources[1]'],
-  ])('refuses the %s resource `%s` and names its place', async (domain, resource, field) => {
+  ])('refuses the %s resource `%s` and names its position', async (domain, resource, field) => {
     const id = await newPolicy()
     const [actions, good] =
       domain === 'network' ? [['connect:udp'], 'example.com'] : [['read'], '/data/**']
@@ -153,7 +153,7 @@ describe('the domain of a policy', () => {
     expect(response.json().error).toMatchObject(mismatch)
   })
 
-  it('is free again when the last rule is gone', async () => {
+  it('can change after the last rule is deleted', async () => {
     await newPolicy()
     const { id } = (await postRule(RULE)).json()
     await governed.send({ method: 'DELETE', url: `${POLICIES}/${policyId}/rules/${id}` })
@@ -167,7 +167,7 @@ describe('the domain of a policy', () => {
 })
 
 describe('updating a rule', () => {
-  it('changes only the members of the body and keeps the place', async () => {
+  it('changes only the members of the body and keeps the position', async () => {
     const id = await newPolicy()
     const first = await createRule(governed, id, { name: 'first' })
     const second = await createRule(governed, id, { name: 'second' })
@@ -181,7 +181,7 @@ describe('updating a rule', () => {
     expect((await getPolicy(governed, id)).allowlist_v0?.rules).toEqual([updated, second])
   })
 
-  it('writes nothing when nothing changes', async () => {
+  it('does not write without a change', async () => {
     const id = await newPolicy()
     const rule = await createRule(governed, id)
     const before = await governed.send({ url: `${POLICIES}/${id}` })
@@ -203,7 +203,7 @@ describe('updating a rule', () => {
     expect((await patchRule(rule.id, { name: 'mover', decision: 'deny' })).statusCode).toBe(200)
   })
 
-  it('refuses a resource that does not compile and leaves the rule alone', async () => {
+  it('refuses a resource that does not compile and keeps the rule', async () => {
     const id = await newPolicy()
     const rule = await createRule(governed, id)
 
@@ -223,7 +223,7 @@ describe('updating a rule', () => {
 })
 
 describe('deleting a rule', () => {
-  it('answers the rule; the policy stays without a rule set', async () => {
+  it('answers with the rule, and the policy stays without a rule set', async () => {
     const id = await newPolicy()
     const rule = await createRule(governed, id)
     governed.advance(2000)

@@ -34,7 +34,7 @@ function effective(query: Record<string, string>, as = 'olga') {
   return governed.send({ as, url: EFFECTIVE, query })
 }
 
-/** Policies of 40,000 short names each. */
+/** Stores `count` policies with 40,000 short names each. */
 async function fill({ store }: GovernedApp, count: number): Promise<void> {
   const at = { org: 'acme', created_at: START.toISOString(), updated_at: START.toISOString() }
   const actions = ['connect:tcp' as const]
@@ -50,7 +50,7 @@ async function fill({ store }: GovernedApp, count: number): Promise<void> {
 }
 
 describe('check', () => {
-  it('answers the decision of a user, by his teams', async () => {
+  it('answers with the decision for a user, by their teams', async () => {
     const mia = await check({ user: 'mia', request })
     const ed = await check({ user: 'ed', request })
 
@@ -66,7 +66,7 @@ describe('check', () => {
     expect(ed.json()).toMatchObject({ decision: 'deny', reason: 'default_deny' })
   })
 
-  it('answers for teams, and for a machine without a user', async () => {
+  it('answers with the decision for teams, and for a machine without a user', async () => {
     const team = await check({ teams: [governed.team.toUpperCase()], request })
     const nobody = await check({ request })
 
@@ -74,7 +74,7 @@ describe('check', () => {
     expect(nobody.json().decision).toBe('deny')
   })
 
-  it('answers with the revision of the organization, also when its policies stayed as they are', async () => {
+  it('answers with the organization’s revision, even when its policies are unchanged', async () => {
     const before = await check({ user: 'mia', request })
     await governed.store.transaction((writer) => writer.teams.insert({ ...NEW_TEAM, org: 'acme' }))
     const after = await check({ user: 'mia', request })
@@ -82,14 +82,14 @@ describe('check', () => {
     expect(after.json()).toEqual({ ...before.json(), revision: before.json().revision + 1 })
   })
 
-  it('denies a request that means nothing, with 200', async () => {
+  it('denies a meaningless request with 200', async () => {
     const response = await check({ request: { action: 'fly', host: null } })
 
     expect(response.statusCode).toBe(200)
     expect(response.json()).toMatchObject({ decision: 'deny', reason: 'invalid_request' })
   })
 
-  it('lets a member ask about himself and nobody else', async () => {
+  it('lets members ask only about themselves', async () => {
     expect((await check({ user: 'mia', request }, 'mia')).json().decision).toBe('allow')
     for (const body of [{ user: 'ed', request }, { user: 'ghost', request }, { request }])
       expect((await check(body, 'mia')).statusCode).toBe(403)
@@ -97,7 +97,7 @@ describe('check', () => {
     expect((await check({ user: 'mia', request }, 'rita')).statusCode).toBe(404)
   })
 
-  it('refuses a member of a large organization each time, without reading its policies again', async () => {
+  it('refuses a member of a large organization without reading its policies again', async () => {
     const large = await openGovernedApp()
     try {
       await fill(large, 8)
@@ -109,7 +109,7 @@ describe('check', () => {
 
       for (const { statusCode, body } of [first, second])
         expect([statusCode, JSON.parse(body).error.code]).toEqual([403, 'limit_exceeded'])
-      // The caller before the body, whom it is asked for, and the question.
+      // At most three reads, before the body and for the question; not one for each policy.
       expect(reads.mock.calls.length).toBeLessThanOrEqual(3)
     } finally {
       await large.close()
@@ -136,8 +136,8 @@ describe('check', () => {
   })
 })
 
-describe('a caller who has taken too much of the server', () => {
-  it('is refused what has to be made, and served what is there', async () => {
+describe('a caller with an exhausted budget', () => {
+  it('is refused work that has to be done, and served kept results', async () => {
     const budget = createWorkBudget({ limits: LITTLE })
     const spent = budget.begin({ org: 'acme', caller: 'user:audrey', isWriter: false })
     const poor = await openGovernedApp({ budget })
@@ -178,17 +178,17 @@ describe('effective-policy', () => {
     expect(mia.revision).toBe(ed.revision)
   })
 
-  it('shows a member his own and nobody else’s', async () => {
+  it('shows members only their own policies', async () => {
     expect((await effective({ user: 'mia' }, 'mia')).statusCode).toBe(200)
     expect((await effective({ user: 'ed' }, 'mia')).statusCode).toBe(403)
     expect((await effective({}, 'mia')).statusCode).toBe(403)
   })
 
-  it('shows what a machine without a user gets', async () => {
+  it('lists the policies of a machine without a user', async () => {
     expect((await effective({})).json().policies).toMatchObject([{ id: everybody }])
   })
 
-  it('refuses what it does not know', async () => {
+  it('refuses unknown users and invalid parameters', async () => {
     expect((await effective({ user: 'ghost' })).statusCode).toBe(404)
     expect((await effective({ user: '' })).statusCode).toBe(400)
     expect((await effective({ person: 'mia' })).statusCode).toBe(400)

@@ -4,15 +4,15 @@ import { createRandom } from '../../../bench/src/workload/random.ts'
 import { untilAnswered } from './patience.ts'
 import { createWriter, type Access, type KnownPolicy, type Writer } from './writer.ts'
 
-/** What is killed, and how it comes back. */
+/** A process to kill and restore. */
 export interface Victim {
-  /** The server as it is now. */
+  /** The current origin of the server. */
   origin(): string
-  /** Kills something at once. */
+  /** Kills it at once. */
   kill(): Promise<void>
-  /** Brings everything back and waits until the server is ready. */
+  /** Restarts it and waits until the server is ready. */
   restore(): Promise<void>
-  /** Throws unless the store is whole, while nothing is written. */
+  /** Throws unless the store is intact; called without concurrent writes. */
   inspect(): Promise<void>
 }
 
@@ -31,17 +31,15 @@ export interface KillReport {
 }
 
 const WRITERS = 16
-/**
- * What a command of its own looks at takes longer than a cycle; so the first, some, and the last.
- */
+/** Cycles between two inspections, which take longer than a cycle; the last is inspected too. */
 const INSPECT_EVERY = 10
 /** Acknowledgements before the kill. */
 const MOST_BEFORE_KILL = 150
 
 /**
- * Lets 16 writers write, kills the victim at a random moment, brings it back, lets every writer
- * send its unacknowledged request again, and compares what is stored with what was acknowledged.
- * Throws at the first difference.
+ * Lets 16 writers write, kills the victim at a random time, restores it, lets every writer repeat
+ * its unacknowledged request, and compares the store with the acknowledged writes. Throws at the
+ * first difference.
  */
 export async function runKillCycles(victim: Victim, options: KillOptions): Promise<KillReport> {
   const random = createRandom(options.seed)
@@ -51,7 +49,7 @@ export async function runKillCycles(victim: Victim, options: KillOptions): Promi
     const access = await signIn(victim.origin(), options)
     const counted = await killWhileWriting(victim, writers, access, {
       afterAcknowledged: 1 + random.integer(MOST_BEFORE_KILL),
-      // A commit takes a few milliseconds; the kill falls anywhere within the next ones.
+      // A commit takes a few milliseconds; the kill comes at a random time within the next ones.
       delayMs: random.next() * 8,
     })
     acknowledged += counted
@@ -102,14 +100,14 @@ async function compare(access: Access, writers: readonly Writer[]): Promise<void
     if (is !== should) throw new Error(`policy ${id} is ${is} and was acknowledged as ${should}`)
   }
   if (stored.size > 0)
-    throw new Error(`nobody asked for ${JSON.stringify([...stored.values()].map(show))}`)
+    throw new Error(`no request created ${JSON.stringify([...stored.values()].map(show))}`)
 }
 
 function show(policy: KnownPolicy | undefined): string {
   return policy === undefined ? 'lost' : JSON.stringify([policy.name, [...policy.rules]])
 }
 
-/** Everything in the organization, as one consistent answer. */
+/** Reads all policies of the organization in one consistent answer. */
 async function readPolicies(access: Access): Promise<Map<string, KnownPolicy>> {
   const { policies } = await get<{ policies: StoredPolicy[] }>(
     access,

@@ -14,7 +14,7 @@ const TIMEOUT_MS = 300_000 + CYCLES * 30_000
 
 type Settings = Readonly<Record<string, string>>
 
-/** A store with an organization, and a server on it; the settings are those of the server. */
+/** Initializes a store with an organization and starts a server with these settings on it. */
 async function openServer(store: Settings) {
   const settings = { ...store, PALISADE_MAX_POLICIES: '1000000' }
   const init = await runServerCommand(
@@ -89,7 +89,7 @@ describe('no acknowledged write is lost and none is applied twice', () => {
     )
 
     it(
-      'when a process of the database that serves a connection is killed',
+      'when a backend process of the database is killed',
       async () => {
         const cluster = await ownCluster()
         const server = await openServer({ DATABASE_URL: cluster.url })
@@ -140,14 +140,14 @@ function requireWhole(path: string): void {
   }
 }
 
-/** A cluster that may be killed, and that keeps what it has committed. */
+/** A durable cluster that a test may kill. */
 async function ownCluster() {
   const [binaries, parent] = place()
   const directory = join(parent, `killed-${process.hrtime.bigint().toString(36)}`)
   const durable = { fsync: 'on', full_page_writes: 'on' }
   await createCluster(binaries, directory)
   let cluster = await startCluster(binaries, directory, durable)
-  // Whatever serves a connection ends by itself when the first process of all is gone.
+  // Backends end on their own after the end of the postmaster.
   const kill = async (): Promise<void> => {
     if (cluster.process.kill('SIGKILL')) await once(cluster.process, 'exit')
   }

@@ -4,8 +4,8 @@ const MOST_ATTEMPTS = 40
 const RETRY_AFTER_MS = 250
 
 /**
- * Asks again, as a client does that was told 503, until the answer is not null; throws when it
- * still is after ten seconds.
+ * Retries, as a client does after 503, until the answer is not null. Throws when it is still null
+ * after ten seconds.
  */
 export async function untilAnswered<T>(ask: () => Promise<T | null>): Promise<T> {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {

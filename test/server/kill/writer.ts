@@ -1,29 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import { untilAnswered } from './patience.ts'
 
-/** Where the server is at the moment, and who writes. */
+/** The current origin of the server and the writer's token. */
 export interface Access {
   readonly origin: string
   readonly token: string
 }
 
-/** One policy as its writer knows it from what was acknowledged. */
+/** One policy as its writer knows it from acknowledged writes. */
 export interface KnownPolicy {
   name: string
-  /** Names by id, in the order of their creation. */
+  /** Names by id, in order of creation. */
   readonly rules: Map<string, string>
 }
 
-/** Writes one thing after the other, and remembers what it was told. */
+/** Sends one write after the other and remembers the acknowledged ones. */
 export interface Writer {
   /**
-   * Writes until a request is not acknowledged, which is kept, or `signal` says that it is enough:
-   * a database may be back before this writer misses it. `onAcknowledged` for each.
+   * Writes until a request is not acknowledged, which is kept for `settle`, or until `signal`: a
+   * database may restart without an effect on this writer. Calls `onAcknowledged` for each write.
    */
   work(access: Access, signal: AbortSignal, onAcknowledged: () => void): Promise<void>
-  /** Sends the request that was not acknowledged again, and asks for the last creation again. */
+  /** Repeats the unacknowledged request and the last creation. */
   settle(access: Access): Promise<void>
-  /** What must be there once everything is settled. */
+  /** The expected policies after `settle`. */
   readonly known: ReadonlyMap<string, KnownPolicy>
 }
 
@@ -46,7 +46,7 @@ interface Reply {
 }
 
 const POLICIES = '/v2/orgs/acme/governance/policies'
-/** Of each policy; then the next one. */
+/** Writes to one policy before the next one is created. */
 const STEPS = 8
 
 export function createWriter(index: number): Writer {
@@ -140,7 +140,7 @@ export function createWriter(index: number): Writer {
       if (pending !== null) {
         const sent = pending
         const reply = await untilAnswered(() => send(access, sent))
-        // What was deleted before the end is not there any more.
+        // A deletion may have succeeded before the kill.
         requireTaken(pending, reply, pending.method === 'DELETE' ? [404] : [])
         pending.acknowledge(reply.body)
         pending = null
@@ -160,7 +160,7 @@ function requireTaken(intent: Intent, reply: Reply, others: readonly number[]): 
     throw new Error(`${intent.method} ${intent.path} answered ${JSON.stringify(reply)}`)
 }
 
-/** Null when the request was not acknowledged: no whole answer, or one that says so. */
+/** Returns null when the request was not acknowledged: without a complete answer, or with 503. */
 async function send({ origin, token }: Access, intent: Intent): Promise<Reply | null> {
   try {
     const response = await fetch(`${origin}${intent.path}`, {

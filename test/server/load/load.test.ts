@@ -8,31 +8,25 @@ import { casesOfRun } from '../../run-size.ts'
 import { runServerCommand, startServerProcess } from '../server-process.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
-/** `PALISADE_CASES=300` makes ten minutes of it. */
+/** `PALISADE_CASES=300` makes this ten minutes. */
 const SECONDS = casesOfRun(2)
-/**
- * Requests a second, in even steps: about half of what a small machine takes with this client on
- * it.
- */
+/** Requests a second, evenly spaced: half the capacity of a small machine that runs the client. */
 const RATE = 200
-/** One request in so many writes. */
+/** Every twentieth request is a write. */
 const WRITE_EVERY = 20
-/** Of the resident memory, an hour, from the second half of a run of minutes. */
+/** Growth of resident memory in an hour, computed from the second half of a run. */
 const MOST_MIB_AN_HOUR = 120
-/**
- * Shorter runs say nothing about a slope, caches and heap still find their size: over the second
- * half of four minutes it was 275 MiB an hour, of ten minutes 69, with 140 and 148 MiB at most.
- */
+/** In shorter runs the growth of caches and heap to their normal size dominates the slope. */
 const LEAST_SECONDS_FOR_SLOPE = 600
 const MOST_MIB = 400
 /**
- * V8 doubles the space of young objects, up to 64 MiB, whenever much of it survives: a step of
- * 32 MiB in the second half of a run, seen with a heap that did not grow. So it ends early here.
+ * V8 doubles its young generation, up to 64 MiB, when many objects survive. A step of 32 MiB in the
+ * second half of a run would look like a leak, so the size is limited.
  */
 const YOUNG_GENERATION = '--max-semi-space-size=8'
 
 it(
-  'a steady load is answered without errors and without growth of memory',
+  'a steady load causes no errors and no growth of memory',
   async () => {
     const settings = { PALISADE_DATA_DIR: join(temporaryDirectory(), 'data') }
     const init = await runServerCommand(
@@ -54,10 +48,10 @@ it(
       const due = start + (sent * 1000) / RATE
       const earlyMs = due - performance.now()
       if (earlyMs > 0) await pause(earlyMs)
-      // Before the access token ends.
+      // Before the access token expires.
       if (sent % (RATE * 300) === 0) await client.signIn()
       if (sent % RATE === 0) memory.push({ second: sent / RATE, mib: residentMib(server.pid) })
-      // From when it was due: a server that holds everybody up shall show it.
+      // Measured from the scheduled time, so that a blocked server shows in the latencies.
       const request = client
         .send(sent)
         .then(() => void latenciesMs.push(performance.now() - due))
@@ -81,7 +75,7 @@ it(
   300_000 + SECONDS * 2_000,
 )
 
-/** Polls, reads and writes of one machine, one administrator and one policy. */
+/** Sends the polls, reads and writes of one machine and one administrator on one policy. */
 async function openClient(origin: string, secret: string) {
   const api = `${origin}/v2/orgs/acme/governance/policies`
   let token = ''
@@ -150,13 +144,13 @@ async function openClient(origin: string, secret: string) {
   }
 }
 
-/** Of the process as the kernel counts it. */
+/** Resident memory of the process, as counted by the kernel. */
 function residentMib(pid: number): number {
   const status = readFileSync(`/proc/${String(pid)}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
 }
 
-/** Least squares, in MiB a second. */
+/** Slope by least squares, in MiB a second. */
 function slope(points: readonly { readonly second: number; readonly mib: number }[]): number {
   const mean = (of: (point: (typeof points)[number]) => number) =>
     points.reduce((sum, point) => sum + of(point), 0) / points.length

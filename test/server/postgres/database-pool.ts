@@ -4,17 +4,17 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { openPostgresStore } from '../../../server/src/store/postgres/open-postgres-store.ts'
 import { administer, createCluster, startCluster, urlOf } from './cluster.ts'
 
-/** A database that nobody else uses, with the newest schema and no rows. */
+/** A database for exclusive use, with the newest schema and no rows. */
 export interface BorrowedDatabase {
   readonly url: string
-  /** Runs statements in it as its administrator; answers the rows of the last. */
+  /** Runs statements as the administrator. Returns the rows of the last one. */
   administer<Row extends object>(sql: string): Promise<Row[]>
-  /** Ends every connection to it but that of the caller, once. */
+  /** Ends all other connections to it once. */
   cutConnections(): Promise<void>
   giveBack(): Promise<void>
 }
 
-/** A database of the run's cluster in `directory`, which the first caller of all starts. */
+/** Borrows a database of the run's cluster in `directory`. The first caller starts the cluster. */
 export async function borrowDatabase(
   binaries: string,
   directory: string,
@@ -38,13 +38,13 @@ export async function borrowDatabase(
   }
 }
 
-/** A database without any schema, dropped by the end of the cluster. */
+/** Creates a database without a schema, which ends with the cluster. */
 export async function createEmptyDatabase(binaries: string, directory: string): Promise<string> {
   const cluster = await ensureCluster(binaries, directory)
   return urlOf(cluster, await createDatabase(cluster, 'template0'))
 }
 
-/** Creating a database takes longer than most tests, so they are used again. */
+/** Empties a database for reuse: creating one takes longer than most tests. */
 const EMPTY = `DO $$ BEGIN EXECUTE (
   SELECT 'TRUNCATE ' || string_agg(quote_ident(tablename), ', ') || ' RESTART IDENTITY'
   FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'palisade_store'
@@ -91,7 +91,7 @@ async function ensureCluster(binaries: string, directory: string): Promise<strin
   }
 }
 
-/** True for the first caller of all processes. */
+/** Returns true for the first caller among all processes. */
 function claims(path: string): boolean {
   try {
     mkdirSync(path)

@@ -9,13 +9,13 @@ import { binariesOf } from './cluster.ts'
 declare module 'vitest' {
   interface ProvidedContext {
     /**
-     * Where the tests of this run have their PostgreSQL; null when there is none for the platform.
+     * Directory for PostgreSQL in this run; null without binaries for the platform.
      */
     readonly postgresDirectory: string | null
   }
 }
 
-/** Ends every cluster below the directory, and removes it. */
+/** Ends every cluster below the directory and removes the directory. */
 const CLEAN_UP = `
   cat > /dev/null
   for file in "$0"/*/data/postmaster.pid; do
@@ -27,8 +27,8 @@ const CLEAN_UP = `
   rm -rf "$0"`
 
 /**
- * Gives the run a directory for PostgreSQL; the first test that needs a cluster starts one there.
- * A shell waits for the end of this process, however it comes, and then ends what was started.
+ * Provides a directory for PostgreSQL. The first test that needs a cluster starts it there. A shell
+ * waits for any end of this process and then cleans up.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (binariesOf() === null) {

@@ -1,6 +1,6 @@
 import type { Random } from '../../../../bench/src/workload/random.ts'
 
-/** Pieces that HTTP is made of, and pieces that it is not. */
+/** Pieces of HTTP messages, and of other protocols. */
 const PIECES: readonly string[] = [
   'GET ',
   'POST ',
@@ -36,12 +36,10 @@ const PIECES: readonly string[] = [
   `X: ${'y'.repeat(2000)}\r\n`,
 ]
 
-/**
- * All that is not answered at all; of pieces alone one in a hundred and thirty, in some runs none.
- */
+/** Share of blank lines, the only noise without an answer; random pieces rarely consist of it. */
 const BLANK_SHARE = 0.05
 
-/** Bytes that are hardly ever a request: pieces in any order, some of them of random bytes. */
+/** Draws bytes that are rarely a request: pieces in any order, some of them random bytes. */
 export function drawNoise(random: Random): Buffer {
   if (random.next() < BLANK_SHARE) return Buffer.from('\r\n'.repeat(random.integer(4)))
   const pieces = Array.from({ length: 1 + random.integer(12) }, () =>

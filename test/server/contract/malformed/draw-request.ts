@@ -9,22 +9,22 @@ import {
   METHODS,
 } from './hostile-values.ts'
 
-/** A request as it goes over the wire. */
+/** The bytes of a request. */
 export interface DrawnRequest {
   readonly bytes: Buffer
   readonly method: string
-  /** Whether everything that decides about the route is as the document says. */
+  /** Whether all parts that determine the route are as in the document. */
   readonly isRouted: boolean
 }
 
 export interface Surroundings {
-  /** An access token that may do everything. */
+  /** An access token with all permissions. */
   readonly token: string
-  /** Values of path parameters of something that is there, encoded. */
+  /** Returns the encoded value of a path parameter for an existing entity. */
   valueOf(path: string, parameter: string): string
 }
 
-/** A request of the operation in which at least one thing is not as it should be. */
+/** Draws a request of the operation with at least one deviation. */
 export function drawRequest(
   random: Random,
   operation: Operation,
@@ -57,9 +57,7 @@ function drawPath(
   return segments.join('/')
 }
 
-/**
- * Nearly always with something wrong in it when it deletes: or soon there is nothing to ask for.
- */
+/** Draws a query, nearly always an invalid one for DELETE, so that the entities stay. */
 function drawQuery(random: Random, { method, parameters }: Operation): string {
   const known = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name)
   const names = [...known, 'unknown', 'page_size', '__proto__', '']
@@ -93,7 +91,7 @@ function drawHeaders(random: Random, token: string, body: Buffer | null): string
   if (body !== null) lines.push('Content-Type: application/json', `Content-Length: ${body.length}`)
   for (let odd = Math.max(0, random.integer(6) - 3); odd > 0; odd -= 1) {
     const line = `${random.pick(HEADER_NAMES)}: ${random.pick(HOSTILE_HEADERS)}`
-    // In place of one that is right, or beside it.
+    // Replaces a valid header, or is added to it.
     if (random.next() < 0.3) lines[random.integer(lines.length)] = line
     else lines.push(line)
   }

@@ -1,4 +1,4 @@
-/** Values that a member of a JSON body may be replaced with. */
+/** Replacements for a member of a JSON body. */
 export const HOSTILE_VALUES: readonly unknown[] = [
   null,
   true,
@@ -48,7 +48,7 @@ export const HOSTILE_VALUES: readonly unknown[] = [
   { a: { b: { c: {} } } },
 ]
 
-/** Names that a further member of a JSON body may have. */
+/** Names of additional members of a JSON body. */
 export const HOSTILE_NAMES: readonly string[] = [
   '',
   '\0',
@@ -62,7 +62,7 @@ export const HOSTILE_NAMES: readonly string[] = [
   'x'.repeat(5000),
 ]
 
-/** Whole bodies that no operation takes. */
+/** Bodies that no operation accepts. */
 export const HOSTILE_BODIES: readonly string[] = [
   '',
   ' ',
@@ -83,7 +83,7 @@ export const HOSTILE_BODIES: readonly string[] = [
   'a=b&c[]=d',
 ]
 
-/** What a path segment or a query value may be replaced with; sent as it stands. */
+/** Replacements for a path segment or a query value, sent without encoding. */
 export const HOSTILE_SEGMENTS: readonly string[] = [
   '',
   '.',
@@ -111,7 +111,7 @@ export const HOSTILE_SEGMENTS: readonly string[] = [
   'ACME',
 ]
 
-/** What a header may hold; sent as it stands. */
+/** Header values, sent without encoding. */
 export const HOSTILE_HEADERS: readonly string[] = [
   '',
   ' ',

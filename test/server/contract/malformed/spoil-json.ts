@@ -1,7 +1,7 @@
 import type { Random } from '../../../../bench/src/workload/random.ts'
 import { HOSTILE_NAMES, HOSTILE_VALUES } from './hostile-values.ts'
 
-/** A copy of the value in which one place, at any depth, is not as it was. */
+/** Returns a copy of the value with one change at any depth. */
 export function spoilJson(random: Random, value: unknown): unknown {
   const isLeaf = typeof value !== 'object' || value === null
   if (isLeaf || random.next() < 0.15) return random.pick(HOSTILE_VALUES)

@@ -34,7 +34,7 @@ function setOf(...heads: PolicyHeadRecord[]): EffectiveSet {
   return { org: 'acme', heads, resolve_unlisted_names: false }
 }
 
-/** Counts how many policies it is asked for. */
+/** A source of policies that counts its loads. */
 function loader(...policies: PolicyRecord[]) {
   let times = 0
   return {
@@ -58,7 +58,7 @@ function open(limits: { readonly maxResources?: number; readonly maxSets?: numbe
   return createCompiledPolicies({ workers, ...limits })
 }
 
-/** Work that tells what it was charged for being done elsewhere. */
+/** Work that reports the charge for work done elsewhere. */
 function spending() {
   let charged = 0
   const work: Work = {
@@ -73,7 +73,7 @@ function refuse(): never {
   throw new Error('nothing left')
 }
 
-/** Of each thread of this process; fields of proc_pid_stat(5). */
+/** The niceness of each thread of this process; fields of proc_pid_stat(5). */
 function nicenesses(): number[] {
   const fields = (thread: string) =>
     readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
@@ -98,7 +98,7 @@ describe('compiled policies', () => {
   const one = policy('p', 'example.com')
   const set = setOf(one)
 
-  it('are made once for a set of policies, also when it is asked for at the same time', async () => {
+  it('are compiled once for a set of policies, also by concurrent requests', async () => {
     const kept = open()
     const source = loader(one)
 
@@ -112,7 +112,7 @@ describe('compiled policies', () => {
     expect(source.times()).toBe(1)
   })
 
-  it('are made for another caller while one fills the places of the organization', async () => {
+  it('are compiled for another caller while one fills the queue of the organization', async () => {
     const kept = open()
     const sources = Array.from({ length: 20 }, (_, n) => policy(`p${n}`, 'example.com'))
     const order: string[] = []
@@ -138,7 +138,7 @@ describe('compiled policies', () => {
     expect(answered.indexOf('user:owner answered')).toBeLessThan(4)
   })
 
-  it('decide for organizations in turns, however many requests one of them has', async () => {
+  it('decide for organizations in turns, even when one has many requests', async () => {
     const begun: string[] = []
     const small: Pick<PolicyWorker, 'open'> = {
       open() {
@@ -164,7 +164,7 @@ describe('compiled policies', () => {
     expect(begun.indexOf('rival.example.com')).toBeLessThan(3)
   })
 
-  it('refuse decisions of a caller beyond those that may wait', async () => {
+  it('refuse decisions of a caller with too many waiting', async () => {
     const kept = open()
     const source = loader(one)
     await kept.decide(set, source, REQUEST)
@@ -177,7 +177,7 @@ describe('compiled policies', () => {
     expect(refused.length).toBe(35)
   })
 
-  it('are refused to one caller by the budget of no other', async () => {
+  it('are not refused to a caller for the budget of another', async () => {
     const kept = open()
     const source = loader(one)
     const poor = { ...source, caller: 'user:poor', begin: () => refuse() }
@@ -196,7 +196,7 @@ describe('compiled policies', () => {
     ['fewer policies', setOf()],
     ['another organization', { ...set, org: 'initech' }],
     ['another setting for unlisted names', { ...set, resolve_unlisted_names: true }],
-  ])('are never those of %s', async (_title, other) => {
+  ])('are not reused for %s', async (_title, other) => {
     const kept = open()
     const first = await kept.decide(set, loader(one), REQUEST)
 
@@ -207,7 +207,7 @@ describe('compiled policies', () => {
     expect([first?.decision, second?.decision]).toEqual(['allow', 'deny'])
   })
 
-  it('are not made of policies that have changed since', async () => {
+  it('are not compiled from policies that changed since', async () => {
     const kept = open()
 
     expect(await kept.decide(set, loader({ ...one, revision: 2 }), REQUEST)).toBeNull()
@@ -217,7 +217,7 @@ describe('compiled policies', () => {
   it.each([
     ['resources', { maxResources: 4 }],
     ['sets', { maxSets: 2 }],
-  ])('beyond so many %s are forgotten, those asked for least lately first', async (_of, limits) => {
+  ])('beyond a number of %s are dropped, the least recently used first', async (_of, limits) => {
     const kept = open(limits)
     const source = loader(...['a', 'b', 'c'].map((id) => policy(id, 'example.com')))
     const asked: number[] = []
@@ -229,14 +229,14 @@ describe('compiled policies', () => {
     expect(asked).toEqual([1, 2, 2, 3, 3, 4])
   })
 
-  it('up to the limit are answered', async () => {
+  it('decide up to the limit of resources', async () => {
     const kept = open({ maxResources: 4 })
     const three = policy('p', 'a.example', 'b.example', 'c.example')
 
     await expect(kept.decide(setOf(three), loader(three), REQUEST)).resolves.not.toBeNull()
   })
 
-  it('beyond the limit are refused, and read no further and never again', async () => {
+  it('are refused beyond the limit, and their policies are not read again', async () => {
     const kept = open({ maxResources: 4 })
     const policies = ['a', 'b', 'c'].map((id) => policy(id, 'one.example', 'two.example'))
     const source = loader(...policies)
@@ -246,11 +246,11 @@ describe('compiled policies', () => {
         status: 403,
         code: 'limit_exceeded',
       })
-    // Two for each worker.
+    // Two loads for each worker.
     expect(source.times()).toBe(4)
   })
 
-  it('that have to be made are begun with what the caller may spend, and kept ones given without', async () => {
+  it('need the budget of the caller to compile, and no budget when kept', async () => {
     const kept = open()
     await kept.decide(set, loader(one), REQUEST)
     const source = { ...loader(one), begin: () => refuse() }
@@ -259,7 +259,7 @@ describe('compiled policies', () => {
     await expect(kept.decide(set, source, REQUEST)).resolves.not.toBeNull()
   })
 
-  it('are made by a thread that takes longer to start than they may take', async () => {
+  it('are compiled by a thread that takes longer to start than their time limit', async () => {
     const file = join(temporaryDirectory(), 'slow-to-start.mjs')
     const pause = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700)'
     writeFileSync(file, `${pause}\nawait import(${JSON.stringify(policyWorkerFile().href)})\n`)
@@ -276,7 +276,7 @@ describe('compiled policies', () => {
     expect(decision?.decision).toBe('allow')
   })
 
-  it('that take too long to compile are refused, paid for, and not tried again', async () => {
+  it('are refused, charged and not tried again when they take too long to compile', async () => {
     const slow = createPolicyWorker({ timeLimitMs: 1 })
     const large = policy('p', ...Array.from({ length: 20_000 }, (_, index) => `h${index}.example`))
     const kept = createCompiledPolicies({ workers: { small: slow, large: slow } })
@@ -288,13 +288,13 @@ describe('compiled policies', () => {
         status: 403,
         code: 'limit_exceeded',
       })
-    // Once to find that it is large.
+    // The additional load finds that the set is large.
     expect(source.times()).toBe(2)
     expect(charged()).toBeGreaterThan(0)
     await slow.close()
   })
 
-  it('that are large hold up no small ones, neither new nor kept', async () => {
+  it('do not delay small sets, neither new nor kept, when they are large', async () => {
     const kept = open()
     const large = policy('l', ...Array.from({ length: 60_000 }, (_, index) => `h${index}.example`))
     const known = policy('k', 'example.com')
@@ -306,7 +306,7 @@ describe('compiled policies', () => {
       ended.push(each.id)
     }
     const begun = ask(large)
-    // It has been read twice, and so is being compiled.
+    // Two loads mean that the compilation has started.
     while (source.times() < 3) await nextTurn()
 
     await Promise.all([begun, ask(known), ask(one)])
@@ -315,7 +315,7 @@ describe('compiled policies', () => {
     expect(ended).toHaveLength(3)
   })
 
-  it('that are small and slow are compiled with the large', async () => {
+  it('are compiled with the large sets when they are small and slow', async () => {
     const impatient = createPolicyWorker({ timeLimitMs: 1 })
     const kept = createCompiledPolicies({ workers: { ...workers, small: impatient } })
     const slow = policy('p', ...Array.from({ length: 4_000 }, (_, index) => `h${index}.example`))
@@ -330,7 +330,7 @@ describe('compiled policies', () => {
     await impatient.close()
   })
 
-  it('are compiled again in another worker after theirs has ended', async () => {
+  it('are compiled again in another worker after their worker has ended', async () => {
     const ending = createPolicyWorker()
     const kept = createCompiledPolicies({ workers: { ...workers, small: ending } })
     const source = loader(one)
@@ -342,7 +342,7 @@ describe('compiled policies', () => {
     await ending.close()
   })
 
-  it('are made one set at a time, so that none is blamed for another', async () => {
+  it('are compiled one set at a time, so that no set is blamed for another', async () => {
     const kept = open()
     const policies = ['a', 'b', 'c'].map((id) => policy(id, 'example.com'))
     let [loading, most] = [0, 0]
@@ -363,7 +363,7 @@ describe('compiled policies', () => {
     expect(most).toBe(1)
   })
 
-  it('are begun with what the caller may spend when their turn has come, not before', async () => {
+  it('check the budget of the caller when their turn has come, not before', async () => {
     const kept = open()
     const policies = ['a', 'b', 'c'].map((id) => policy(id, 'example.com'))
     const { work, charged } = spending()
@@ -376,7 +376,7 @@ describe('compiled policies', () => {
     expect(statuses).toEqual(['fulfilled', 'rejected', 'rejected'])
   })
 
-  it('beyond so many that wait are refused', async () => {
+  it('are refused when too many sets wait', async () => {
     const kept = open()
     const policies = Array.from({ length: 20 }, (_, index) => policy(`p${index}`, 'example.com'))
     const source = loader(...policies)
@@ -391,7 +391,7 @@ describe('compiled policies', () => {
     )
   })
 
-  it('are measured by their texts where these are long', async () => {
+  it('count by the length of their texts when these are long', async () => {
     const kept = open({ maxResources: 100 })
     const [rule] = policy('p').rules
     const resources = Array.from({ length: 20 }, (_, index) => `/${index}${'/a'.repeat(1000)}`)

@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => governed.close())
 
-/** Patterns that share nothing, and cost a quarter of the limit together. */
+/** Patterns without common classes, which together cost a quarter of the limit. */
 function costly(name: string): string[] {
   const all = Array.from({ length: 4 }, (_, at) => `/*${name}*1*2*3*4*5*6*7*8*9*${at}*`)
   const patterns = all.flatMap((text) => [text, `${text}/x`])
@@ -36,7 +36,7 @@ function changeRule(policyId: string, ruleId: string, payload: object) {
   return governed.send({ method: 'PATCH', url, payload })
 }
 
-/** As an older server took it. */
+/** Stores a rule without checks, as an older server may have. */
 async function storeRule(policyId: string, resources: readonly string[], name = 'old') {
   const rule: RuleRecord = {
     id: createId('rule', new Date(0), (bytes) => new Uint8Array(bytes).fill(name.length)),
@@ -60,7 +60,7 @@ function policiesOf(names: readonly string[]) {
 }
 
 describe('the path patterns of an organization', () => {
-  it('are refused where all policies together cost too much, naming a pattern', async () => {
+  it('are refused when all policies together cost too much, naming a pattern', async () => {
     const statuses: number[] = []
     let error = { message: '', field: '', reason: '' }
     for (const name of NAMES) {
@@ -77,7 +77,7 @@ describe('the path patterns of an organization', () => {
     expect(error.message).toMatch(/^`\/\*\w\*1.+ 1250000 is the limit; write fewer/)
   })
 
-  it('are taken up to the cost at which `compilePolicy` takes them', async () => {
+  it('are accepted up to the cost that `compilePolicy` accepts', async () => {
     const rules = []
     for (const name of NAMES) {
       const { id } = await createPolicy(governed, name)
@@ -88,7 +88,7 @@ describe('the path patterns of an organization', () => {
     }
   })
 
-  it('count once for what they share, whatever their teams', async () => {
+  it('count once for a common class, whichever teams they apply to', async () => {
     for (const name of NAMES) {
       const { id } = await createPolicy(governed, name)
       const globs = Array.from({ length: 500 }, (_, at) => `/**/*word-${at + 1_000}*/**`)
@@ -96,7 +96,7 @@ describe('the path patterns of an organization', () => {
     }
   })
 
-  it('are judged where a rule is changed, and leave room where one is deleted', async () => {
+  it('are checked when a rule changes, and no longer count after its deletion', async () => {
     const ids = []
     for (const name of NAMES) {
       const { id } = await createPolicy(governed, name)
@@ -115,7 +115,7 @@ describe('the path patterns of an organization', () => {
     expect(await change(ids[refused]!, NAMES[refused]!)).toBe(200)
   })
 
-  it('are judged in a document, also in a dry run and beside policies that it leaves alone', async () => {
+  it('are checked in a document, in a dry run, and together with other policies', async () => {
     const dryRun = await post(governed, { policies: policiesOf(NAMES), dry_run: true })
     const refused = await post(governed, { policies: policiesOf(NAMES) })
     const taken = await post(governed, { policies: policiesOf(['a', 'b']) })
@@ -127,7 +127,7 @@ describe('the path patterns of an organization', () => {
     expect([taken.statusCode, instead.statusCode]).toEqual([200, 200])
   })
 
-  it('may be changed beyond the limit, as an older server took them, if they cost no more', async () => {
+  it('may change beyond the limit, where an older server accepted them, at the same cost', async () => {
     const { id } = await createPolicy(governed, 'old')
     const resources = NAMES.flatMap(costly)
     const ruleId = await storeRule(id, resources)
@@ -142,7 +142,7 @@ describe('the path patterns of an organization', () => {
     expect((await addRule(id, 'more', costly('more'))).statusCode).toBe(201)
   })
 
-  it('are counted as another server wrote them meanwhile', async () => {
+  it('are counted after a concurrent write by another server', async () => {
     const { id } = await createPolicy(governed, 'mine')
     const other = await createPolicy(governed, 'theirs')
     expect((await addRule(id, 'first', costly('a'))).statusCode).toBe(201)
@@ -151,7 +151,7 @@ describe('the path patterns of an organization', () => {
     expect((await addRule(id, 'second', costly('z'))).statusCode).toBe(400)
   })
 
-  it('may be many thousands of an ordinary kind', async () => {
+  it('may be many thousands of ordinary patterns', async () => {
     const kinds = [
       (at: number) => `/home/*/project-${at}/**`,
       (at: number) => `/**/.env-${at}`,
@@ -171,10 +171,10 @@ describe('the path patterns of an organization', () => {
   })
 })
 
-describe('a pattern beyond the limits of one, as an older server took it', () => {
+describe('a pattern beyond the limits of one pattern, from an older server', () => {
   const beyond = '/**/a'.repeat(33)
 
-  it('does not keep other rules of its policy from being written', async () => {
+  it('does not prevent writes of other rules of its policy', async () => {
     const { id } = await createPolicy(governed, 'old')
     const ruleId = await storeRule(id, [beyond, '/tmp'])
     const added = await addRule(id, 'new', ['/etc/**'])
@@ -187,7 +187,7 @@ describe('a pattern beyond the limits of one, as an older server took it', () =>
     expect((await addRule(id, 'another', [beyond])).statusCode).toBe(400)
   })
 
-  it('stays in a document, and is refused as a new one', async () => {
+  it('may stay in a document, and is refused as a new pattern', async () => {
     const { id, name } = await createPolicy(governed, 'old')
     await storeRule(id, [beyond])
     const rule = (given: string, resources: readonly string[]) => ({

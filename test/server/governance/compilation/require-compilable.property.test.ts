@@ -25,7 +25,7 @@ const POLICY: PolicyRecord = {
   rules: [],
 }
 
-/** Of either domain, and of neither. */
+/** Resources of either domain, and invalid ones. */
 function resources(): fc.Arbitrary<string> {
   return fc.oneof(
     { weight: 3, arbitrary: namePatterns() },
@@ -48,7 +48,7 @@ function rules(): fc.Arbitrary<Omit<RuleRecord, 'id' | 'name'>> {
   })
 }
 
-/** Also such as an older release may have stored: any rule of it may be one that is refused now. */
+/** Policies that an older release may have stored: any rule may be refused now. */
 function policies(): fc.Arbitrary<PolicyRecord> {
   return fc.array(rules(), { maxLength: 4 }).map((bodies) => ({
     ...POLICY,
@@ -71,7 +71,7 @@ function refusalOf(work: () => void): Refusal | null {
   }
 }
 
-/** What the caller is to be told: about his own rule first, then what compiling all of it says. */
+/** The expected refusal: first of the caller's own rule, then of the policy as a whole. */
 function expectedRefusal(policy: PolicyRecord, rule: RuleRecord): Refusal | null {
   const [own] = checkRule(rule)
   if (own !== undefined) return { message: own.message, field: own.member }
@@ -86,7 +86,7 @@ function expectedRefusal(policy: PolicyRecord, rule: RuleRecord): Refusal | null
 }
 
 describe('a policy with a new rule', () => {
-  it('is refused as all of it together is when rules were added to it one after the other', () => {
+  it('is refused exactly like the whole policy when rules are added one by one', () => {
     fc.assert(
       fc.property(
         policies(),
@@ -103,7 +103,7 @@ describe('a policy with a new rule', () => {
 
             expect(refusal).toEqual(expectedRefusal(changed, rule))
             if (refusal !== null) continue
-            // As the store gives it back.
+            // The store returns new records.
             before = structuredClone(changed.rules)
           }
         },
@@ -112,7 +112,7 @@ describe('a policy with a new rule', () => {
     )
   })
 
-  it('is refused exactly when all of it together does not compile, and in the same words', () => {
+  it('is refused exactly when the whole policy does not compile, with the same message', () => {
     const known = createKnownRules()
     fc.assert(
       fc.property(policies(), rules(), (policy, body) => {
@@ -120,7 +120,7 @@ describe('a policy with a new rule', () => {
         const changed = { ...policy, rules: [...policy.rules, rule] }
 
         const refusal = refusalOf(() => requireCompilable(known, changed, rule, null))
-        // What was found good once is not looked at again.
+        // Valid rules are not checked again.
         const again = refusalOf(() => requireCompilable(known, changed, rule, null))
 
         expect(refusal).toEqual(expectedRefusal(changed, rule))
@@ -130,7 +130,7 @@ describe('a policy with a new rule', () => {
     )
   })
 
-  it('of a document is refused exactly when all of it together does not compile', () => {
+  it('is refused in a document exactly when the whole policy does not compile', () => {
     const known = createKnownRules()
     fc.assert(
       fc.property(policies(), (policy) => {
@@ -145,7 +145,7 @@ describe('a policy with a new rule', () => {
     )
   })
 
-  it('is refused for an old rule that is no longer good, without a member of the new one', () => {
+  it('is refused for an old rule that is no longer valid, without a field of the new one', () => {
     const known = createKnownRules()
     const old = { id: 'rule_old', name: 'old', decision: 'allow' } as const
     const bad: RuleRecord = { ...old, actions: ['connect:tcp'], resources: ['https://a.example'] }

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => governed.close())
 
-/** Id of every policy and rule by its names. */
+/** Ids of all policies and rules by their names. */
 async function ids(): Promise<Map<string, string>> {
   const policies = await governed.store.read((reader) => reader.policies.listWithRules('acme'))
   return new Map(
@@ -23,9 +23,9 @@ async function ids(): Promise<Map<string, string>> {
   )
 }
 
-it('whatever an organization has, a document with `prune` gives it exactly what it says', async () => {
+it('a document with `prune` gives any organization exactly its policies', async () => {
   const runs = casesOfRun(40)
-  // Each case starts from where the one before it ended, so any organization meets any other.
+  // Each case starts from the result of the previous one, so that any state can precede any other.
   await fc.assert(
     fc.asyncProperty(organizations(), async (policies) => {
       const before = await exported(governed)

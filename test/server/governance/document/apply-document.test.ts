@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => governed.close())
 
 describe('applying a document', () => {
-  it('creates what is new, with its rules in their order', async () => {
+  it('creates new policies with their rules in order', async () => {
     const rules = [rule('z', 'z.example'), rule('a', 'a.example', 'b.example:443')]
 
     const answer = await apply(governed, {
@@ -38,7 +38,7 @@ describe('applying a document', () => {
     )
   })
 
-  it('writes nothing where nothing differs', async () => {
+  it('does not write without a difference', async () => {
     const document = { policies: [{ name: 'web', rules: [rule('a', 'a.example')] }] }
     await apply(governed, document)
     const before = await stateOf(governed)
@@ -50,7 +50,7 @@ describe('applying a document', () => {
     expect(await stateOf(governed)).toEqual(before)
   })
 
-  it('keeps the ids of what keeps its name, and touches no other policy', async () => {
+  it('keeps ids where names stay, and leaves other policies untouched', async () => {
     const web = await createPolicy(governed, 'web')
     const kept = await createRule(governed, web.id, { name: 'kept' })
     const changed = await createRule(governed, web.id, { name: 'changed' })
@@ -85,7 +85,7 @@ describe('applying a document', () => {
     expect(await getPolicy(governed, other.id)).toEqual(other)
   })
 
-  it('puts rules into another order', async () => {
+  it('reorders rules', async () => {
     const rules = [rule('a', 'a.example'), rule('b', 'b.example'), rule('c', 'c.example')]
     await apply(governed, { policies: [{ name: 'web', rules }] })
 
@@ -95,7 +95,7 @@ describe('applying a document', () => {
     expect((await exported(governed)).policies[0]?.rules).toEqual(rules.toReversed())
   })
 
-  it('leaves policies alone that it does not name, and deletes them only when asked', async () => {
+  it('keeps policies that it does not name, and deletes them only with `prune`', async () => {
     await apply(governed, { policies: ['b', 'a'].map((name) => ({ name, rules: [] })) })
 
     const kept = await apply(governed, { policies: [] })
@@ -110,7 +110,7 @@ describe('applying a document', () => {
     expect((await exported(governed)).policies.map(({ name }) => name)).toEqual(['b'])
   })
 
-  it('leaves an event for each policy and rule that changed, and none where nothing did', async () => {
+  it('records an event for each changed policy and rule, and no other', async () => {
     const kinds = async () => {
       const page = { after: 0, through: Number.MAX_SAFE_INTEGER, limit: 100 }
       const events = await governed.store.read((reader) => reader.events.list('acme', page))
@@ -159,7 +159,7 @@ describe('applying a document', () => {
     expect((await put(6)).json().error).toMatchObject({ code: 'limit_exceeded' })
   })
 
-  it('never opens a policy of teams to everybody unless that is written', async () => {
+  it('opens a policy of teams to the whole organization only with an explicit scope', async () => {
     await createPolicy(governed, 'team only', { teams: [governed.team] })
     const before = await stateOf(governed)
 
@@ -178,7 +178,7 @@ describe('applying a document', () => {
     }
   })
 
-  it('takes a name and a UUID of one team for one', async () => {
+  it('treats the name and the UUID of a team as the same team', async () => {
     await apply(governed, {
       policies: [{ name: 'x', scope: { teams: [governed.team, 'backend'] }, rules: [] }],
     })
@@ -186,7 +186,7 @@ describe('applying a document', () => {
     expect((await exported(governed)).policies[0]?.scope).toEqual({ teams: ['backend'] })
   })
 
-  it('takes no team for another that is named like its UUID', async () => {
+  it('does not resolve a UUID to a team that has it as its name', async () => {
     const impostor = '6c0b7c0a-5f0e-4d7e-9a53-0b6d1f1f8a11'
     await governed.store.transaction((writer) =>
       writer.teams.insert({ id: impostor, org: 'acme', name: governed.team }),
@@ -208,7 +208,7 @@ describe('applying a document', () => {
 })
 
 describe('a dry run', () => {
-  it('answers what would change and changes nothing', async () => {
+  it('answers with the changes without writing them', async () => {
     await apply(governed, { policies: [{ name: 'old', rules: [rule('a', 'a.example')] }] })
     const before = await stateOf(governed)
     const request = {
@@ -227,7 +227,7 @@ describe('a dry run', () => {
     expect(done.revision).toBeGreaterThan(planned.revision)
   })
 
-  it('needs to read policies and no more', async () => {
+  it('needs only `policies:read`', async () => {
     const request = { policies: [], dry_run: true }
     const send = (as: string, payload: object) =>
       governed.send({ as, method: 'POST', url: '/api/v1/orgs/acme/apply', payload })
@@ -246,11 +246,11 @@ describe('a dry run', () => {
     expect(broken.statusCode).toBe(403)
   })
 
-  it('lets others have their turn between any two policies', async () => {
+  it('lets other requests run between any two policies', async () => {
     const plenty = { burstMs: 1e9, perSecondMs: 1e6 }
     const limits = { organization: plenty, caller: plenty, reservedMs: 0 }
     let nowMs = 0
-    // Each piece of work seems to take three milliseconds, which end a turn.
+    // Each step appears to take three milliseconds, which end a turn.
     const budget = createWorkBudget({ limits, clockMs: () => (nowMs += 3) })
     const larger = await openGovernedApp({ budget })
     const names = Array.from({ length: 50 }, (_, index) => `p${index}`)
@@ -267,11 +267,11 @@ describe('a dry run', () => {
     isDone = true
     await larger.close()
 
-    // Read, planned, compiled, measured and formatted.
+    // Each policy is read, planned, compiled, measured and formatted.
     expect(turns).toBeGreaterThanOrEqual(5 * names.length)
   })
 
-  it('is refused like the real one', async () => {
+  it('is refused like the application itself', async () => {
     const request = { policies: [{ name: 'x', rules: [rule('a', 'a*.example')] }] }
 
     const planned = (await post(governed, { ...request, dry_run: true })).json().error
@@ -282,7 +282,7 @@ describe('a dry run', () => {
 })
 
 describe('If-Match', () => {
-  it('names the revision that the document was planned for', async () => {
+  it('must have the revision that the document was planned for', async () => {
     const { headers } = await governed.send({ url: '/api/v1/orgs/acme/export' })
     const etag = headers.etag ?? ''
     const request = { policies: [{ name: 'web', rules: [] }] }
@@ -299,7 +299,7 @@ describe('If-Match', () => {
     expect(current.json()).toMatchObject({ changes: [], unchanged: 1 })
   })
 
-  it('lets one of many racing documents win, and a single write beats a document', async () => {
+  it('accepts one of many concurrent documents, and refuses one planned before a write', async () => {
     const policy = await createPolicy(governed, 'web')
     const etag = String((await governed.send({ url: '/api/v1/orgs/acme/export' })).headers.etag)
     const race = await Promise.all(
@@ -328,8 +328,8 @@ describe('If-Match', () => {
   })
 })
 
-describe('a document beside other writers', () => {
-  /** Lets another write come before the transaction of each document, `times` times. */
+describe('a document with concurrent writers', () => {
+  /** Inserts another write before the transaction of a document, `times` times. */
   function disturb(times: number): void {
     const { store } = governed
     const { transaction } = store
@@ -344,7 +344,7 @@ describe('a document beside other writers', () => {
   }
   const newTeam = (number: number) => ({ id: randomUUID(), name: `disturbing ${number}` })
 
-  it('is judged again, and written when the organization rests', async () => {
+  it('is validated again, and written once the organization stops changing', async () => {
     disturb(3)
 
     const done = await apply(governed, { policies: [{ name: 'web', rules: [] }] })
@@ -352,7 +352,7 @@ describe('a document beside other writers', () => {
     expect(done.changes).toMatchObject([{ change: 'created', name: 'web' }])
   })
 
-  it('is 409 when the organization changes each time, and changes nothing', async () => {
+  it('is 409 without an effect when the organization changes at every attempt', async () => {
     disturb(1000)
 
     const refused = await post(governed, { policies: [{ name: 'web', rules: [] }] })
@@ -364,7 +364,7 @@ describe('a document beside other writers', () => {
 })
 
 describe('Idempotency-Key', () => {
-  it('gives the first answer again, and 409 for another body', async () => {
+  it('replays the first answer, and answers 409 to another body', async () => {
     const headers = { 'idempotency-key': 'once' }
     const request = { policies: [{ name: 'web', rules: [] }] }
 

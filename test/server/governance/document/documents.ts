@@ -32,7 +32,7 @@ export async function exported(governed: GovernedApp): Promise<ExportResponse> {
   return response.json()
 }
 
-/** Everything that a refused request must leave as it was. */
+/** The state that a refused request must not change. */
 export async function stateOf(governed: GovernedApp): Promise<unknown> {
   return governed.store.read(async (reader) => [
     await reader.policies.listWithRules('acme'),

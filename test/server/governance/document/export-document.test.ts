@@ -33,7 +33,7 @@ describe('an export', () => {
     })
   })
 
-  it('applied again changes nothing', async () => {
+  it('has no effect when it is applied again', async () => {
     const { policies } = await exported(governed)
 
     expect(await apply(governed, { policies, prune: true })).toMatchObject({
@@ -54,7 +54,7 @@ describe('an export', () => {
     expect((await get({ 'if-match': etag })).statusCode).toBe(200)
   })
 
-  it('is for those who may read policies, of their own organization', async () => {
+  it('needs permission to read the policies of the organization', async () => {
     const status = async (as: string | null, org = 'acme', query = {}) =>
       (await governed.send({ as, url: `/api/v1/orgs/${org}/export`, query })).statusCode
 

@@ -19,8 +19,8 @@ const RULES = {
 } as const
 
 /**
- * Whole organizations in the form of an export: policies by name, scopes always written; a team is
- * called `backend`.
+ * Generates organizations in the form of an export: sorted by name, with explicit scopes. The only
+ * team is `backend`.
  */
 export function organizations(names: readonly string[] = NAMES) {
   const scope = fc.constantFrom<{ teams?: string[] }>({}, {}, { teams: ['backend'] })

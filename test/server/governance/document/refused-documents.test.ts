@@ -15,7 +15,7 @@ afterAll(() => governed.close())
 const GOOD = { name: 'good', scope: { teams: ['backend'] }, rules: [rule('x', 'x.example')] }
 const CHANGED = { name: 'there', rules: [rule('a', 'changed.example')] }
 
-/** A document whose last policy has one rule at fault, after policies that would change things. */
+/** A document with one invalid rule in its last policy, after policies with effective changes. */
 function faultyRule(fault: object) {
   const rules = [rule('first', 'b.example'), { ...rule('second', 'c.example'), ...fault }]
   return { policies: [CHANGED, GOOD, { name: 'faulty', rules }] }
@@ -24,7 +24,7 @@ function faultyRule(fault: object) {
 const many = (count: number) =>
   Array.from({ length: count }, (_, index) => rule(`r${index}`, `h${index}.example`))
 
-/** Resources of some bytes. */
+/** Repeats a resource to reach limits of size. */
 const long = (count: number) => Array.from({ length: count }, () => 'example.com')
 
 describe('a document with one fault', () => {
@@ -174,7 +174,7 @@ describe('a document with one fault', () => {
       '403 limit_exceeded',
       'policies[1]',
     ],
-  ])('%s changes nothing and is named', async (_title, document, outcome, field) => {
+  ])('is refused for %s without an effect, naming the field', async (_title, document, outcome, field) => {
     const before = await stateOf(governed)
 
     const response = await post(governed, document)
@@ -185,7 +185,7 @@ describe('a document with one fault', () => {
     expect(await stateOf(governed)).toEqual(before)
   })
 
-  it('refuses the team of another organization, by id, like one that is nowhere', async () => {
+  it('refuses the id of another organization’s team like an unknown one', async () => {
     const scope = { teams: [governed.rivalTeam] }
     const response = await post(governed, { policies: [{ ...GOOD, scope }] })
 
@@ -195,13 +195,13 @@ describe('a document with one fault', () => {
     })
   })
 
-  it('says which policy is beyond a limit', async () => {
+  it('names the policy that exceeds a limit', async () => {
     const response = await post(governed, { policies: [{ name: 'big', rules: many(5) }] })
 
     expect(response.json().error.message).toBe('policy `big`: a policy may have at most 4 rules')
   })
 
-  it('ends at the first fault, however many follow', async () => {
+  it('stops at the first of many faults', async () => {
     const policies = Array.from({ length: 3 }, (_, index) => ({
       name: `p${index}`,
       rules: Array.from({ length: 90_000 }, () => 0),
@@ -252,13 +252,13 @@ describe('a document with one fault', () => {
     ['policies', [...['p', 'q', 'r'].map((name) => ({ name, rules: [] })), { name: '', rules: 0 }]],
     ['rules', [{ name: 'p', rules: [...many(5), 0] }]],
     ['bytes', [{ name: 'p', rules: [rule('r', ...long(500)), 0] }]],
-  ])('reads no more %s than the limits allow', async (_title, policies) => {
+  ])('stops reading %s beyond the limits', async (_title, policies) => {
     const response = await post(governed, { dry_run: true, prune: true, policies })
 
     expect(response.json().error.code).toBe('limit_exceeded')
   })
 
-  it('may be larger than the body of a single call, up to 16 MiB', async () => {
+  it('may be larger than the body of other endpoints, up to 16 MiB', async () => {
     const resources = Array.from({ length: 600 }, () => `${'x'.repeat(4000)}*.example`)
     const large = await post(governed, {
       policies: [{ name: 'x', rules: [rule('r', ...resources)] }],
@@ -284,7 +284,7 @@ describe('the order of checks', () => {
     return `${response.statusCode} ${response.json().error?.code}`
   }
 
-  it('is that of every other call', async () => {
+  it('is the same as at every other endpoint', async () => {
     const json = { 'content-type': 'application/json' }
     const document = { policies: [{ name: 'big', rules: many(5) }] }
     expect(await refusal({ as: null, url: url('nowhere') })).toBe('401 unauthenticated')
@@ -309,7 +309,7 @@ describe('the order of checks', () => {
     )
   })
 
-  it('lets a token apply that may write and nothing else', async () => {
+  it('lets a token apply that has only `policies:write`', async () => {
     const headers = {
       authorization: `Bearer ${await governed.tokenFor('olga', ['policies:write'])}`,
     }

@@ -6,7 +6,7 @@ import { openTestServer } from '../../test-server.ts'
 
 const URL_PATH = '/api/v1/schemas/policies.json'
 
-it('the schema of policy files is served to anybody, as `palisade schema` prints it', async () => {
+it('the schema of policy files is public, and the one that `palisade schema` prints', async () => {
   const { send } = await openTestServer()
 
   const answer = await send('GET', URL_PATH)
@@ -21,7 +21,7 @@ it('the schema of policy files is served to anybody, as `palisade schema` prints
   expect(schema.safeParse({ policies: [{ name: 'web' }] }).success).toBe(false)
 })
 
-it('the schema of policy files is kept by caches, and asked for again by its entity tag', async () => {
+it('the schema of policy files may be cached and is revalidated by its entity tag', async () => {
   const { send } = await openTestServer()
   const first = await send('GET', URL_PATH)
   const etag = String(first.headers.etag)
