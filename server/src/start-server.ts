@@ -102,14 +102,14 @@ async function serve(
   await warnAtStart(server.log, config, server.address(), store)
   const signal = await stop
   server.announceStop()
-  server.log.info({ signal, delay_ms: config.stopDelayMs }, 'palisade-server stops')
+  server.log.info({ signal, delay_ms: config.stopDelayMs }, 'palisade-server stopping')
   await pause(config.stopDelayMs)
   await closeInTime(server)
 }
 
 async function closeInTime(server: Server): Promise<void> {
   const timer = setTimeout(() => {
-    server.log.warn('requests still running are cut off')
+    server.log.warn('closing connections with running requests')
     server.app.server.closeAllConnections()
   }, STOP_WITHIN_MS)
   await server.close()

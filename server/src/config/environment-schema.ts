@@ -32,12 +32,12 @@ export const environmentSchema = z.object({
     .string()
     .refine(
       isIssuerUrl,
-      'must be an `https://` URL, exactly as in `iss` of its tokens, without query; `http://` on loopback only',
+      'must be an `https://` URL without a query, exactly the `iss` of its tokens; `http://` on loopback only',
     )
     .optional(),
   PALISADE_OIDC_AUDIENCE: z
     .string()
-    .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 characters of ASCII without blanks')
+    .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 ASCII characters without spaces')
     .optional(),
   PALISADE_OIDC_USERNAME_CLAIM: z.string().regex(CLAIM, 'must be the name of a claim').optional(),
   PALISADE_OIDC_TEAMS_CLAIM: z.string().regex(CLAIM, 'must be the name of a claim').optional(),
@@ -50,7 +50,7 @@ export const environmentSchema = z.object({
   PALISADE_METRICS: z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
   PALISADE_METRICS_TOKEN: z
     .string()
-    .regex(BEARER_SECRET, 'must be 16 or more of A-Z, a-z, 0-9 and ._~+/-')
+    .regex(BEARER_SECRET, 'must be 16 to 512 characters out of A-Z, a-z, 0-9 and ._~+/-')
     .optional(),
   PALISADE_LAST_SEEN_SECONDS: wholeNumber(0, 3600).default(60),
   PALISADE_OVERLOAD_DELAY_MS: wholeNumber(0, 60_000).default(250),
@@ -96,7 +96,7 @@ function checkDatabaseUrl(text: string, context: z.RefinementCtx): void {
 function readNetworks(text: string, context: z.RefinementCtx): readonly string[] {
   const networks = text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()]))
   if (networks.every(isAddressRange)) return networks
-  const message = 'must be addresses and ranges with commas, such as `10.1.2.0/24,192.168.7.9`'
+  const message = 'must be addresses and ranges separated by commas, such as `10.1.2.0/24,192.168.7.9`'
   context.addIssue({ code: 'custom', message })
   return z.NEVER
 }

@@ -25,10 +25,10 @@ function incompleteOidc(environment: Environment): string[] {
   const others = ['AUDIENCE', 'USERNAME_CLAIM', 'TEAMS_CLAIM'].map((end) => `PALISADE_OIDC_${end}`)
   if (environment['PALISADE_OIDC_ISSUER'] === undefined)
     return others.some((name) => environment[name] !== undefined)
-      ? ['`PALISADE_OIDC_ISSUER` must be set as well: the other `PALISADE_OIDC_*` belong to it']
+      ? ['`PALISADE_OIDC_ISSUER` must be set as well: the other `PALISADE_OIDC_*` need it']
       : []
   return environment['PALISADE_OIDC_AUDIENCE'] === undefined
-    ? ['`PALISADE_OIDC_AUDIENCE` must be set as well: what the issuer calls this server in `aud`']
+    ? ['`PALISADE_OIDC_AUDIENCE` must be set as well: the name of this server in `aud`']
     : []
 }
 

@@ -13,7 +13,7 @@ export async function warnAtStart(
   const { tls, publicUrl } = config
   if (tls === null && !isLoopback(address) && publicUrl?.startsWith('https:') !== true)
     log.warn(
-      'passwords and tokens cross the network in clear text: set `PALISADE_TLS_CERT` and `PALISADE_TLS_KEY`, or put a proxy with TLS in front and its origin into `PALISADE_PUBLIC_URL`',
+      'passwords and tokens cross the network in clear text: set `PALISADE_TLS_CERT` and `PALISADE_TLS_KEY`, or put a TLS proxy in front and set `PALISADE_PUBLIC_URL` to its origin',
     )
   if (publicUrl === null && isEveryAddress(address))
     log.warn(
@@ -21,6 +21,6 @@ export async function warnAtStart(
     )
   if ((await store.read((reader) => reader.organizations.count())) === 0)
     log.warn(
-      'there is no organization; make the first with `palisade-server init --org NAME --owner USER`',
+      'there is no organization; create the first with `palisade-server init --org NAME --owner USER`',
     )
 }

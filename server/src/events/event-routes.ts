@@ -23,7 +23,7 @@ export function eventRoutes(deps: EventRouteDeps): FastifyPluginAsyncZod {
           path: '/api/v1/orgs/:org/events',
           operationId: 'listEvents',
           tags: ['events'],
-          summary: 'What was changed in the organization, the oldest first',
+          summary: 'Changes in the organization, oldest first',
           permission: 'audit:read',
           query: listEventsQuerySchema,
           answers: { 200: listEventsResponseSchema },

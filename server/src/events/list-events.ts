@@ -158,7 +158,7 @@ async function readCursor(reader: StoreReader, org: string, text: string): Promi
   await requireKept(reader, org, sequence)
   if (text === (await formatCursor(reader, org, sequence))) return sequence
   throw invalidArgument(
-    '`cursor` is after an event that is not in this history, as when a backup was restored; start without `cursor`',
+    '`cursor` refers to an event that is not in this history, for example after a restored backup; start without `cursor`',
     { field: 'cursor' },
   )
 }

@@ -16,7 +16,7 @@ export function requireDomain(actions: readonly Action[], domain: Domain | null)
   if (stranger === undefined) return
   const message =
     domain === null
-      ? `one rule must not mix \`${first}\` and \`${stranger}\`; make two policies`
+      ? `one rule must not mix \`${first}\` and \`${stranger}\`; create two policies`
       : `action \`${stranger}\` does not fit a policy of the domain \`${domain}\`; write it in a policy of its own`
   throw invalidArgument(message, { field: 'actions', reason: 'domain_mismatch' })
 }

@@ -42,7 +42,7 @@ export function ruleRoutes(deps: GovernanceRouteDeps): Route[] {
         path: RULE,
         operationId: 'updateRule',
         tags,
-        summary: 'Change a rule in its place',
+        summary: 'Change a rule and keep its position',
         permission: 'policies:write',
         headers: ifMatchSchema,
         body: updateRuleRequestSchema,

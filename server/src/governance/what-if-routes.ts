@@ -19,7 +19,7 @@ export function whatIfRoutes(deps: GovernanceRouteDeps, checks: CheckDeps): Rout
         path: '/api/v1/orgs/:org/check',
         operationId: 'checkAccess',
         tags,
-        summary: 'What a machine of a user, or of teams, would decide',
+        summary: 'The decision of a machine of a user, or of teams',
         permission: null,
         lookUp: (_reader, _params, { principal, access }) => requireMayAsk(principal, access),
         body: checkRequestSchema,

@@ -55,7 +55,7 @@ export async function checkAccess(
   throw new ApiError(
     429,
     'limit_exceeded',
-    'the policies change faster than they can be read; wait and try again',
+    'the policies keep changing while they are read; wait and try again',
     { headers: { 'retry-after': '1' } },
   )
 }

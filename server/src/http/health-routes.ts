@@ -13,7 +13,7 @@ export function registerHealthRoutes(app: FastifyInstance, ping: () => Promise<v
       schema: {
         operationId: 'getHealth',
         tags: ['health'],
-        summary: 'Whether the process is alive',
+        summary: 'Liveness of the process',
         security: [],
         response: { 200: healthSchema, ...refusals([400]) },
       },
@@ -27,7 +27,7 @@ export function registerHealthRoutes(app: FastifyInstance, ping: () => Promise<v
       schema: {
         operationId: 'getReadiness',
         tags: ['health'],
-        summary: 'Whether requests can be served',
+        summary: 'Readiness to serve requests',
         security: [],
         response: { 200: healthSchema, ...errorResponses([400]) },
       },

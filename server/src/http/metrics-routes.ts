@@ -25,7 +25,7 @@ export function metricsRoutes({ metrics, token }: MetricsRouteDeps): FastifyPlug
         schema: {
           operationId: 'getMetrics',
           tags: ['health'],
-          summary: 'What the server counts, in the text format of Prometheus',
+          summary: 'Metrics of the server, in the Prometheus text format',
           security: token === null ? [] : [{ metrics_token: [] }],
           response: {
             200: {

@@ -44,7 +44,7 @@ export function requireForwardedAddress(app: FastifyInstance, trusted: TrustedPr
   if (trusted.kind === 'none') return
   app.addHook('onRequest', async (request) => {
     if (isIP(request.ip) === 0)
-      throw invalidArgument('the proxy must send addresses and nothing else in `X-Forwarded-For`')
+      throw invalidArgument('the proxy must send only addresses in `X-Forwarded-For`')
   })
 }
 

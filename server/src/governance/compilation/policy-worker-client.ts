@@ -174,7 +174,7 @@ export function createPolicyWorker({
 }
 
 function tryAgain(): ApiError {
-  return new ApiError(429, 'limit_exceeded', 'the policies have to be compiled again; try again', {
+  return new ApiError(429, 'limit_exceeded', 'the policies must be compiled again; try again', {
     headers: { 'retry-after': '1' },
   })
 }

@@ -23,7 +23,7 @@ export function documentRoutes(deps: GovernanceRouteDeps & DocumentDeps): Route[
         path: '/api/v1/orgs/:org/apply',
         operationId: 'applyPolicies',
         tags,
-        summary: 'Make the organization have the policies of a document, all or nothing',
+        summary: 'Apply a document of policies to the organization, all or nothing',
         // The changes of the document decide which permission it needs.
         permission: null,
         lookUp(_reader, _params, { principal, access }) {
@@ -36,7 +36,7 @@ export function documentRoutes(deps: GovernanceRouteDeps & DocumentDeps): Route[
         headers: z.object({
           'if-match': z.string().optional().meta({
             description:
-              "Entity tag of the organization's revision, as `export` and a dry run give it",
+              "Entity tag of the organization's revision, from an export or a dry run",
           }),
         }),
         body: applyRequestSchema,

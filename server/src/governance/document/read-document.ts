@@ -170,7 +170,7 @@ function requireUnique(
   for (const [index, { name }] of named.entries()) {
     const first = places.get(name)
     if (first !== undefined)
-      throw invalidArgument(`${quote(name)} is the name of \`${list}[${first}]\` already`, {
+      throw invalidArgument(`${quote(name)} is already the name of \`${list}[${first}]\``, {
         field: `${list}[${index}].name`,
       })
     places.set(name, index)

@@ -20,7 +20,7 @@ export function documentSchemaRoute(): Route {
       path: '/api/v1/schemas/policies.json',
       operationId: 'getPolicyDocumentSchema',
       tags: ['policies'],
-      summary: 'The JSON Schema (2020-12) of files of policies, for editors',
+      summary: 'The JSON Schema (2020-12) of policy files, for editors',
       callers: 'anyone',
       answers: {
         200: z.record(z.string(), z.unknown()),

@@ -137,8 +137,8 @@ function requireUtf8(bytes: Uint8Array): void {
 
 function invalidJson(problem: JsonProblem): ApiError {
   if (problem.member === undefined)
-    return invalidArgument(`the body is not usable: ${problem.message}`)
-  return invalidArgument(`member ${quote(problem.member)} stands twice`, {
+    return invalidArgument(`the body is not acceptable JSON: ${problem.message}`)
+  return invalidArgument(`member ${quote(problem.member)} is repeated`, {
     field: shorten(problem.member),
   })
 }

@@ -21,7 +21,7 @@ function refusalOfStore(error: StoreError): ApiError {
   switch (error.code) {
     case 'ERR_STORE_UNAVAILABLE':
     case 'ERR_STORE_SCHEMA_CHANGED':
-      return new ApiError(503, 'internal', 'the service is not available at the moment', {
+      return new ApiError(503, 'internal', 'the service is temporarily unavailable', {
         headers: { 'retry-after': '5' },
         cause: error,
       })
@@ -33,9 +33,9 @@ function refusalOfStore(error: StoreError): ApiError {
         { headers: { 'retry-after': '5' }, cause: error },
       )
     case 'ERR_STORE_CONFLICT':
-      return conflict('this contradicts what another request has just stored')
+      return conflict('this conflicts with another request that was just stored')
     case 'ERR_STORE_NOT_FOUND':
-      return notFound('this is not there any more')
+      return notFound('this no longer exists')
     case 'ERR_STORE_SCHEMA_TOO_NEW':
     case 'ERR_STORE_SCHEMA_TOO_OLD':
     case 'ERR_STORE_ABSENT':
@@ -52,7 +52,7 @@ function refusalOfFramework(error: unknown): ApiError | null {
       return notFound('no such path')
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
     case 'ECONNRESET':
-      return invalidArgument('the body ended too early')
+      return invalidArgument('the body ended before its announced length')
     default:
       return null
   }

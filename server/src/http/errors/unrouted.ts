@@ -49,7 +49,7 @@ function answerUnrouted(routes: RouteTable, method: string, url: string): Unrout
     return { kind: 'refused', error: notFound('no such path') }
   const allow = [...methods, 'OPTIONS'].toSorted().join(', ')
   if (method === 'OPTIONS') return { kind: 'options', allow }
-  const error = new ApiError(405, 'invalid_argument', `this path does not take \`${method}\``, {
+  const error = new ApiError(405, 'invalid_argument', `this path does not allow \`${method}\``, {
     headers: { allow },
   })
   return { kind: 'refused', error }

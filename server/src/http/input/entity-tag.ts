@@ -37,7 +37,7 @@ export function requireMatch(
   throw new ApiError(
     412,
     'conflict',
-    `the ${subject} is not what \`If-Match\` names; fetch it again`,
+    `the ${subject} does not match \`If-Match\`; fetch it again`,
   )
 }
 

@@ -57,7 +57,7 @@ export function readPageToken(key: Uint8Array, list: PageList, token: string): s
   // Compares texts, not bytes: base64url has several spellings of the same bytes.
   if (isSameText(token, expected)) return after
   const { parameter } = list
-  throw invalidArgument(`\`${parameter}\` is not one of this list; start from the first page`, {
+  throw invalidArgument(`\`${parameter}\` is not of this list; start from the first page`, {
     field: parameter,
   })
 }

@@ -25,7 +25,7 @@ export function readQuery<S extends z.ZodType>(schema: S, query: RawQuery): z.ou
   const members: [string, string][] = []
   for (const [name, values] of query) {
     if (values.length > 1)
-      throw invalidArgument(`query parameter ${quote(name)} stands twice`, { field: shorten(name) })
+      throw invalidArgument(`query parameter ${quote(name)} is repeated`, { field: shorten(name) })
     const value = values[0] ?? ''
     if (value === '')
       throw invalidArgument(`query parameter ${quote(name)} must not be empty`, {

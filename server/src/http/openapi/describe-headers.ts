@@ -11,7 +11,7 @@ interface Header {
 }
 
 const REQUEST_ID: Header = {
-  description: 'Stands in the log and in the history too; of `X-Request-Id` when that is harmless',
+  description: 'Also in the log and the history; taken from a well-formed `X-Request-Id`',
   required: true,
   schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
 }
@@ -21,7 +21,7 @@ const ETAG: Header = {
   schema: { type: 'string', pattern: '^"[!#-~]+"$' },
 }
 const REPLAYED: Header = {
-  description: 'That this is the first answer to the same `Idempotency-Key`, given again',
+  description: 'Present when this repeats the first answer to the same `Idempotency-Key`',
   required: false,
   schema: { type: 'string', pattern: '^true$' },
 }

@@ -25,7 +25,7 @@ export async function createDocuments(routes: readonly RouteOptions[]): Promise<
       info: {
         title: 'Palisade',
         description:
-          'Governance policies of an organization, and what they mean on a machine. A path answers methods that it does not take with 405 and `Allow`, and OPTIONS with 204 and `Allow`.',
+          'Governance policies of organizations, and their decisions on machines. A path answers other methods with 405 and `Allow`, and OPTIONS with 204 and `Allow`.',
         version: '1',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
@@ -34,15 +34,15 @@ export async function createDocuments(routes: readonly RouteOptions[]): Promise<
       tags: [
         { name: 'policies', description: 'Policies of an organization' },
         { name: 'rules', description: 'Rules of a policy' },
-        { name: 'what-if', description: 'What the policies mean for one user' },
+        { name: 'what-if', description: 'Decisions by the policies of one user' },
         { name: 'tokens', description: 'Credentials' },
         { name: 'organizations', description: 'Settings of organizations' },
-        { name: 'members', description: 'Who belongs to an organization' },
-        { name: 'teams', description: 'Groups that a policy can be limited to' },
-        { name: 'devices', description: 'Machines and what they fetch' },
-        { name: 'events', description: 'What was changed, by whom and when' },
+        { name: 'members', description: 'Users of an organization' },
+        { name: 'teams', description: 'Groups of members, for the scope of policies' },
+        { name: 'devices', description: 'Machines and the files that they fetch' },
+        { name: 'events', description: 'History of changes, with actor and time' },
         { name: 'rollouts', description: 'Changes that reach machines in stages' },
-        { name: 'webhooks', description: 'Where events are delivered to' },
+        { name: 'webhooks', description: 'Delivery of events to receivers' },
         { name: 'health', description: 'State of the server' },
       ],
       components: {
@@ -52,14 +52,14 @@ export async function createDocuments(routes: readonly RouteOptions[]): Promise<
             scheme: 'bearer',
             bearerFormat: 'JWT',
             description:
-              'From `POST /v2/auth/token`, or of the external OIDC issuer when one is configured.',
+              'From `POST /v2/auth/token`, or from the external OIDC issuer if one is configured.',
           },
           device_token: {
             type: 'http',
             scheme: 'dpop',
             bearerFormat: 'pal_dat_…',
             description:
-              'From `POST /api/v1/device/token`; with a proof for each request in the header `DPoP` (RFC 9449), but for the timestamp of a view.',
+              'From `POST /api/v1/device/token`, with a proof for each request in the header `DPoP` (RFC 9449), except for the timestamp of a view.',
           },
           device_proof: {
             type: 'apiKey',

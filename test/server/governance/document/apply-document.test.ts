@@ -293,7 +293,7 @@ describe('If-Match', () => {
 
     expect(first.statusCode).toBe(200)
     expect(again.statusCode).toBe(412)
-    expect(again.json().error.message).toContain('the organization is not what `If-Match` names')
+    expect(again.json().error.message).toContain('the organization does not match `If-Match`')
     expect(weak.statusCode).toBe(412)
     const current = await post(governed, request, { 'if-match': String(first.headers.etag) })
     expect(current.json()).toMatchObject({ changes: [], unchanged: 1 })
