@@ -14,7 +14,7 @@ const ON_EVERY_STORE = [
   'test/server/fleet/rollout/{roll-back,rollout-watch}.test.ts',
   'test/server/governance/{policy,rule}-routes.test.ts',
   'test/server/governance/{check-order,limits,list-policies,policy-views,preconditions,what-if}.test.ts',
-  'test/server/governance/compilation/path-room.test.ts',
+  'test/server/governance/compilation/path-cost-limit.test.ts',
   'test/server/governance/document/{apply,export,refused}-*.test.ts',
   'test/server/history/prune-history.test.ts',
   'test/server/operations/storage/retention.test.ts',

@@ -110,11 +110,11 @@ export async function createServer(
   const webhooks = createWebhooks({ store, networks: config.webhookNetworks, log, sources })
   const machines = await openMachines({ settings: config, store, log, sources })
   const { views, hints } = machines
-  const onEvents = tellOfEvents(webhooks.courier, views, hints)
+  const onEvents = notifyOfEvents(webhooks.courier, views, hints)
   const requireRoom = createHistoryQuota(config.maxHistoryMib)
   const audited = createAuditedStore({ store, ...sources, requireRoom, onEvents })
   const policies = { limits: config.limits, budget: createWorkBudget(), pageTokenKey }
-  const work = [
+  const jobs = [
     webhooks.courier,
     openRolloutWatch({ store, audited, views, sources, log }),
     createHistoryRetention({
@@ -169,20 +169,20 @@ export async function createServer(
     shortcut: createPollShortcut({ views, metrics: metrics.requests, overload }),
   })
 
-  app.server.once('listening', () => work.forEach((each) => each.start()))
+  app.server.once('listening', () => jobs.forEach((each) => each.start()))
 
   return {
     app,
     log,
     origin: () => originOf(app, options),
-    address: () => boundOf(app, options).address,
+    address: () => boundAddress(app, options).address,
     announceStop: () => readiness.announceStop(),
     replaceCertificate(certificate) {
       if (app.server instanceof TlsServer) replaceCertificate(app.server, certificate)
     },
     async close() {
       stop()
-      for (const each of work) await each.stop()
+      for (const each of jobs) await each.stop()
       machines.hints?.close()
       await app.close()
       await machines.close()
@@ -196,7 +196,7 @@ function routesOfMetrics({ metrics: settings }: Config, metrics: Metrics) {
 }
 
 /** Notifies the parts that act on committed changes. */
-function tellOfEvents(
+function notifyOfEvents(
   courier: { readonly wake: () => void },
   views: { readonly changed: (orgs: readonly string[]) => void },
   hints: { readonly changed: () => void } | null,
@@ -209,7 +209,7 @@ function tellOfEvents(
 }
 
 function originOf(app: FastifyInstance, options: ServerOptions): string {
-  const { address, port } = boundOf(app, options)
+  const { address, port } = boundAddress(app, options)
   // The configured name is more useful than its address, unless it stands for every address.
   const host = isEveryAddress(address) ? address : options.config.host
   return formatOrigin(options.certificate === undefined ? 'http' : 'https', host, port)
@@ -217,14 +217,14 @@ function originOf(app: FastifyInstance, options: ServerOptions): string {
 
 /** The origin given to machines. Throws ApiError when only the operator can know it. */
 function reachableOrigin(app: FastifyInstance, options: ServerOptions): string {
-  if (isEveryAddress(boundOf(app, options).address))
+  if (isEveryAddress(boundAddress(app, options).address))
     throw conflict(
       'this server does not know the origin under which machines reach it; its operator must set `PALISADE_PUBLIC_URL`',
     )
   return originOf(app, options)
 }
 
-function boundOf(app: FastifyInstance, { config }: ServerOptions): ServerAddress {
+function boundAddress(app: FastifyInstance, { config }: ServerOptions): ServerAddress {
   const bound = app.server.address()
   return typeof bound === 'object' && bound !== null
     ? bound

@@ -9,6 +9,6 @@ const NICENESS = 5
 // Linux sets the priority of one thread; other systems would set that of the whole server.
 if (process.platform === 'linux') setPriority(NICENESS)
 
-const take = createWorkerSets((reply) => parentPort?.postMessage(reply, []))
-parentPort?.on('message', (message: WorkerRequest) => take(message))
+const handle = createWorkerSets((reply) => parentPort?.postMessage(reply, []))
+parentPort?.on('message', (message: WorkerRequest) => handle(message))
 parentPort?.postMessage(READY, [])

@@ -95,7 +95,7 @@ async function serve(
     await server.app.listen({ host: config.host, port: config.port })
   } catch (error) {
     await server.close()
-    throw unusable(config, error)
+    throw toStartError(config, error)
   }
   const url = server.origin()
   server.log.info({ url }, `palisade-server listening on ${url}`)
@@ -124,13 +124,13 @@ async function requireFreeAddress(config: Config): Promise<void> {
       listener.listen({ host: config.host, port: config.port }, resolve)
     })
   } catch (error) {
-    throw unusable(config, error)
+    throw toStartError(config, error)
   }
   await new Promise((resolve) => listener.close(resolve))
 }
 
 /** Returns ConfigError only for a setting that can never work: systemd does not restart then. */
-function unusable({ host, port }: Config, cause: unknown): unknown {
+function toStartError({ host, port }: Config, cause: unknown): unknown {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   switch (code) {
     case 'EADDRINUSE':

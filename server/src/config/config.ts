@@ -7,7 +7,7 @@ import type { TrustedProxies } from '../http/trusted-proxies.ts'
 import type { CertificateFiles } from '../operations/tls/certificate.ts'
 import { ConfigError } from '../platform/config-error.ts'
 import { environmentSchema, type LOG_LEVELS } from './environment-schema.ts'
-import { findMissingPartners, readCertificateFiles, readOidc } from './settings-in-pairs.ts'
+import { findMissingSettings, readCertificateFiles, readOidc } from './dependent-settings.ts'
 import {
   readTracing,
   tracingSchema,
@@ -88,7 +88,7 @@ export function readConfig(
   const problems = [
     ...describeIssues(result.error),
     ...describeIssues(tracing.error),
-    ...findMissingPartners(environment),
+    ...findMissingSettings(environment),
     ...findUnknownSettings(environment, SETTING_NAMES),
   ]
   if (!result.success || !tracing.success || problems.length > 0) throw new ConfigError(problems)

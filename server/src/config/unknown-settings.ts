@@ -3,7 +3,7 @@ import { nearestName } from '@palisade/protocol'
 const PREFIX = 'PALISADE_'
 
 /** Settings of agent, CLI and launcher, which may share an environment with the server. */
-export const SETTINGS_OF_OTHERS: readonly string[] = [
+export const FOREIGN_SETTINGS: readonly string[] = [
   'PALISADE_AGENT_SOCKET',
   'PALISADE_CONFIG_DIR',
   'PALISADE_DNS_SERVERS',
@@ -28,7 +28,7 @@ export function findUnknownSettings(
   environment: Readonly<Record<string, string | undefined>>,
   known: readonly string[],
 ): string[] {
-  const readable = new Set([...known, ...SETTINGS_OF_OTHERS])
+  const readable = new Set([...known, ...FOREIGN_SETTINGS])
   return Object.keys(environment)
     .filter((name) => name.startsWith(PREFIX) && !readable.has(name))
     .map((name) => {

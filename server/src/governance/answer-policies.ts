@@ -47,7 +47,7 @@ export async function answerPolicies(
   open: (reader: StoreReader) => Promise<ShownPolicies | Answer>,
 ): Promise<Answer> {
   const find: FindPolicy = (head) => readAsOf(store, head)
-  for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const shown = await store.read(open)
     if ('status' in shown) return shown
     const body = await inFlight.take(keyOf(org, shown), () =>
@@ -77,8 +77,8 @@ function toAnswer({ headers }: ShownPolicies, body: Buffer): Answer {
 
 /** Within one revision of the organization, an id determines the content of a policy. */
 function keyOf(org: string, { revision, heads, around }: ShownPolicies): string {
-  const told = JSON.stringify([org, revision, around, heads.map(({ id }) => id)])
-  return createHash('sha256').update(told).digest('base64')
+  const parts = JSON.stringify([org, revision, around, heads.map(({ id }) => id)])
+  return createHash('sha256').update(parts).digest('base64')
 }
 
 /** Returns null when `find` returns null for one of the policies. */

@@ -59,7 +59,7 @@ export async function findProblemsInTurns(
 }
 
 /** Stores the findings for `rule`, provided it has exactly these resources and their domain. */
-export function knowChecked(
+export function keepFindings(
   known: KnownRules,
   rule: RuleRecord,
   checked: CheckedResources | null,

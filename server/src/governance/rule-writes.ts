@@ -17,16 +17,16 @@ import {
 import { answerOnce, readOnceRequest } from '../identity/idempotency/answer-once.ts'
 import { createId } from './object-id.ts'
 import { requirePolicySize, requireRuleCount } from './policy-limits.ts'
-import { readAheadOfRoom, requireRuleRoom } from './compilation/path-room.ts'
+import { preloadPathLoads, requireRulePathCost } from './compilation/path-cost-limit.ts'
 import { findPolicy, findRule } from './policy-lookup.ts'
 import { requireCompilable, requireCompilableWith } from './compilation/require-compilable.ts'
-import { knowChecked } from './checked-resources.ts'
+import { keepFindings } from './checked-resources.ts'
 import { readRuleInput, requireJsonOf, requireRuleOf } from './rule-input.ts'
 import { nextTimestamp } from '../platform/timestamp.ts'
 
 /** Appends a rule to a policy. */
 export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
-  await readAheadOfRoom(deps, call)
+  await preloadPathLoads(deps, call)
   const input = await readRuleInput(deps, createRuleRequestSchema, call)
   let keep = (): void => undefined
   const answer = await deps.store.write(call.author, async (writer) => {
@@ -42,7 +42,7 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
     const judge = async () => {
       const body = requireRuleOf(input, ruleDomain(policy.rules))
       const rule: RuleRecord = { id: createId('rule', deps.now(), deps.random), ...body }
-      knowChecked(deps.knownRules, rule, input.checked)
+      keepFindings(deps.knownRules, rule, input.checked)
       requireCompilableWith(deps.knownRules, policy, rule)
       readQuery(noQuerySchema, call.query)
       return { rule, ifMatch: readEntityTags('If-Match', call.ifMatch) }
@@ -54,7 +54,7 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
         requireRuleCount(deps.limits, policy.rules.length + 1)
         requirePolicySize(deps.limits, { ...policy, rules: [...policy.rules, rule] })
         requireFreeName(policy, rule)
-        const pathLoad = await requireRuleRoom(deps, writer, { policy, rule })
+        const pathLoad = await requireRulePathCost(deps, writer, { policy, rule })
         const written = await writer.policies.insertRule(placeOf(deps, policy), rule)
         keep = () => deps.pathLoads.keep(written, pathLoad)
         return { status: 201, headers: etagOf(written), body: formatRule(rule) }
@@ -67,7 +67,7 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
 
 /** Changes a rule and keeps its position. A PATCH without an effective change does not write. */
 export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
-  await readAheadOfRoom(deps, call)
+  await preloadPathLoads(deps, call)
   const input = await readRuleInput(deps, updateRuleRequestSchema, call, async (reader) => {
     const policy = await findPolicy(reader, call.org, call.policyId)
     return findRule(policy, call.ruleId).actions
@@ -87,7 +87,7 @@ export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<
       decision: patch.decision ?? old.decision,
       resources: patch.resources ?? old.resources,
     }
-    knowChecked(deps.knownRules, rule, input.checked)
+    keepFindings(deps.knownRules, rule, input.checked)
     const changed = withRule(policy, rule)
     requireCompilable(deps.knownRules, changed, rule, old)
     readQuery(noQuerySchema, call.query)
@@ -96,7 +96,7 @@ export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<
     if (isSameRule(old, rule)) return answerUpdate(policy, old, old)
     requirePolicySize(deps.limits, changed)
     requireFreeName(policy, rule)
-    const pathLoad = await requireRuleRoom(deps, writer, { policy, rule })
+    const pathLoad = await requireRulePathCost(deps, writer, { policy, rule })
     const written = await writer.policies.updateRule(placeOf(deps, policy), rule)
     keep = () => deps.pathLoads.keep(written, pathLoad)
     return answerUpdate(written, old, rule)

@@ -40,7 +40,7 @@ export async function checkAccess(
   call: GovernanceCall,
   { compiledPolicies, readHeads }: CheckDeps,
 ): Promise<Answer> {
-  for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const { set, request, revision, payer } = await deps.store.read((reader) =>
       readQuestion(reader, call, readHeads),
     )
@@ -139,6 +139,6 @@ function selectEffective(
   heads: readonly PolicyHeadRecord[],
   teams: readonly string[],
 ): PolicyHeadRecord[] {
-  const mine = new Set(effectivePolicies(heads.map(formatSummary), teams).map(({ id }) => id))
-  return heads.filter(({ id }) => mine.has(id))
+  const effective = new Set(effectivePolicies(heads.map(formatSummary), teams).map(({ id }) => id))
+  return heads.filter(({ id }) => effective.has(id))
 }

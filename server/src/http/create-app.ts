@@ -27,7 +27,7 @@ import { securityHeaders, type SecurityHeaders } from './security-headers.ts'
 import { withShortcut, type Shortcut } from './shortcut.ts'
 import { createErrorHandler } from './errors/send-error.ts'
 import {
-  isPlainlyForwarded,
+  hasForwardedAddresses,
   requireForwardedAddress,
   trustProxyOption,
   type TrustedProxies,
@@ -81,7 +81,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const constant = securityHeaders({ hasTls: deps.certificate !== undefined })
   const sendError = createErrorHandler(deps.log, constant)
   const closing = { hasBegun: false }
-  const shorten = (framework: RequestListener): RequestListener =>
+  const addShortcut = (framework: RequestListener): RequestListener =>
     deps.shortcut === undefined || observer.tracing !== null
       ? framework
       : withShortcut(framework, {
@@ -91,7 +91,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
           isOpen: (request) =>
             !closing.hasBegun &&
             !deps.log.isLevelEnabled('debug') &&
-            isPlainlyForwarded(request, deps.trustedProxies),
+            hasForwardedAddresses(request, deps.trustedProxies),
         })
   const app = Fastify({
     // `observeRequests` logs requests; Fastify would create a logger for each of them.
@@ -113,7 +113,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
       },
     },
     serverFactory: (handler) =>
-      createListener(deps.certificate, closeAfterUnreadBody(shorten(handler))),
+      createListener(deps.certificate, closeAfterUnreadBody(addShortcut(handler))),
     routerOptions: {
       maxParamLength: MAX_PARAM_LENGTH,
       querystringParser: (text) => parseQuery(text) as unknown as Record<string, unknown>,

@@ -49,7 +49,7 @@ export function requireForwardedAddress(app: FastifyInstance, trusted: TrustedPr
 }
 
 /** Tells whether `requireForwardedAddress` accepts the request, whichever proxy it came through. */
-export function isPlainlyForwarded(
+export function hasForwardedAddresses(
   { headers }: IncomingMessage,
   { kind }: TrustedProxies,
 ): boolean {

@@ -142,7 +142,7 @@ describe('the configuration', () => {
     ['OTEL_TRACES_SAMPLER_ARG', ['2', '-1', 'half', '1.5']],
     ['PALISADE_HOST', ['', 'a b']],
     ['PALISADE_DATA_DIR', ['']],
-  ])('refuses bad values of %s', (name, values) => {
+  ])('refuses invalid values of %s', (name, values) => {
     for (const value of values) expect(problemsOf({ [name]: value }), value).toHaveLength(1)
   })
 

@@ -25,12 +25,12 @@ describe('a start warns', () => {
   it.each([
     ['of an empty store', { PALISADE_HOST: '127.0.0.1' }, [EMPTY]],
     [
-      'of plain HTTP beyond this machine, and of an origin that is not known',
+      'of plain HTTP beyond this machine, and of an unknown origin',
       { PALISADE_HOST: '0.0.0.0' },
       [CLEAR_TEXT, NO_ENROLMENT, EMPTY],
     ],
     [
-      'of plain HTTP alone when the origin is plain HTTP too',
+      'only of plain HTTP when the origin is plain HTTP too',
       { PALISADE_HOST: '0.0.0.0', PALISADE_PUBLIC_URL: 'http://palisade.example.com' },
       [CLEAR_TEXT, EMPTY],
     ],

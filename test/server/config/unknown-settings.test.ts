@@ -2,7 +2,7 @@ import { readConfig } from '@palisade/server'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { SETTINGS_OF_OTHERS } from '../../../server/src/config/unknown-settings.ts'
+import { FOREIGN_SETTINGS } from '../../../server/src/config/unknown-settings.ts'
 
 const root = join(import.meta.dirname, '../../..')
 /** Sources of the programs that may share an environment with the server. */
@@ -49,8 +49,8 @@ it('accepts each setting of agent, CLI and launcher', () => {
   const files = OTHER_PROGRAMS.flatMap((pattern) => globSync(pattern, { cwd: root }))
   const texts = files.map((file) => readFileSync(join(root, file), 'utf8'))
   const read = new Set(texts.flatMap((text) => text.match(/\bPALISADE_[A-Z_]*[A-Z]\b/g) ?? []))
-  expect(read.size).toBeGreaterThan(SETTINGS_OF_OTHERS.length)
+  expect(read.size).toBeGreaterThan(FOREIGN_SETTINGS.length)
 
   for (const name of read) expect(problemsOf({ [name]: '1' }).join()).not.toContain('not a setting')
-  for (const name of SETTINGS_OF_OTHERS) expect(read).toContain(name)
+  for (const name of FOREIGN_SETTINGS) expect(read).toContain(name)
 })

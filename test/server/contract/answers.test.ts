@@ -98,7 +98,7 @@ describe('every operation of the document', () => {
         headers: headersFor(operation, path),
         ...(payload === null ? {} : { payload }),
       })
-      world.judge(operation, answer)
+      world.validate(operation, answer)
       if (answer.statusCode !== successOf(operation))
         statuses.push(`${operation.id}: ${answer.statusCode} ${answer.body}`)
     }
@@ -117,18 +117,18 @@ describe('every operation of the document', () => {
       revision: 1,
       created_at: '2026-11-21T08:00:00.250Z',
     }
-    const judge = (answer: { headers?: object; body?: object; statusCode?: number }) => () =>
-      world.judge(get, {
+    const validate = (answer: { headers?: object; body?: object; statusCode?: number }) => () =>
+      world.validate(get, {
         statusCode: answer.statusCode ?? 200,
         headers: { ...headers, ...answer.headers },
         body: JSON.stringify(answer.body ?? body),
       })
-    expect(judge({})).not.toThrow()
-    expect(judge({ body: { ...body, more: 1 } })).toThrow('more')
-    expect(judge({ body: { ...body, created_at: 'then' } })).toThrow('created_at')
-    expect(judge({ headers: { etag: '"1"' } })).toThrow('does not announce `etag`')
-    expect(judge({ headers: { 'x-request-id': undefined } })).toThrow('`x-request-id` is missing')
-    expect(judge({ headers: { 'x-request-id': 'a b' } })).toThrow('`x-request-id` is "a b"')
-    expect(judge({ statusCode: 409 })).toThrow('does not list this status')
+    expect(validate({})).not.toThrow()
+    expect(validate({ body: { ...body, more: 1 } })).toThrow('more')
+    expect(validate({ body: { ...body, created_at: 'then' } })).toThrow('created_at')
+    expect(validate({ headers: { etag: '"1"' } })).toThrow('does not announce `etag`')
+    expect(validate({ headers: { 'x-request-id': undefined } })).toThrow('`x-request-id` is missing')
+    expect(validate({ headers: { 'x-request-id': 'a b' } })).toThrow('`x-request-id` is "a b"')
+    expect(validate({ statusCode: 409 })).toThrow('does not list this status')
   })
 })

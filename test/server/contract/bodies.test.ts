@@ -29,7 +29,7 @@ async function refusal(
     headers: { 'content-type': contentType, ...credentialsFor(operation, url) },
     payload: typeof payload === 'string' ? payload : Buffer.from(payload),
   })
-  world.judge(operation, answer)
+  world.validate(operation, answer)
   const { code, field } = answer.json<{ error: { code: string; field?: string } }>().error
   return `${String(answer.statusCode)} ${code} ${field ?? ''}`.trim()
 }
@@ -40,16 +40,16 @@ function credentialsFor({ security, method }: Operation, url: string): object {
   return { authorization: `Bearer ${world.callers.owner}` }
 }
 
-/** Expects a refusal of every operation for its example after `spoil`. */
+/** Expects a refusal of every operation for its example after `mutate`. */
 async function expectOfAll(
   expected: string,
-  spoil: (example: Readonly<Record<string, unknown>>) => string | Uint8Array,
+  mutate: (example: Readonly<Record<string, unknown>>) => string | Uint8Array,
   contentType?: string,
 ): Promise<void> {
   const found = await Promise.all(
     operations.map(async (operation) => {
       const example = (operation.example ?? {}) as Readonly<Record<string, unknown>>
-      return `${operation.id}: ${await refusal(operation, spoil(example), contentType)}`
+      return `${operation.id}: ${await refusal(operation, mutate(example), contentType)}`
     }),
   )
   expect(found).toEqual(operations.map(({ id }) => `${id}: ${expected}`))
@@ -90,9 +90,9 @@ describe('the body of every operation that takes one', () => {
     ['a bare NaN', '{"name":NaN}'],
     ['nesting that is too deep', '[['.repeat(20) + ']]'.repeat(20)],
     ['a byte order mark', '\uFEFF{}'],
-    ['nothing in it', ''],
-    ['white space in it', ' \r\n\t'],
-    ['a vertical tab for white space', '\v{}'],
+    ['no bytes', ''],
+    ['white space only', ' \r\n\t'],
+    ['a vertical tab as white space', '\v{}'],
   ])('is refused with %s', async (_title, text) => {
     await expectOfAll('400 invalid_argument', () => text)
   })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fillPath, pathParameters, type Operation } from './operations.ts'
 import {
   kindOf,
-  NOTHING,
+  UNKNOWN,
   openTwoOrganizations,
   type TwoOrganizations,
 } from './two-organizations.ts'
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 /** The order in which faults are reported. A request has one fault and all later ones. */
-const LADDER = [
+const CHECK_ORDER = [
   'caller',
   'organization',
   'permission',
@@ -24,7 +24,7 @@ const LADDER = [
   'body',
   'query',
 ] as const
-type Fault = (typeof LADDER)[number]
+type Fault = (typeof CHECK_ORDER)[number]
 
 /** Operations for every member, some only about themselves: their 403 depends on the subject. */
 const FOR_MEMBERS = new Set([
@@ -66,14 +66,14 @@ const EXPECTED: Readonly<Record<Fault, string>> = {
 
 /** Sends the operation with the fault `first` and all later ones. */
 async function refusal(operation: Operation, first: Fault): Promise<string> {
-  const has = (fault: Fault) => LADDER.indexOf(fault) >= LADDER.indexOf(first)
+  const has = (fault: Fault) => CHECK_ORDER.indexOf(fault) >= CHECK_ORDER.indexOf(first)
   const values = pathParameters(operation.path).map((name) => {
     const kind = kindOf(operation.path, name)
     const isWrong = has(name === 'org' ? 'organization' : 'resource')
-    return [name, (isWrong ? NOTHING : world.acme)[kind]] as const
+    return [name, (isWrong ? UNKNOWN : world.acme)[kind]] as const
   })
   const url = fillPath(operation.path, Object.fromEntries(values))
-  const caller = has('permission') ? weakCaller(operation) : world.callers.owner
+  const caller = has('permission') ? unprivilegedCaller(operation) : world.callers.owner
   const answer = await world.send(operation.method, has('query') ? `${url}?unknown=1` : url, {
     ...(has('caller') ? {} : { as: caller }),
     headers: has('media type') ? { 'content-type': 'text/plain' } : {},
@@ -81,18 +81,18 @@ async function refusal(operation: Operation, first: Fault): Promise<string> {
       ? {}
       : { payload: has('body') ? { 'unknown member': 1 } : operation.example }),
   })
-  world.judge(operation, answer)
+  world.validate(operation, answer)
   const { code } = answer.json<{ error: { code: string } }>().error
   return [answer.statusCode, code, answer.headers['www-authenticate']].join(' ').trim()
 }
 
 /** Returns an authenticated caller without the permission. */
-function weakCaller({ path }: Operation): string {
+function unprivilegedCaller({ path }: Operation): string {
   return path.startsWith('/api/v1/user/') ? world.callers.organizationToken : world.callers.member
 }
 
 describe('the order of checks, at every endpoint', () => {
-  it.each(LADDER)('reports the fault of the %s before any later one', async (fault) => {
+  it.each(CHECK_ORDER)('reports the fault of the %s before any later one', async (fault) => {
     const operations = world.document.operations.filter(
       (operation) => operation.security === 'access_token' && applies(fault, operation),
     )

@@ -64,7 +64,7 @@ async function post(
     headers: { 'idempotency-key': key, ...world.proofFor(operation, path, prove) },
     ...(body === null ? {} : { payload: body }),
   })
-  world.judge(operation, answer)
+  world.validate(operation, answer)
   return answer
 }
 

@@ -3,7 +3,7 @@ import { newProver, TEST_ORIGIN, type TestDevice } from '../test-device.ts'
 import { fillPath, pathParameters, type Method, type Operation } from './operations.ts'
 import {
   kindOf,
-  NOTHING,
+  UNKNOWN,
   openTwoOrganizations,
   type IdentifierKind,
   type Identifiers,
@@ -50,7 +50,7 @@ async function ask(operation: Operation, identifiers: Identifiers, as: string | 
     headers,
     ...(operation.example === null ? {} : { payload: operation.example }),
   })
-  world.judge(operation, answer)
+  world.validate(operation, answer)
   const { date: _date, ...rest } = answer.headers
   return { status: answer.statusCode, headers: rest, body: answer.body }
 }
@@ -82,7 +82,7 @@ describe('another organization', () => {
           // With a foreign organization all other identifiers are foreign too.
           const base = kind === 'org' ? world.rival : world.acme
           const foreign = { ...base, [kind]: world.rival[kind] }
-          const none = { ...base, [kind]: NOTHING[kind] }
+          const none = { ...base, [kind]: UNKNOWN[kind] }
           const answers = [
             await ask(operation, foreign, as),
             await ask(operation, none, as),
@@ -108,7 +108,7 @@ describe('an identifier of another organization', () => {
   const POLICIES = '/v2/orgs/acme/governance/policies'
 
   /** Positions of identifiers other than the path. */
-  const PLACES: readonly [string, (ids: Identifiers) => [Method, string, object?]][] = [
+  const POSITIONS: readonly [string, (ids: Identifiers) => [Method, string, object?]][] = [
     [
       'scope of a new policy',
       ({ team }) => ['POST', POLICIES, { name: 'x', scope: { teams: [team] } }],
@@ -128,9 +128,9 @@ describe('an identifier of another organization', () => {
     ['user of a device', ({ username }) => ['POST', `${ACME}/devices`, { user: username }]],
   ]
 
-  it.each(PLACES)('as %s is refused like an unknown one', async (_title, request) => {
+  it.each(POSITIONS)('as %s is refused like an unknown one', async (_title, request) => {
     const answers = await Promise.all(
-      [world.rival, NOTHING].map(async (identifiers) => {
+      [world.rival, UNKNOWN].map(async (identifiers) => {
         const [method, url, payload] = request(identifiers)
         const dpop = newProver(world)({ method, url: TEST_ORIGIN + url })
         const headers = { 'x-request-id': 'same', dpop }

@@ -102,7 +102,7 @@ async function sendOne(random: Random, token: string): Promise<RawAnswer[]> {
   for (const answer of answers) {
     requireHarmless(answer, request.bytes)
     if (request.isRouted && !OF_THE_PROTOCOL.has(answer.status))
-      world.judge(operation, {
+      world.validate(operation, {
         statusCode: answer.status,
         headers: Object.fromEntries(answer.headers),
         // The exchange reads bytes as Latin-1; the check counts characters.

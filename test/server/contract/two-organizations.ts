@@ -3,18 +3,18 @@ import { PERMISSIONS, type DeviceView } from '@palisade/protocol'
 import { formatDeliveryId } from '../../../server/src/webhooks/delivery-id.ts'
 import { enrolTestDevice, newProver, TEST_ORIGIN, type TestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
-import { createAnswerJudge, type JudgeAnswer } from './judge-answer.ts'
+import { createAnswerValidator, type ValidateAnswer } from './validate-answer.ts'
 import { readDocument, type ApiDocument, type Operation } from './operations.ts'
 
 /**
  * One identifier of every kind that a path can contain, by the name of its parameter. An endpoint
- * with a new kind needs an entry in `NOTHING` and in `furnish`.
+ * with a new kind needs an entry in `UNKNOWN` and in `populate`.
  */
 export type Identifiers = Readonly<Record<IdentifierKind, string>>
-export type IdentifierKind = keyof typeof NOTHING
+export type IdentifierKind = keyof typeof UNKNOWN
 
 /** Well-formed identifiers that do not exist. */
-export const NOTHING = {
+export const UNKNOWN = {
   org: 'nowhere',
   username: 'nobody',
   invited: 'nobody',
@@ -41,7 +41,7 @@ export const NOTHING = {
  */
 export interface TwoOrganizations extends TestServer {
   readonly document: ApiDocument
-  readonly judge: JudgeAnswer
+  readonly validate: ValidateAnswer
   readonly acme: Identifiers
   readonly rival: Identifiers
   /** Access tokens of callers of `acme`. */
@@ -79,8 +79,8 @@ export async function openTwoOrganizations(): Promise<TwoOrganizations> {
   await server.createOrganization('poor', 'olga', false)
   const owner = await server.signIn('olga', olga.personal_token)
   const rivalOwner = await server.signIn('rita', rita.personal_token)
-  const [acme, device] = await furnish(server, owner, { org: 'acme', owner: 'olga' })
-  const [rival] = await furnish(server, rivalOwner, { org: 'rival', owner: 'rita' })
+  const [acme, device] = await populate(server, owner, { org: 'acme', owner: 'olga' })
+  const [rival] = await populate(server, rivalOwner, { org: 'rival', owner: 'rita' })
 
   const members = '/api/v1/orgs/acme/members'
   for (const role of ['editor', 'auditor'])
@@ -93,7 +93,7 @@ export async function openTwoOrganizations(): Promise<TwoOrganizations> {
   return {
     ...server,
     document,
-    judge: createAnswerJudge(document),
+    validate: createAnswerValidator(document),
     acme,
     rival,
     callers: {
@@ -119,7 +119,7 @@ export async function openTwoOrganizations(): Promise<TwoOrganizations> {
 }
 
 /** Creates one entity of every kind in an organization, and its device. */
-async function furnish(
+async function populate(
   server: TestServer,
   as: string,
   { org, owner }: { readonly org: string; readonly owner: string },
@@ -223,7 +223,7 @@ function idOf(created: Created): string {
 export function kindOf(path: string, parameter: string): IdentifierKind {
   if (path.startsWith('/api/v1/user/') && parameter === 'token') return 'personal_token'
   if (parameter === 'file') return path.includes('/targets/') ? 'policy_file' : 'metadata_file'
-  if (!(parameter in NOTHING))
+  if (!(parameter in UNKNOWN))
     throw new Error(`\`{${parameter}}\` of ${path} is not in two-organizations.ts; add it there`)
   return parameter as IdentifierKind
 }

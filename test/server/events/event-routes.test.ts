@@ -34,7 +34,7 @@ describe('the feed of events', () => {
     return test.signIn(role, password)
   }
 
-  it('shows who changed what, from where, with the request that did it', async () => {
+  it('shows the actor, change, address and request of an event', async () => {
     const created = await createPolicy('web')
 
     const { data } = await feed('?kind=policy.created')

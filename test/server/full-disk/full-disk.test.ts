@@ -13,7 +13,7 @@ const isRoot = process.getuid?.() === 0
 if (!isRoot) process.stderr.write('not root, so no disk can be filled: its tests are SKIPPED\n')
 
 /** Other values of path parameters: `max` is not in the team yet, `mia` can be removed from it. */
-const OTHERWISE: Readonly<Record<string, Record<string, string>>> = {
+const OTHER_VALUES: Readonly<Record<string, Record<string, string>>> = {
   addTeamMember: { username: 'max' },
 }
 
@@ -65,7 +65,7 @@ describe.skipIf(!isRoot)(
       const { personal_token: secret } = JSON.parse(init.stdout) as { personal_token: string }
       const server = await startServerProcess(settings)
       const client = { origin: server.url, token: await signIn(server.url, secret) }
-      const there = await furnish(client)
+      const there = await populate(client)
       const document = readDocument(await (await fetch(`${server.url}/openapi.json`)).json())
       const writes = document.operations.filter(
         ({ id, method, security }) =>
@@ -198,7 +198,7 @@ async function names(client: Client): Promise<string[]> {
 }
 
 /** Creates one entity of every kind, for the path parameters of all operations. */
-async function furnish(client: Client): Promise<Record<string, string>> {
+async function populate(client: Client): Promise<Record<string, string>> {
   const api = '/api/v1/orgs/acme'
   const make = async (path: string, payload: object, member = 'id'): Promise<string> => {
     const { status, body } = await send(client, 'POST', path, payload)
@@ -239,7 +239,7 @@ async function call(
   { id, method, path, example }: Operation,
   there: Readonly<Record<string, string>>,
 ) {
-  const all: Readonly<Record<string, string>> = { ...there, ...OTHERWISE[id] }
+  const all: Readonly<Record<string, string>> = { ...there, ...OTHER_VALUES[id] }
   const values = pathParameters(path).map((name) => {
     const kind = name === 'token' && path.startsWith('/api/v1/user/') ? 'personal_token' : name
     return [name, all[kind] ?? ''] as const

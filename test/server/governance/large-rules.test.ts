@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   checkResources,
   findProblemsInTurns,
-  knowChecked,
+  keepFindings,
 } from '../../../server/src/governance/checked-resources.ts'
 import { createKnownRules } from '../../../server/src/governance/known-rules.ts'
 import { requireCompilableWith } from '../../../server/src/governance/compilation/require-compilable.ts'
@@ -208,11 +208,11 @@ describe('resources that are checked in turns', () => {
     const policy = { id: 'p', org: 'acme', name: 'p', teams: [], revision: 1 } as const
     const stored = { ...policy, created_at: '', updated_at: '', rules: [] }
 
-    knowChecked(known, rule, { ...checked, problems })
+    keepFindings(known, rule, { ...checked, problems })
 
     expect(() => requireCompilableWith(known, stored, rule)).toThrow('kept')
     const copy = { ...rule, resources: [...HOSTS] }
-    knowChecked(known, copy, { ...checked, problems })
+    keepFindings(known, copy, { ...checked, problems })
     expect(() => requireCompilableWith(known, stored, copy)).not.toThrow()
   })
 })

@@ -97,7 +97,7 @@ describe('a cached policy', () => {
   const get = (headers: Record<string, string> = {}, target = url) =>
     app.app.inject({ url: target, headers: { authorization, ...headers } })
 
-  it('has the same bytes and headers', async () => {
+  it('has the same bytes and headers as an uncached one', async () => {
     const first = await get()
     const second = await get()
 

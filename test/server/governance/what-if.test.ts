@@ -137,7 +137,7 @@ describe('check', () => {
 })
 
 describe('a caller with an exhausted budget', () => {
-  it('is refused work that has to be done, and served kept results', async () => {
+  it('is refused new work, and served cached results', async () => {
     const budget = createWorkBudget({ limits: LITTLE })
     const spent = budget.begin({ org: 'acme', caller: 'user:audrey', isWriter: false })
     const poor = await openGovernedApp({ budget })

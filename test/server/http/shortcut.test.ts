@@ -104,7 +104,7 @@ describe('a shortcut', () => {
   })
 
   it.each([
-    ['is not known', 'GET /other HTTP/1.1\r\nHost: a'],
+    ['has an unknown path', 'GET /other HTTP/1.1\r\nHost: a'],
     ['is a HEAD', 'HEAD /known HTTP/1.1\r\nHost: a'],
     ['is a POST', 'POST /known HTTP/1.1\r\nHost: a\r\nContent-Length: 0'],
     ['has a body', 'GET /known HTTP/1.1\r\nHost: a\r\nContent-Length: 1'],
@@ -114,7 +114,7 @@ describe('a shortcut', () => {
     ],
     ['has no host', 'GET /known HTTP/1.1'],
     ['has two hosts', 'GET /known HTTP/1.1\r\nHost: a\r\nhOST: a'],
-  ])('leaves a request to Fastify that %s', async (_what, head) => {
+  ])('leaves a request to Fastify that %s', async (_title, head) => {
     const text = await exchange(`${head}\r\nConnection: close\r\n\r\n`)
 
     expect(text).toMatch(/^HTTP\/1\.1 418 /)

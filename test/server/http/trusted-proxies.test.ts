@@ -110,7 +110,7 @@ it.each([
   ['an address', { kind: 'hops', hops: 1 }, '192.0.2.1, 2001:db8::1', 200],
   ['no address', { kind: 'hops', hops: 1 }, '192.0.2.1, not an address', 400],
   [
-    'no address, of a proxy that is named',
+    'no address, from a trusted address',
     { kind: 'ranges', ranges: ['127.0.0.1'] },
     'unknown',
     400,

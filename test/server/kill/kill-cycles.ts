@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRandom } from '../../../bench/src/workload/random.ts'
-import { untilAnswered } from './patience.ts'
+import { untilAnswered } from './until-answered.ts'
 import { createWriter, type Access, type KnownPolicy, type Writer } from './writer.ts'
 
 /** A process to kill and restore. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { untilAnswered } from './patience.ts'
+import { untilAnswered } from './until-answered.ts'
 
 /** The current origin of the server and the writer's token. */
 export interface Access {

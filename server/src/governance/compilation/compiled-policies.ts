@@ -220,8 +220,8 @@ const UNDECIDABLE: Kept = { set: null, resources: 1 }
 
 /** A policy's id and revision determine its content. */
 function keyOf({ org, heads, resolve_unlisted_names }: EffectiveSet): string {
-  const told = [org, resolve_unlisted_names, heads.map(({ id, revision }) => [id, revision])]
-  return createHash('sha256').update(JSON.stringify(told)).digest('base64')
+  const parts = [org, resolve_unlisted_names, heads.map(({ id, revision }) => [id, revision])]
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64')
 }
 
 function countResources({ rules }: PolicyRecord): number {

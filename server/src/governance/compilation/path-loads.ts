@@ -46,7 +46,7 @@ export function createKnownPathLoads(maxShares = MAX_SHARES): KnownPathLoads {
 }
 
 /** Tells whether the rule has a path pattern with `*`; only those add to the cost of a decision. */
-export function hasPathStars({
+export function hasPathWildcards({
   actions,
   resources,
 }: Pick<RuleRecord, 'actions' | 'resources'>): boolean {
@@ -58,12 +58,12 @@ export function hasPathStars({
 /** Computes the load of rules that compile, in turns. A known rule is not computed again. */
 export async function readPathLoad(known: KnownRules, rules: Rules): Promise<PathLoad> {
   const loads: PathLoad[] = []
-  for (const rule of rules) if (hasPathStars(rule)) loads.push(await readRuleLoad(known, rule))
+  for (const rule of rules) if (hasPathWildcards(rule)) loads.push(await readRuleLoad(known, rule))
   return loads.length === 0 ? NO_LOAD : sumPathLoads(loads)
 }
 
 export async function readRuleLoad(known: KnownRules, rule: RuleRecord): Promise<PathLoad> {
-  if (!hasPathStars(rule)) return NO_LOAD
+  if (!hasPathWildcards(rule)) return NO_LOAD
   const found = knownRule(known, rule)
   if (found.pathLoad !== null) return found.pathLoad
   const steps = pathLoadInSteps([rule])

@@ -26,12 +26,12 @@ import {
   createPlanContext,
   planChanges,
   requireCompilablePlan,
-  requirePlanPathRoom,
+  requirePlanPathCost,
   requirePlanWithinLimits,
   type PlannedFor,
   type PolicyPlan,
 } from './plan-changes.ts'
-import { asksForDryRun, findConcerned, readDocument } from './read-document.ts'
+import { asksForDryRun, selectAffected, readDocument } from './read-document.ts'
 import { createTeamNames, type TeamNames } from './team-names.ts'
 import { writePlan } from './write-plan.ts'
 
@@ -58,11 +58,11 @@ class OrganizationChanged extends Error {}
  * changed meanwhile. Throws 409 when it changed at every attempt.
  */
 export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): Promise<Answer> {
-  for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
-    const judged = await deps.documents.run(call.org, () => readAndJudge(deps, call))
-    if (judged.planned !== null) return judged.planned
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const validated = await deps.documents.run(call.org, () => readAndValidate(deps, call))
+    if (validated.planned !== null) return validated.planned
     try {
-      return await writeJudged(deps, call, judged)
+      return await writeValidated(deps, call, validated)
     } catch (error) {
       if (!(error instanceof OrganizationChanged)) throw error
     }
@@ -73,10 +73,10 @@ export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): P
 }
 
 /** Throws `OrganizationChanged` unless the organization still has the validated revision. */
-function writeJudged(
+function writeValidated(
   deps: DocumentDeps,
   call: GovernanceCall,
-  { body, ahead }: Awaited<ReturnType<typeof readAndJudge>>,
+  { body, ahead }: Awaited<ReturnType<typeof readAndValidate>>,
 ): Promise<Answer> {
   return deps.store.write(call.author, async (writer) => {
     const access = await authorize(writer, call.principal, call.org, 'policies:write')
@@ -90,10 +90,10 @@ function writeJudged(
     return answerOnce(writer, once, deps.now(), {
       async judge() {
         if (!body.ok) throw body.error
-        if (ahead === null) throw new TypeError('a document that was read is judged ahead')
+        if (ahead === null) throw new TypeError('a document that was read is validated ahead')
         deps.beingSent.requireRoom(call.org)
         if (ahead.revision !== revision) throw new OrganizationChanged()
-        return { ...(await ahead.judgement), work: ahead.work }
+        return { ...(await ahead.validation), work: ahead.work }
       },
       async act({ plan, teamNames, work }) {
         await writePlan(writer, plan, work)
@@ -107,21 +107,21 @@ function writeJudged(
 }
 
 /** Runs once at a time in an organization: a parsed document takes many times its size in bytes. */
-async function readAndJudge(deps: DocumentDeps, call: GovernanceCall) {
+async function readAndValidate(deps: DocumentDeps, call: GovernanceCall) {
   const body = await parse(call.body)
   if (!body.ok) return { body, planned: null, ahead: null }
   const isDryRun = asksForDryRun(body.json)
   const permission = isDryRun ? 'policies:read' : 'policies:write'
-  const ahead = await judgeAhead(deps, { ...call, json: body.json }, permission)
+  const ahead = await validateAhead(deps, { ...call, json: body.json }, permission)
   return { body, planned: isDryRun ? await answerPlan(deps, call.org, ahead) : null, ahead }
 }
 
 async function answerPlan(
   { beingSent }: DocumentDeps,
   org: string,
-  { revision, judgement, work }: JudgedAhead,
+  { revision, validation, work }: ValidatedAhead,
 ): Promise<Answer> {
-  const { plan, teamNames } = await judgement
+  const { plan, teamNames } = await validation
   beingSent.requireRoom(org)
   try {
     return await showPlan(plan, teamNames, { revision, dryRun: true, work })
@@ -162,14 +162,14 @@ interface OrganizationState {
 
 type DocumentCall = GovernanceCall & { readonly json: unknown }
 
-interface Judgement {
+interface Validation {
   readonly plan: PolicyPlan
   readonly teamNames: TeamNames
 }
 
-interface JudgedAhead {
+interface ValidatedAhead {
   readonly revision: number
-  readonly judgement: Promise<Judgement>
+  readonly validation: Promise<Validation>
   /** Continues while the document is written. */
   readonly work: Work
 }
@@ -179,20 +179,20 @@ interface JudgedAhead {
  * writers would wait. The result holds while the organization keeps its revision. A refusal is kept
  * as a rejected promise, because a kept answer for the same idempotency key takes precedence.
  */
-async function judgeAhead(
+async function validateAhead(
   deps: DocumentDeps,
   call: DocumentCall,
   permission: 'policies:read' | 'policies:write',
-): Promise<JudgedAhead> {
+): Promise<ValidatedAhead> {
   const enter = (reader: StoreReader) => authorize(reader, call.principal, call.org, permission)
   const payer = payerOf(call.principal, await deps.store.read(enter))
   const work = deps.budget.begin(payer)
   try {
-    const state = await readCurrent(deps, enter, { concerns: findConcerned(call.json), work })
+    const state = await readCurrent(deps, enter, { affects: selectAffected(call.json), work })
     const otherLoads = () => readCommittedLoads(deps, state.others)
-    const judgement = judge(deps, { ...state, otherLoads }, call, work)
-    await judgement.catch(() => undefined)
-    return { revision: state.revision, judgement, work }
+    const validation = validate(deps, { ...state, otherLoads }, call, work)
+    await validation.catch(() => undefined)
+    return { revision: state.revision, validation, work }
   } finally {
     work.end()
   }
@@ -200,33 +200,33 @@ async function judgeAhead(
 
 interface Reading {
   /** Selects the policies to read, by name. */
-  readonly concerns: (name: string) => boolean
+  readonly affects: (name: string) => boolean
   readonly work: Work
 }
 
 async function readCurrent(
   { store }: DocumentDeps,
   enter: (reader: StoreReader) => Promise<Access>,
-  { concerns, work }: Reading,
+  { affects, work }: Reading,
 ): Promise<OrganizationState> {
-  for (let made = 0; made < MAX_READS; made += 1) {
+  for (let attempt = 0; attempt < MAX_READS; attempt += 1) {
     const { heads, ...state } = await store.read(async (reader) => {
       const { organization } = await enter(reader)
-      return readHeads(reader, organization, concerns)
+      return readHeads(reader, organization, affects)
     })
     const stored = await readInTurns(heads, (head) => readAsOf(store, head), work)
     if (stored !== null) return { ...state, stored }
   }
-  return store.read(async (reader) => readState(reader, await enter(reader), { concerns, work }))
+  return store.read(async (reader) => readState(reader, await enter(reader), { affects, work }))
 }
 
 /** Reads everything from the snapshot of `reader`. */
 async function readState(
   reader: StoreReader,
   { organization }: Access,
-  { concerns, work }: Reading,
+  { affects, work }: Reading,
 ): Promise<OrganizationState> {
-  const { heads, ...state } = await readHeads(reader, organization, concerns)
+  const { heads, ...state } = await readHeads(reader, organization, affects)
   const stored = await readInTurns(heads, ({ org, id }) => reader.policies.find(org, id), work)
   if (stored === null) throw new TypeError('a policy is not in its own snapshot')
   return { ...state, stored }
@@ -235,24 +235,24 @@ async function readState(
 async function readHeads(
   reader: StoreReader,
   { name, revision }: OrganizationRecord,
-  concerns: Reading['concerns'],
+  affects: Reading['affects'],
 ) {
   const all = await listHeads(reader, name)
   return {
     revision,
     teams: await reader.teams.list(name),
-    heads: all.filter((head) => concerns(head.name)),
-    others: all.filter((head) => !concerns(head.name)),
+    heads: all.filter((head) => affects(head.name)),
+    others: all.filter((head) => !affects(head.name)),
   }
 }
 
 /** Performs all checks of a request, in the order of the single endpoints. */
-async function judge(
+async function validate(
   deps: GovernanceDeps,
   { revision, teams, stored, others, otherLoads }: OrganizationState & PlannedFor,
   call: DocumentCall,
   work: Work,
-): Promise<Judgement> {
+): Promise<Validation> {
   const { org, json } = call
   const { limits, knownRules } = deps
   const teamNames = createTeamNames(teams)
@@ -273,6 +273,6 @@ async function judge(
   await requireCompilablePlan(knownRules, plan, work)
   requireConditions()
   await requirePlanWithinLimits(limits, count, plan, work)
-  await requirePlanPathRoom(knownRules, plan, { stored, otherLoads }, work)
+  await requirePlanPathCost(knownRules, plan, { stored, otherLoads }, work)
   return { plan: { ...plan, unmanaged: [...plan.unmanaged, ...others] }, teamNames }
 }

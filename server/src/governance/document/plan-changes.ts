@@ -13,8 +13,8 @@ import {
 } from '../policy-limits.ts'
 import { findProblemsInTurns } from '../checked-resources.ts'
 import { knownRule, type KnownRules } from '../known-rules.ts'
-import { hasPathStars, readPathLoad } from '../compilation/path-loads.ts'
-import { requirePathRoom } from '../compilation/path-room.ts'
+import { hasPathWildcards, readPathLoad } from '../compilation/path-loads.ts'
+import { requirePathCost } from '../compilation/path-cost-limit.ts'
 import { requireCompilablePolicy } from '../compilation/require-compilable.ts'
 import { formatTimestamp, nextTimestamp } from '../../platform/timestamp.ts'
 import type { WantedPolicy } from './read-document.ts'
@@ -127,14 +127,14 @@ export interface PlannedFor {
 }
 
 /** Throws 400 when the path patterns of the organization would together cost too much. */
-export async function requirePlanPathRoom(
+export async function requirePlanPathCost(
   known: KnownRules,
   { created, updated, deleted }: PolicyPlan,
   { stored, otherLoads }: PlannedFor,
   work: Pick<Work, 'turn'>,
 ): Promise<void> {
   const changed = [...created, ...updated].map(({ policy }) => policy)
-  if (!changed.some(({ rules }) => rules.some(hasPathStars))) return
+  if (!changed.some(({ rules }) => rules.some(hasPathWildcards))) return
   const read = async (policies: readonly PolicyRecord[]): Promise<PathLoad[]> => {
     const loads: PathLoad[] = []
     for (const { rules } of policies) {
@@ -147,7 +147,7 @@ export async function requirePlanPathRoom(
   const ids = new Set(replaced.map(({ id }) => id))
   const after = await read(changed)
   const others = await read(stored.filter(({ id }) => !ids.has(id)))
-  requirePathRoom({
+  requirePathCost({
     others: [...others, ...(await otherLoads())],
     before: await read(replaced),
     after,
@@ -204,6 +204,6 @@ function change(
   return { ...old, teams, rules, updated_at: timestampAfter(old.updated_at) }
 }
 
-function within(place: string, policy: PolicyRecord, judge: () => void): void {
-  withinField(place, () => withinPolicy(policy.name, judge))
+function within(place: string, policy: PolicyRecord, check: () => void): void {
+  withinField(place, () => withinPolicy(policy.name, check))
 }

@@ -96,7 +96,7 @@ export function asksForDryRun(json: unknown): boolean {
 }
 
 /** Returns a predicate for the names of stored policies that an unchecked document may affect. */
-export function findConcerned(json: unknown): (name: string) => boolean {
+export function selectAffected(json: unknown): (name: string) => boolean {
   const { policies, prune } = looseSchema.safeParse(json).data ?? {}
   if (prune === true) return () => true
   const names = new Set<unknown>()
@@ -114,11 +114,11 @@ async function readPolicy(
   requireFewValues(json)
   const { name, scope, rules: written } = readInput(policyHeadSchema, json)
   const teams = scope === undefined ? null : readTeams(scope.teams ?? [], teamNames)
-  const requireRoom = createRoom(limits, name, old(name))
+  const requireWithinLimits = createLimitCheck(limits, name, old(name))
   const rules: WantedRule[] = []
   for (const [index, rule] of written.entries()) {
     const read = withinField(`rules[${index}]`, () => readRule(rule, rules))
-    requireRoom(read)
+    requireWithinLimits(read)
     rules.push(read)
     await work.turn()
   }
@@ -131,7 +131,7 @@ function readRule(json: unknown, before: readonly WantedRule[]): WantedRule {
 }
 
 /** Returns a check for the rules of one policy, in order. It throws 403 beyond a limit. */
-function createRoom(
+function createLimitCheck(
   limits: PolicyLimits,
   name: string,
   old: PolicyRecord | undefined,

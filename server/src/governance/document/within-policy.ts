@@ -1,10 +1,10 @@
 import { ApiError } from '../../platform/api-error.ts'
 import { quote } from '../../http/input/describe-issue.ts'
 
-/** Runs `judge` and adds the name of the policy to its errors, because a document has many. */
-export function withinPolicy<T>(name: string, judge: () => T): T {
+/** Runs `check` and adds the name of the policy to its errors, because a document has many. */
+export function withinPolicy<T>(name: string, check: () => T): T {
   try {
-    return judge()
+    return check()
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const message = `policy ${quote(name)}: ${error.message}`

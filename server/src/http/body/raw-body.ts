@@ -15,7 +15,7 @@ declare module 'fastify' {
 /** `Retry-After` of a body that lost its turn. */
 const RETRY_SECONDS = 5
 /** After so many bytes, a body gets a buffer for its largest size. */
-const FULL_ROOM_AFTER_BYTES = 256 * 1024
+const FULL_BUFFER_AFTER_BYTES = 256 * 1024
 
 /** Default body limit of routes: for members, teams, tokens and settings. */
 export const MAX_BODY_BYTES = 64 * 1024
@@ -44,21 +44,21 @@ export function collectBody(
 ): void {
   const description = describeBody(request)
   const { maxBytes } = description
-  const tooLarge = { ...description, bytes: NOTHING.room, tooLarge: true }
+  const tooLarge = { ...description, bytes: EMPTY.buffer, tooLarge: true }
   const mostBytes = Number(payload.headers['content-length'] ?? maxBytes)
   if (mostBytes > maxBytes) {
     done(null, tooLarge)
     return
   }
-  let kept: Kept = NOTHING
+  let received: Received = EMPTY
   // Events instead of iteration, whose promises cost as much as parsing a small body.
   const take = (chunk: Buffer): void => {
     request.largeBody?.add(chunk.length)
-    if (kept.size + chunk.length <= maxBytes) kept = append(kept, chunk, mostBytes)
+    if (received.size + chunk.length <= maxBytes) received = append(received, chunk, mostBytes)
     else finish(tooLarge)
   }
   const end = (): void =>
-    finish({ ...description, bytes: kept.room.subarray(0, kept.size), tooLarge: false })
+    finish({ ...description, bytes: received.buffer.subarray(0, received.size), tooLarge: false })
   // A client that leaves early causes an error without an end; errors after the end are ignored.
   const fail = (error: Error): void => done(error)
   const refuse = (): void => {
@@ -75,34 +75,34 @@ export function collectBody(
   payload.on('data', take).on('end', end).on('error', fail)
 }
 
-/** The received bytes: the first `size` of `room`. */
-interface Kept {
-  readonly room: Buffer
+/** The received bytes: the first `size` of `buffer`. */
+interface Received {
+  readonly buffer: Buffer
   readonly size: number
 }
 
-const NOTHING: Kept = { room: Buffer.alloc(0), size: 0 }
+const EMPTY: Received = { buffer: Buffer.alloc(0), size: 0 }
 
 /**
- * Copies chunks into one buffer, because a kept chunk of one byte takes hundreds. The first chunk,
- * which is usually the only one, is not copied. The buffer doubles, so that a client that announces
- * more than it sends takes little memory. From `FULL_ROOM_AFTER_BYTES` on it has `mostBytes`: a
- * later copy of many megabytes into new pages would block the event loop.
+ * Copies chunks into one buffer, because keeping a chunk of one byte takes hundreds. The first
+ * chunk, which is usually the only one, is not copied. The buffer doubles, so that a client that
+ * announces more than it sends takes little memory. From `FULL_BUFFER_AFTER_BYTES` on it has
+ * `mostBytes`: a later copy of many megabytes into new pages would block the event loop.
  *
  * bench: server/hostile
  */
-function append({ room, size }: Kept, chunk: Buffer, mostBytes: number): Kept {
-  if (size === 0) return { room: chunk, size: chunk.length }
+function append({ buffer, size }: Received, chunk: Buffer, mostBytes: number): Received {
+  if (size === 0) return { buffer: chunk, size: chunk.length }
   const needed = size + chunk.length
-  if (needed <= room.length) {
-    chunk.copy(room, size)
-    return { room, size: needed }
+  if (needed <= buffer.length) {
+    chunk.copy(buffer, size)
+    return { buffer, size: needed }
   }
-  const isLong = needed > FULL_ROOM_AFTER_BYTES
+  const isLong = needed > FULL_BUFFER_AFTER_BYTES
   const larger = Buffer.allocUnsafe(isLong ? mostBytes : Math.min(2 * needed, mostBytes))
-  room.copy(larger, 0, 0, size)
+  buffer.copy(larger, 0, 0, size)
   chunk.copy(larger, size)
-  return { room: larger, size: needed }
+  return { buffer: larger, size: needed }
 }
 
 /** Returns the body of a request without one. */

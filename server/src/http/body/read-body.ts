@@ -32,7 +32,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** Reads a body as JSON. Throws an ApiError: 415, then 413, then 400. */
 export function readJson(body: RawBody): unknown {
   requireJson(body)
-  if (body.bytes.length > MAX_BYTES_AT_ONCE) requireLittleJson(body.bytes)
+  if (body.bytes.length > MAX_BYTES_AT_ONCE) requireSmallJson(body.bytes)
   const result = parseJson(decodeUtf8(body.bytes))
   if (!result.ok) throw invalidJson(result.problem)
   return result.value
@@ -59,7 +59,7 @@ export async function readLargeJson(body: RawBody, maxValues: number): Promise<u
   throw 'most' in result.problem ? tooMuchJson(result.problem) : invalidJson(result.problem)
 }
 
-function requireLittleJson(bytes: Uint8Array): void {
+function requireSmallJson(bytes: Uint8Array): void {
   const { values, members } = countJson(bytes)
   if (values > MAX_VALUES) throw tooMuchJson({ kind: 'too_many_values', most: MAX_VALUES })
   if (members > MAX_MEMBERS) throw tooMuchJson({ kind: 'too_many_members', most: MAX_MEMBERS })

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net'
 
 /** A refused body up to this size is read and discarded, so that the connection stays usable. */
-const MAX_READ_FOR_NOTHING_BYTES = 64 * 1024
+const MAX_DISCARDED_BYTES = 64 * 1024
 /** Bytes and time that a larger refused body gets before its connection is closed. */
 const LINGER_BYTES = 4 * 1024 * 1024
 const LINGER_MS = 2_000
@@ -34,7 +34,7 @@ export function continueWhenRead(server: Server): void {
 export function mayBeLarge({ headers }: IncomingMessage): boolean {
   return (
     'transfer-encoding' in headers ||
-    Number(headers['content-length'] ?? 0) > MAX_READ_FOR_NOTHING_BYTES
+    Number(headers['content-length'] ?? 0) > MAX_DISCARDED_BYTES
   )
 }
 

@@ -8,11 +8,11 @@ export interface ErrorResponse {
 }
 
 /** Statuses of every route that uses the store. */
-const OUR_FAULT = [500, 503]
+const SERVER_ERRORS = [500, 503]
 
 /** Builds the `response` members of a route schema for its refusals. */
 export function errorResponses(statuses: readonly number[]): Record<number, ErrorResponse> {
-  return refusals([...statuses, ...OUR_FAULT])
+  return refusals([...statuses, ...SERVER_ERRORS])
 }
 
 /** Like `errorResponses`, for a route that does not use the store. */

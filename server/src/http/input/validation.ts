@@ -12,7 +12,7 @@ import type { RawBody } from '../body/raw-body.ts'
 export const strictValidator: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   return (value: unknown) => {
     try {
-      return { value: judge(schema, httpPart, value) }
+      return { value: validate(schema, httpPart, value) }
     } catch (error) {
       if (error instanceof ApiError) return { error }
       throw error
@@ -28,7 +28,7 @@ export const deferredValidator: FastifySchemaCompiler<unknown> = () => (value: u
   value,
 })
 
-function judge(schema: z.ZodType, httpPart: string | undefined, value: unknown): unknown {
+function validate(schema: z.ZodType, httpPart: string | undefined, value: unknown): unknown {
   switch (httpPart) {
     case 'body':
       return readBody(schema, value as RawBody)

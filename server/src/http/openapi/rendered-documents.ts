@@ -14,7 +14,7 @@ export interface RenderedDocument {
 export type RenderDocument = (path: string) => Promise<RenderedDocument>
 
 /** Headers of the connection, which Fastify sets for each answer, and those replaced by `etag`. */
-const LEFT_OUT = new Set([
+const OMITTED_HEADERS = new Set([
   'accept-ranges',
   'connection',
   'date',
@@ -38,7 +38,7 @@ export function renderDocuments(documents: FastifyInstance): RenderDocument {
     const { statusCode: status, headers, rawPayload: body } = await documents.inject({ url })
     if (status >= 500) throw internal()
     if (status >= 400) throw notFound('no such path')
-    const kept = Object.entries(headers).filter(([name]) => !LEFT_OUT.has(name))
+    const kept = Object.entries(headers).filter(([name]) => !OMITTED_HEADERS.has(name))
     return {
       status,
       headers: Object.fromEntries(kept.map(([name, value]) => [name, String(value)])),

@@ -1,6 +1,6 @@
 import type { Random } from '../../../../bench/src/workload/random.ts'
 import type { Operation } from '../operations.ts'
-import { spoilJson } from './spoil-json.ts'
+import { mutateJson } from './mutate-json.ts'
 import {
   HEADER_NAMES,
   HOSTILE_BODIES,
@@ -71,7 +71,7 @@ function drawQuery(random: Random, { method, parameters }: Operation): string {
 function drawBody(random: Random, { example }: Operation): Buffer {
   const good = JSON.stringify(example ?? {})
   return random.weighted([
-    [6, () => Buffer.from(JSON.stringify(spoilJson(random, example ?? {})))],
+    [6, () => Buffer.from(JSON.stringify(mutateJson(random, example ?? {})))],
     [2, () => Buffer.from(random.pick(HOSTILE_BODIES))],
     [2, () => flipBytes(random, Buffer.from(good))],
     [1, () => Buffer.from(good.slice(0, random.integer(good.length + 1)))],

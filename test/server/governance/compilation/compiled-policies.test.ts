@@ -82,7 +82,7 @@ function nicenesses(): number[] {
 
 describe('compiled policies', () => {
   it.runIf(process.platform === 'linux')(
-    'leave requests the first turn on a processor',
+    'are compiled at a lower priority than requests',
     async () => {
       await open().decide(
         setOf(policy('p', 'example.com')),

@@ -129,7 +129,7 @@ describe('applying a document', () => {
     ])
   })
 
-  it('counts what it deletes before what it creates', async () => {
+  it('counts deletions before creations', async () => {
     const named = (...names: string[]) => names.map((name) => ({ name, rules: [] }))
     await apply(governed, { policies: named('a', 'b', 'c') })
 
@@ -271,7 +271,7 @@ describe('a dry run', () => {
     expect(turns).toBeGreaterThanOrEqual(5 * names.length)
   })
 
-  it('is refused like the application itself', async () => {
+  it('is refused for the same faults', async () => {
     const request = { policies: [{ name: 'x', rules: [rule('a', 'a*.example')] }] }
 
     const planned = (await post(governed, { ...request, dry_run: true })).json().error

@@ -140,7 +140,7 @@ describe('a document with one fault', () => {
     ['no policies', { prune: true }, '400 invalid_argument', 'policies'],
     ['an unknown member', { policies: [CHANGED], pruned: true }, '400 invalid_argument', 'pruned'],
     [
-      'prune that is no boolean',
+      'a prune that is not a boolean',
       { policies: [CHANGED], prune: 'yes' },
       '400 invalid_argument',
       'prune',
@@ -152,7 +152,7 @@ describe('a document with one fault', () => {
       'policies[1]',
     ],
     [
-      'a rule too many in a policy that is there',
+      'a rule too many in an existing policy',
       { policies: [GOOD, { name: 'there', rules: many(5) }] },
       '403 limit_exceeded',
       'policies[1]',

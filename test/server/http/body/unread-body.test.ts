@@ -50,18 +50,18 @@ function only(answers: readonly RawAnswer[]): string {
 
 describe('a body without a received byte', () => {
   it.each<[string, Announced, string]>([
-    ['a stranger', { as: null, url: APPLY, length: 16 * MIB }, '401 close'],
-    ['no member', { as: 'rita', url: APPLY, length: 16 * MIB }, '404 close'],
+    ['an unauthenticated caller', { as: null, url: APPLY, length: 16 * MIB }, '401 close'],
+    ['a caller who is not a member', { as: 'rita', url: APPLY, length: 16 * MIB }, '404 close'],
     ['a member without permission', { as: 'mia', url: APPLY, length: 16 * MIB }, '403 close'],
     ['an auditor who writes', { as: 'audrey', url: POLICIES, length: MIB }, '403 close'],
     ['an auditor in chunks', { as: 'audrey', url: POLICIES }, '403 close'],
     [
-      'an auditor who guesses a policy',
+      'an auditor with an unknown policy',
       { as: 'audrey', method: 'PATCH', url: NO_POLICY, length: MIB },
       '403 close',
     ],
     [
-      'no member who asks what is allowed',
+      'a check by a caller who is not a member',
       { as: 'rita', url: '/api/v1/orgs/acme/check', length: 64 * KIB + 1 },
       '404 close',
     ],
@@ -76,12 +76,12 @@ describe('a body without a received byte', () => {
     ['of a policy', { url: POLICIES, length: MIB + 1 }, '413 close'],
     ['of 100 GB', { url: POLICIES, length: 100 * 1024 * MIB }, '413 close'],
     [
-      'for a policy that is not there',
+      'for an unknown policy',
       { method: 'PATCH', url: NO_POLICY, length: 2 * MIB },
       '404 close',
     ],
     [
-      'of a question',
+      'of a check',
       { as: 'mia', url: '/api/v1/orgs/acme/check', length: 64 * KIB + 1 },
       '413 close',
     ],

@@ -48,7 +48,7 @@ it.each([
     400,
     'GET /healthz HTTP/1.1\r\nHost: x\r\nHost: x\r\nConnection: close\r\n\r\n',
   ],
-  ['two Hosts of an old client', 400, 'GET /healthz HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n'],
+  ['two Hosts in HTTP/1.0', 400, 'GET /healthz HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n'],
   [
     'two Hosts on an unknown path',
     400,
@@ -64,7 +64,7 @@ it.each([
   ['an expectation', 417, 'GET / HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n'],
   ['an unusual method', 405, 'PROPFIND /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
   [
-    'a target with an origin',
+    'a target in absolute form',
     405,
     'PUT http://x/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
   ],

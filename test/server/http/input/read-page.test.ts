@@ -138,7 +138,7 @@ describe.each(PAGED_LISTS)('the list of $name', (list) => {
   })
 
   it.skipIf(list.remove === undefined)(
-    'goes on where it was when the last row of a page is removed',
+    'continues at the same position when the last row of a page is removed',
     async () => {
       const before = (await page({})).data.map(list.keyOf)
       // Near the end, so that the scene's own entries stay.

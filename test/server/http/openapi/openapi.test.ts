@@ -167,7 +167,7 @@ describe('/openapi.json', () => {
     ['a path that leaves it', 404, '/docs/static/%2e%2e/package.json', {}],
     ['a path with NUL', 404, '/docs/static/%00', {}],
     ['a precondition', 412, '/docs/static/index.css', { 'if-match': '"x"' }],
-  ])('refuses %s under /docs in the envelope', async (_title, status, path, headers) => {
+  ])('refuses %s under /docs with the envelope', async (_title, status, path, headers) => {
     const { send } = await openTestServer()
 
     const refused = await send('GET', path, { headers })

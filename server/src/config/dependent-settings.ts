@@ -7,12 +7,12 @@ import type { environmentSchema } from './environment-schema.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Returns one line for each missing setting that another setting requires. */
-export function findMissingPartners(environment: Environment): string[] {
-  return [...unpaired(environment), ...incompleteOidc(environment)]
+export function findMissingSettings(environment: Environment): string[] {
+  return [...findIncompleteTls(environment), ...findIncompleteOidc(environment)]
 }
 
 /** Finds a certificate without its key, and a key without its certificate. */
-function unpaired(environment: Environment): string[] {
+function findIncompleteTls(environment: Environment): string[] {
   const names = ['PALISADE_TLS_CERT', 'PALISADE_TLS_KEY'] as const
   const missing = names.filter((name) => environment[name] === undefined)
   return missing.length === 1
@@ -21,7 +21,7 @@ function unpaired(environment: Environment): string[] {
 }
 
 /** An issuer without an audience would admit its tokens for any other service. */
-function incompleteOidc(environment: Environment): string[] {
+function findIncompleteOidc(environment: Environment): string[] {
   const others = ['AUDIENCE', 'USERNAME_CLAIM', 'TEAMS_CLAIM'].map((end) => `PALISADE_OIDC_${end}`)
   if (environment['PALISADE_OIDC_ISSUER'] === undefined)
     return others.some((name) => environment[name] !== undefined)

@@ -12,7 +12,7 @@ import type { Store, StoreReader } from '../../store/store.ts'
 import type { PolicyCall } from '../governance-call.ts'
 import {
   findPathLoads,
-  hasPathStars,
+  hasPathWildcards,
   readCommittedLoads,
   readPathLoad,
   readRuleLoad,
@@ -37,7 +37,7 @@ export interface PathChange {
  * that does not raise the cost is accepted, so that excessive policies of an older server can be
  * repaired.
  */
-export function requirePathRoom(
+export function requirePathCost(
   { others, before, after, written }: PathChange,
   fieldOf: (pattern: string) => string | undefined = () => undefined,
 ): void {
@@ -61,10 +61,10 @@ export interface WrittenRule {
 }
 
 /**
- * Applies `requirePathRoom` to a rule that is added to its policy or replaces the rule of the same
+ * Applies `requirePathCost` to a rule that is added to its policy or replaces the rule of the same
  * id. Returns the new load of the policy.
  */
-export async function requireRuleRoom(
+export async function requireRulePathCost(
   deps: PathLoadDeps,
   reader: StoreReader,
   { policy, rule }: WrittenRule,
@@ -74,17 +74,17 @@ export async function requireRuleRoom(
   const before = await readPathLoad(knownRules, rules)
   const isNew = rules.every((other) => other.id !== rule.id)
   const written = await readRuleLoad(knownRules, rule)
-  if (isNew && !hasPathStars(rule)) return before
+  if (isNew && !hasPathWildcards(rule)) return before
   const loads = [written]
   if (isNew) loads.push(before)
   else
     for (const other of rules)
       if (other.id !== rule.id) loads.push(await readRuleLoad(knownRules, other))
   const after = sumPathLoads(loads)
-  if (!hasPathStars(rule)) return after
+  if (!hasPathWildcards(rule)) return after
   const heads = (await listHeads(reader, org)).filter((head) => head.id !== id)
   const others = await findPathLoads(deps, heads, (head) => reader.policies.find(org, head.id))
-  requirePathRoom(
+  requirePathCost(
     { others, before: [before], after: [after], written },
     (pattern) => `resources[${rule.resources.indexOf(pattern)}]`,
   )
@@ -96,7 +96,7 @@ export async function requireRuleRoom(
  * one policy at a time, and only for a body that may have a path with `*`. Refusals are ignored
  * here, because the write authorizes the caller again.
  */
-export async function readAheadOfRoom(
+export async function preloadPathLoads(
   deps: PathLoadDeps & { readonly store: Pick<Store, 'read'> },
   { principal, org, body }: Pick<PolicyCall, 'principal' | 'org' | 'body'>,
 ): Promise<void> {

@@ -2,19 +2,19 @@ import { z } from 'zod'
 import type { AnnouncedHeader, ApiDocument, Operation, Schema } from './operations.ts'
 
 /** The parts of an answer that are validated. */
-export interface JudgedAnswer {
+export interface ValidatedAnswer {
   readonly statusCode: number
   readonly headers: Readonly<Record<string, unknown>>
   readonly body: string
 }
 
-export type JudgeAnswer = (operation: Operation, answer: JudgedAnswer) => void
+export type ValidateAnswer = (operation: Operation, answer: ValidatedAnswer) => void
 
 /**
  * Creates a check that throws unless an answer matches the document: status, headers, media type
  * and schema of the body.
  */
-export function createAnswerJudge(document: ApiDocument): JudgeAnswer {
+export function createAnswerValidator(document: ApiDocument): ValidateAnswer {
   const compiled = new Map<Schema, z.ZodType>()
   const compile = (schema: Schema): z.ZodType => {
     const known = compiled.get(schema) ?? compileSchema(schema, document)
@@ -26,7 +26,7 @@ export function createAnswerJudge(document: ApiDocument): JudgeAnswer {
       throw new Error(`${id} answered ${statusCode}: ${text}: ${body.slice(0, 400)}`)
     }
     const content = responses[statusCode] ?? fail('the document does not list this status')
-    const problem = judgeHeaders(announcedHeaders[statusCode] ?? {}, headers, compile)
+    const problem = validateHeaders(announcedHeaders[statusCode] ?? {}, headers, compile)
     if (problem !== null) fail(problem)
     const [announced] = Object.entries(content)
     if (announced === undefined) {
@@ -59,7 +59,7 @@ const TELLING = [
   'allow',
 ]
 
-function judgeHeaders(
+function validateHeaders(
   announced: Readonly<Record<string, AnnouncedHeader>>,
   sent: Readonly<Record<string, unknown>>,
   compile: (schema: Schema) => z.ZodType,

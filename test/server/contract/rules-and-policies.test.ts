@@ -21,7 +21,7 @@ const send = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?
 
 async function newPolicy(scope?: object): Promise<PolicyBody> {
   made += 1
-  const body = { name: `sentence ${made}`, ...(scope === undefined ? {} : { scope }) }
+  const body = { name: `policy ${made}`, ...(scope === undefined ? {} : { scope }) }
   const answer = await send('POST', POLICIES, body)
   expect(answer.statusCode, answer.body).toBe(201)
   return answer.json()
