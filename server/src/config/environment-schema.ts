@@ -96,7 +96,8 @@ function checkDatabaseUrl(text: string, context: z.RefinementCtx): void {
 function readNetworks(text: string, context: z.RefinementCtx): readonly string[] {
   const networks = text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()]))
   if (networks.every(isAddressRange)) return networks
-  const message = 'must be addresses and ranges separated by commas, such as `10.1.2.0/24,192.168.7.9`'
+  const message =
+    'must be addresses and ranges separated by commas, such as `10.1.2.0/24,192.168.7.9`'
   context.addIssue({ code: 'custom', message })
   return z.NEVER
 }

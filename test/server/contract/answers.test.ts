@@ -127,7 +127,9 @@ describe('every operation of the document', () => {
     expect(validate({ body: { ...body, more: 1 } })).toThrow('more')
     expect(validate({ body: { ...body, created_at: 'then' } })).toThrow('created_at')
     expect(validate({ headers: { etag: '"1"' } })).toThrow('does not announce `etag`')
-    expect(validate({ headers: { 'x-request-id': undefined } })).toThrow('`x-request-id` is missing')
+    expect(validate({ headers: { 'x-request-id': undefined } })).toThrow(
+      '`x-request-id` is missing',
+    )
     expect(validate({ headers: { 'x-request-id': 'a b' } })).toThrow('`x-request-id` is "a b"')
     expect(validate({ statusCode: 409 })).toThrow('does not list this status')
   })

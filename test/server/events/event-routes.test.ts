@@ -208,25 +208,22 @@ describe('the feed of events', () => {
     'rollout:acme:a b',
     'issuer:',
     'server ',
-  ])(
-    'refuses the impossible actor `%s`, and describes the format',
-    async (actor) => {
-      const query = `?actor=${encodeURIComponent(actor)}`
+  ])('refuses the impossible actor `%s`, and describes the format', async (actor) => {
+    const query = `?actor=${encodeURIComponent(actor)}`
 
-      const response = await test.send('GET', `${EVENTS}${query}`, { as: owner })
+    const response = await test.send('GET', `${EVENTS}${query}`, { as: owner })
 
-      expect([response.statusCode, response.json().error]).toMatchObject([
-        400,
-        {
-          code: 'invalid_argument',
-          field: 'actor',
-          message: expect.stringContaining(
-            '`actor` must be `user:NAME`, `organization:NAME:TOKEN_ID`',
-          ),
-        },
-      ])
-    },
-  )
+    expect([response.statusCode, response.json().error]).toMatchObject([
+      400,
+      {
+        code: 'invalid_argument',
+        field: 'actor',
+        message: expect.stringContaining(
+          '`actor` must be `user:NAME`, `organization:NAME:TOKEN_ID`',
+        ),
+      },
+    ])
+  })
 
   it.each([
     ['auditor', 200],

@@ -123,19 +123,22 @@ describe('a large body', () => {
     ['numbers', Array.from({ length: 9000 }, (_, index) => index), 'resources[0]'],
     ['a text that is too long', ['a.example', 'x'.repeat(4097), ...HOSTS], 'resources[1]'],
     ['an object after good ones', [...HOSTS, {}], 'resources[1200]'],
-  ])('with %s is refused like a small one with the same fault', async (_title, resources, field) => {
-    const { governed, rules } = await open()
-    const send = (payload: object) => governed.send({ method: 'POST', url: rules, payload })
+  ])(
+    'with %s is refused like a small one with the same fault',
+    async (_title, resources, field) => {
+      const { governed, rules } = await open()
+      const send = (payload: object) => governed.send({ method: 'POST', url: rules, payload })
 
-    const refused = await send({ ...RULE, resources })
-    const mixed = await send({ ...RULE, actions: ['connect:tcp', 'read'], resources })
-    const unnamed = await send({ ...RULE, name: 7, resources })
+      const refused = await send({ ...RULE, resources })
+      const mixed = await send({ ...RULE, actions: ['connect:tcp', 'read'], resources })
+      const unnamed = await send({ ...RULE, name: 7, resources })
 
-    expect(refused.statusCode).toBe(400)
-    expect(refused.json().error.field).toBe(field)
-    expect(mixed.json().error.reason).toBe('domain_mismatch')
-    expect(unnamed.json().error.field).toBe('name')
-  })
+      expect(refused.statusCode).toBe(400)
+      expect(refused.json().error.field).toBe(field)
+      expect(mixed.json().error.reason).toBe('domain_mismatch')
+      expect(unnamed.json().error.field).toBe('name')
+    },
+  )
 
   it('of nested brackets is refused', async () => {
     const { governed, rules } = await open()

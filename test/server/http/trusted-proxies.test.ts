@@ -109,12 +109,7 @@ it.each([
   ['none', { kind: 'none' }, 'not an address', 200],
   ['an address', { kind: 'hops', hops: 1 }, '192.0.2.1, 2001:db8::1', 200],
   ['no address', { kind: 'hops', hops: 1 }, '192.0.2.1, not an address', 400],
-  [
-    'no address, from a trusted address',
-    { kind: 'ranges', ranges: ['127.0.0.1'] },
-    'unknown',
-    400,
-  ],
+  ['no address, from a trusted address', { kind: 'ranges', ranges: ['127.0.0.1'] }, 'unknown', 400],
 ] as const)(
   'a shortcut checks the forwarded address as well: %s',
   async (_title, trustedProxies, sent, status) => {

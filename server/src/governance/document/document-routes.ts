@@ -35,8 +35,7 @@ export function documentRoutes(deps: GovernanceRouteDeps & DocumentDeps): Route[
         },
         headers: z.object({
           'if-match': z.string().optional().meta({
-            description:
-              "Entity tag of the organization's revision, from an export or a dry run",
+            description: "Entity tag of the organization's revision, from an export or a dry run",
           }),
         }),
         body: applyRequestSchema,

@@ -33,8 +33,7 @@ export function continueWhenRead(server: Server): void {
 /** Tells whether a request announces a body beyond 64 KiB or of unknown length. */
 export function mayBeLarge({ headers }: IncomingMessage): boolean {
   return (
-    'transfer-encoding' in headers ||
-    Number(headers['content-length'] ?? 0) > MAX_DISCARDED_BYTES
+    'transfer-encoding' in headers || Number(headers['content-length'] ?? 0) > MAX_DISCARDED_BYTES
   )
 }
 

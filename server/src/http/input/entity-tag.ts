@@ -34,11 +34,7 @@ export function requireMatch(
   if (tags === null || tags === '*') return
   // Strong comparison: a weak tag never matches (RFC 9110 §13.1.1).
   if (current !== null && tags.includes(current)) return
-  throw new ApiError(
-    412,
-    'conflict',
-    `the ${subject} does not match \`If-Match\`; fetch it again`,
-  )
+  throw new ApiError(412, 'conflict', `the ${subject} does not match \`If-Match\`; fetch it again`)
 }
 
 /** Tells whether the caller of a GET already has `current`, by weak comparison (§13.1.2). */

@@ -174,16 +174,19 @@ describe('a document with one fault', () => {
       '403 limit_exceeded',
       'policies[1]',
     ],
-  ])('is refused for %s without an effect, naming the field', async (_title, document, outcome, field) => {
-    const before = await stateOf(governed)
+  ])(
+    'is refused for %s without an effect, naming the field',
+    async (_title, document, outcome, field) => {
+      const before = await stateOf(governed)
 
-    const response = await post(governed, document)
+      const response = await post(governed, document)
 
-    const { code, reason, field: named = '' } = response.json().error
-    expect(`${response.statusCode} ${reason ?? code}`).toBe(outcome)
-    expect(named).toBe(field)
-    expect(await stateOf(governed)).toEqual(before)
-  })
+      const { code, reason, field: named = '' } = response.json().error
+      expect(`${response.statusCode} ${reason ?? code}`).toBe(outcome)
+      expect(named).toBe(field)
+      expect(await stateOf(governed)).toEqual(before)
+    },
+  )
 
   it('refuses the id of another organization’s team like an unknown one', async () => {
     const scope = { teams: [governed.rivalTeam] }

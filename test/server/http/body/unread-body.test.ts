@@ -75,11 +75,7 @@ describe('a body without a received byte', () => {
     ['of a document', { url: APPLY, length: 16 * MIB + 1 }, '413 close'],
     ['of a policy', { url: POLICIES, length: MIB + 1 }, '413 close'],
     ['of 100 GB', { url: POLICIES, length: 100 * 1024 * MIB }, '413 close'],
-    [
-      'for an unknown policy',
-      { method: 'PATCH', url: NO_POLICY, length: 2 * MIB },
-      '404 close',
-    ],
+    ['for an unknown policy', { method: 'PATCH', url: NO_POLICY, length: 2 * MIB }, '404 close'],
     [
       'of a check',
       { as: 'mia', url: '/api/v1/orgs/acme/check', length: 64 * KIB + 1 },
