@@ -63,7 +63,7 @@ function revisionRoute(deps: RevisionRouteDeps): Route {
       path: '/api/v1/orgs/:org/revisions/:revision',
       operationId: 'getRevisionStatus',
       tags: ['devices'],
-      summary: 'How many devices enforce a revision, refuse it, or have not said so',
+      summary: 'Count the devices that enforce a revision, reject it, or have not reported on it',
       permission: 'policies:read',
       lookUp: (_reader, { revision }, { access }) =>
         requireRevision(revision, access.organization.revision),

@@ -249,7 +249,7 @@ describe('an update', () => {
       expect((await ask('0')).version).toBe(version)
     })
 
-    it('keeps its version while the view stays, whatever a machine says that nobody can have', async () => {
+    it('keeps its version for the same view, even if the machine claims another', async () => {
       const { version } = await ask('0')
       for (const sent of ['0', String(version), String(second() + 10), '9'.repeat(15)]) {
         test.advance(1000)
@@ -280,7 +280,7 @@ describe('an update', () => {
       expect([middle - low, high - middle]).toEqual([1, 1])
     })
 
-    it('has a later version than a machine that has one which the store has forgotten', async () => {
+    it('has a higher version than that of a machine which the store has lost', async () => {
       const { version } = await ask('0')
       test.advance(MINUTE_MS)
       expect((await ask(String(version + 60))).version).toBe(version + 61)

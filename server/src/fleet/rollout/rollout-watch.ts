@@ -138,6 +138,6 @@ export function openRolloutWatch(
   },
 ): RolloutWatch {
   const { log, sources, ...rest } = deps
-  const onError = (err: unknown): void => log.error({ err }, 'rollouts cannot be judged')
+  const onError = (err: unknown): void => log.error({ err }, 'rollouts cannot be evaluated')
   return createRolloutWatch({ ...rest, ...sources, onError })
 }

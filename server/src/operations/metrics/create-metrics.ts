@@ -104,16 +104,16 @@ function exposeOverload(
     })
   gauge(
     'palisade_overload_delay_seconds',
-    'How late the event loop was, the median of the last second',
+    'Median delay of the event loop in the last second',
     () => overload.delayMs() / 1000,
   )
-  gauge('palisade_overload_share', 'Share of the polls that are asked to come back later', () =>
+  gauge('palisade_overload_share', 'Share of polls that are told to retry later', () =>
     overload.share(),
   )
   // oxlint-disable-next-line no-new -- it registers itself
   new Counter({
     name: 'palisade_turned_away_total',
-    help: 'Requests of devices that were asked to come back later',
+    help: 'Requests of devices that were told to retry later',
     registers,
     collect() {
       this.reset()
@@ -133,7 +133,7 @@ function createSignInMetrics(
 ): (kind: (typeof KINDS)[number], result: (typeof RESULTS)[number]) => void {
   const counter = new Counter({
     name: 'palisade_sign_ins_total',
-    help: 'Attempts to sign in, by kind of credential and by result',
+    help: 'Sign-in attempts by kind of credential and result',
     labelNames: ['kind', 'result'],
     registers: [registry],
   })

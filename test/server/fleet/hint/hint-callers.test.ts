@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { countHintCallers } from '../../../../server/src/fleet/hint/hint-callers.ts'
 
 describe('machines that ask for hints', () => {
-  it('are counted once each, by organization, for two minutes at least and four at most', () => {
+  it('are counted once each, by organization, for two to four minutes', () => {
     let nowMs = 5_000
     const callers = countHintCallers(() => nowMs, 10)
     for (let time = 0; time < 5; time += 1) for (const id of ['d1', 'd2']) callers.note('acme', id)
@@ -22,7 +22,7 @@ describe('machines that ask for hints', () => {
     expect(callers.count('acme')).toBe(0)
   })
 
-  it('are not remembered beyond a number, whoever makes more of them', () => {
+  it('are remembered up to a limit', () => {
     const callers = countHintCallers(() => 0, 10)
     for (let id = 0; id < 1_000; id += 1) callers.note('acme', `d${id}`)
     expect(callers.count('acme')).toBe(10)

@@ -68,7 +68,7 @@ describe('a running rollout', () => {
     expect(kindOf(rollout({ wait_seconds: null }), facts({}))).toBeNull()
   })
 
-  it('advances to the next stage alone', () => {
+  it('advances only to the next stage', () => {
     expect(nextRolloutStep(rollout(), facts({}))).toEqual({ kind: 'advance', to: 2 })
   })
 

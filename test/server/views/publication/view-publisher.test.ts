@@ -48,7 +48,7 @@ async function seed(store: Store): Promise<void> {
   })
 }
 
-/** The targets that a served timestamp leads to; every step is what the step before says. */
+/** The targets that a served timestamp leads to; checks every step. */
 async function follow(store: Store, { org, id }: ViewRef, timestamp: string) {
   const read = async (file: File | undefined, kind: string) => {
     const name = `${file?.version}.${kind}.json`
