@@ -10,7 +10,7 @@ export interface Recent<V> {
  * `weigh` returns the share of a value in `maxWeight`, a whole number; 0 counts as 1. A value
  * heavier than half of `maxWeight` is not kept, because it would push out most of the others.
  */
-export function createRecent<V extends NonNullable<unknown>>(
+export function createRecent<V extends object | string | number>(
   maxWeight: number,
   weigh: (value: V) => number,
 ): Recent<V> {
