@@ -7,8 +7,8 @@ import { spawn } from 'node:child_process'
  * @param {readonly string[]} args
  * @param {{ cwd: string, env: NodeJS.ProcessEnv, input?: string }} options
  * @returns {Promise<{ code: number, stdout: string, stderr: string, output: string,
- *   missing: boolean }>} `output` is both streams in order of arrival; `missing` if there is no such
- *   program
+ *   missing: boolean }>} `output` is both streams in order of arrival; `missing` if the program
+ *   does not exist
  */
 export function captureChild(command, args, { cwd, env, input }) {
   return new Promise((resolve, reject) => {

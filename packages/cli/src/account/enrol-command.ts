@@ -70,7 +70,8 @@ must not be able to read the file. Without --token, the account that you have si
 the machine: any member may enrol machines of their own with --user. A machine without a user gets
 organization-wide policies only. No file is replaced. A missing directory is created with mode 0700.
 
-Without --out the file is PALISADE_ENROLMENT, or agent/enrolment.json in PALISADE_DATA_DIR (.palisade).
+Without --out the file is PALISADE_ENROLMENT, or agent/enrolment.json in PALISADE_DATA_DIR
+(.palisade).
 
 Examples:
   palisade enrol --user alice

@@ -39,8 +39,8 @@ function addExportCommand(bundle: Command, context: RunContext): void {
     .addHelpText(
       'after',
       `
-The machine accepts the file until its policies are stale: for a day, unless the organization has set
-another time.
+The machine accepts the file until its policies are stale: for a day, unless the organization has
+set another time.
 
 Examples:
   palisade bundle export --device 0b9f… --out /media/usb/bundle.json`,

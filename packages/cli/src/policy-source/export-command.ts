@@ -41,8 +41,8 @@ formatting where the library supports that.
 
 In a directory a policy stays in its file, and a new policy gets a file of its own, named after it
 and in the format of --format. Files that are up to date are not touched. Policies that the server
-does not have are an error, which names them, unless --prune removes them; a file without policies is
-then deleted. The export never writes through symbolic links.
+does not have are an error, which names them, unless --prune removes them; a file without policies
+is then deleted. The export never writes through symbolic links.
 
 Examples:
   palisade export > policies.yaml
