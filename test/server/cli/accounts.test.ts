@@ -49,7 +49,7 @@ describe('an operator', PATIENCE, () => {
     const policies = () => statusOf(server, '/v2/orgs/acme/governance/policies', alice)
     expect(await policies()).toBe(200)
 
-    expect(await run('org', 'unentitle', 'acme')).toContain('`acme` may not use governance')
+    expect(await run('org', 'unentitle', 'acme')).toContain('`acme` can no longer use governance')
     expect(await policies()).toBe(403)
     const table = await run('org', 'list')
     expect(table).toMatch(/^ORGANIZATION +GOVERNANCE +MEMBERS +POLICIES +DEVICES +REVISION/)
@@ -103,7 +103,7 @@ describe('an operator', PATIENCE, () => {
     await fetch(enrolmentTokens, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${byPassword}` },
-      body: JSON.stringify({ name: 'his', max_uses: 9, expires_in_days: 9 }),
+      body: JSON.stringify({ name: 'own', max_uses: 9, expires_in_days: 9 }),
     })
 
     expect(JSON.parse(await run('user', 'revoke', 'alice', '--json'))).toEqual({

@@ -33,7 +33,7 @@ it('backs up a running server, and the restored server works as before', async (
   const elsewhere = { PALISADE_DATA_DIR: join(root, 'restored') }
   const restored = await runServerCommand(['restore', file], elsewhere)
   expect(restored).toMatchObject({ status: 0, stderr: '' })
-  expect(restored.stdout).toContain('What was revoked since the backup is valid again')
+  expect(restored.stdout).toContain('Credentials revoked since the backup are valid again')
   const second = await startServerProcess(elsewhere)
   // The access token and its signing key are from before the backup.
   const listed = await fetch(policies(second.url), { headers })

@@ -78,14 +78,14 @@ describe('palisade-server keys, for keys that sign policies,', () => {
     expect(data[0]?.kid).not.toBe(kid)
     const former = await attempt('sign-root', ...of, '--root-key', file)
     expect(former).toMatchObject({ status: 1, stdout: '' })
-    expect(former.stderr).toContain('another key than the root of `acme` names')
+    expect(former.stderr).toContain('another key than the root key of `acme`')
     expect(await run('sign-root', ...of, '--root-key', next)).toMatchObject({ version: 4 })
     const table = (await attempt('status')).stdout
     expect(table).toMatch(/^ORGANIZATION +ROLE +KEY +CREATED +EXPIRES +KEPT +DUE\n/)
     expect(table).toMatch(new RegExp(`\nacme +root +${data[0]?.kid} +\\S+ +\\S+ +apart +next root`))
   })
 
-  it('name the possible keys when none is given', async () => {
+  it('name the possible keys for ambiguous arguments', async () => {
     const { status, stderr } = await attempt('rotate', 'access-token', '--role', 'online')
 
     expect(status).toBe(2)
@@ -126,7 +126,7 @@ describe('a key file', () => {
     const path = join(temporaryDirectory(), 'root.pem')
     writeFileSync(path, 'mine')
 
-    expect(() => writePrivateFile(path, 'yours')).toThrow(/it is there already/)
+    expect(() => writePrivateFile(path, 'yours')).toThrow(/the file exists already/)
     expect(readFileSync(path, 'utf8')).toBe('mine')
   })
 

@@ -59,7 +59,7 @@ describe('history prune', () => {
 
     const { status, stderr } = await prune(...SKIP)
 
-    expect([status, stderr]).toEqual([1, expect.stringContaining('event 7 is not as it was')])
+    expect([status, stderr]).toEqual([1, expect.stringContaining('event 7 is damaged')])
     expect((await run(['verify-history'])).stderr).toContain('event 7 was edited')
   })
 

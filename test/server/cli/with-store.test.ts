@@ -120,7 +120,7 @@ describe.skipIf(!hasPostgres())('a command on existing data in PostgreSQL', () =
   it('creates no tables in a wrong database', async () => {
     const url = await unusedDatabase()
 
-    await expect(list(url)).rejects.toEqual(refusal(/holds nothing of Palisade.*`DATABASE_URL`/))
+    await expect(list(url)).rejects.toEqual(refusal(/has no tables of Palisade.*`DATABASE_URL`/))
 
     const tables = await withConnection(
       parseDatabaseUrl(url),

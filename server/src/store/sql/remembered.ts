@@ -26,7 +26,7 @@ export interface Remembered<T> {
 }
 
 /** Keeps rows of together at most `maxWeight`, those used last; each weighs at least 1. */
-export function createRemembered<T extends object>(
+export function createRemembered<T extends object | string>(
   maxWeight: number,
   weigh: (value: T) => number = () => 1,
 ): Remembered<T> {

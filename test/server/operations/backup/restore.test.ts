@@ -144,7 +144,7 @@ describe('a restore into an empty directory', () => {
     const directory = join(dirname(newPath()), 'data')
 
     for (const [file, reason] of [
-      [triggered, 'holds the trigger `back`'],
+      [triggered, 'contains the trigger `back`'],
       [newPath('absent'), 'does not exist'],
       [pipe, 'is not an ordinary file'],
       [damaged, 'is damaged'],
@@ -166,7 +166,7 @@ describe('a restore over a database', () => {
     const database = await makeDatabase('initech')
     const names = (path: string) => organizationsOf(path).map(({ name }) => name)
 
-    await expect(restore(request(file, database))).rejects.toThrow('use --force to put it aside')
+    await expect(restore(request(file, database))).rejects.toThrow('use --force to move it aside')
     expect(names(database)).toEqual(['initech'])
 
     const { aside } = await restore(request(file, database, true))

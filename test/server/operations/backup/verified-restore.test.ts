@@ -100,7 +100,7 @@ describe('a sealed backup', () => {
       unverified: true,
     })
 
-    expect(faults).toEqual([expect.stringContaining('is damaged: it has other bytes')])
+    expect(faults).toEqual([expect.stringContaining('is damaged: its content')])
   })
 })
 

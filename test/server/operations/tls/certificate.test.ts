@@ -48,7 +48,7 @@ it.each([0o600, 0o400, 0o640, 0o440])('accepts a key with mode %o', (mode) => {
 
 it.each([0o644, 0o604, 0o660, 0o666, 0o777])('refuses a key with mode %o', (mode) => {
   expect(problemsOf(write(GOOD, mode))).toEqual([
-    expect.stringMatching(/may be used by others; run `chmod 600` on it$/),
+    expect.stringMatching(/is readable by others; run `chmod 600` on it$/),
   ])
 })
 
@@ -68,7 +68,7 @@ it.each([
   [
     'after its authority',
     { cert: AUTHORITY.cert + GOOD.cert, key: GOOD.key },
-    /has to be the first/,
+    /must be the first/,
   ],
   ['that is not a key', { cert: GOOD.cert, key: GOOD.cert }, /is not a private key/],
   ['with no certificate', { cert: 'nothing', key: GOOD.key }, /is not a certificate/],
