@@ -159,7 +159,7 @@ export async function createServer(
     log,
     metrics: metrics.requests,
     tracing,
-    random: sources.random,
+    newId: sources.newId,
     ping: () => readiness.check(),
     trustedProxies: config.trustedProxies,
     certificate: options.certificate,

@@ -40,7 +40,8 @@ export interface AppDeps {
   readonly log: Log
   readonly metrics: RequestMetrics
   readonly tracing?: Tracing | null
-  readonly random: (bytes: number) => Uint8Array
+  /** A new UUID. */
+  readonly newId: () => string
   /** Check behind `/readyz`; throws while the store does not answer. */
   readonly ping: () => Promise<void>
   readonly trustedProxies: TrustedProxies
@@ -76,7 +77,7 @@ const STALLED_TIMEOUT_MS = 2 * REQUEST_TIMEOUT_MS
  * Hooks of every request take a callback, because a promise costs as much as the routing.
  */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
-  const newRequestId = createRequestIds(deps.random)
+  const newRequestId = createRequestIds(deps.newId)
   const observer = { log: deps.log, metrics: deps.metrics, tracing: deps.tracing ?? null }
   const constant = securityHeaders({ hasTls: deps.certificate !== undefined })
   const sendError = createErrorHandler(deps.log, constant)

@@ -93,7 +93,7 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
     ...(options.shortcut === undefined ? {} : { shortcut: options.shortcut }),
     bodyPace: options.bodyPace,
     metrics: createMetrics({ version: 'test' }).requests,
-    random: randomBytes,
+    newId: randomUUID,
     ping: () => store.ping(),
     routes: [governance, ...(options.routes ?? [])],
   })
