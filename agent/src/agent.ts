@@ -46,7 +46,7 @@ export interface AgentDeps {
   /** In start order. */
   readonly points: readonly EnforcementPoint[]
   readonly synchronizer: Pick<Synchronizer, 'restore' | 'keepTime'>
-  readonly breakGlass: Pick<BreakGlass, 'restore' | 'stop' | 'remainingMs' | 'look'>
+  readonly breakGlass: Pick<BreakGlass, 'restore' | 'stop' | 'remainingMs' | 'tick'>
   readonly poller: Poller
   readonly reporter: Reporter
   /** Null when hints are switched off. */
@@ -143,9 +143,9 @@ function watchAgeOf(deps: AgentDeps): AgeWatch {
   })
   return watchAge(active, deps.now, {
     grantRemainingMs: breakGlass.remainingMs,
-    onLook() {
+    onCheck() {
       keepTime()
-      void breakGlass.look()
+      void breakGlass.tick()
     },
     onError: deps.onError,
   })

@@ -38,7 +38,7 @@ async function createScene(
     socketPath,
     points,
     synchronizer: { restore: async () => null, keepTime: nothing },
-    breakGlass: { restore: nothing, stop: nothing, remainingMs: () => null, look: nothing },
+    breakGlass: { restore: nothing, stop: nothing, remainingMs: () => null, tick: nothing },
     poller: {
       start: () => {},
       subscribe: () => {},

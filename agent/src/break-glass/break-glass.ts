@@ -51,7 +51,7 @@ export interface BreakGlass {
    * Call twice a minute: pays for the time ahead, logs a reminder, and forgets an ended grant.
    * Resolves when the change is on disk or has failed; never rejects.
    */
-  look(): Promise<void>
+  tick(): Promise<void>
   /** Refunds time that was paid for but has not passed. */
   stop(): Promise<void>
 }
@@ -148,7 +148,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
       return tryToKeep('the grant has ended, but would resume after a restart', forget)
     },
 
-    async look() {
+    async tick() {
       if (current === null || isOver()) {
         if (channel.grants().current !== null) await (settling ??= settle())
         return
@@ -201,7 +201,7 @@ async function readKept(deps: BreakGlassDeps): Promise<GrantInForce | 'unusable'
   if (grant.kind === 'fault' || meter?.id !== grant.signed.id) return 'unusable'
   const { id, paid_ms: spentMs } = meter
   const durationMs = grant.signed.duration_seconds * 1000
-  // Pays before the grant counts: otherwise killing the agent before each `look` makes it free.
+  // Pays before the grant counts: otherwise killing the agent before each `tick` makes it free.
   const paidMs = duePaymentMs(startMeter(durationMs, spentMs, 0), 0) ?? spentMs
   const pay = () => deps.store.writeMeter({ id, paid_ms: paidMs })
   if ((await tryToKeep('the used time cannot be written', pay)) !== null) return 'unusable'

@@ -46,7 +46,7 @@ export type PolicyEvent =
 type TakenKind = 'loaded' | 'verified' | 'imported'
 
 export interface ActivePolicyDeps {
-  readonly clock: Pick<TrustedClock, 'now' | 'recall' | 'believe'>
+  readonly clock: Pick<TrustedClock, 'now' | 'noteKeptIssue' | 'noteFetchedIssue'>
   /** Canonical and sorted; read before every decision. */
   readonly machineAddresses: () => readonly string[]
   readonly localPolicies: readonly Policy[]
@@ -147,8 +147,8 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     const former = facts
     const claims = bundle.kind === 'bundle' ? bundle.bundle : bundle
     const issuedMs = Date.parse(claims.issued_at)
-    if (kind === 'loaded') deps.clock.recall(issuedMs)
-    else deps.clock.believe(issuedMs, Date.parse(claims.stale_at))
+    if (kind === 'loaded') deps.clock.noteKeptIssue(issuedMs)
+    else deps.clock.noteFetchedIssue(issuedMs, Date.parse(claims.stale_at))
     if (bundle.kind === 'unsupported')
       facts = advance(facts, { kind: kind === 'imported' ? 'imported_unreadable' : 'unreadable' })
     else facts = advance(facts, { kind, bundle, age: ageAt(deps.clock.now(), bundle.bundle) })

@@ -6,7 +6,7 @@ const MAX_DELAY_MS = 30_000
 export interface AgeWatchDeps {
   /** Remaining milliseconds of the grant in force, or null. */
   readonly grantRemainingMs: () => number | null
-  readonly onLook: () => void
+  readonly onCheck: () => void
   /** Called after a failed check; checks continue. */
   readonly onError: (error: unknown) => void
 }
@@ -17,13 +17,13 @@ export interface AgeWatch {
 
 /**
  * Checks the age of the bundle when it becomes stale, when it expires, and when a grant ends, so
- * that open connections are closed on time without a request. Calls `onLook` at each check, which
+ * that open connections are closed on time without a request. Calls `onCheck` at each check, which
  * is often.
  */
 export function watchAge(
   active: ActivePolicy,
   now: () => number,
-  { grantRemainingMs, onLook, onError }: AgeWatchDeps,
+  { grantRemainingMs, onCheck, onError }: AgeWatchDeps,
 ): AgeWatch {
   let timer: NodeJS.Timeout | undefined
 
@@ -35,12 +35,12 @@ export function watchAge(
     const remaining = [stale_at, expires_at].map((at) => Date.parse(at) - now())
     remaining.push(grantRemainingMs() ?? 0)
     const delayMs = Math.min(...remaining.filter((remainingMs) => remainingMs > 0), MAX_DELAY_MS)
-    timer = setTimeout(look, Math.max(delayMs, 1)).unref()
+    timer = setTimeout(check, Math.max(delayMs, 1)).unref()
   }
-  const look = (): void => {
+  const check = (): void => {
     try {
       active.state()
-      onLook()
+      onCheck()
     } catch (error) {
       onError(error)
     }

@@ -16,8 +16,8 @@ export async function askForHint(
   signal: AbortSignal,
 ): Promise<HintAnswer> {
   const path = since === null ? PATH : `${PATH}?since=${since}`
-  const wanted = { path, maxBytes: MAX_HINT_BYTES, timeoutMs, keepsToken: true }
-  const answer = await fetchFile(wanted, signal)
+  const file = { path, maxBytes: MAX_HINT_BYTES, timeoutMs, keepsToken: true }
+  const answer = await fetchFile(file, signal)
   if (answer.kind === 'fault' || answer.kind === 'absent') return answer
   const json = answer.kind === 'body' ? parseJson(answer.body.toString()) : null
   const hint = json?.ok === true ? hintSchema.safeParse(json.value).data : undefined

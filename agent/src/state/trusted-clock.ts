@@ -27,8 +27,8 @@ export interface TrustedClock {
   bounds(): Bounds
   /** Call at start, before any bundle is in force. */
   restore(kept: KeptTime | null): void
-  recall(issuedMs: number): void
-  believe(issuedMs: number, staleMs: number): void
+  noteKeptIssue(issuedMs: number): void
+  noteFetchedIssue(issuedMs: number, staleMs: number): void
   forgetIssues(): void
   kept(): KeptTime
 }
@@ -49,11 +49,11 @@ export function createTrustedClock(clocks: {
     restore(kept) {
       time = startTime(read(), kept)
     },
-    recall(issuedMs) {
-      time = recall(pass(), issuedMs)
+    noteKeptIssue(issuedMs) {
+      time = noteKeptIssue(pass(), issuedMs)
     },
-    believe(issuedMs, staleMs) {
-      time = believe(pass(), issuedMs, staleMs)
+    noteFetchedIssue(issuedMs, staleMs) {
+      time = noteFetchedIssue(pass(), issuedMs, staleMs)
     },
     forgetIssues() {
       time = forgetIssues(pass())
@@ -120,7 +120,7 @@ function passTo(time: TrustedTime, reading: Reading): TrustedTime {
 }
 
 /** A bundle on disk was issued, so its issue time has passed. */
-function recall(time: TrustedTime, issuedMs: number): TrustedTime {
+function noteKeptIssue(time: TrustedTime, issuedMs: number): TrustedTime {
   return {
     ...time,
     floorMs: Math.max(time.floorMs, issuedMs),
@@ -132,8 +132,8 @@ function recall(time: TrustedTime, issuedMs: number): TrustedTime {
  * The same for a bundle that was fetched and accepted. If a later issue would already be stale by
  * the highest reading of the clock, that reading was wrong and is dropped.
  */
-function believe(time: TrustedTime, issuedMs: number, staleMs: number): TrustedTime {
-  const next = recall(time, issuedMs)
+function noteFetchedIssue(time: TrustedTime, issuedMs: number, staleMs: number): TrustedTime {
+  const next = noteKeptIssue(time, issuedMs)
   if (issuedMs <= time.issuedMs || time.seenMs < staleMs) return next
   return { ...next, seenMs: Math.max(time.wallMs, next.floorMs) }
 }

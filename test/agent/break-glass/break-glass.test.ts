@@ -37,11 +37,11 @@ function pass(scene: Scene, ms: number): void {
   scene.setClock(scene.surroundings.nowMs + ms)
 }
 
-/** Advances all clocks while the agent runs, which looks twice a minute. */
+/** Advances all clocks while the agent runs, which ticks twice a minute. */
 async function live(scene: Scene, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 30_000) {
     pass(scene, Math.min(30_000, ms - passed))
-    await scene.breakGlass.look()
+    await scene.breakGlass.tick()
   }
 }
 
@@ -240,7 +240,7 @@ describe('the remaining time of a grant', () => {
     expect(enforced(scene)).toBe(SHUT)
   })
 
-  it('is not prolonged by killing the agent before its first look', async () => {
+  it('is not prolonged by killing the agent before its first check', async () => {
     let scene = await expired()
     await begin(scene, issue(scene, { minutes: 3 }))
     const beganMs = scene.surroundings.nowMs

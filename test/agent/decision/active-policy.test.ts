@@ -329,12 +329,12 @@ describe('the age watch', () => {
     const scene = activePolicy()
     scene.use(bundle)
     const states: string[] = []
-    const looks: string[] = []
+    const checks: string[] = []
     const errors: unknown[] = []
     scene.active.subscribe(() => states.push(scene.active.state()))
     const watch = watchAge(scene.active, scene.clock.now, {
       grantRemainingMs: () => null,
-      onLook: () => looks.push(scene.active.state()),
+      onCheck: () => checks.push(scene.active.state()),
       onError: (error) => errors.push(error),
     })
     onTestFinished(() => watch.stop())
@@ -342,7 +342,7 @@ describe('the age watch', () => {
       scene.surroundings.nowMs += ms
       await vi.advanceTimersByTimeAsync(ms)
     }
-    return { ...scene, states, looks, errors, pass }
+    return { ...scene, states, checks, errors, pass }
   }
 
   it('notifies when the bundle becomes stale and when it expires, without a request', async () => {
@@ -358,8 +358,8 @@ describe('the age watch', () => {
     expect(states).toEqual(['stale', 'expired'])
   })
 
-  it('continues after a failed look', async () => {
-    const { surroundings, looks, errors, pass } = watched()
+  it('continues after a failed check', async () => {
+    const { surroundings, checks, errors, pass } = watched()
     const failure = new Error('no descriptor is left')
     Object.defineProperty(surroundings, 'machineAddresses', {
       configurable: true,
@@ -373,7 +373,7 @@ describe('the age watch', () => {
     Object.defineProperty(surroundings, 'machineAddresses', { value: [] })
     await pass(30_000)
 
-    expect(looks).toEqual(['fresh'])
+    expect(checks).toEqual(['fresh'])
     expect(errors).toHaveLength(1)
   })
 

@@ -4,7 +4,7 @@ import { createTimeKeeper } from '../../../agent/src/state/trusted-clock.ts'
 it('keeps the time every ten minutes, however often it is called, and continues after a failure', async () => {
   let [uptimeMs, kept] = [0, 0]
   const errors: unknown[] = []
-  const look = createTimeKeeper({
+  const keepTime = createTimeKeeper({
     keep: async () => {
       kept += 1
       if (kept === 1) throw new Error('ENOSPC')
@@ -13,7 +13,7 @@ it('keeps the time every ten minutes, however often it is called, and continues 
     onError: (error) => errors.push(error),
   })
 
-  for (; uptimeMs < 60 * 60_000; uptimeMs += 30_000) look()
+  for (; uptimeMs < 60 * 60_000; uptimeMs += 30_000) keepTime()
   await Promise.resolve()
 
   expect(kept).toBe(5)

@@ -79,7 +79,7 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
     state = read.state
     kept = null
     root = followRoots(enrolment.root, state.roots)
-    if (isOfEnrolment(enrolment, state)) clock.recall(state.issued_ms)
+    if (isOfEnrolment(enrolment, state)) clock.noteKeptIssue(state.issued_ms)
     const restored = await restoreView(deps, state)
     if (typeof restored === 'string') {
       const problem = { file: await setAside(), message: restored }

@@ -29,7 +29,7 @@ export type Fetched =
   | { readonly kind: 'absent' }
   | Fault
 
-export interface Wanted {
+export interface FileRequest {
   /** Below the server's origin. */
   readonly path: string
   readonly maxBytes: number
@@ -51,7 +51,7 @@ export interface Wanted {
  * Fetches one file, or sends a body and fetches the answer. Checks only the transport, not the
  * content. Never rejects.
  */
-export type FetchFile = (wanted: Wanted, signal: AbortSignal) => Promise<Fetched>
+export type FetchFile = (file: FileRequest, signal: AbortSignal) => Promise<Fetched>
 
 /**
  * Sends requests as the machine that holds the key. Proofs carry the trusted time, which setting
@@ -95,11 +95,11 @@ export function createFileFetcher(deps: {
   readonly timeoutMs: number
 }): FetchFile {
   function describeRequest(
-    wanted: Wanted,
+    file: FileRequest,
     url: string,
     token: string,
   ): Pick<FetchRequest, 'method' | 'headers' | 'body'> {
-    const { etag = null, isPoll = false, body = null } = wanted
+    const { etag = null, isPoll = false, body = null } = file
     const method = body === null ? 'GET' : 'POST'
     const [target = url] = url.split('?', 1)
     return {
@@ -114,7 +114,7 @@ export function createFileFetcher(deps: {
               accept: JSON_MEDIA_TYPE,
               dpop: deps.prove({ method, url: target, accessToken: token }),
             }),
-        ...wanted.headers,
+        ...file.headers,
         ...(etag === null ? {} : { 'if-none-match': etag }),
         // The answer is most likely a 304, and the server would hold the connection for 70 of every
         // 300 seconds, for every machine.
@@ -124,13 +124,17 @@ export function createFileFetcher(deps: {
     }
   }
 
-  async function fetchWith(token: string, wanted: Wanted, signal: AbortSignal): Promise<Fetched> {
-    const { path, maxBytes, etag = null, timeoutMs = deps.timeoutMs } = wanted
+  async function fetchWith(
+    token: string,
+    file: FileRequest,
+    signal: AbortSignal,
+  ): Promise<Fetched> {
+    const { path, maxBytes, etag = null, timeoutMs = deps.timeoutMs } = file
     const url = new URL(path, deps.server).href
     const timeout = AbortSignal.timeout(timeoutMs)
     try {
       const response = await deps.fetch(url, {
-        ...describeRequest(wanted, url, token),
+        ...describeRequest(file, url, token),
         // A redirect would carry the device token to a host that the enrolment does not name.
         redirect: 'manual',
         signal: AbortSignal.any([signal, timeout]),
@@ -148,15 +152,15 @@ export function createFileFetcher(deps: {
   }
 
   /** Retries once with another token: a server may refuse one before it expires. */
-  return async (wanted, signal) => {
+  return async (file, signal) => {
     const first = await deps.access.token(signal)
     if (first.kind === 'fault') return first
-    const fetched = await fetchWith(first.token, wanted, signal)
+    const fetched = await fetchWith(first.token, file, signal)
     if (fetched.kind !== 'fault' || fetched.code !== 'unauthorized') return fetched
-    if (wanted.keepsToken === true) return fetched
+    if (file.keepsToken === true) return fetched
     deps.access.reject(first.token)
     const second = await deps.access.token(signal)
-    return second.kind === 'fault' ? second : fetchWith(second.token, wanted, signal)
+    return second.kind === 'fault' ? second : fetchWith(second.token, file, signal)
   }
 }
 

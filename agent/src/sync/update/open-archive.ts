@@ -74,8 +74,8 @@ export async function openArchive(
     kind: 'archive',
     view: claimed.view,
     assignment,
-    async fetchFile(wanted, signal) {
-      const { path, maxBytes } = wanted
+    async fetchFile(file, signal) {
+      const { path, maxBytes } = file
       if (signal.aborted) return fault('stopping', 'the agent is stopping')
       if (!path.startsWith(prefix)) return { kind: 'absent' }
       const name = path.slice(prefix.length)
@@ -85,7 +85,7 @@ export async function openArchive(
       if (name.endsWith('.root.json')) return { kind: 'absent' }
       return orElse === null
         ? fault('truncated', `the ${what} lacks \`${name}\``)
-        : orElse(wanted, signal)
+        : orElse(file, signal)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { createTask } from 'node-cron'
 
 /** A timer does not notice a clock change or a suspended machine, so it must check again. */
-const LOOK_MS = 30_000
+const CHECK_MS = 30_000
 /**
  * A larger difference between the clock and the elapsed time means a clock change or a suspended
  * machine.
@@ -47,7 +47,7 @@ export function createTimetable(
 
   const arm = (onTick: () => void): void => {
     const armedAtMs = clock()
-    const delayMs = Math.min(Math.max((nextMs ?? Infinity) - armedAtMs, 1), LOOK_MS)
+    const delayMs = Math.min(Math.max((nextMs ?? Infinity) - armedAtMs, 1), CHECK_MS)
     timer = setTimeout(() => {
       const nowMs = clock()
       const isSet = Math.abs(nowMs - armedAtMs - delayMs) > MAX_DRIFT_MS

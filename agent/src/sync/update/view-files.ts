@@ -20,8 +20,8 @@ export async function pollView(
   signal: AbortSignal,
 ): Promise<{ readonly kind: 'same' } | { readonly kind: 'changed' } | Fault> {
   const { org, view, etag } = known
-  const wanted = { path: timestampPath(org, view), maxBytes: MAX_TIMESTAMP, etag, isPoll: true }
-  const fetched = await fetchFile(wanted, signal)
+  const file = { path: timestampPath(org, view), maxBytes: MAX_TIMESTAMP, etag, isPoll: true }
+  const fetched = await fetchFile(file, signal)
   if (fetched.kind === 'fault') return fetched
   // Absent means that the view is no longer assigned to this machine.
   return fetched.kind === 'not_modified' ? { kind: 'same' } : { kind: 'changed' }
@@ -33,8 +33,8 @@ export async function fetchTimestamp(
   { org, view }: { readonly org: string; readonly view: string },
   signal: AbortSignal,
 ): Promise<{ readonly kind: 'timestamp'; readonly body: Buffer } | Fault> {
-  const wanted = { path: timestampPath(org, view), maxBytes: MAX_TIMESTAMP, isPoll: true }
-  const fetched = await fetchFile(wanted, signal)
+  const file = { path: timestampPath(org, view), maxBytes: MAX_TIMESTAMP, isPoll: true }
+  const fetched = await fetchFile(file, signal)
   if (fetched.kind === 'fault') return fetched
   if (fetched.kind !== 'body') return fault('http_status', 'the server answered 404')
   return { kind: 'timestamp', body: fetched.body }
