@@ -29,7 +29,7 @@ export interface StateKeeper {
   root(): Root | null
   grants(): GrantLedger
   isRevoked(): boolean
-  /** Reads the kept view. Returns a problem for each damaged file, which is renamed by then. */
+  /** Reads the kept view. Returns a problem if a file was damaged, which is renamed by then. */
   restore(): Promise<{ readonly kept: FetchedView | null; readonly problem: StateProblem | null }>
   /**
    * Keeps roots even if a later step fails: a rotation is how an organization recovers from a
