@@ -76,6 +76,6 @@ describe('a server on every address', () => {
     const response = await test.send('POST', '/api/v1/orgs/acme/enrolment-tokens', { as, payload })
 
     expect(response.statusCode).toBe(status)
-    expect(response.body.includes('sets `PALISADE_PUBLIC_URL`')).toBe(status === 409)
+    expect(response.body.includes('must set `PALISADE_PUBLIC_URL`')).toBe(status === 409)
   })
 })
