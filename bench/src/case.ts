@@ -1,4 +1,7 @@
-/** What one process measures. Sizes count resources; each scenario has one resource a rule. */
+/**
+ * The measurement of one process. Sizes count resources, and each scenario has one resource per
+ * rule.
+ */
 export type Case =
   | {
       readonly kind: 'decide'
@@ -6,16 +9,16 @@ export type Case =
       readonly size: number
       readonly mix: Mix
       readonly strings: Strings
-      /** Whether other matchers run too; they only ever see the mixed stream. */
+      /** Whether other matchers run as well. They are only measured on the mixed stream. */
       readonly peers: boolean
       readonly budgetMs: number
     }
   | ({ readonly kind: 'explain' } & Timed)
-  /** Each kind of hostile input by itself, beside the mixed stream. */
+  /** Each kind of hostile input separately, beside the mixed stream. */
   | ({ readonly kind: 'kinds' } & Timed)
   | ({ readonly kind: 'compile' } & Timed)
   | {
-      /** What no peer can be asked: a name with the address that it resolved to, and ports. */
+      /** Requests that no peer can express: a name with its resolved address, and ports. */
       readonly kind: 'connect'
       readonly form: ConnectForm
       readonly size: number
@@ -29,18 +32,18 @@ export type Case =
       readonly budgetMs: number
     }
   | {
-      /** The first compilation in a new process, as a starting agent pays it. */
+      /** The first compilation in a new process, as at the start of an agent. */
       readonly kind: 'first compile'
       readonly domain: DomainName
       readonly size: number
     }
   | {
-      /** The first decision in a new process, on the input that is worst for a matcher. */
+      /** The first decision in a new process, on the worst input for a matcher. */
       readonly kind: 'first decision'
       readonly input: WorstInput
     }
   | {
-      /** One explanation where every rule of the largest organization matches. */
+      /** One explanation in which every rule of the largest organization matches. */
       readonly kind: 'explain all'
       readonly call: ExplainCall
     }
@@ -54,10 +57,16 @@ interface Timed {
 export const DOMAIN_NAMES = ['hosts', 'addresses', 'paths'] as const
 export type DomainName = (typeof DOMAIN_NAMES)[number]
 
-/** `mixed` is 50 allow, 10 deny, 40 miss; the next three are its parts; `hostile` is bad input. */
+/**
+ * `mixed` is 50 % allow, 10 % deny and 40 % miss. `allow`, `deny` and `miss` are its parts.
+ * `hostile` is malformed, unusual or expensive input.
+ */
 export type Mix = 'mixed' | 'allow' | 'deny' | 'miss' | 'hostile'
 
-/** `fresh`: a new string a request, as a socket gives it. `warm`: the same objects again. */
+/**
+ * `fresh` creates a new string for each request, as a socket does. `warm` reuses the string
+ * objects.
+ */
 export type Strings = 'fresh' | 'warm'
 
 export const CONNECT_FORMS = ['name and address', 'ports'] as const
@@ -70,16 +79,19 @@ export const WORST_INPUTS = [
 ] as const
 export type WorstInput = (typeof WORST_INPUTS)[number]
 
-/** `first` compiles the code of `explain`; `warm` repeats it in the same process. */
+/**
+ * `first` includes the lazy compilation of `explain` by V8. `warm` repeats the call in the same
+ * process.
+ */
 export const EXPLAIN_CALLS = ['first', 'warm'] as const
 export type ExplainCall = (typeof EXPLAIN_CALLS)[number]
 
-/** Policies times rules that one organization may have. */
+/** The most rules that one organization may have: policies times rules per policy. */
 export const MATCHING_RULES = 25_000
 
 /**
- * Bytes are of what compiling returned; `decided` after a stream of decisions, `explained` after
- * one explanation as well, because parts may be built when they are first needed.
+ * Bytes are those held by the compiled policy: `decided` after a stream of decisions, `explained`
+ * after one explanation as well, because parts are built when they are first needed.
  */
 export type Unit =
   | 'ns a decision'
@@ -104,13 +116,13 @@ export interface Figure {
   /** Median over the rounds, in `unit`. */
   readonly value: number
   /**
-   * Median over the rounds of this contender's time divided by the limit's in the same round; null
-   * where nothing stands beside it.
+   * Median over the rounds of this contender's time divided by the baseline's time in the same
+   * round. Null without a baseline.
    */
   readonly ratio: number | null
-  /** Quartiles of the ratio, or of the value where there is none. Null for a single reading. */
+  /** Quartiles of the ratio, or of the value when `ratio` is null. Null for a single reading. */
   readonly spread: Spread | null
-  /** The same division by our own time, for peers: how many times faster we are. */
+  /** For peers, the same ratio with our own time as the divisor: how many times faster we are. */
   readonly to_ours: (Spread & { readonly ratio: number }) | null
   readonly rounds: number
 }
@@ -135,7 +147,9 @@ export function isAlone(each: Extract<Case, { kind: 'decide' }>): boolean {
 export function nameOfCase(each: Case): string {
   switch (each.kind) {
     case 'decide':
-      return `${each.domain} ${each.size} ${each.mix} ${each.strings}${isAlone(each) ? ', alone' : ''}`
+      return (
+        `${each.domain} ${each.size} ${each.mix} ${each.strings}` + (isAlone(each) ? ', alone' : '')
+      )
     case 'kinds':
       return `${each.domain} ${each.size} hostile, one by one`
     case 'explain':

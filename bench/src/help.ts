@@ -1,29 +1,31 @@
-/** What `--help` shows. */
+/** The text of `--help`. */
 export const HELP = `usage: npm run bench -- [server|agent|hints] [--quick] [--only GROUP]
        npm run bench -- fleet [--agents N] [--minutes M]
 
-Without a subject: how long a decision takes, beside \`Map.get\` and other matchers. A table goes to standard
-output, then the goals; progress to standard error. A whole run replaces the figures in bench/results.
+Without a subject, measures how long a decision takes, beside \`Map.get\` and other matchers. Tables
+and goals go to standard output, progress to standard error. A full run replaces the figures in
+bench/results.
 
-  (nothing)  decisions, compiling, memory; ten minutes; hosts, addresses, paths, connect, compile,
+  (none)     decisions, compilation, memory; ten minutes; hosts, addresses, paths, connect, compile,
              organization, worst
-  server     requests beside a bare server, start, memory, publishing, proofs, a bystander of hostile loads; fifteen minutes;
-             requests, start, large, agents, publish, proofs, hostile
-  agent      start, memory and work at rest of the agent, decisions beside updates; seven minutes;
+  server     requests beside a bare server, start, memory, publishing, proofs, a bystander of
+             hostile loads; fifteen minutes; requests, start, large, agents, publish, proofs,
+             hostile
+  agent      start, memory and processor time at rest, decisions during updates; seven minutes;
              start, rest, updates
   hints      how soon 1,000 agents enforce a change; nine minutes; changes, waiting
   fleet      100,000 agents through a change and an outage; half an hour
 
-  --quick        a short run, at most a minute for decisions: shows that everything works, not how fast
+  --quick        a short run, at most a minute for decisions, that only checks that all works
   --only GROUP   one of the groups above; writes no results
   --agents N     1 to 1000000 (100000)
   --minutes M    1 to 600 (28)
-  --help         this text
+  --help         print this text
 
 examples:
   npm run bench -- --only hosts
   npm run bench -- server --only publish
   npm run bench -- fleet --agents 2000 --minutes 5
 
-bench/README.md says what is measured and how to read it.
+bench/README.md explains the measurements and the tables.
 `

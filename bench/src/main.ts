@@ -18,14 +18,14 @@ import { runServerBench } from './server/run-server-bench.ts'
 
 const RESULTS = join(import.meta.dirname, '..', 'results')
 
-/** The longest that one case may take, whatever it measures. */
+/** The longest that any one case may take. */
 const CASE_TIMEOUT_MS = 60_000
 
 function tell(line: string): void {
   process.stderr.write(`bench: ${line}\n`)
 }
 
-/** Runs the cases one after the other; what time does not allow is left out by name. */
+/** Runs the cases in order. Cases that the time does not allow are reported as left out. */
 async function runPlan({ cases, lastStartMs, totalMs }: Plan): Promise<{
   readonly results: readonly CaseResult[]
   readonly left_out: readonly LeftOut[]
@@ -58,7 +58,7 @@ async function runPlan({ cases, lastStartMs, totalMs }: Plan): Promise<{
   return { results, left_out, failed }
 }
 
-/** One process a reading; null when one of them took too long. */
+/** Runs one process per reading. Returns null when one of them exceeds the time. */
 async function runPlanned(planned: PlannedCase, timeoutMs: number): Promise<CaseResult | null> {
   const readings: CaseResult[] = []
   for (let run = 0; run < planned.runs; run += 1) {
@@ -76,11 +76,12 @@ async function runDecisions({ quick, only }: Options & { subject: 'decisions' })
   const { results, left_out, failed } = await runPlan(planRun(quick, only))
   process.stdout.write(`${formatTable(results)}${formatLeftOutCases(left_out)}`)
   const goals = judgeGoals(results)
-  // What a part of a run was not asked for is no news; a whole run says what it did not reach.
+  // A partial run lists only its own goals. A full run also lists the goals that it did not
+  // measure.
   const shown = only === null ? goals : goals.filter(({ reached }) => reached !== null)
   process.stdout.write(formatGoals(shown))
   const mode = quick ? 'quick' : 'full'
-  // A part of a run, or a failed one, must not replace the figures of a whole one.
+  // Only a complete run without failures may replace the recorded figures.
   if (only === null && !failed) {
     const judged = withVerdicts(goals)
     writeResults(RESULTS, { mode, started_at, machine, goals: judged, results, left_out })

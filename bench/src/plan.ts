@@ -14,30 +14,30 @@ export type Group = (typeof GROUPS)[number]
 
 export interface Plan {
   readonly cases: readonly PlannedCase[]
-  /** No case starts later; what is left is named as left out. */
+  /** No case starts later. The remaining cases are reported as left out. */
   readonly lastStartMs: number
-  /** A case that still runs then is stopped. */
+  /** A case that is still running then is stopped. */
   readonly totalMs: number
 }
 
 export interface PlannedCase {
   readonly case: Case
-  /** How many processes take a reading; see `mergeRuns`. */
+  /** Number of processes that take a reading each; see `mergeRuns`. */
   readonly runs: number
 }
 
 interface Extent {
   readonly sizes: readonly number[]
   readonly compileSizes: readonly number[]
-  /** Sizes at which the mixes one by one, warm strings and `explain` are measured. */
+  /** Sizes at which the single mixes, warm strings and `explain` are measured. */
   readonly detailSizes: readonly number[]
-  /** Sizes at which the hostile kinds are measured one by one. */
+  /** Sizes at which the hostile kinds are measured separately. */
   readonly kindSizes: readonly number[]
   readonly mixes: readonly Mix[]
   readonly budgetMs: number
-  /** Processes for a single reading. */
+  /** Processes per case with single readings. */
   readonly runs: number
-  /** Processes of which the quietest counts. */
+  /** Processes per case of which the quietest counts. */
   readonly quietRuns: number
   readonly lastStartMs: number
   readonly totalMs: number
@@ -69,7 +69,7 @@ const QUICK: Extent = {
   totalMs: 58_000,
 }
 
-/** The cases of a run; those that the goals are judged by first, should time run out. */
+/** Lists the cases of a run. Cases with goals come first, because the time may run out. */
 export function planRun(quick: boolean, only: Group | null): Plan {
   const extent = quick ? QUICK : FULL
   const groups = GROUPS.filter((group) => only === null || group === only)

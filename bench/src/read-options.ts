@@ -13,7 +13,7 @@ export type Options =
   | { readonly subject: 'hints'; readonly quick: boolean; readonly only: HintsGroup | null }
   | { readonly subject: 'fleet'; readonly agents: number; readonly minutes: number }
 
-/** The command's arguments, or the sentence that says what is wrong with them. */
+/** Parses the command's arguments, or returns an error message. */
 export function readOptions(argv: readonly string[]): Options | string {
   try {
     const { values, positionals } = parseArgs({
@@ -38,14 +38,20 @@ export function readOptions(argv: readonly string[]): Options | string {
       return choose(subject, quick, only, SERVER_GROUPS)
     if (more.length === 0 && subject === 'agent') return choose(subject, quick, only, AGENT_GROUPS)
     if (more.length === 0 && subject === 'hints') return choose(subject, quick, only, HINTS_GROUPS)
-    return `\`${positionals.join(' ')}\` is nothing to measure; write \`server\`, \`agent\`, \`hints\` or \`fleet\`, or nothing for decisions`
+    return (
+      `unknown subject \`${positionals.join(' ')}\`; ` +
+      'write `server`, `agent`, `hints`, `fleet` or no subject'
+    )
   } catch (error) {
     const why = error instanceof Error ? error.message.split('.')[0] : String(error)
-    return `${why ?? ''}; write \`[server|agent|hints] [--quick] [--only ${GROUPS.join('|')}]\`, \`fleet [--agents N] [--minutes M]\` or \`--help\``
+    return (
+      `${why ?? ''}; write \`[server|agent|hints] [--quick] [--only ${GROUPS.join('|')}]\`, ` +
+      '`fleet [--agents N] [--minutes M]` or `--help`'
+    )
   }
 }
 
-/** Both within what the agent's period and one process allow. */
+/** Bounds both options by the agent's polling period and the capacity of one process. */
 function chooseFleet(values: {
   readonly quick: boolean
   readonly only?: string | undefined
@@ -77,6 +83,6 @@ function choose<S, G extends string>(
   if (only === undefined) return { subject, quick, only: null }
   const group = groups.find((name) => name === only)
   return group === undefined
-    ? `\`--only ${only}\` names no group; write one of ${groups.join(', ')}`
+    ? `unknown group \`--only ${only}\`; write one of ${groups.join(', ')}`
     : { subject, quick, only: group }
 }

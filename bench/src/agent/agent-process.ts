@@ -10,25 +10,25 @@ const MAIN = join(import.meta.dirname, '../../..', bundleOf(AGENT))
 const START_TIMEOUT_MS = 60_000
 const PAUSE_MS = 1
 
-/** An agent in a process of its own, whose work and memory the kernel counts. */
+/** An agent in its own process. The kernel counts its processor time and memory. */
 export interface MeasuredAgent {
   readonly socketPath: string
-  /** From the start of the process to the first answer by a rule. */
+  /** From the start of the process to the first request allowed by a rule. */
   readonly startMs: number
-  /** Microseconds of processor time until then. */
+  /** Microseconds of processor time until the same moment. */
   readonly startCpuUs: number
   /** Microseconds of processor time, user and system, of all threads so far. */
   cpuUs(): number
   /** Bytes. */
   rss(): number
-  /** One fetch; the outcome as the local API names it. */
+  /** Fetches once and returns the outcome as the local API names it. */
   sync(): Promise<string>
-  /** `allow` or `deny`. */
+  /** Returns `allow` or `deny`. */
   decide(wanted: object): Promise<string>
   stop(): Promise<void>
 }
 
-/** Starts an agent on `dataDir` and asks it for `request` until a rule allows it. */
+/** Starts an agent on `dataDir` and repeats the `wanted` request until a rule allows it. */
 export async function startAgent(
   dataDir: string,
   wanted: object,
@@ -44,7 +44,7 @@ export async function startAgent(
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  await untilAllowed(child, socketPath, JSON.stringify(wanted))
+  await waitUntilAllowed(child, socketPath, JSON.stringify(wanted))
   const { pid = 0 } = child
   const startMs = performance.now() - started
   return {
@@ -69,7 +69,11 @@ export async function startAgent(
   }
 }
 
-async function untilAllowed(child: ChildProcess, socketPath: string, body: string): Promise<void> {
+async function waitUntilAllowed(
+  child: ChildProcess,
+  socketPath: string,
+  body: string,
+): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS
   for (;;) {
     const answer = await ask(socketPath, '/v1/decide', body)
@@ -80,13 +84,13 @@ async function untilAllowed(child: ChildProcess, socketPath: string, body: strin
     if (child.exitCode !== null) throw new Error(`the agent ended with ${child.exitCode}`)
     if (performance.now() > deadline) {
       child.kill('SIGKILL')
-      throw new Error(`no rule has allowed the request within ${START_TIMEOUT_MS} ms`)
+      throw new Error(`no rule allowed the request within ${START_TIMEOUT_MS} ms`)
     }
     await setTimeout(PAUSE_MS)
   }
 }
 
-/** Null when nobody listens. */
+/** Returns null when the connection fails. */
 function ask(socketPath: string, path: string, body: string): Promise<string | null> {
   return new Promise((resolve) => {
     const headers = { 'content-length': Buffer.byteLength(body) }

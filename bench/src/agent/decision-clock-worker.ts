@@ -6,8 +6,9 @@ const PERIOD_MS = 5
 
 const { socketPath, body } = workerData as ClockTask
 /**
- * In a crowd the agent ends connections that ask for nothing yet; what waits here counts all the same. It ends
- * idle ones too, so these are given up before.
+ * The agent closes connections without a request when it has too many, so the pool is limited. A
+ * request that waits for a connection still counts from its start. The agent also closes idle
+ * connections, so this pool closes them earlier.
  */
 const agent = new Agent({ keepAlive: true, maxSockets: 100, timeout: 1_000 })
 const headers = { 'content-length': Buffer.byteLength(body) }
@@ -19,7 +20,7 @@ parentPort?.on('message', () => void answer())
 async function answer(): Promise<void> {
   const all = asked
   asked = []
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- of windows, not of threads
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- thread, no window
   parentPort?.postMessage(await Promise.all(all))
 }
 

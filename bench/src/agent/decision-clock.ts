@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/** Asks an agent for one decision again and again, in a thread of its own. */
+/** Repeats one decision request at a fixed rate, from its own thread. */
 export interface DecisionClock {
-  /** Milliseconds of every decision that was asked for since the last call; waits for their answers. */
+  /** Returns the milliseconds of every request sent since the last call, after all are answered. */
   take(): Promise<number[]>
   stop(): Promise<void>
 }
 
-/** Arguments of the thread. */
+/** Worker data of the thread. */
 export interface ClockTask {
   readonly socketPath: string
   readonly body: string
@@ -24,7 +24,7 @@ export async function startDecisionClock(
   return {
     async take() {
       const answered = once(worker, 'message')
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- of windows, not of threads
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- thread, no window
       worker.postMessage('take')
       const [took] = (await answered) as [number[]]
       return took

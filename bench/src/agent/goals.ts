@@ -12,7 +12,7 @@ export interface AgentFigures {
 
 const MIB = 1024 * 1024
 
-/** Every goal of the agent's process with what the run reached. */
+/** Compares the measured figures with every goal of the agent process. */
 export function judgeAgent({ start, rest, updates }: AgentFigures): RangedGoal[] {
   const memory = rest === null ? null : [rest.idle_rss, rest.polled_rss].map(inMib)
   return [

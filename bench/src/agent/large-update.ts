@@ -5,12 +5,12 @@ import { ORG } from './machine.ts'
 const CREATED_AT = '2026-11-01T00:00:00Z'
 const POLICIES = 100
 const RULES_PER_POLICY = 250
-/** Of a hundred policies; the others are of the network. */
+/** Of `POLICIES`. The others have network rules. */
 const FILE_POLICIES = 30
 
 /**
- * Adds 25,000 rules of every kind of resource to the organization in a data directory that is not
- * in use.
+ * Adds 25,000 rules with every kind of resource to the organization in a data directory that no
+ * server has open.
  */
 export async function fillLargeUpdate(
   serverDir: string,

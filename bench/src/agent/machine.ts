@@ -8,13 +8,13 @@ import type { MeasuredProcess } from '../server/measured-process.ts'
 import { exchange } from '../server/requests.ts'
 import { startAgent } from './agent-process.ts'
 
-/** What the machine is given to enforce. */
+/** The policy that the machine enforces. */
 export const SHAPE = { policies: 100, rulesPerPolicy: 50 } as const
 export const ORG = 'machine-0'
-/** Nobody listens there. */
-const NOWHERE = 'http://127.0.0.1:1'
+/** An address on which no server listens. */
+const UNREACHABLE = 'http://127.0.0.1:1'
 
-/** Allowed by the first rule of the first policy. */
+/** A request that the first rule of the first policy allows. */
 export const ALLOWED = {
   action: 'connect:tcp',
   host: 'service-0.machine0000000.example.com',
@@ -22,14 +22,14 @@ export const ALLOWED = {
 }
 
 export interface Machine {
-  /** Of an agent that has fetched and kept its policy, and was stopped. */
+  /** Data directory of a stopped agent that has fetched and stored its policy. */
   readonly dataDir: string
   readonly server: MeasuredProcess
-  /** Its data. */
+  /** Data directory of the server. */
   readonly serverDir: string
 }
 
-/** A server with one organization, and the data directory of an agent that is enrolled to it. */
+/** Starts a server with one organization and enrols an agent. */
 export async function prepareMachine(folder: string): Promise<Machine> {
   const serverDir = join(folder, 'server')
   await fillDataDirectory(serverDir, 'machine', 1, { ...SHAPE, editors: 1, devices: 0 })
@@ -49,18 +49,18 @@ export async function prepareMachine(folder: string): Promise<Machine> {
   }
 }
 
-/** The same machine once more, as it is on disk. */
+/** Copies the data directory of a machine. */
 export function copyMachine(dataDir: string, to: string): string {
   cpSync(dataDir, to, { recursive: true })
   return to
 }
 
-/** From now on the machine finds no server. */
+/** Points the machine at an address without a server. */
 export function loseServer(dataDir: string): void {
-  moveServer(dataDir, NOWHERE)
+  moveServer(dataDir, UNREACHABLE)
 }
 
-/** From now on the machine asks there. */
+/** Points the machine at another server. */
 export function moveServer(dataDir: string, server: string): void {
   const path = join(dataDir, 'agent', 'enrolment.json')
   const enrolment: object = JSON.parse(readFileSync(path, 'utf8'))

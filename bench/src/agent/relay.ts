@@ -6,12 +6,12 @@ import { UPDATE_PATH } from '../../../packages/protocol/src/index.ts'
 
 export type RelayMode = 'not at all' | 'as it is' | 'in chunks of one byte'
 
-/** Stands between an agent and its server, as an attacker on the network may. */
+/** A proxy between an agent and its server, with the abilities of an attacker on the network. */
 export interface Relay {
   readonly url: string
-  /** How requests are answered from now on. */
+  /** Sets how later requests are answered. */
   answer(mode: RelayMode): void
-  /** Updates that were answered in chunks of one byte. */
+  /** Number of updates answered in chunks of one byte. */
   chunkedAnswers(): number
   stop(): Promise<void>
 }
@@ -19,7 +19,7 @@ export interface Relay {
 export async function startRelay(port: number): Promise<Relay> {
   let mode: RelayMode = 'not at all'
   let chunked = 0
-  // Recorded once: to make it anew would take from the agent the processor that both share.
+  // Built once, because building it for each request would use the processor that the agent shares.
   let inBytes: Buffer | null = null
 
   async function relay(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -69,7 +69,7 @@ async function pass(port: number, request: IncomingMessage): Promise<IncomingMes
   return answer
 }
 
-/** By hand, because each write of an answer would be a packet. */
+/** Formats the chunks by hand, because each write to a response would become its own packet. */
 function formatInBytes(body: Buffer): Buffer {
   const chunks = Buffer.alloc(body.byteLength * 6, '1\r\n?\r\n', 'latin1')
   for (const [at, byte] of body.entries()) chunks[at * 6 + 3] = byte

@@ -27,14 +27,16 @@ const FULL: Extent = {
   updates: { rounds: 5, warmMs: 2_000, restMs: 5_000, chunkedMs: 5_000 },
 }
 
-/** Shows that everything works; garbage of the start is not gone after so short a time. */
+/**
+ * Checks that every case works. Garbage of the start still counts as memory after so short a time.
+ */
 const QUICK: Extent = {
   rounds: 3,
   rest: { agents: 1, settleMs: 3_000, idleMs: 5_000, polls: 5 },
   updates: { rounds: 1, warmMs: 500, restMs: 1_000, chunkedMs: 1_000 },
 }
 
-/** Measures the process of the agent beside a bare node; answers the exit status. */
+/** Measures the agent process beside a bare node process and returns the exit status. */
 export async function runAgentBench(
   { quick, only }: { readonly quick: boolean; readonly only: AgentGroup | null },
   results: string,
@@ -67,7 +69,7 @@ export async function runAgentBench(
     process.stdout.write(`${describeParts(figures)}${formatRangedGoals(shown)}`)
     const judged = withVerdicts(goals)
     const run = { mode: 'full', started_at, machine, policy: SHAPE, goals: judged, ...figures }
-    // A quick run, or a part of one, must not replace the figures of a whole one.
+    // Only a full run may replace the recorded figures.
     if (only === null && !quick) {
       mkdirSync(results, { recursive: true })
       const path = join(results, 'agent.json')
@@ -80,15 +82,16 @@ export async function runAgentBench(
   }
 }
 
-/** What the goals are made of. */
+/** Formats the figures behind the goals. */
 function describeParts({ start, rest, updates }: AgentFigures): string {
   const lines: string[] = []
   if (start !== null)
     lines.push(
       `node with an empty script: ${formatNumber(start.node_ms.median)} ms ` +
         `(${formatRange(start.node_ms)}); the agent's start takes ` +
-        `${formatNumber(start.away_ratio.median)} times as long (${formatRange(start.away_ratio)}), ` +
-        `${formatNumber(start.away_cpu_ms.median)} ms of it the processor's`,
+        `${formatNumber(start.away_ratio.median)} times as long ` +
+        `(${formatRange(start.away_ratio)}), ` +
+        `${formatNumber(start.away_cpu_ms.median)} ms of it processor time`,
     )
   if (rest !== null)
     lines.push(
@@ -98,8 +101,8 @@ function describeParts({ start, rest, updates }: AgentFigures): string {
   if (updates !== null)
     lines.push(
       `decisions at rest: ${describe(updates.rest)}`,
-      `while an update comes in chunks of a byte: ${describe(updates.chunked)}`,
-      `while an update of ${updates.rules} rules is taken in: ${describe(updates.large)}; ` +
+      `while an update arrives in chunks of a byte: ${describe(updates.chunked)}`,
+      `while an update of ${updates.rules} rules is applied: ${describe(updates.large)}; ` +
         `it takes ${formatNumber(updates.took_ms.median)} ms (${formatRange(updates.took_ms)})`,
     )
   return lines.map((line) => `${line}\n`).join('')

@@ -7,7 +7,7 @@ import { runFirstCompileCase, runFirstDecisionCase } from './first-cases.ts'
 import { runKindsCase } from './kinds-case.ts'
 import { runOrganizationCase } from './organization-case.ts'
 
-/** The entry of a case's own process: the case is its argument, the result its output. */
+/** Entry point of a case's process: the case is its argument, the result its output. */
 async function run(each: Case): Promise<CaseResult> {
   switch (each.kind) {
     case 'decide':

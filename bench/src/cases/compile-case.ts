@@ -2,19 +2,19 @@ import { compilePolicy, decide, explain, type CompiledPolicy } from '@palisade/p
 import type { Case, CaseResult, Figure } from '../case.ts'
 import { copyStrings } from '../measure/copy-strings.ts'
 import { interleave, type Lane } from '../measure/interleave.ts'
-import { weigh } from '../measure/weigh.ts'
+import { retainedBytesOf } from '../measure/retained-bytes.ts'
 import { DOMAINS } from '../workload/domains.ts'
 import { createRandom } from '../workload/random.ts'
 import { createScenario, drawRequests, keysOf, policiesOf } from '../workload/scenario.ts'
 import { STREAM_LENGTH } from './lanes.ts'
 
 export const OURS = 'palisade compilePolicy'
-export const LIMIT = 'new Map'
+export const BASELINE = 'new Map'
 
-/** Below this, other garbage is larger than what is weighed (measured: even negative figures). */
-const MIN_SIZE_TO_WEIGH = 10_000
+/** Below this size, unrelated garbage exceeds the measured memory and figures can be negative. */
+const MIN_SIZE_FOR_MEMORY = 10_000
 
-/** The work of building again, warmed up, and the memory of what was built. */
+/** Measures warmed-up compilation, and the memory of its result. */
 export function runCompileCase(each: Extract<Case, { kind: 'compile' }>): CaseResult {
   const { size } = each
   const domain = DOMAINS[each.domain]
@@ -25,7 +25,7 @@ export function runCompileCase(each: Extract<Case, { kind: 'compile' }>): CaseRe
   const keys = keysOf(scenario, size, [], random)
   const compile = (): CompiledPolicy => compilePolicy({ policies })
   const build = (): object => new Map(copyStrings(keys).map((key) => [key, 1]))
-  const { figures, left_out } = interleave([lane(LIMIT, build), lane(OURS, compile)], {
+  const { figures, left_out } = interleave([lane(BASELINE, build), lane(OURS, compile)], {
     budgetMs: each.budgetMs,
     sliceMs: 2,
     warmUpMs: each.budgetMs / 5,
@@ -33,7 +33,7 @@ export function runCompileCase(each: Extract<Case, { kind: 'compile' }>): CaseRe
     unit: 'us a resource',
     scale: 1e-3 / size,
   })
-  const memory = size < MIN_SIZE_TO_WEIGH ? [] : weighAll(build, compile, requests)
+  const memory = size < MIN_SIZE_FOR_MEMORY ? [] : measureMemory(build, compile, requests)
   return {
     case: each,
     figures: [...figures, ...memory.map((figure) => ({ ...figure, value: figure.value / size }))],
@@ -55,8 +55,8 @@ function lane(contender: string, work: () => object): Lane {
   }
 }
 
-/** Whole bytes; the caller divides by the size. */
-function weighAll(
+/** Values are total bytes. The caller divides them by the size. */
+function measureMemory(
   build: () => object,
   compile: () => CompiledPolicy,
   requests: readonly object[],
@@ -71,22 +71,22 @@ function weighAll(
     explain(policy, requests[0])
     return policy
   }
-  // Once unweighed: the code that V8 makes for a first call is not part of the policy.
+  // An unmeasured call first: the code that V8 compiles for it is not part of the policy.
   explained()
-  const limit = weigh(build)
+  const baseline = retainedBytesOf(build)
   const figure = (contender: string, unit: Figure['unit'], value: number): Figure => ({
     contender,
     unit,
     value,
-    ratio: value / limit,
+    ratio: value / baseline,
     spread: null,
     to_ours: null,
     rounds: 1,
   })
   return [
-    figure(LIMIT, 'B a resource', limit),
-    figure(OURS, 'B a resource', weigh(compile)),
-    figure(OURS, 'B a resource, decided', weigh(decided)),
-    figure(OURS, 'B a resource, explained', weigh(explained)),
+    figure(BASELINE, 'B a resource', baseline),
+    figure(OURS, 'B a resource', retainedBytesOf(compile)),
+    figure(OURS, 'B a resource, decided', retainedBytesOf(decided)),
+    figure(OURS, 'B a resource, explained', retainedBytesOf(explained)),
   ]
 }

@@ -8,34 +8,37 @@ import { createRandom, type Random } from '../workload/random.ts'
 import { createScenario, drawRequests, keysOf, policiesOf } from '../workload/scenario.ts'
 import { createPairLane, CYCLES, decisionTiming, STREAM_LENGTH, type PairAnswer } from './lanes.ts'
 
-/** A set of rules, and requests that are more than one text. */
+/** Rules, and requests that consist of two texts. */
 interface Connects {
   readonly policies: readonly Policy[]
   readonly names: readonly string[]
   readonly seconds: readonly string[]
   readonly keys: readonly string[]
-  /** The request for a name and its second text. */
+  /** Builds the request from a name and its second text. */
   readonly requestFor: (name: string, second: string) => object
 }
 
-/** Decisions of whole connect requests. The limit looks up the name alone. */
+/** Times decisions on complete connect requests. The baseline looks up the name alone. */
 export function runConnectCase(each: Extract<Case, { kind: 'connect' }>): CaseResult {
-  // A scenario of ten rules has not every outcome with every seed.
+  // Not every seed gives a scenario of ten rules in which each outcome occurs.
   const random = createRandom(each.size + 1)
   const draw = each.form === 'ports' ? drawPorts : drawResolved
   const { policies, names, seconds, keys, requestFor } = draw(each.size, random)
   const policy = compilePolicy({ policies })
-  const limit = createMapGet(keys)
+  const baseline = createMapGet(keys)
   const ours: PairAnswer = (name, second) =>
     decide(policy, requestFor(name, second)).decision === 'allow' ? 1 : 0
   const lanes = [
-    createPairLane(limit.name, limit.answer, [names, seconds], CYCLES.mixed),
+    createPairLane(baseline.name, baseline.answer, [names, seconds], CYCLES.mixed),
     createPairLane('palisade decide', ours, [names, seconds], CYCLES.mixed),
   ]
   return { case: each, ...interleave(lanes, decisionTiming(each.budgetMs)) }
 }
 
-/** A proxy's second question: half of the rules are about names, half about addresses. */
+/**
+ * A name with its resolved address, as a proxy asks after resolution. Half of the rules are about
+ * names, half about addresses.
+ */
 function drawResolved(size: number, random: Random): Connects {
   const half = Math.ceil(size / 2)
   const named = createScenario(hosts, half, random)
@@ -56,7 +59,7 @@ function drawResolved(size: number, random: Random): Connects {
   }
 }
 
-/** Every second name rule is for one port; every third request is for another one. */
+/** Every second name rule has a port, and every third request is for port 8443. */
 function drawPorts(size: number, random: Random): Connects {
   const named = createScenario(hosts, size, random)
   const names = drawRequests(named, 'mixed', STREAM_LENGTH, random)

@@ -9,10 +9,10 @@ import { createRandom } from '../workload/random.ts'
 import { createScenario, drawRequests, keysOf, policiesOf } from '../workload/scenario.ts'
 import { createLane, CYCLES, decisionTiming, STREAM_LENGTH } from './lanes.ts'
 
-/** Requests on which a peer's answers are compared with ours, so many that the check is quick. */
+/** How many requests compare a peer's answers with ours: few enough to keep the check quick. */
 const SAMPLE = { few: 1000, many: 100, fromSize: 1000 } as const
 
-/** Decisions, or explanations, of one domain. */
+/** Times decisions or explanations of one domain. */
 export async function runDecideCase(
   each: Extract<Case, { kind: 'decide' | 'explain' }>,
 ): Promise<CaseResult> {
@@ -25,14 +25,14 @@ export async function runDecideCase(
   const policy = compilePolicy({ policies: policiesOf(domain.action, scenario.resources) })
   const create = each.kind === 'decide' ? createDecide : createExplain
   const ours = create(policy, domain.requestFor)
-  const limit = createMapGet(keysOf(scenario, size, requests, random))
+  const baseline = createMapGet(keysOf(scenario, size, requests, random))
   const sample = requests.slice(0, size >= SAMPLE.fromSize ? SAMPLE.many : SAMPLE.few)
   const peers =
     each.kind === 'decide' && each.peers
       ? await createPeers(each.domain, scenario.resources, ours.answer, sample)
       : { contenders: [], left_out: [] }
   const strings = each.kind === 'decide' ? each.strings : 'fresh'
-  const lanes = [limit, ours, ...peers.contenders].map((contender) =>
+  const lanes = [baseline, ours, ...peers.contenders].map((contender) =>
     createLane(contender, requests, strings, CYCLES[mix]),
   )
   const { figures, left_out } = interleave(lanes, {

@@ -6,13 +6,13 @@ import { policiesOf } from '../workload/scenario.ts'
 
 const RULES_PER_POLICY = 250
 const REQUEST = { action: 'connect:tcp', host: 'a.example.test', port: 443 } as const
-/** Calls before the first one that counts as warm, and calls of which the median is taken. */
+/** Discarded calls, and calls whose median is reported. */
 const WARM_UP = 20
 const WARM_CALLS = 21
 
 /**
  * Explains a request that every rule of the largest organization matches. The figure is processor
- * time of the thread, which other programs on the machine hardly change.
+ * time of the thread, because other programs on the machine hardly affect it.
  */
 export function runExplainAllCase(each: Extract<Case, { kind: 'explain all' }>): CaseResult {
   const resources = Array.from({ length: MATCHING_RULES }, () => ({

@@ -6,29 +6,29 @@ import { DOMAINS } from '../workload/domains.ts'
 import { createRandom } from '../workload/random.ts'
 import { createScenario, keysOf, policiesOf } from '../workload/scenario.ts'
 import { createWorstCase } from '../workload/worst-case.ts'
-import { LIMIT, OURS } from './compile-case.ts'
+import { BASELINE, OURS } from './compile-case.ts'
 
-/** Nothing may compile before: the first call is the one that a starting agent pays. */
+/** Times the first compilation of a process. No other code here may call the compiler earlier. */
 export function runFirstCompileCase(each: Extract<Case, { kind: 'first compile' }>): CaseResult {
   const { size } = each
   const domain = DOMAINS[each.domain]
   const random = createRandom(size)
   const scenario = createScenario(domain, size, random)
   const policies = policiesOf(domain.action, scenario.resources)
-  const keys = keysOf(scenario, size, [], random) // drawing mixed requests would compile
-  const limit = time(() => new Map(copyStrings(keys).map((key) => [key, 1])))
+  const keys = keysOf(scenario, size, [], random) // drawing requests would compile
+  const baseline = time(() => new Map(copyStrings(keys).map((key) => [key, 1])))
   const ours = time(() => compilePolicy({ policies }))
   const figure = (contender: string, ms: number): Figure => ({
     ...SINGLE,
     contender,
     unit: 'us a resource, first',
     value: (ms * 1e3) / size,
-    ratio: ms / limit,
+    ratio: ms / baseline,
   })
-  return { case: each, figures: [figure(LIMIT, limit), figure(OURS, ours)], left_out: [] }
+  return { case: each, figures: [figure(BASELINE, baseline), figure(OURS, ours)], left_out: [] }
 }
 
-/** The policies are compiled; no request was decided yet. */
+/** Times the first decision of a process, after compilation. */
 export function runFirstDecisionCase(each: Extract<Case, { kind: 'first decision' }>): CaseResult {
   const { policies, request } = createWorstCase(each.input)
   const policy = compilePolicy({ policies })
@@ -40,8 +40,8 @@ export function runFirstDecisionCase(each: Extract<Case, { kind: 'first decision
 const SINGLE = { ratio: null, spread: null, to_ours: null, rounds: 1 } as const
 
 /**
- * Milliseconds of one call. What drawing the scenario has left is collected before: moving the
- * scenario about in memory took up to twice the time of the compilation, now and then.
+ * Returns the milliseconds of one call. Garbage of the scenario is collected first: otherwise V8
+ * may move the scenario in memory during the call, which can take longer than the compilation.
  */
 function time(work: () => object): number {
   collectGarbage()

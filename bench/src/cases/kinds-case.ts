@@ -7,13 +7,15 @@ import { createRandom } from '../workload/random.ts'
 import { createScenario, drawRequests, policiesOf } from '../workload/scenario.ts'
 import { createLane, CYCLES, decisionTiming, STREAM_LENGTH } from './lanes.ts'
 
-/** Characters of a stream: long texts get short streams, or they would fill the memory. */
+/** The most characters of one stream. Long texts get shorter streams, to bound memory. */
 const STREAM_CHARACTERS = 4e6
 
-/** Requests that a slice of one kind is a multiple of. */
+/** Slices of one kind are a multiple of this number of requests. */
 const STEP = 10
 
-/** Each kind of hostile input by itself. The limit is our own time for the mixed stream. */
+/**
+ * Times each kind of hostile input separately. The baseline is our own time for the mixed stream.
+ */
 export function runKindsCase(each: Extract<Case, { kind: 'kinds' }>): CaseResult {
   const domain = DOMAINS[each.domain]
   const random = createRandom(each.size)

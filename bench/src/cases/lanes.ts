@@ -5,10 +5,12 @@ import type { InterleaveOptions, Lane } from '../measure/interleave.ts'
 import { HOSTILE_CYCLE } from '../workload/domain.ts'
 import { createLoop, createPairLoop } from '../measure/isolated-loop.ts'
 
-/** Requests in a stream: a multiple of every `step`. Slices continue where the last one ended. */
+/**
+ * Requests in a stream: a multiple of every `step`. Each slice continues where the last one ended.
+ */
 export const STREAM_LENGTH = 4080
 
-/** After how many requests the kinds of a mix repeat; see `takeTurn`. */
+/** The number of requests after which a mix repeats its kinds; see `takeTurn`. */
 export const CYCLES = {
   mixed: 10,
   allow: 10,
@@ -17,7 +19,7 @@ export const CYCLES = {
   hostile: HOSTILE_CYCLE,
 } as const satisfies Readonly<Record<Mix, number>>
 
-/** A contender on a stream of requests, with a loop of its own. */
+/** Creates a lane that runs a contender on a stream of requests, with its own loop. */
 export function createLane(
   { name, answer }: Contender,
   requests: readonly string[],
@@ -43,10 +45,10 @@ export function createLane(
   }
 }
 
-/** 1 for allow, 0 for anything else, of a request that is two texts. */
+/** Answers a request of two texts: 1 for allow, otherwise 0. */
 export type PairAnswer = (text: string, second: string) => number
 
-/** The same for requests of two texts, both fresh. */
+/** Creates a lane for requests of two texts, both fresh. */
 export function createPairLane(
   contender: string,
   answer: PairAnswer,

@@ -11,19 +11,19 @@ export function mergeRuns(results: readonly CaseResult[]): CaseResult {
 }
 
 /**
- * The run in which the limit took the least time. A neighbour on the same core makes the limit half
- * as slow again and us twice as slow; chosen by the limit alone, whatever we took beside it.
+ * Returns the run in which the baseline was fastest. A neighbour on the same core slows the
+ * baseline and our code by different factors, so the choice depends on the baseline alone.
  */
 export function takeQuietest(results: readonly CaseResult[]): CaseResult {
-  const limitOf = ({ figures }: CaseResult): number => figures[0]?.value ?? Infinity
-  const [quietest] = results.toSorted((a, b) => limitOf(a) - limitOf(b))
+  const baselineOf = ({ figures }: CaseResult): number => figures[0]?.value ?? Infinity
+  const [quietest] = results.toSorted((a, b) => baselineOf(a) - baselineOf(b))
   if (quietest === undefined) throw new RangeError('no results to choose from; give at least one')
   return quietest
 }
 
 /**
- * One result of several runs of the same case, each with single readings: their medians, with the
- * quartiles of the ratios, or of the values where nothing stands beside them. Throws for no runs.
+ * Merges several runs of one case with single readings: their medians, with the quartiles of the
+ * ratios, or of the values without a baseline. Throws when `results` is empty.
  */
 export function mergeReadings(results: readonly CaseResult[]): CaseResult {
   const [first] = results

@@ -11,7 +11,7 @@ import { createLane, CYCLES, decisionTiming, STREAM_LENGTH } from './lanes.ts'
 /** Half of the policies are about hosts, three tenths about paths, the rest about addresses. */
 const SHARES = { hosts: 0.5, addresses: 0.2, paths: 0.3 } as const
 
-/** A whole organization: every domain in one compiled policy, requests of all three in turns. */
+/** Compiles every domain into one policy and alternates between requests of all three. */
 export function runOrganizationCase(each: Extract<Case, { kind: 'organization' }>): CaseResult {
   const random = createRandom(each.policies * each.rulesPerPolicy)
   const parts = DOMAIN_NAMES.map((name) => {
@@ -37,7 +37,7 @@ export function runOrganizationCase(each: Extract<Case, { kind: 'organization' }
   return { case: each, ...interleave(lanes, decisionTiming(each.budgetMs)) }
 }
 
-/** Scenario paths alone begin with `/`. */
+/** Only paths begin with `/` in scenarios. */
 function requestFor(text: string): object {
   return (text.startsWith('/') ? DOMAINS.paths : DOMAINS.hosts).requestFor(text)
 }

@@ -4,8 +4,8 @@ import { promisify } from 'node:util'
 import { nameOfCase, type Case, type CaseResult } from '../case.ts'
 
 /**
- * Runs a case in a process of its own, so that no case finds code that another one has warmed up
- * or widened. Null when it was stopped after `timeoutMs`; rejects when the process fails.
+ * Runs a case in its own process, so that no other case affects its JIT state. Returns null when
+ * the process exceeds `timeoutMs`. Rejects when the process fails.
  */
 export async function runCase(each: Case, timeoutMs: number): Promise<CaseResult | null> {
   const args = ['--expose-gc', join(import.meta.dirname, 'child.ts'), JSON.stringify(each)]

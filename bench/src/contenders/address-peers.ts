@@ -3,15 +3,15 @@ import ipaddr from 'ipaddr.js'
 import type { Resource } from '../workload/domain.ts'
 import { scan, type Peer } from './contender.ts'
 
-const NAMES_ONLY_BY_TEXT = {
-  hosts: 'knows addresses only',
-  paths: 'knows addresses only',
+const ADDRESSES_ONLY = {
+  hosts: 'supports addresses only',
+  paths: 'supports addresses only',
 } as const
 
-/** Node's own list of ranges: one for the denies, one for the allows. */
+/** Node's built-in list of ranges: one list for denies, one for allows. */
 export const blockList: Peer = {
   name: 'net.BlockList',
-  cannot: NAMES_ONLY_BY_TEXT,
+  cannot: ADDRESSES_ONLY,
   maxSize: 50_000,
   create(_domain, resources) {
     const listOf = (decision: Resource['decision']): BlockList => {
@@ -31,10 +31,10 @@ export const blockList: Peer = {
   },
 }
 
-/** ipaddr.js: ranges parsed once, the address parsed for each request, ranges scanned. */
+/** Parses the ranges once and the address per request, then scans the ranges. */
 export const ipaddrScan: Peer = {
   name: 'ipaddr.js',
-  cannot: NAMES_ONLY_BY_TEXT,
+  cannot: ADDRESSES_ONLY,
   maxSize: 50_000,
   create: (_domain, resources) =>
     scan(

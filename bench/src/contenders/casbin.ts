@@ -3,8 +3,8 @@ import type { Peer } from './contender.ts'
 import { regexpSource } from './pattern-text.ts'
 
 /**
- * A whole policy engine with deny-overrides. Its glob function means something else than ours, so
- * hosts and paths are given as regular expressions; ranges go to its `ipMatch`.
+ * A policy engine with deny-overrides. Its globs differ in meaning from ours, so hosts and paths
+ * become regular expressions. Ranges use its `ipMatch`.
  */
 export const casbin: Peer = {
   name: 'casbin',

@@ -1,9 +1,9 @@
 import type { DomainName } from '../case.ts'
 
 /**
- * One of our patterns as a Cedar condition with the same meaning. Cedar's `like` has a `*` that
- * crosses every border, so the context also says what is above (`parent`) and how many segments
- * there are (`depth`). Throws where even that does not suffice.
+ * Translates a pattern to a Cedar condition with the same meaning. The `*` of Cedar's `like`
+ * crosses label and segment boundaries, so the context adds the enclosing name (`parent`) and the
+ * number of segments (`depth`). Throws when these do not suffice.
  */
 export function cedarCondition(domain: DomainName, pattern: string): string {
   switch (domain) {
@@ -16,7 +16,7 @@ export function cedarCondition(domain: DomainName, pattern: string): string {
   }
 }
 
-/** What Cedar is told of a request. */
+/** Builds the Cedar context of a request. */
 export function cedarContext(domain: DomainName, text: string): Record<string, unknown> {
   switch (domain) {
     case 'hosts':
@@ -41,7 +41,7 @@ function hostCondition(pattern: string): string {
 function pathCondition(pattern: string): string {
   if (!pattern.includes('*')) return `context.path == "${pattern}"`
   const segments = pattern.slice(1).split('/')
-  // As many slashes as the pattern has leave its stars none: each stays inside its segment.
+  // With as many slashes as the pattern has, no `*` can cross a segment boundary.
   if (!segments.includes('**'))
     return `context.path like "${pattern}" && context.depth == ${segments.length}`
   const last = segments.at(-1) ?? ''
@@ -50,7 +50,7 @@ function pathCondition(pattern: string): string {
   return `${anyOf('parent', segments.slice(0, -1))} && context.path like "${last}"`
 }
 
-/** `**` is nothing at all, or `*` over one or more whole segments. */
+/** `**` is either empty, or `*` over one or more complete segments. */
 function anyOf(member: string, segments: readonly string[]): string {
   const texts = segments.reduce(
     (before, segment) => {

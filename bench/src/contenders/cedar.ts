@@ -10,7 +10,8 @@ interface CedarModule {
 }
 
 /**
- * A policy language with deny-overrides; policies are parsed once, requests cross into WebAssembly.
+ * A policy language with deny-overrides. Policies are parsed once; each request crosses into
+ * WebAssembly.
  */
 export const cedar: Peer = {
   name: 'cedar-wasm',

@@ -1,12 +1,13 @@
 import type { Answer } from '../measure/isolated-loop.ts'
 
 /**
- * Compares answers before anything is timed: a fast wrong answer is no figure. Returns why the
- * peer must be left out, or null when every answer is ours.
+ * Compares answers before timing, because the speed of wrong answers means little. Returns the
+ * reason to leave the peer out, or null when all answers agree.
  */
 export function checkPeer(ours: Answer, peer: Answer, requests: readonly string[]): string | null {
   const wrong = requests.filter((text) => ours(text) !== peer(text))
   const [first] = wrong
   if (first === undefined) return null
-  return `answers differently on ${wrong.length} of ${requests.length} requests, such as \`${first}\``
+  const share = `${wrong.length} of ${requests.length} requests`
+  return `answers differently on ${share}, such as \`${first}\``
 }

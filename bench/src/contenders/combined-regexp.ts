@@ -2,7 +2,7 @@ import type { Resource } from '../workload/domain.ts'
 import type { Peer } from './contender.ts'
 import { regexpSource } from './pattern-text.ts'
 
-/** All denies as alternatives of one regular expression, all allows as those of another. */
+/** Combines all denies into one regular expression and all allows into another. */
 export const combinedRegexp: Peer = {
   name: 'one RegExp',
   cannot: { addresses: 'a range is not a regular expression over text' },
@@ -12,7 +12,7 @@ export const combinedRegexp: Peer = {
       const sources = resources
         .filter((each) => each.decision === decision)
         .map((each) => regexpSource(domain, each.pattern))
-      // Without alternatives the expression must match nothing, and an empty group matches ''.
+      // Without alternatives the expression must not match; an empty group would match ''.
       return new RegExp(sources.length === 0 ? '(?!)' : `^(?:${sources.join('|')})$`, 's')
     }
     const denies = combine('deny')

@@ -2,32 +2,32 @@ import type { Resource } from '../workload/domain.ts'
 import type { DomainName } from '../case.ts'
 import { createScanLoop, type Answer } from '../measure/isolated-loop.ts'
 
-/** Something that answers requests of one domain. */
+/** A matcher that answers requests of one domain. */
 export interface Contender {
   readonly name: string
   readonly answer: Answer
 }
 
-/** Another matcher, and the sentences that say where it does not stand for ours. */
+/** Another matcher, with the reasons why it cannot replace ours. */
 export interface Peer {
   readonly name: string
-  /** Why it is left out of a domain; absent where it can express the case. */
+  /** Reason to leave it out of a domain. Absent for a domain that it supports. */
   readonly cannot: Partial<Readonly<Record<DomainName, string>>>
-  /** Above this number of resources it is left out. */
+  /** The peer is left out above this number of resources. */
   readonly maxSize: number
-  /** Why; absent where building or asking takes too long. */
+  /** Reason for `maxSize`. Absent when building or matching takes too long. */
   readonly whyNotMore?: string
-  /** Null when the peer is one of `bench/peers` and these are not installed. */
+  /** Returns null when the peer belongs to `bench/peers`, which is not installed. */
   readonly create: (
     domain: DomainName,
     resources: readonly Resource[],
   ) => Promise<Answer> | Answer | null
 }
 
-/** A pattern made ready once; `Key` is what a request text becomes before it is tested. */
+/** A prepared pattern. `Key` is the parsed form of a request text. */
 export type Tester<Key> = (key: Key) => boolean
 
-/** Deny-overrides by scanning: the denies first, stopping at the first that matches. */
+/** Scans with deny-overrides: the denies first, stopping at the first match. */
 export function scan<Key>(
   resources: readonly Resource[],
   createTester: (pattern: string) => Tester<Key>,

@@ -6,7 +6,7 @@ import { hostGlob } from './pattern-text.ts'
 const NO_RANGES = { addresses: 'globs have no address ranges' } as const
 const OPTIONS = { dot: true } as const
 
-/** One compiled glob a resource, scanned. Hosts are asked with `/` for `.`. */
+/** Scans one compiled glob per resource. Hosts use `/` in place of `.`. */
 export const picomatchScan: Peer = {
   name: 'picomatch',
   cannot: NO_RANGES,
@@ -17,7 +17,10 @@ export const picomatchScan: Peer = {
       : scan(resources, picomatchTester, same),
 }
 
-/** The same with minimatch; `/a/**` is given as `{/a,/a/**}`, because it leaves out `/a` itself. */
+/**
+ * As `picomatchScan`, with minimatch. `/a/**` becomes `{/a,/a/**}`, because it does not match `/a`
+ * itself.
+ */
 export const minimatchScan: Peer = {
   name: 'minimatch',
   cannot: NO_RANGES,

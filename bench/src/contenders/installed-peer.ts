@@ -2,8 +2,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
 /**
- * A module of `bench/peers`, which has an installation of its own: together these are larger than
- * everything that a tester needs. Null when they are not installed.
+ * Loads a module of `bench/peers`. The peers have their own installation, because they are larger
+ * than all other dependencies together. Returns null when they are not installed.
  */
 export function requirePeer(specifier: string): unknown {
   const require: (specifier: string) => unknown = createRequire(

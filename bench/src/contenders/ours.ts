@@ -1,7 +1,7 @@
 import { decide, explain, type CompiledPolicy } from '@palisade/policy-core'
 import type { Contender } from './contender.ts'
 
-/** Whole decisions: the request is checked and made canonical, the deciding rules are named. */
+/** Complete decisions: validates the request, makes it canonical and names the deciding rules. */
 export function createDecide(
   policy: CompiledPolicy,
   requestFor: (text: string) => object,
@@ -11,7 +11,7 @@ export function createDecide(
   return { name: 'palisade decide', answer }
 }
 
-/** The same with every rule that matched and the nearest misses. */
+/** Complete explanations: every matching rule and the nearest misses. */
 export function createExplain(
   policy: CompiledPolicy,
   requestFor: (text: string) => object,

@@ -1,11 +1,14 @@
 import type { DomainName } from '../case.ts'
 
-/** Our pattern as the source of a regular expression with the same meaning, without anchors. */
+/** Translates a pattern to the source of an equivalent regular expression, without anchors. */
 export function regexpSource(domain: DomainName, pattern: string): string {
   return domain === 'paths' ? pathSource(pattern) : hostSource(pattern)
 }
 
-/** A host pattern as a glob over labels: glob matchers stop a `*` at `/`, never at `.`. */
+/**
+ * Translates a host pattern to a glob with `/` for `.`, because the `*` of a glob stops only at
+ * `/`.
+ */
 export function hostGlob(pattern: string): string {
   const labels = pattern.replaceAll('.', '/')
   return labels.startsWith('**/') ? `*/${labels}` : labels

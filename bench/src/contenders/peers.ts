@@ -30,7 +30,7 @@ export interface CheckedPeers {
   readonly left_out: readonly LeftOut[]
 }
 
-/** The peers that can express the scenario and give our answer to every request of `sample`. */
+/** Creates the peers that support the scenario and agree with us on every request of `sample`. */
 export async function createPeers(
   domain: DomainName,
   resources: readonly Resource[],

@@ -8,14 +8,14 @@ interface Re2Module {
 }
 
 /**
- * Google's RE2, which never backtracks, compiled to WebAssembly. `re2` itself downloads a program
- * or needs a C++ compiler while it is installed.
+ * Google's RE2, which never backtracks, compiled to WebAssembly. The `re2` package is not used,
+ * because its installation downloads a binary or needs a C++ compiler.
  */
 export const re2: Peer = {
   name: 're2-wasm',
   cannot: { addresses: 'a range is not a regular expression over text' },
   maxSize: 1000,
-  whyNotMore: 'ends for want of memory, of which it has 16 MiB,',
+  whyNotMore: 'runs out of its 16 MiB of memory',
   create(domain, resources) {
     const re2Module = requirePeer('re2-wasm') as Re2Module | null
     if (re2Module === null) return null
@@ -23,7 +23,7 @@ export const re2: Peer = {
       const sources = resources
         .filter((each) => each.decision === decision)
         .map((each) => regexpSource(domain, each.pattern))
-      // RE2 has no lookahead; `[^\s\S]` matches nothing either.
+      // RE2 has no lookahead. `[^\s\S]` never matches.
       const source = sources.length === 0 ? String.raw`[^\s\S]` : `^(?:${sources.join('|')})$`
       return new re2Module.RE2(source, 'us')
     }

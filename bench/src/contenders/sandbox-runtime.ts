@@ -6,13 +6,14 @@ interface GlobModule {
 }
 
 /**
- * The matcher of a sandbox for coding agents: each glob becomes a regular expression. Not part of
- * its public interface, but importable; `/a/**` leaves out `/a` itself, so both are given.
+ * The matcher of a sandbox for coding agents, which turns each glob into a regular expression. It
+ * is importable but not part of the public interface. `/a/**` does not match `/a` itself, so both
+ * are given.
  */
 export const sandboxRuntime: Peer = {
   name: 'sandbox-runtime',
   cannot: {
-    hosts: '`*.` stands for any depth there, so one label cannot be expressed',
+    hosts: 'its `*.` matches any depth, so a single label cannot be expressed',
     addresses: 'has no address ranges',
   },
   maxSize: 10_000,

@@ -17,28 +17,31 @@ import type { FleetDevice } from './fill-fleet.ts'
 import { createFleetAgent } from './fleet-agent.ts'
 import { fetchLightly, pollLightly, type LightState } from './light-channel.ts'
 
-const OF_THE_PROGRAM = { agent_version: '0.1.0', grant: null } as const
+const PROGRAM = { agent_version: '0.1.0', grant: null } as const
 
-export interface Surroundings {
+export interface AgentEnvironment {
   readonly fetch: typeof globalThis.fetch
   readonly schedule: Schedule
   readonly clock: () => number
-  /** 0 to 1, exclusive. */
+  /** The agent's position in each polling period, in the range [0, 1). */
   readonly phase: number
-  /** After each attempt, with the revision that is in force by then. */
+  /** Called after each attempt with the revision then in force. */
   readonly onOutcome: (outcome: SyncOutcome) => void
 }
 
 /**
- * An agent that verifies, and neither compiles nor keeps anything; it begins with `known`. With
- * `fetches` it fetches and reports all that a whole one does; without, it believes the timestamp,
- * and what that announces is what it has.
+ * Creates an agent that starts from `known` and verifies, but neither compiles nor stores policies.
+ * With `fetches` it sends all requests and reports of a complete agent. Without, it only verifies
+ * the signed timestamp and counts the announced version as its own.
  */
 export function createLightAgent(
   device: FleetDevice,
   known: LightState | null,
-  from: Surroundings & {
-    /** Of the organization, read once: a hundred thousand copies of it would be a gigabyte. */
+  from: AgentEnvironment & {
+    /**
+     * Root of the organization, parsed once: a copy for each of 100,000 agents would need a
+     * gigabyte.
+     */
     readonly root: Root
     readonly fetches: boolean
     readonly onState?: (state: LightState) => void
@@ -72,16 +75,16 @@ export function createLightAgent(
       ? () => {
           const revision = state?.revision ?? null
           const active = { state: () => 'fresh' as const, revision: () => revision }
-          return describeReport(active, record, OF_THE_PROGRAM)
+          return describeReport(active, record, PROGRAM)
         }
       : null,
   })
 }
 
-/** An agent with everything but its proxy and its local API, in a directory of its own. */
+/** Creates an agent with all parts but its proxy and local API, in its own directory. */
 export function createWholeAgent(
   device: FleetDevice,
-  { folder, ...from }: Surroundings & { readonly folder: string },
+  { folder, ...from }: AgentEnvironment & { readonly folder: string },
 ): { start(): void } {
   const { enrolment } = device
   const clock = createTrustedClock({ wall: Date.now, uptime: () => performance.now() })
@@ -105,6 +108,6 @@ export function createWholeAgent(
       synchronizer = made
       return (signal, isNewsExpected) => made.run(signal, isNewsExpected)
     },
-    describe: () => describeReport(active, synchronizer?.record() ?? NO_ATTEMPTS, OF_THE_PROGRAM),
+    describe: () => describeReport(active, synchronizer?.record() ?? NO_ATTEMPTS, PROGRAM),
   })
 }

@@ -1,34 +1,34 @@
-/** How long each part of a run takes, in milliseconds. */
+/** Size of a run. Durations are in milliseconds. */
 export interface Extent {
   readonly agents: number
-  /** Agents among them that run the whole synchronizer, on a disk. */
+  /** Agents that run the complete synchronizer with a store on disk. */
   readonly whole: number
-  /** Those that fetch all that a change brings, the whole ones among them. */
+  /** Agents that fetch everything that a change publishes, including `whole`. */
   readonly fetching: number
-  /** All agents come into being, each at its own phase. */
+  /** The time in which all agents start, each at its own phase. */
   readonly rampMs: number
   readonly steadyMs: number
-  /** After the change of a policy. */
+  /** The time between the policy change and the outage. */
   readonly changeMs: number
   readonly outageMs: number
   readonly backMs: number
 }
 
 const MINUTE_MS = 60_000
-/** The agent's: `PALISADE_SYNC_SCHEDULE`, every five minutes. */
+/** The agent's default `PALISADE_SYNC_SCHEDULE`: every five minutes. */
 export const PERIOD_MS = 5 * MINUTE_MS
 export const SCHEDULE = '*/5 * * * *'
 const WHOLE_AGENTS = 100
 const FETCHING_SHARE = 0.02
 export const DEFAULT_AGENTS = 100_000
 
-/** Of a whole run. */
+/** Duration of a full run. */
 export const DEFAULT_MINUTES = 28
 const PARTS = { rampMs: 5, steadyMs: 0.5, changeMs: 5.5, outageMs: 10, backMs: 7 } as const
 
 /**
- * Shares `minutes` out as a whole run does. Only a whole one lets every agent have its turn in each
- * part: the timetable is the agent's own, and has a period of five minutes.
+ * Divides `minutes` among the parts as in a full run. Only a full run gives every agent a poll in
+ * each part, because the agents poll every five minutes.
  */
 export function planFleet(agents: number, minutes: number): Extent {
   const part = (name: keyof typeof PARTS): number =>
@@ -45,7 +45,7 @@ export function planFleet(agents: number, minutes: number): Extent {
   }
 }
 
-/** Whether the agent at that place is one of `count` that lie evenly among all. */
+/** Whether the agent at `index` is one of about `count` agents that are spread evenly over all. */
 export function isOneOf(count: number, index: number, agents: number): boolean {
   return index % Math.floor(agents / count) === 0
 }

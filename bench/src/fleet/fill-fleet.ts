@@ -13,16 +13,16 @@ import { fillOrganization, type Filled } from '../server/fill/fill-organization.
 
 const ORG = 'fleet'
 const SHAPE = { policies: 4, rulesPerPolicy: 20, editors: 1, devices: 0 } as const
-/** `PALISADE_DEVICE_TOKEN_MINUTES` as it is by default. */
+/** The default of `PALISADE_DEVICE_TOKEN_MINUTES`, in seconds. */
 const TOKEN_SECONDS = 60 * 60
 
-/** A machine as it is found in the middle of its life: enrolled, with a token. */
+/** An enrolled machine with a valid token. */
 export interface FleetDevice {
   readonly enrolment: Enrolment
-  /** Null for one that only polls, which takes no proof. */
+  /** Null for an agent that only polls, because a poll needs no proof. */
   readonly key: DeviceKey | null
   readonly token: string
-  /** Of the token, in seconds. */
+  /** Remaining lifetime of the token, in seconds. */
   readonly expiresIn: number
 }
 
@@ -31,8 +31,9 @@ export interface FilledFleet extends Filled {
 }
 
 /**
- * One organization whose machines all have one view; `server` is the origin that they know. Those
- * with a key have tokens of every age, as in a fleet that runs for long; the others new ones.
+ * Creates one organization whose machines share one view. `server` is the origin that they contact.
+ * Tokens of machines with a key have every age, as in a fleet that has run for long. Other tokens
+ * are new.
  */
 export async function fillFleet(
   directory: string,
@@ -47,7 +48,7 @@ export async function fillFleet(
       const shape = { ...SHAPE, tokens: createLongTokens(macKey) }
       const filled = await fillOrganization(writer, ORG, shape)
       const { root } = await ensureTrust(writer, ORG, now)
-      // One text for all of them.
+      // All enrolments share one string.
       const shared = formatEnrolment({ id: '', org: ORG, username: null }, { server, root })
       const devices: FleetDevice[] = []
       for (let n = 0; n < fleet.count; n += 1) {
@@ -83,7 +84,7 @@ export async function fillFleet(
   }
 }
 
-/** 0 to 1, exclusive, by the id. */
+/** Derives a number in [0, 1) from the id. */
 function shareOf(id: string): number {
   return createHash('sha256').update(id).digest().readUInt32BE() / 2 ** 32
 }

@@ -8,7 +8,7 @@ import { type Schedule, createTimetable } from '../../../agent/src/sync/update/t
 import { createFileFetcher, type FetchFile } from '../../../agent/src/sync/transport/fetch-file.ts'
 import type { FleetDevice } from './fill-fleet.ts'
 
-/** As `agent/src/container.ts` has them. */
+/** The values of `agent/src/container.ts`. */
 const FETCH_TIMEOUT_MS = 20_000
 const REPORT = { path: '/api/v1/device/report', maxBytes: 1024 } as const
 
@@ -18,19 +18,19 @@ export interface FleetAgentDeps {
   readonly schedule: Schedule
   /** Epoch milliseconds. */
   readonly clock: () => number
-  /** 0 to 1, exclusive: when in each period it polls. */
+  /** The agent's position in each polling period, in the range [0, 1). */
   readonly phase: number
-  /** Makes one attempt to fetch. */
+  /** Creates the function that makes one fetch attempt. */
   readonly run: (fetchFile: FetchFile) => PollerDeps['run']
-  /** Null for one that has nothing to report. */
+  /** Null for an agent that sends no reports. */
   readonly describe: (() => DeviceReport) | null
   readonly onOutcome: (outcome: SyncOutcome) => void
 }
 
 /**
- * The agent's own timetable, poller, reporter, token, proofs and requests, put together as its
- * container does; `run` is what is light in most of them. It begins, once it is started, as one
- * that has run for long: with a token, and with its first report received.
+ * Connects the agent's own timetable, poller, reporter, token, proofs and requests as its container
+ * does; `run` may be a simplified synchronizer. The agent starts in the state of a long-running
+ * one: with a token, and with its first report received.
  */
 export function createFleetAgent(deps: FleetAgentDeps): { start(): void } {
   const { device, describe } = deps
@@ -39,7 +39,7 @@ export function createFleetAgent(deps: FleetAgentDeps): { start(): void } {
   const random = Math.random
   const prove = device.key === null ? proveNothing : createProver(device.key, Date.now)
   const timeoutMs = FETCH_TIMEOUT_MS
-  const fetch = holdingToken(deps.fetch, device)
+  const fetch = withFirstToken(deps.fetch, device)
   const access = createDeviceAccess({ fetch, server, prove, timeoutMs, clock, random })
   const fetchFile = createFileFetcher({ fetch, server, prove, timeoutMs, access })
   const reporter = describe === null ? null : createFleetReporter(fetchFile, describe)
@@ -58,7 +58,7 @@ export function createFleetAgent(deps: FleetAgentDeps): { start(): void } {
   return poller
 }
 
-/** No server takes it: who has no key has a token that outlives the run. */
+/** An invalid proof. An agent without a key holds a token that outlives the run. */
 const proveNothing: Prove = () => ''
 
 function createFleetReporter(fetchFile: FetchFile, describe: () => DeviceReport) {
@@ -78,16 +78,16 @@ function createFleetReporter(fetchFile: FetchFile, describe: () => DeviceReport)
   })
 }
 
-/** The first token is the one that the machine has already. */
-function holdingToken(
+/** Answers the first token request with the token that the machine already has. */
+function withFirstToken(
   fetch: typeof globalThis.fetch,
   { token, expiresIn }: FleetDevice,
 ): typeof globalThis.fetch {
-  let isHeld = true
+  let isUnused = true
   return async (input, init) => {
-    if (!isHeld || typeof input !== 'string' || !input.endsWith('/api/v1/device/token'))
+    if (!isUnused || typeof input !== 'string' || !input.endsWith('/api/v1/device/token'))
       return fetch(input, init)
-    isHeld = false
+    isUnused = false
     const answer = { access_token: token, token_type: 'DPoP', expires_in: expiresIn }
     return new Response(JSON.stringify(answer), { status: 200 })
   }

@@ -1,18 +1,18 @@
 import type { Verdict } from '../goals/goal.ts'
 import type { FleetSummary } from './summarize.ts'
 
-/** One line of the fleet's goals. */
+/** One goal of the fleet. */
 export interface FleetGoal {
   readonly name: string
   readonly must: number
   readonly unit: 's' | 'x steady'
   readonly isAtLeast: boolean
-  /** Null when it never came to that, or the run ended before. */
+  /** Null when the run did not reach the value or ended earlier. */
   readonly reached: number | null
   readonly verdict: Verdict
 }
 
-/** What the project promises, and how a second wave would show. */
+/** Compares a run with the promised convergence, and with bounds that detect a second wave. */
 export function judgeFleet({ convergence, back }: FleetSummary): FleetGoal[] {
   const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000)
   return [
@@ -32,7 +32,10 @@ function least(name: string, unit: FleetGoal['unit'], must: number, reached: num
   return judge({ name, unit, must, reached, isAtLeast: true })
 }
 
-/** What was never reached, or is no number, is missed; only a time of agents can be that. */
+/**
+ * A convergence time that was not reached, or NaN, is missed. Other missing figures are not
+ * measured.
+ */
 function judge(goal: Omit<FleetGoal, 'verdict'>): FleetGoal {
   const { reached, must, isAtLeast, unit } = goal
   if (reached === null && unit !== 's') return { ...goal, verdict: 'not measured' }

@@ -17,7 +17,7 @@ import type { FetchFile } from '../../../agent/src/sync/transport/fetch-file.ts'
 const MAX_BYTES = 1024 * 1024
 const MAX_TIMESTAMP_BYTES = 16 * 1024
 
-/** What an agent knows of its view; many share one. */
+/** An agent's knowledge of its view. Many agents share one object. */
 export interface LightState {
   readonly view: string
   readonly etag: string | null
@@ -28,9 +28,9 @@ export interface LightState {
 }
 
 /**
- * One attempt to fetch, as `sync/update/view-channel.ts` makes it: the same requests in the same
- * order. Signatures of the timestamp and of the assignment are verified, everything below them by
- * its hash; what is left out is the second verification by tuf-js, compiling, and the disk.
+ * One fetch attempt with the same requests in the same order as `sync/update/view-channel.ts`. It
+ * verifies the signatures of timestamp and assignment, and everything below them by its hash. It
+ * omits the second verification by tuf-js, compilation, and the disk.
  */
 export async function fetchLightly(
   deps: { readonly enrolment: Enrolment; readonly root: Root; readonly fetchFile: FetchFile },
@@ -47,20 +47,20 @@ export async function fetchLightly(
   const held = { root: root.version, etag: null, view: null, targets: null, ...state }
   const update = await fetchUpdate(deps.fetchFile, enrolment, held, signal)
   if (update.kind === 'fault') return update
-  if (update.kind !== 'archive') return fault('http_status', 'the server gave no update')
+  if (update.kind !== 'archive') return fault('http_status', 'the server returned no update')
   const { fetchFile, etag, view: id } = update
   const timestamp = await fetchTimestamp(fetchFile, { org, view: id }, signal)
   if (timestamp.kind === 'fault') return timestamp
   const assignment = readAssignment(update.assignment)
   const isOwn = assignment?.device_id === device_id && assignment.view === id
   if (!isOwn || !isSignedBy(root, 'targets', update.assignment))
-    return fault('bad_signature', 'the assignment does not hold')
+    return fault('bad_signature', 'the assignment is not valid')
   return follow(timestamp.body.toString(), state)
 
   async function follow(text: string, former: LightState | null) {
     const read = readTimestamp(text)
     if (read === null || !isSignedBy(root, 'timestamp', text))
-      return fault('bad_signature', 'the timestamp does not hold')
+      return fault('bad_signature', 'the timestamp is not valid')
     const base = viewPath(org, id)
     const next = { path: `${base}/metadata/${root.version + 1}.root.json`, maxBytes: MAX_BYTES }
     const newer = await fetchFile(next, signal)
@@ -71,24 +71,25 @@ export async function fetchLightly(
     const path = `${base}/metadata/${meta.version}.snapshot.json`
     const snapshot = readSnapshot(await fetchHashed(path, meta.hashes.sha256))
     const listed = snapshot?.meta['targets.json']
-    if (listed === undefined) return fault('mixed', 'the snapshot is another')
+    if (listed === undefined) return fault('mixed', 'the snapshot does not match the timestamp')
     const of = `${base}/metadata/${listed.version}.targets.json`
     const targets = readTargets(await fetchHashed(of, listed.hashes.sha256))
     const settings = viewSettingsSchema.safeParse(targets?.['x-settings'])
-    if (targets === null || !settings.success) return fault('mixed', 'the targets are others')
+    if (targets === null || !settings.success)
+      return fault('mixed', 'the targets do not match the snapshot')
     const documents = new Set<string>()
     for (const [name, { hashes }] of Object.entries(targets.targets)) {
       documents.add(hashes.sha256)
       if (former?.documents.has(hashes.sha256) === true) continue
       const file = name.replace('policies/', `${hashes.sha256}.`)
       const document = await fetchHashed(`${base}/targets/policies/${file}`, hashes.sha256)
-      if (document === '') return fault('mixed', 'a policy is another')
+      if (document === '') return fault('mixed', 'a policy does not match the targets')
     }
     const versions = { snapshot: meta.version, targets: listed.version }
     return { view: id, etag, ...versions, documents, revision: settings.data.revision }
   }
 
-  /** Empty when it is not what was announced. */
+  /** Returns '' when the fetch fails or the hash differs. */
   async function fetchHashed(path: string, hash: string): Promise<string> {
     const fetched = await fetchFile({ path, maxBytes: MAX_BYTES }, signal)
     if (fetched.kind !== 'body') return ''
@@ -97,15 +98,15 @@ export async function fetchLightly(
 }
 
 /**
- * The same conditional request, and whether the timestamp that comes is signed: what is announced
- * in it is not fetched.
+ * Polls with the same conditional request and verifies the signature of a new timestamp. It does
+ * not fetch the metadata that the timestamp announces.
  */
 export async function pollLightly(
   { root, fetchFile }: { readonly root: Root; readonly fetchFile: FetchFile },
   state: LightState | null,
   signal: AbortSignal,
 ): Promise<LightState | Fault> {
-  if (state === null) return fault('malformed', 'there is nothing to begin with')
+  if (state === null) return fault('malformed', 'the agent has no state to poll with')
   const path = `${viewPath(root['x-org'], state.view)}/metadata/timestamp.json`
   const wanted = { path, maxBytes: MAX_TIMESTAMP_BYTES, etag: state.etag, isPoll: true }
   const fetched = await fetchFile(wanted, signal)
@@ -115,11 +116,11 @@ export async function pollLightly(
   const text = fetched.body.toString()
   const timestamp = readTimestamp(text)
   if (timestamp === null || !isSignedBy(root, 'timestamp', text))
-    return fault('bad_signature', 'the timestamp does not hold')
+    return fault('bad_signature', 'the timestamp is not valid')
   return { ...state, etag: fetched.etag, snapshot: timestamp.meta['snapshot.json'].version }
 }
 
-/** Of the enrolment. */
+/** Parses the root of an enrolment. */
 export function rootOf({ root }: Enrolment): Root {
   const read = readRoot(root)
   if (read === null) throw new Error('the root of an enrolment cannot be read')

@@ -1,33 +1,34 @@
 import type { MeasuredProcess } from '../server/measured-process.ts'
 
-/** What both processes used up to one moment. */
+/** Resource use of both processes at one moment. */
 export interface Sample {
-  /** Since the start of the run, milliseconds. */
+  /** Milliseconds since the start of the run. */
   readonly atMs: number
   /**
-   * Processor time of the server within the second before, as a share of one processor; null while
-   * it is away.
+   * Share of one processor that the server used in the last second. Null while the server is down.
    */
   readonly server: number | null
   readonly serverRss: number | null
-  /** Of the process that is all agents. */
+  /** Share of one processor used by the process that runs all agents. */
   readonly agents: number
   readonly agentsRss: number
-  /** Requests that the server has turned away, and how late it was; null when it did not say. */
+  /**
+   * Requests rejected by overload protection, and its delay. Null when `/metrics` is unavailable.
+   */
   readonly turnedAway: number | null
   readonly delayMs: number | null
 }
 
 export interface Observer {
-  /** From now on that one; null while there is none. */
+  /** Sets the process to sample. Null while no server runs. */
   watch(server: MeasuredProcess | null): void
   samples(): readonly Sample[]
   stop(): void
 }
 
-const EVERY_MS = 1000
+const INTERVAL_MS = 1000
 
-/** Looks once a second. */
+/** Takes a sample every second. */
 export function observe(startedMs: number): Observer {
   const samples: Sample[] = []
   let server: MeasuredProcess | null = null
@@ -51,7 +52,7 @@ export function observe(startedMs: number): Observer {
     isServerNew = spentUs === null
     before = { atMs, server: spentUs ?? 0, agents: process.cpuUsage() }
     if (server !== null && samples.length % 5 === 0) void count(server.port)
-  }, EVERY_MS)
+  }, INTERVAL_MS)
 
   async function count(port: number): Promise<void> {
     try {
@@ -81,7 +82,7 @@ export function observe(startedMs: number): Observer {
   }
 }
 
-/** Null when there is none, or it is gone by now. */
+/** Returns null without a server, or when its process has ended. */
 function read<T>(server: MeasuredProcess | null, look: (server: MeasuredProcess) => T): T | null {
   try {
     return server === null ? null : look(server)

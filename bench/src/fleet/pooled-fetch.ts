@@ -1,7 +1,7 @@
-import { openWire, type Wire } from './wire.ts'
+import { openConnection, type FleetConnection } from './connection.ts'
 import { kindOf, type Timeline } from './timeline.ts'
 
-interface Asked {
+interface PendingRequest {
   readonly text: string
   readonly signal: AbortSignal | null
   readonly resolve: (response: Response) => void
@@ -9,46 +9,46 @@ interface Asked {
 }
 
 /**
- * `fetch` over a bounded number of keep-alive connections that all agents share, as far as agents
- * use it. Node's own costs five times as much, and a hundred thousand agents are in one process.
+ * Creates a `fetch` that shares a bounded number of keep-alive connections, with the features that
+ * agents use. Node's own fetch is too expensive for 100,000 agents in one process.
  */
 export function createPooledFetch(
   connections: number,
   timeline: Pick<Timeline, 'sent' | 'answered'>,
 ): typeof globalThis.fetch {
-  const idle: Wire[] = []
-  const waiting: Asked[] = []
+  const idle: FleetConnection[] = []
+  const waiting: PendingRequest[] = []
   let opened = 0
 
-  async function serve(port: number, asked: Asked): Promise<void> {
-    let wire: Wire | null = null
+  async function serve(port: number, pending: PendingRequest): Promise<void> {
+    let connection: FleetConnection | null = null
     try {
-      wire = idle.pop() ?? null
-      if (wire === null) {
+      connection = idle.pop() ?? null
+      if (connection === null) {
         opened += 1
-        wire = await openWire(port)
+        connection = await openConnection(port)
       }
-      const { status, headers, body } = await wire.ask(asked.text)
+      const { status, headers, body } = await connection.ask(pending.text)
       timeline.answered(String(status))
-      asked.resolve(new Response(status === 304 ? null : body, { status, headers }))
+      pending.resolve(new Response(status === 304 ? null : body, { status, headers }))
     } catch (error) {
       timeline.answered('none')
-      asked.reject(error instanceof Error ? error : new Error(String(error)))
+      pending.reject(error instanceof Error ? error : new Error(String(error)))
     } finally {
-      if (wire?.isOpen() === true) idle.push(wire)
+      if (connection?.isOpen() === true) idle.push(connection)
       else opened -= 1
     }
     next(port)
   }
 
   function next(port: number): void {
-    for (let asked = waiting.shift(); asked !== undefined; asked = waiting.shift()) {
-      if (asked.signal?.aborted === true) {
+    for (let pending = waiting.shift(); pending !== undefined; pending = waiting.shift()) {
+      if (pending.signal?.aborted === true) {
         timeline.answered('none')
-        asked.reject(new Error('it has waited for too long'))
+        pending.reject(new Error('the request was aborted while it waited for a connection'))
         continue
       }
-      void serve(port, asked)
+      void serve(port, pending)
       return
     }
   }
@@ -58,8 +58,9 @@ export function createPooledFetch(
     const port = Number(url.port)
     timeline.sent(kindOf(url.pathname))
     return new Promise<Response>((resolve, reject) => {
-      // A hundred thousand machines with one address would run out of ports: all stay open here.
-      const { connection: _own, ...kept } = headers as Record<string, string>
+      // The agents' `connection` header is dropped: 100,000 machines on one address would run out
+      // of ports if they closed their connections.
+      const { connection: _dropped, ...kept } = headers as Record<string, string>
       const lines = Object.entries(kept)
       const sent = typeof body === 'string' ? body : ''
       const length = method === 'GET' ? [] : [['content-length', String(Buffer.byteLength(sent))]]
@@ -67,13 +68,13 @@ export function createPooledFetch(
         .map(([name, value]) => `${name}: ${value}\r\n`)
         .join('')
       const text = `${method} ${url.pathname} HTTP/1.1\r\n${head}\r\n${sent}`
-      const asked = { text, signal, resolve, reject }
+      const pending = { text, signal, resolve, reject }
       while (idle.at(-1)?.isOpen() === false) {
         idle.pop()
         opened -= 1
       }
-      if (idle.length > 0 || opened < connections) void serve(port, asked)
-      else waiting.push(asked)
+      if (idle.length > 0 || opened < connections) void serve(port, pending)
+      else waiting.push(pending)
     })
   }
 }

@@ -6,9 +6,9 @@ import { judgeFleet } from './judge-fleet.ts'
 import { plotFleet } from './report/plot-fleet.ts'
 import { formatFleet } from './report/table.ts'
 import { runFleet, type FleetRun } from './run-fleet.ts'
-import { isWhole, summarize } from './summarize.ts'
+import { isFullRun, summarize } from './summarize.ts'
 
-/** Runs a fleet and says what became of it; answers the exit status. */
+/** Runs a fleet, prints the summary and returns the exit status. */
 export async function runFleetBench(
   { agents, minutes }: { readonly agents: number; readonly minutes: number },
   results: string,
@@ -16,14 +16,14 @@ export async function runFleetBench(
 ): Promise<number> {
   const run = await runFleet(planFleet(agents, minutes), tell)
   process.stdout.write(formatFleet(summarize(run), judgeFleet(summarize(run))))
-  if (isWhole(run)) {
+  if (isFullRun(run)) {
     writeFleet(results, run)
     tell('written: bench/results/fleet.json, bench/results/fleet.svg')
   }
   return 0
 }
 
-/** Ten seconds a line: a second of a hundred thousand agents says no more. */
+/** Writes one bucket per ten seconds; single seconds add no detail. */
 export function writeFleet(folder: string, run: FleetRun): void {
   const { started_at, machine, extent, marks } = run
   const { buckets, ...summary } = summarize(run)

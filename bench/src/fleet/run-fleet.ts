@@ -15,21 +15,21 @@ import { fillFleet, type FilledFleet, type FleetDevice } from './fill-fleet.ts'
 import { rootOf, type LightState } from './light-channel.ts'
 import { observe, type Sample } from './observe.ts'
 import { createPooledFetch } from './pooled-fetch.ts'
-import { createPatientClock } from './patient-clock.ts'
+import { createCatchUpClock } from './catch-up-clock.ts'
 import { createTimeline, type Second, type Timeline } from './timeline.ts'
 
-/** Far fewer than agents, far more than a server works on at a time. */
+/** Far fewer than there are agents, far more than a server handles at a time. */
 const CONNECTIONS = 256
 const START_EVERY_MS = 5
 const START_AT_ONCE = 20
 
-/** Everything that was seen; times are milliseconds since its start. */
+/** Everything observed in a run. Times are milliseconds since its start. */
 export interface FleetRun {
   readonly started_at: string
   readonly machine: ReturnType<typeof describeMachine>
   readonly extent: Extent
   readonly marks: {
-    /** The first agent begins. */
+    /** Start of the first agent. */
     readonly firstMs: number
     readonly changedMs: number
     readonly downMs: number
@@ -38,13 +38,16 @@ export interface FleetRun {
   }
   readonly seconds: readonly Second[]
   readonly samples: readonly Sample[]
-  /** From the commit of the change, of those that had it at the end of their time; ascending. */
+  /**
+   * Milliseconds from the change to its adoption, of the agents that adopted it before the outage;
+   * ascending.
+   */
   readonly adoptedMs: readonly number[]
-  /** How many agents the server itself counted with the new revision before the outage. */
+  /** How many agents the server counted at the new revision before the outage. */
   readonly applied: number
 }
 
-/** A fleet on one server: at rest, through a change, and through an outage. */
+/** Runs a fleet against one server: at rest, through a change and through an outage. */
 export async function runFleet(
   extent: Extent,
   tell: (line: string) => void,
@@ -56,7 +59,7 @@ export async function runFleet(
   const port = await freePort()
   tell(`enrol ${extent.agents}`)
   const { agents } = extent
-  // The last one is none of them: it looks first.
+  // The last device is not part of the fleet: it fetches the initial state.
   const hasKey = (index: number): boolean =>
     index === agents ||
     isOneOf(extent.whole, index, agents) ||
@@ -70,10 +73,10 @@ export async function runFleet(
   observer.watch(server)
   try {
     const [signedIn] = await signIn(port, [filled])
-    if (signedIn === undefined) throw new Error('nobody has signed in')
+    if (signedIn === undefined) throw new Error('no editor signed in')
     const fleet = createFleet(filled, join(folder, 'agents'), timeline)
     await fleet.create(extent)
-    tell('all agents come')
+    tell('start all agents')
     const firstMs = since()
     await fleet.start(extent)
     tell('steady')
@@ -84,7 +87,7 @@ export async function runFleet(
     await sleep(extent.changeMs)
     const adoptedMs = fleet.adoptedAt().map((atMs) => atMs - startedMs - changedMs)
     const applied = await countApplied(port, signedIn, fleet.revision())
-    tell(`${adoptedMs.length} have it, by the server's count ${applied}; outage`)
+    tell(`${adoptedMs.length} updated, ${applied} by the server's count; outage`)
     const downMs = since()
     observer.watch(null)
     process.kill(server.pid, 'SIGKILL')
@@ -109,7 +112,7 @@ function kill({ pid }: MeasuredProcess): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended by itself.
+    // The process has already exited.
   }
 }
 
@@ -117,9 +120,9 @@ interface Fleet {
   create(extent: Extent): Promise<void>
   /** Resolves when the last agent has begun. */
   start(extent: Extent): Promise<void>
-  /** The revision that was adopted last. */
+  /** The newest revision that an agent adopted. */
   revision(): number
-  /** When each agent came to have it, ascending, by the monotonic clock. */
+  /** When each agent adopted it, ascending, by the monotonic clock. */
   adoptedAt(): number[]
 }
 
@@ -127,9 +130,9 @@ function createFleet(filled: FilledFleet, folder: string, timeline: Timeline): F
   const fetch = createPooledFetch(CONNECTIONS, timeline)
   const devices = filled.devices.slice(0, -1)
   const first = filled.devices.at(-1)
-  if (first === undefined) throw new Error('there is no device')
+  if (first === undefined) throw new Error('the fleet has no device')
   const root = rootOf(first.enrolment)
-  const clock = createPatientClock(Date.now, setImmediate)
+  const clock = createCatchUpClock(Date.now, setImmediate)
   const schedule = createSchedule(SCHEDULE, clock)
   const created: { start(): void }[] = []
   const adopted = new Map<number, number>()
@@ -140,7 +143,7 @@ function createFleet(filled: FilledFleet, folder: string, timeline: Timeline): F
     adopted.set(index, performance.now())
     timeline.adopted()
   }
-  /** What the server has, as an agent that runs for long knows it. */
+  /** Fetches the server's current state, which all agents start with. */
   const learn = (): Promise<LightState> =>
     new Promise((resolve, reject) => {
       createLightAgent(first, null, {
@@ -181,8 +184,7 @@ function createFleet(filled: FilledFleet, folder: string, timeline: Timeline): F
     },
     async start({ rampMs, agents }) {
       const beganMs = Date.now()
-      // In a whole run each begins at its own tick, so that the load is that of a day from the
-      // start.
+      // In a full run each agent starts at its own tick, so that the load is steady from the start.
       const plan = created.map((agent, index) => {
         const phase = (index + 0.5) / agents
         const tickMs = (phase * PERIOD_MS - (beganMs % PERIOD_MS) + PERIOD_MS) % PERIOD_MS
@@ -191,8 +193,7 @@ function createFleet(filled: FilledFleet, folder: string, timeline: Timeline): F
       plan.sort((a, b) => a.atMs - b.atMs)
       let next = 0
       while (next < plan.length) {
-        // Few at a time, or nothing that they ask for would be sent while there is another to
-        // start.
+        // In small batches, so that the event loop can send their requests between the batches.
         for (let n = 0; n < START_AT_ONCE; n += 1) {
           const each = plan[next]
           if (each === undefined || each.atMs > Date.now() - beganMs) break
@@ -220,7 +221,7 @@ async function addRule(port: number, { org, policyIds, accessTokens }: SignedIn)
     headers: {
       authorization: `Bearer ${accessTokens[0]}`,
       'content-type': 'application/json',
-      // A kept one may be closed by the time of the next request.
+      // A kept-alive connection may be closed before the next request.
       connection: 'close',
     },
     body: JSON.stringify(rule),
@@ -228,7 +229,7 @@ async function addRule(port: number, { org, policyIds, accessTokens }: SignedIn)
   if (answer.status !== 201) throw new Error(`no rule: ${answer.status} ${await answer.text()}`)
 }
 
-/** As the server's own fleet view has it. */
+/** Reads the count from the server's own revision status. */
 async function countApplied(port: number, signedIn: SignedIn, revision: number): Promise<number> {
   const url = `http://127.0.0.1:${port}/api/v1/orgs/${signedIn.org}/revisions/${revision}`
   const headers = { authorization: `Bearer ${signedIn.accessTokens[0]}`, connection: 'close' }

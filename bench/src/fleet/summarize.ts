@@ -3,22 +3,22 @@ import type { FleetRun } from './run-fleet.ts'
 import { REQUEST_KINDS, type Second } from './timeline.ts'
 
 const BUCKET_SECONDS = 10
-/** After this a rise is no part of the return any more. */
+/** A later peak is not part of the agents' return. */
 const FIRST_WAVE_SECONDS = 300
 
-/** Ten seconds of a run; rates are a second. */
+/** Ten seconds of a run. Rates are per second. */
 export interface Bucket {
   readonly at_s: number
   readonly polls: number
-  /** All that agents ask for, polls included. */
+  /** All requests of agents, including polls. */
   readonly requests: number
-  /** Of these, nobody answered. */
+  /** Requests without a response. */
   readonly unanswered: number
-  /** Of these, answered 503. */
+  /** Requests answered 503. */
   readonly busy: number
-  /** Agents that have the new revision by then. */
+  /** Agents that have the new revision at the end of the bucket. */
   readonly adopted: number
-  /** Share of a processor; null while the server is away. */
+  /** Share of a processor; null while the server is down. */
   readonly server_cpu: number | null
 }
 
@@ -29,38 +29,38 @@ export interface FleetSummary {
     readonly server_rss: number
     readonly cpu_us_a_poll: number
   }
-  /** Milliseconds until so many of all agents had the change; null where they never did. */
+  /** Milliseconds until that share of all agents had the change. Null when it was never reached. */
   readonly convergence: Readonly<Record<'p50' | 'p99' | 'p999' | 'all', number | null>>
   readonly adopted: number
-  /** As many as the server itself counted by their reports; only those that fetch report. */
+  /** Agents that the server counted by their reports. Only fetching agents send reports. */
   readonly applied: number
   readonly change_cpu: number
-  /** Rates in any ten seconds after the return, divided by the steady rate of polls. */
+  /** Rates in any ten seconds after the server's return, divided by the steady rate of polls. */
   readonly back: {
     readonly polls_peak: number
     readonly requests_peak: number
     /**
-     * After the first five minutes, when a second wave would come; null for a run that ended
-     * before.
+     * After the first five minutes, when a second wave would arrive. Null for a run that ended
+     * earlier.
      */
     readonly later_polls_peak: number | null
     readonly later_polls_least: number | null
     readonly server_cpu_peak: number
   }
-  /** Requests answered 503 and not answered while there was a server. */
+  /** Requests answered 503, and requests without a response while the server was up. */
   readonly turned_away: number
   readonly failed: number
   readonly agents_rss: number
   readonly buckets: readonly Bucket[]
 }
 
-/** What a run says about the goals. */
+/** Computes the figures that the goals are about. */
 export function summarize(run: FleetRun): FleetSummary {
   const { marks, adoptedMs, samples, extent } = run
   const buckets = bucketsOf(run)
   const between = (fromMs: number, toMs: number): readonly Bucket[] =>
     buckets.filter(({ at_s }) => at_s * 1000 >= fromMs && (at_s + BUCKET_SECONDS) * 1000 <= toMs)
-  // In a whole run the agents come as they go on, so that all of it is at rest.
+  // In a full run the agents start evenly over one period, so the ramp has the steady load as well.
   const isEven = extent.rampMs >= PERIOD_MS
   const steadyFromMs = isEven ? marks.firstMs : marks.changedMs - extent.steadyMs
   const steady = between(steadyFromMs, marks.changedMs)
@@ -104,8 +104,8 @@ export function summarize(run: FleetRun): FleetSummary {
   }
 }
 
-/** Whether the run is one that the goals are about. */
-export function isWhole({ extent }: Pick<FleetRun, 'extent'>): boolean {
+/** Whether the run is long enough for the goals. */
+export function isFullRun({ extent }: Pick<FleetRun, 'extent'>): boolean {
   const whole = planFleet(extent.agents, DEFAULT_MINUTES)
   return extent.changeMs >= whole.changeMs && extent.outageMs >= whole.outageMs
 }
@@ -150,7 +150,7 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-/** Of all agents, not only of those that came to have it. */
+/** The share is of all agents, not of those that adopted the change. */
 function reached(adoptedMs: readonly number[], { agents }: Extent, share: number): number | null {
   return adoptedMs[Math.ceil(share * agents) - 1] ?? null
 }

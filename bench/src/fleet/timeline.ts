@@ -1,14 +1,14 @@
-/** What an agent asks for. */
+/** Kinds of requests that an agent sends. */
 export const REQUEST_KINDS = ['poll', 'fetch', 'token', 'report'] as const
 export type RequestKind = (typeof REQUEST_KINDS)[number]
 
-/** What happened in one second of a run. */
+/** Counts of one second of a run. */
 export interface Second {
-  /** Of each kind, as they left the agents. */
+  /** Requests of each kind at the time they were sent. */
   readonly sent: Record<RequestKind, number>
-  /** `304`, `503`, or `none` where nobody answered. */
+  /** By status, such as `304`, or `none` without a response. */
   readonly outcomes: Record<string, number>
-  /** Agents that came to have the new revision. */
+  /** Agents that adopted the new revision. */
   adopted: number
 }
 
@@ -16,7 +16,7 @@ export interface Timeline {
   sent(kind: RequestKind): void
   answered(outcome: string): void
   adopted(): void
-  /** From the start of the run on, without gaps. */
+  /** From the start of the run, without gaps. */
   seconds(): readonly Second[]
 }
 
@@ -50,7 +50,7 @@ function createSecond(): Second {
   return { sent: { poll: 0, fetch: 0, token: 0, report: 0 }, outcomes: {}, adopted: 0 }
 }
 
-/** By its path: what the agent asks for is told by nothing else. */
+/** The path alone determines the kind. */
 export function kindOf(path: string): RequestKind {
   if (path.endsWith('/timestamp.json')) return 'poll'
   if (path.endsWith('/device/token')) return 'token'

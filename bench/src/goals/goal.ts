@@ -1,26 +1,26 @@
 import type { DomainName, Spread } from '../case.ts'
 
-/** One line of the goals: what was wanted, what was reached. */
+/** One goal with its bound and the measured figure. */
 export interface Goal {
   readonly name: string
   readonly domain: DomainName
-  /** In resources; null where the goal is not about a size. */
+  /** Number of resources. Null when the goal does not depend on a size. */
   readonly size: number | null
   readonly unit: 'x' | 'us' | 'B' | 'ms'
-  /** Whether the figure must be at least the bounds; otherwise at most. */
+  /** Whether `must` is a lower bound; otherwise it is an upper bound. */
   readonly isAtLeast: boolean
   readonly must: number
   /** Null when the run did not measure it. */
   readonly reached: number | null
-  /** Quartiles of what was reached; null for a single reading, or one made of two runs. */
+  /** Quartiles of `reached`. Null for a single reading, or a figure computed from two runs. */
   readonly spread: Spread | null
-  /** What decided it, such as the peer that came closest; empty where there is nothing to add. */
+  /** An explanation, such as the name of the closest peer; may be empty. */
   readonly note: string
 }
 
 export type Verdict = 'met' | 'missed' | 'not measured'
 
-/** Judges by the median as it was measured; the quartiles beside it say how sure that is. */
+/** Compares the measured median. The quartiles beside it show its uncertainty. */
 export function verdictOf({
   reached,
   isAtLeast,
@@ -30,14 +30,14 @@ export function verdictOf({
   return (isAtLeast ? reached >= must : reached <= must) ? 'met' : 'missed'
 }
 
-/** Goals as results are written. */
+/** Adds the verdict to each goal, for the results file. */
 export function withVerdicts<G extends Pick<Goal, 'reached' | 'isAtLeast' | 'must'>>(
   goals: readonly G[],
 ): (G & { readonly verdict: Verdict })[] {
   return goals.map((goal) => ({ ...goal, verdict: verdictOf(goal) }))
 }
 
-/** How many goals have each verdict. */
+/** Formats how many goals have each verdict. */
 export function countVerdicts(goals: readonly Parameters<typeof verdictOf>[0][]): string {
   const verdicts = goals.map(verdictOf)
   const of = (verdict: Verdict): number => verdicts.filter((each) => each === verdict).length

@@ -12,11 +12,11 @@ import {
 import { BOUNDS, EXPLAIN_ALL_MS, PEERS_AT_10, WORST_MS } from './bounds.ts'
 import type { Goal } from './goal.ts'
 
-/** Every goal, in the order of the table, with what the run reached. */
+/** Lists every goal in the order of the table, with the measured figure. */
 export function judgeGoals(results: readonly CaseResult[]): Goal[] {
   return [
     ...DOMAIN_NAMES.flatMap((domain) => [
-      ...limitGoals(results, domain),
+      ...baselineGoals(results, domain),
       growthGoal(results, domain),
       peerGoal(results, domain, 1000, BOUNDS[domain].peersAt1000),
       peerGoal(results, domain, 10, PEERS_AT_10),
@@ -28,12 +28,12 @@ export function judgeGoals(results: readonly CaseResult[]): Goal[] {
   ]
 }
 
-function limitGoals(results: readonly CaseResult[], domain: DomainName): Goal[] {
-  const { must, sizes } = BOUNDS[domain].limit
+function baselineGoals(results: readonly CaseResult[], domain: DomainName): Goal[] {
+  const { must, sizes } = BOUNDS[domain].baseline
   return sizes.map((size) => {
     const ours = ownDecide(results, domain, size)
     const reached = ours?.ratio ?? null
-    return { ...atMost('decide / Map.get', domain, size, 'x', must), reached, ...sure(ours) }
+    return { ...atMost('decide / Map.get', domain, size, 'x', must), reached, ...spreadOf(ours) }
   })
 }
 
@@ -45,7 +45,7 @@ function growthGoal(results: readonly CaseResult[], domain: DomainName): Goal {
   return { ...goal, reached, note: reached === null ? '' : `${ns(small)} to ${ns(large)}` }
 }
 
-/** The peer with the least median of ratios is the best one, and decides. */
+/** The best peer is the one with the smallest median ratio. */
 function peerGoal(
   results: readonly CaseResult[],
   domain: DomainName,
@@ -95,7 +95,7 @@ function worstGoals(results: readonly CaseResult[]): Goal[] {
     )
     const domain = input === '253 characters, 50,000 suffixes' ? 'hosts' : 'paths'
     const goal = atMost(`cold: ${input}`, domain, null, 'ms', WORST_MS)
-    return { ...goal, reached: figure?.value ?? null, ...sure(figure), note: processes(figure) }
+    return { ...goal, reached: figure?.value ?? null, ...spreadOf(figure), note: processes(figure) }
   })
 }
 
@@ -104,7 +104,7 @@ function explainGoals(results: readonly CaseResult[]): Goal[] {
     const [figure] = figuresOf(results, (each) => each.kind === 'explain all' && each.call === call)
     const name = `explain, every rule matches, ${call}`
     const goal = atMost(name, 'hosts', MATCHING_RULES, 'ms', EXPLAIN_ALL_MS)
-    return { ...goal, reached: figure?.value ?? null, ...sure(figure), note: processes(figure) }
+    return { ...goal, reached: figure?.value ?? null, ...spreadOf(figure), note: processes(figure) }
   })
 }
 
@@ -119,7 +119,7 @@ function atMost(
   return { name, domain, size, unit, isAtLeast: false, must, ...open }
 }
 
-function sure(figure: Figure | undefined): Pick<Goal, 'spread'> {
+function spreadOf(figure: Figure | undefined): Pick<Goal, 'spread'> {
   return { spread: figure?.spread ?? null }
 }
 

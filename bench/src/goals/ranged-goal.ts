@@ -1,8 +1,6 @@
 import type { Range } from '../measure/range.ts'
 
-/**
- * One line of the goals of a whole process; the same meaning of met and missed as for decisions.
- */
+/** One goal of a process, with the range over its rounds. Verdicts work as for decisions. */
 export interface RangedGoal {
   readonly name: string
   readonly unit: string

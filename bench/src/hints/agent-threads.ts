@@ -5,11 +5,11 @@ import { Worker } from 'node:worker_threads'
 import type { WorkerAnswer, WorkerRequest, WorkerTask } from './agent-worker.ts'
 import type { Fleet } from './fill-fleet.ts'
 
-const PATIENCE_MS = 10 * 60_000
+const ANSWER_TIMEOUT_MS = 10 * 60_000
 /**
- * MiB. A machine's agent is alone on its heap, and one collection of it is small; hundreds on one heap are
- * collected all the time, on every processor: a fifth of what the machine did until the last of them had a change.
- * Without any the processor time of an agent is probably too little; `bench/README.md` says so.
+ * In MiB. A real agent has its own small heap, but these threads hold hundreds of agents each. A
+ * large heap avoids frequent collections, which would delay all agents. The agents' processor time
+ * therefore excludes most garbage collection.
  */
 const HEAP_FLAGS = [
   '--min-semi-space-size=128',
@@ -17,11 +17,11 @@ const HEAP_FLAGS = [
   '--initial-old-space-size=3000',
 ]
 
-/** A fleet's agents, on as many threads as there are processors: on one they would wait for each other. */
+/** The agents of a fleet, on one thread per processor. */
 export interface AgentThreads {
-  /** So many more on each thread. */
+  /** Starts `count` more agents on each thread. */
   start(count: number): Promise<void>
-  /** Resolves once all that run allow the host; rejects after ten minutes. */
+  /** Resolves once all running agents allow the host. Rejects after ten minutes. */
   untilAllowed(host: string): Promise<WorkerAnswer>
   stop(): Promise<void>
 }
@@ -36,11 +36,11 @@ export function startAgentThreads(fleet: Fleet, server: string): AgentThreads {
   })
 
   async function askAll(request: WorkerRequest): Promise<WorkerAnswer> {
-    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS)
     const answers = await Promise.all(
       workers.map(async (worker) => {
         const answered = once(worker, 'message', { signal })
-        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- of windows, not of threads
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- thread, no window
         worker.postMessage(request)
         const [answer] = (await answered) as [WorkerAnswer]
         return answer
@@ -54,8 +54,8 @@ export function startAgentThreads(fleet: Fleet, server: string): AgentThreads {
   }
 
   return {
-    async start(some) {
-      await askAll({ kind: 'start', count: some })
+    async start(more) {
+      await askAll({ kind: 'start', count: more })
     },
     untilAllowed: (host) => askAll({ kind: 'wait', host }),
     async stop() {

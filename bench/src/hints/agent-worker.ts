@@ -3,32 +3,32 @@ import type { Fleet } from './fill-fleet.ts'
 import { createLightAgent, type LightAgent } from './light-agent.ts'
 import { uptimeMs } from './uptime.ts'
 
-/** What the thread is made with. */
+/** Worker data of the thread. */
 export interface WorkerTask {
-  /** With the machines of this thread alone. */
+  /** A fleet with only the machines of this thread. */
   readonly fleet: Fleet
-  /** Origin. */
+  /** Origin of the server. */
   readonly server: string
 }
 
-/** `start` so many more agents, or `wait` until all that run allow a host. */
+/** `start` starts `count` more agents. `wait` waits until all running agents allow a host. */
 export type WorkerRequest =
   | { readonly kind: 'start'; readonly count: number }
   | { readonly kind: 'wait'; readonly host: string }
   | { readonly kind: 'stop' }
 
-/** Of every agent that runs, by the machine's monotonic clock in milliseconds. */
+/** Values of all running agents, in milliseconds of the machine's monotonic clock. */
 export interface WorkerAnswer {
   readonly toldAtMs: readonly number[]
   readonly allowedAtMs: readonly number[]
-  /** How many hear no hints. */
+  /** Number of agents whose hint requests fail. */
   readonly silent: number
 }
 
 const { fleet, server } = workerData as WorkerTask
 const agents = fleet.machines.map((machine) => {
   const agent = createLightAgent(machine, fleet, server)
-  return { agent, untilAllowed: createLookout(agent) }
+  return { agent, untilAllowed: createAllowWatcher(agent) }
 })
 let running: typeof agents = []
 
@@ -46,22 +46,22 @@ async function answer(request: WorkerRequest): Promise<void> {
   if (request.kind === 'stop') await Promise.all(running.map(({ agent }) => agent.stop()))
   const toldAtMs = running.map(({ agent }) => agent.toldAtMs())
   const silent = running.filter(({ agent }) => agent.hintsFailing() !== null).length
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- of windows, not of threads
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- thread, no window
   parentPort?.postMessage({ toldAtMs, allowedAtMs, silent } satisfies WorkerAnswer)
   if (request.kind === 'stop') parentPort?.close()
 }
 
-/** Subscribed once: a listener for each change would make each change dearer than the one before. */
-function createLookout(agent: LightAgent): (host: string) => Promise<number> {
-  let look = (): void => {}
-  agent.subscribe(() => look())
+/** Subscribes once: one listener per change would make each change slower than the last. */
+function createAllowWatcher(agent: LightAgent): (host: string) => Promise<number> {
+  let check = (): void => {}
+  agent.subscribe(() => check())
   return (host) =>
     new Promise((resolve) => {
-      look = () => {
+      check = () => {
         if (!agent.allows(host)) return
-        look = () => {}
+        check = () => {}
         resolve(uptimeMs())
       }
-      look()
+      check()
     })
 }

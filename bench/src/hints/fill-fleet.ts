@@ -8,25 +8,25 @@ import type { Filled } from '../server/fill/fill-organization.ts'
 const CREATED_AT = '2026-11-01T00:00:00Z'
 const SHAPE = { policies: 5, rulesPerPolicy: 10, editors: 1, devices: 0 } as const
 
-/** A machine that the server knows by its key. */
+/** A machine with its enrolled key. */
 export interface FleetMachine {
   readonly deviceId: string
   readonly key: Awaited<ReturnType<typeof createDeviceKey>>['key']
 }
 
 export interface Fleet extends Filled {
-  /** Text of the root that every machine trusts. */
+  /** The root metadata that every machine trusts. */
   readonly root: string
   readonly machines: readonly FleetMachine[]
 }
 
 /**
- * A data directory with one organization of five policies and so many machines, which have keys of
- * their own.
+ * Creates a data directory with one organization of five policies and `count` machines, each with
+ * its own key.
  */
 export async function fillFleet(directory: string, count: number): Promise<Fleet> {
   const [filled] = await fillDataDirectory(directory, 'hints', 1, SHAPE)
-  if (filled === undefined) throw new Error('no organization was made')
+  if (filled === undefined) throw new Error('no organization was created')
   const { org } = filled
   const made = await Promise.all(Array.from({ length: count }, () => createDeviceKey()))
   const store = openDataDirectory(directory)

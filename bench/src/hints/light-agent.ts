@@ -18,23 +18,25 @@ import { uptimeMs } from './uptime.ts'
 const FETCH_TIMEOUT_MS = 20_000
 const HINT_TIMEOUT_MS = 65_000
 
-/** A machine of which only the way from a hint to a policy in force is real. */
+/** An agent reduced to the path from a hint to a policy in force. */
 export interface LightAgent {
   start(): void
-  /** Whether it would let a program reach this host. */
+  /** Whether the policy in force allows a connection to this host. */
   allows(host: string): boolean
-  /** Called whenever something else is in force. */
+  /** Calls the listener whenever the policy in force changes. */
   subscribe(listener: () => void): void
-  /** When it last heard of a change, by the monotonic clock; before the spread and the poll. */
+  /**
+   * When the last hint of a change arrived, by the monotonic clock; before the spread and the poll.
+   */
   toldAtMs(): number
-  /** Since when no hint was heard; null while they are. */
+  /** Since when hint requests fail; null while they succeed. */
   hintsFailing(): string | null
   stop(): Promise<void>
 }
 
 /**
- * The agent's own parts put together as its container does it, but for the timetable, so that hints
- * alone bring changes, the disk, the proxy and the local API.
+ * Connects the agent's own parts as its container does, without disk, proxy and local API. The
+ * timetable is disabled, so that only hints cause updates.
  */
 export function createLightAgent(
   { deviceId, key }: FleetMachine,

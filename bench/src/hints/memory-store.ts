@@ -1,10 +1,7 @@
 import type { StateStore } from '../../../agent/src/sync/state/state-store.ts'
 import type { TrustedState } from '../../../agent/src/sync/trust/trusted-state.ts'
 
-/**
- * What a machine trusts, in memory: a thousand machines have a thousand disks, and this one has
- * one.
- */
+/** Keeps the trusted state in memory: all agents of this process would otherwise share one disk. */
 export function createMemoryStore(): StateStore {
   const documents = new Map<string, string>()
   let state: TrustedState | null = null

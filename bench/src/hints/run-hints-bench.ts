@@ -15,12 +15,12 @@ export type HintsGroup = (typeof HINTS_GROUPS)[number]
 
 const KIB = 1024
 const FULL = { fleets: [1, 100, 1000], changes: 10, waiting: [1000, 10_000] } as const
-/** Shows that everything works. */
+/** Checks that every case works. */
 const QUICK = { fleets: [1, 100], changes: 3, waiting: [1000] } as const
-/** What the goal is about. */
+/** The number of agents that the goal is about. */
 const GOAL_AGENTS = 1000
 
-/** Measures how soon a change is enforced where hints are heard; answers the exit status. */
+/** Measures how soon agents with hints enforce a change and returns the exit status. */
 export async function runHintsBench(
   { quick, only }: { readonly quick: boolean; readonly only: HintsGroup | null },
   results: string,
@@ -38,7 +38,7 @@ export async function runHintsBench(
       changes.push(await measureChanges(folder, { agents, changes: extent.changes }))
     }
     for (const count of only === 'changes' ? [] : extent.waiting) {
-      tell(`${count} machines that wait`)
+      tell(`${count} waiting machines`)
       waiting.push(await measureWaiting(folder, count))
     }
   } finally {
@@ -46,9 +46,11 @@ export async function runHintsBench(
   }
   const goals = judgeHints(changes)
   process.stdout.write(
-    `${changes.map(formatChanges).join('')}${waiting.map(formatWaiting).join('')}${formatRangedGoals(goals)}`,
+    [...changes.map(formatChanges), ...waiting.map(formatWaiting), formatRangedGoals(goals)].join(
+      '',
+    ),
   )
-  // A quick run, or a part of one, must not replace the figures of a whole one.
+  // Only a full run may replace the recorded figures.
   if (only !== null || quick) return 0
   const judged = withVerdicts(goals)
   const run = { mode: 'full', started_at, machine, goals: judged, changes, waiting }
@@ -85,9 +87,10 @@ function formatChanges(result: ChangesResult): string {
     changes,
   } = result
   return (
-    `${agents} agents, ${changes} changes: told after ${formatNumber(told_p50_ms)} ms (median), ` +
+    `${agents} agents, ${changes} changes: hint after ${formatNumber(told_p50_ms)} ms (median), ` +
     `${formatNumber(told_p99_ms)} (p99), enforced after ${formatNumber(p50_ms)} ms (median), ` +
-    `${formatNumber(p99_ms)} (p99), ${formatNumber(max_ms)} (the last); processor time for each agent ` +
+    `${formatNumber(p99_ms)} (p99), ${formatNumber(max_ms)} (max); ` +
+    `processor time per agent ` +
     `${formatNumber(server_cpu_us.median)} us of the server (${formatRange(server_cpu_us)}), ` +
     `${formatNumber(agent_cpu_us.median)} of the agents (${formatRange(agent_cpu_us)})\n`
   )
@@ -95,7 +98,7 @@ function formatChanges(result: ChangesResult): string {
 
 function formatWaiting({ machines, rss_before, rss, each, share }: WaitingResult): string {
   return (
-    `${machines} machines wait: ${formatNumber(rss / KIB / KIB)} MiB instead of ` +
+    `${machines} waiting machines: ${formatNumber(rss / KIB / KIB)} MiB instead of ` +
     `${formatNumber(rss_before / KIB / KIB)}, ${formatNumber(each / KIB)} KiB each; ` +
     `${formatNumber(share * 100)} % of a core\n`
   )

@@ -1,6 +1,4 @@
-/**
- * Monotonic milliseconds, the same in every thread of a machine, which `performance.now` is not.
- */
+/** Monotonic milliseconds. Unlike `performance.now`, the origin is the same in every thread. */
 export function uptimeMs(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }

@@ -1,7 +1,7 @@
 /**
- * The same texts as new flat strings whose hash V8 has not computed yet, as a socket delivers
- * them. A string that was looked up before carries its hash: measured, `Map.get` is then 2.4 to 3.7
- * times as fast, which no proxy ever sees.
+ * Copies texts to new flat strings without a cached hash, as a socket delivers them. A string that
+ * was looked up before caches its hash, which makes `Map.get` several times faster than a proxy
+ * ever sees.
  */
 export function copyStrings(texts: readonly string[], from = 0, count = texts.length): string[] {
   const copies: string[] = []

@@ -2,16 +2,16 @@ import { Bench } from 'tinybench'
 import type { Figure, LeftOut, Spread, Unit } from '../case.ts'
 import { quantile } from './quantile.ts'
 
-/** Something to be timed in slices. */
+/** Work that is timed in slices. */
 export interface Lane {
   readonly contender: string
-  /** Runs before every slice, outside of the time that counts. */
+  /** Runs untimed before every slice. */
   readonly prepare: (count: number) => void
-  /** Does `count` pieces of work and returns something that depends on all of them. */
+  /** Does `count` pieces of work and returns a number that depends on all of them. */
   readonly work: (count: number) => number
-  /** Slices are multiples of this: after so many pieces the kinds of work repeat. */
+  /** Slices are multiples of `step`, the number of pieces after which the kinds of work repeat. */
   readonly step: number
-  /** The most pieces that fit in a slice; a multiple of `step`. */
+  /** The most pieces in a slice; a multiple of `step`. */
   readonly maxCount: number
 }
 
@@ -19,12 +19,12 @@ export interface InterleaveOptions {
   readonly budgetMs: number
   readonly sliceMs: number
   readonly warmUpMs: number
-  /** A contender that needs longer for one piece is left out. */
+  /** A contender that needs longer per piece is left out. */
   readonly maxPieceMs: number
   readonly unit: Unit
-  /** From nanoseconds a piece to `unit`. */
+  /** Factor from nanoseconds per piece to `unit`. */
   readonly scale: number
-  /** The contender that later lanes are divided by as well, for `to_ours`. */
+  /** The contender that later lanes are also divided by, for `to_ours`. */
   readonly ours?: string
 }
 
@@ -33,7 +33,7 @@ export interface Interleaved {
   readonly left_out: readonly LeftOut[]
 }
 
-/** What a slice's timing needs: its size, its timer, and the times of the rounds so far. */
+/** A calibrated lane: its slice size, its timer, and the times of the rounds so far. */
 interface Runner {
   readonly lane: Lane
   readonly slice: () => number
@@ -45,8 +45,8 @@ const MIN_ROUNDS = 7
 const MAX_ROUNDS = 80
 
 /**
- * Times all lanes in turns: one short slice each a round, in rotating order, so that whatever else
- * the machine does falls on all alike. The first lane is the limit that the others are divided by.
+ * Times all lanes in turns: one short slice each per round, in rotating order, so that other load
+ * on the machine affects all lanes alike. The others are divided by the first lane, the baseline.
  */
 export function interleave(lanes: readonly Lane[], options: InterleaveOptions): Interleaved {
   const left_out: LeftOut[] = []
@@ -65,17 +65,20 @@ export function interleave(lanes: readonly Lane[], options: InterleaveOptions): 
       runner?.times.push(runner.slice() / runner.count)
     }
   }
-  const limit = runners[0]?.times ?? []
+  const baseline = runners[0]?.times ?? []
   const at = runners.findIndex(({ lane }) => lane.contender === options.ours)
   const ours = runners[at]?.times ?? []
   const figures = runners.map((runner, index) => ({
-    ...figureOf(runner, limit, options),
+    ...figureOf(runner, baseline, options),
     to_ours: at >= 0 && index > at ? divide(runner.times, ours) : null,
   }))
   return { figures, left_out }
 }
 
-/** Warms the lane up and finds how many pieces fill a slice; a number means too slow. */
+/**
+ * Warms up the lane and finds how many pieces fill a slice. Returns the milliseconds per piece when
+ * the lane is too slow.
+ */
 function calibrate(lane: Lane, options: InterleaveOptions): Runner | number {
   const start = performance.now()
   let count = lane.step
@@ -98,9 +101,9 @@ function calibrate(lane: Lane, options: InterleaveOptions): Runner | number {
 }
 
 /**
- * Times one call of the lane's work in nanoseconds. A lane that `settles` does the same amount
- * untimed just before: a slow neighbour leaves the processor's caches to itself, and measured, that
- * made `Map.get` beside 25,000 rules half as fast, and every ratio to it twice too kind.
+ * Times one call of the lane's work in nanoseconds. With `settles` it does the same work untimed
+ * just before, to refill the processor's caches: after a slow neighbour, `Map.get` would otherwise
+ * be slow and every ratio to it too favourable.
  */
 function createSlice(lane: Lane, count: number, settles = false): () => number {
   const bench = new Bench({
@@ -122,25 +125,25 @@ function createSlice(lane: Lane, count: number, settles = false): () => number {
   }
   bench.add(lane.contender, run, { async: false, beforeEach })
   return () => {
-    bench.reset() // a task that has completed is not run again, and repeats its first sample
+    bench.reset() // otherwise a completed task repeats its first sample instead of running again
     const [task] = bench.runSync()
     if (task?.result.state !== 'completed' || Number.isNaN(checksum.sum))
-      throw new Error(`\`${lane.contender}\` gave no result`)
+      throw new Error(`\`${lane.contender}\` returned no result`)
     return task.result.latency.mean * 1e6
   }
 }
 
 function figureOf(
   { lane, times }: Runner,
-  limit: readonly number[],
+  baseline: readonly number[],
   { unit, scale }: InterleaveOptions,
 ): Omit<Figure, 'to_ours'> {
-  const { ratio, ...spread } = divide(times, limit)
+  const { ratio, ...spread } = divide(times, baseline)
   const value = quantile(times, 0.5) * scale
   return { contender: lane.contender, unit, value, ratio, spread, rounds: times.length }
 }
 
-/** Median and quartiles of the ratios of one round each. */
+/** Median and quartiles of the ratios within each round. */
 function divide(
   times: readonly number[],
   by: readonly number[],

@@ -1,15 +1,17 @@
-/** 1 for allow, 0 for anything else. */
+/** Answers 1 for allow, otherwise 0. */
 export type Answer = (text: string) => number
 
-/** Asks for every text, in order, and adds up the answers, so that none can be optimized away. */
+/**
+ * Asks for every text in order and adds up the answers, so that the calls cannot be optimized away.
+ */
 export type Loop = (answer: Answer, texts: readonly string[]) => number
 
 /**
- * A loop of its own for one contender. Closures of one source text share type feedback: with a
- * loop in common the second contender would find a call that V8 can no longer inline.
+ * Creates a separate loop for one contender. Closures of one source text share type feedback: in a
+ * shared loop V8 could no longer inline the call of a second contender.
  */
 export function createLoop(): Loop {
-  // oxlint-disable-next-line no-implied-eval -- only a new function literal has feedback of its own
+  // oxlint-disable-next-line no-implied-eval -- only a new function literal has its own feedback
   return new Function(
     'answer',
     'texts',
@@ -17,37 +19,37 @@ export function createLoop(): Loop {
   ) as Loop
 }
 
-/** A loop of its own for requests of two texts. */
+/** Creates a separate loop for requests of two texts. */
 export function createPairLoop(): (
   answer: (text: string, second: string) => number,
   texts: readonly string[],
   seconds: readonly string[],
 ) => number {
-  // oxlint-disable-next-line no-implied-eval -- only a new function literal has feedback of its own
+  // oxlint-disable-next-line no-implied-eval -- only a new function literal has its own feedback
   return new Function(
     'answer',
     'texts',
     'seconds',
-    'let sum = 0; for (let i = 0; i < texts.length; i++) sum += answer(texts[i], seconds[i]); return sum',
+    'let sum = 0; for (let i = 0; i < texts.length; i++) sum += answer(texts[i], seconds[i]); ' +
+      'return sum',
   ) as ReturnType<typeof createPairLoop>
 }
 
-/**
- * Whether a key matches: 0 when one of the denies does, else 1 when one of the allows does, else 0.
- */
+/** Returns 0 when a deny matches, else 1 when an allow matches, else 0. */
 export type ScanLoop = <Key>(
   denies: readonly ((key: Key) => boolean)[],
   allows: readonly ((key: Key) => boolean)[],
   key: Key,
 ) => number
 
-/** A scan of its own for one contender, for the same reason. */
+/** Creates a separate scan for one contender, for the same reason. */
 export function createScanLoop(): ScanLoop {
-  // oxlint-disable-next-line no-implied-eval -- only a new function literal has feedback of its own
+  // oxlint-disable-next-line no-implied-eval -- only a new function literal has its own feedback
   return new Function(
     'denies',
     'allows',
     'key',
-    'for (const m of denies) if (m(key)) return 0; for (const m of allows) if (m(key)) return 1; return 0',
+    'for (const m of denies) if (m(key)) return 0; ' +
+      'for (const m of allows) if (m(key)) return 1; return 0',
   ) as ScanLoop
 }

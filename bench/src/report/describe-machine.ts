@@ -1,7 +1,7 @@
 import { cpus, loadavg } from 'node:os'
 import type { Results } from './results.ts'
 
-/** What the run stood on; part of every results file. */
+/** Describes the machine of the run, for the results file. */
 export function describeMachine(): Results['machine'] {
   const processors = cpus()
   return {

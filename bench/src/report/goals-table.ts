@@ -2,7 +2,7 @@ import Table from 'cli-table3'
 import { countVerdicts, verdictOf, type Goal } from '../goals/goal.ts'
 import { formatNumber } from './format-number.ts'
 
-/** The goals for a person: a row each, then how many were met. */
+/** Formats one row per goal, then the number of goals met. */
 export function formatGoals(goals: readonly Goal[]): string {
   const table = new Table({
     head: ['goal', 'domain', 'size', 'must', '', 'reached', 'quartiles', ''],

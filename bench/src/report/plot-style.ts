@@ -1,4 +1,4 @@
-/** A colour for each contender, the same in every panel: on white, and on near black. */
+/** One colour per contender, the same in every panel: on white, and on near black. */
 const COLOURS: readonly (readonly [contender: string, light: string, dark: string])[] = [
   ['palisade decide', '#0550ae', '#58a6ff'],
   ['Map.get', '#57606a', '#9da7b3'],
@@ -13,15 +13,13 @@ const COLOURS: readonly (readonly [contender: string, light: string, dark: strin
   ['cedar-wasm', '#6e5494', '#a79bd8'],
 ]
 
-/** The class that gives a contender's line and name their colour. */
+/** The CSS class for a contender's line and name. */
 export function classOf(contender: string): string {
   const index = COLOURS.findIndex(([name]) => name === contender)
   return index < 0 ? 'other' : index === 0 ? 'ours c0' : `c${index}`
 }
 
-/**
- * An image cannot see the page around it, only the reader's scheme: it brings its own background.
- */
+/** An image sees the reader's colour scheme but not the page's, so it has its own background. */
 export const STYLE_SHEET = `
 text{font:13px "DejaVu Sans",Helvetica,Arial,sans-serif;fill:#1f2328}
 .title{font-size:17px;font-weight:bold}.panel{font-size:15px;font-weight:bold}

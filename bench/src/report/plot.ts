@@ -11,7 +11,7 @@ const WIDTH = PANEL.left + 3 * STRIDE
 const BOTTOM = PANEL.top + PANEL.height
 const HEIGHT = BOTTOM + 66
 
-/** Pixels between two labels at line ends. */
+/** Pixels between the labels at line ends. */
 const LABEL_GAP = 16
 
 interface Point {
@@ -28,8 +28,8 @@ interface Scales {
 }
 
 /**
- * Nanoseconds a decision by number of rules, both logarithmic, a panel a domain, each line named at
- * its end; an SVG text that follows the reader's light or dark scheme.
+ * Plots nanoseconds per decision by number of rules, both logarithmic. Each domain has a panel, and
+ * each line is named at its end. The SVG follows the reader's light or dark scheme.
  */
 export function plotDecide(run: Results): string {
   const panels = DOMAIN_NAMES.map((name) => [name, linesOf(run, name)] as const)
@@ -37,13 +37,17 @@ export function plotDecide(run: Results): string {
   const sizes = points.map(({ size }) => size)
   const whole = spanOf(sizes)
   const scales = {
-    // The sizes end where the lines do, not at the next power of ten.
+    // The axis ends at the last size, not at the next power of ten.
     size: { ...whole, to: Math.max(whole.from + 1, ...sizes.map(Math.log10)) },
     ns: spanOf(points.map(({ ns }) => ns)),
   }
   const { node, processor } = run.machine
-  const about = `mixed requests, fresh strings; ${run.mode} run of ${run.started_at.slice(0, 10)}, Node ${node}, ${processor}`
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="Nanoseconds a decision by number of rules">
+  const about =
+    `mixed requests, fresh strings; ${run.mode} run of ${run.started_at.slice(0, 10)}, ` +
+    `Node ${node}, ${processor}`
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}"
+  width="${WIDTH}" height="${HEIGHT}"
+  role="img" aria-label="Nanoseconds a decision by number of rules">
 <style>${STYLE_SHEET}</style>
 <rect class="page" width="100%" height="100%"/>
 <text class="title" x="${PANEL.left}" y="30">Nanoseconds a decision by number of rules</text>
@@ -53,7 +57,7 @@ ${panels.map(([name, lines], index) => drawPanel(name, lines, index, scales)).jo
 `
 }
 
-/** Ours last, so that it lies on top. */
+/** Our line is last, so that it is drawn on top. */
 function linesOf(run: Results, domain: DomainName): readonly Line[] {
   const lines = new Map<string, Point[]>()
   for (const { case: each, figures } of run.results) {
@@ -82,18 +86,25 @@ function drawPanel(
   const y = (ns: number): number => BOTTOM - PANEL.height * shareOf(ns, scales.ns)
   const columns = ticksOf(scales.size).map(
     (size) =>
-      `<path class="grid" d="M${x(size).toFixed(1)} ${PANEL.top}V${BOTTOM}"/><text class="tick" x="${x(size).toFixed(1)}" y="${BOTTOM + 20}" text-anchor="middle">${formatNumber(size)}</text>`,
+      `<path class="grid" d="M${x(size).toFixed(1)} ${PANEL.top}V${BOTTOM}"/>` +
+      `<text class="tick" x="${x(size).toFixed(1)}" y="${BOTTOM + 20}" ` +
+      `text-anchor="middle">${formatNumber(size)}</text>`,
   )
   const rows = powers(scales.ns).map((ns) => {
-    const label = `<text class="tick" x="${left - 9}" y="${(y(ns) + 4).toFixed(1)}" text-anchor="end">${formatNumber(ns)}</text>`
-    return `<path class="grid" d="M${left} ${y(ns).toFixed(1)}h${PANEL.width}"/>${index === 0 ? label : ''}`
+    const label =
+      `<text class="tick" x="${left - 9}" y="${(y(ns) + 4).toFixed(1)}" ` +
+      `text-anchor="end">${formatNumber(ns)}</text>`
+    return (
+      `<path class="grid" ` +
+      `d="M${left} ${y(ns).toFixed(1)}h${PANEL.width}"/>${index === 0 ? label : ''}`
+    )
   })
   const title = `<text class="panel" x="${left}" y="${PANEL.top - 12}">${name}</text>`
   const drawn = lines.map((line) => drawLine(line, x, y))
   return [title, ...columns, ...rows, ...drawn, ...drawLabels(lines, x, y, left)].join('\n')
 }
 
-/** The powers of ten, and where the lines end. */
+/** The powers of ten, and the end of the axis. */
 function ticksOf(span: Span): number[] {
   return [...new Set([...powers(span), Math.round(10 ** span.to)])]
 }
@@ -106,7 +117,10 @@ function drawLine({ contender, points }: Line, x: Scale, y: Scale): string {
   return `<g class="line ${classOf(contender)}"><polyline points="${at.join(' ')}"/>${dots}</g>`
 }
 
-/** A name beside each line's end, moved apart where they would touch, with a thread to its line. */
+/**
+ * Draws a name beside each line's end. Names that would overlap move apart, and a thin line
+ * connects each to its end.
+ */
 function drawLabels(lines: readonly Line[], x: Scale, y: Scale, left: number): string[] {
   const ends = lines.flatMap(({ contender, points }) => {
     const last = points.at(-1)
@@ -120,6 +134,10 @@ function drawLabels(lines: readonly Line[], x: Scale, y: Scale, left: number): s
   return ends.map((end, index) => {
     const place = places[index] ?? end.y
     const thread = `M${(end.x + 4).toFixed(1)} ${end.y.toFixed(1)}L${at - 4} ${place.toFixed(1)}`
-    return `<path class="thread ${classOf(end.contender)}" d="${thread}"/><text class="name ${classOf(end.contender)}" x="${at}" y="${(place + 4).toFixed(1)}">${escapeText(end.contender)}</text>`
+    return (
+      `<path class="thread ${classOf(end.contender)}" d="${thread}"/>` +
+      `<text class="name ${classOf(end.contender)}" x="${at}" ` +
+      `y="${(place + 4).toFixed(1)}">${escapeText(end.contender)}</text>`
+    )
   })
 }

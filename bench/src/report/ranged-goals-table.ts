@@ -4,7 +4,7 @@ import type { RangedGoal } from '../goals/ranged-goal.ts'
 import type { Range } from '../measure/range.ts'
 import { formatNumber } from './format-number.ts'
 
-/** The goals, then how many were met. */
+/** Formats one row per goal, then the number of goals met. */
 export function formatRangedGoals(goals: readonly RangedGoal[]): string {
   const table = new Table({
     head: ['goal', 'must', '', 'reached', 'range'],

@@ -4,7 +4,8 @@ import type { Goal, Verdict } from '../goals/goal.ts'
 export type JudgedGoal = Goal & { readonly verdict: Verdict }
 
 /**
- * Everything one run found. Holds no list of plain values, so that it is formatted as it stands.
+ * All results of one run. It has no arrays of plain values, because prettier formats these unlike
+ * `JSON.stringify`.
  */
 export interface Results {
   readonly mode: 'full' | 'quick'
@@ -14,7 +15,7 @@ export interface Results {
     readonly v8: string
     readonly processor: string
     readonly processors: number
-    /** One-minute load average at the start: above 0.5 the machine was not quiet. */
+    /** One-minute load average at the start. Above 0.5 the machine was busy. */
     readonly load: number
   }
   readonly goals: readonly JudgedGoal[]

@@ -2,10 +2,10 @@ import Table from 'cli-table3'
 import { nameOfCase, type CaseResult, type Figure, type LeftOut } from '../case.ts'
 import { formatNumber } from './format-number.ts'
 
-/** All figures for a person: one row each, then in words what was left out. */
+/** Formats one row per figure, then the contenders that were left out and why. */
 export function formatTable(results: readonly CaseResult[]): string {
   const table = new Table({
-    head: ['case', 'contender', 'figure', 'unit', 'x limit', 'quartiles', 'x ours', 'rounds'],
+    head: ['case', 'contender', 'figure', 'unit', 'x baseline', 'quartiles', 'x ours', 'rounds'],
     colAligns: ['left', 'left', 'right', 'left', 'right', 'right', 'right', 'right'],
     style: { head: [], border: [], compact: true },
   })
@@ -27,7 +27,7 @@ function cellsOf({ contender, value, unit, ratio, spread, to_ours, rounds }: Fig
   ]
 }
 
-/** One line a contender and reason, however many cases it concerns. */
+/** One line per contender and reason, with all its cases. */
 function leftOutLines(results: readonly CaseResult[]): string[] {
   const cases = new Map<string, string[]>()
   for (const { case: each, left_out } of results)
@@ -38,7 +38,7 @@ function leftOutLines(results: readonly CaseResult[]): string[] {
   return [...cases].map(([line, names]) => `${line} (${names.join('; ')})`)
 }
 
-/** Cases that a run did not reach or that failed. */
+/** Formats the cases that a run did not reach or that failed. */
 export function formatLeftOutCases(cases: readonly LeftOut[]): string {
   return cases.map(({ contender, why }) => `left out: ${contender}: ${why}\n`).join('')
 }

@@ -10,7 +10,7 @@ export function writeResults(folder: string, run: Results): void {
   writeFileSync(join(folder, 'decide.svg'), plotDecide(run))
 }
 
-/** Four digits say all that a measurement knows. */
+/** Rounds to four significant digits, which exceed the precision of the measurements. */
 export function roundNumber(_key: string, value: unknown): unknown {
   if (typeof value !== 'number' || Number.isInteger(value)) return value
   return Number(value.toPrecision(4))

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 
-/** The least that any server on Node does: every ratio is against this. */
+/** The minimal reply of a Node server, which every ratio is measured against. */
 const BODY = Buffer.from('{"message":"hello, world of bench"}')
 
-// About as long as the other server keeps a connection while the rows take turns.
+// Long enough for connections to stay open while the other lanes take their turns.
 createServer({ keepAliveTimeout: 70_000 }, (_request, response) => {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': BODY.length })
   response.end(BODY)

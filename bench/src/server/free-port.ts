@@ -2,14 +2,14 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Systems hand out ports from 32768 on (Linux) or 49152 on by themselves. */
+/** Ephemeral ports begin at 32768 (Linux) or 49152. */
 const LOWEST = 10_000
 const HIGHEST = 30_000
 const MOST_ATTEMPTS = 100
 
 /**
- * A port of loopback on which nobody listens. It is one that no system gives to who asks for any
- * port or connects somewhere: between this look and the use of it other processes do both.
+ * Finds a free loopback port outside the ephemeral range. Between this check and the use of the
+ * port, other processes may bind to any port or connect, and would get an ephemeral one.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {

@@ -19,7 +19,7 @@ export interface ServerFigures {
 
 const MIB = 1024 * 1024
 
-/** Every goal of the server with what the run reached. */
+/** Compares the measured figures with every goal of the server. */
 export function judgeServer(figures: ServerFigures): RangedGoal[] {
   const { rows, start, large, publish, proofs, hostile } = figures
   const row = (name: string): Row | undefined => rows.find((each) => each.name === name)
@@ -44,7 +44,7 @@ export function judgeServer(figures: ServerFigures): RangedGoal[] {
   ]
 }
 
-/** The worst row decides; one row each would hide it among nine. */
+/** One goal over all rows, decided by the worst row. */
 function hostileGoals({ rows, peak_rss, survives_small_heap }: HostileResult): RangedGoal[] {
   const goal = (name: string, unit: string, must: number, values: readonly number[]) => {
     const range = rangeOf(values)
@@ -74,7 +74,7 @@ function hostileGoals({ rows, peak_rss, survives_small_heap }: HostileResult): R
   ]
 }
 
-/** Round by round: both lanes of a round have the same machine, two medians may not. */
+/** Divides within each round, because the machine's speed changes between rounds. */
 function groupGoal(together: Row | undefined, alone: Row | undefined): RangedGoal {
   const ratios = together?.per_second_rounds.map(
     (perSecond, round) => perSecond / (alone?.per_second_rounds[round] ?? Number.NaN),

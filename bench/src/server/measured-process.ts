@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { cpuUsOf, rssOf } from '../measure/process-counters.ts'
 import { freePort } from './free-port.ts'
 
-/** A server in a process of its own, whose work and memory the kernel counts. */
+/** A server in its own process. The kernel counts its processor time and memory. */
 export interface MeasuredProcess {
   readonly pid: number
   readonly port: number
@@ -13,9 +13,9 @@ export interface MeasuredProcess {
   readonly startMs: number
   /** Microseconds of processor time, user and system, of all threads so far. */
   cpuUs(): number
-  /** Bytes; `peak` is the most that there was. */
+  /** Resident bytes, now and at their peak. */
   rss(): { readonly now: number; readonly peak: number }
-  /** Whether the process has not ended by itself. */
+  /** Whether the process is still running. */
   isRunning(): boolean
   stop(): Promise<void>
 }
@@ -24,7 +24,7 @@ const START_TIMEOUT_MS = 60_000
 const PAUSE_MS = 2
 
 /**
- * Starts `node` with `args`; the port to listen on, a free one unless given, comes as
+ * Starts `node` with `args`. Passes the port to listen on, by default a free one, as
  * `PALISADE_PORT`.
  */
 export async function startProcess(
@@ -47,7 +47,7 @@ async function startOn(
     env: { ...settings, PALISADE_PORT: String(port) },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  await untilReady(child, port, readyPath)
+  await waitUntilReady(child, port, readyPath)
   const startMs = performance.now() - started
   const { pid = 0 } = child
   return {
@@ -65,7 +65,7 @@ async function startOn(
   }
 }
 
-async function untilReady(child: ChildProcess, port: number, path: string): Promise<void> {
+async function waitUntilReady(child: ChildProcess, port: number, path: string): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS
   while ((await statusOf(port, path)) !== 200) {
     if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`)
@@ -77,7 +77,7 @@ async function untilReady(child: ChildProcess, port: number, path: string): Prom
   }
 }
 
-/** Null when nobody listens. */
+/** Returns null when the connection fails. */
 function statusOf(port: number, path: string): Promise<number | null> {
   return new Promise((resolve) => {
     const asked = request({ port, path, host: '127.0.0.1', agent: false }, (response) => {

@@ -1,6 +1,6 @@
 import { createReplayGuard } from '../../../server/src/identity/device/replay-guard.ts'
 
-/** As many as a guard remembers, of as many machines as the fleet of the goals has. */
+/** The capacity of a replay guard, and the number of machines of the fleet goal. */
 const PROOFS = 2_000_000
 const MACHINES = 100_000
 
@@ -8,7 +8,7 @@ const guard = createReplayGuard(() => new Date(0))
 const before = heldBytes()
 for (let n = 0; n < PROOFS; n += 1) admit(`thumbprint of machine ${n % MACHINES}`, `proof ${n}`)
 process.stdout.write(`${heldBytes() - before}\n`)
-// Whatever is asked for later is not collected before.
+// A later use of the guard keeps it from being collected before the reading.
 if (guard.admit('thumbprint', 'one more') !== 'full') throw new Error('the guard is not full')
 
 function admit(thumbprint: string, jti: string): void {

@@ -2,7 +2,7 @@ import { COUNTER } from './load/load-request.ts'
 import type { Polled } from './fill/clone-organization.ts'
 import type { Filled } from './fill/fill-organization.ts'
 
-/** An access token of each editor, for the requests below. */
+/** An organization with an access token of each editor. */
 export interface SignedIn extends Filled {
   readonly accessTokens: readonly string[]
 }
@@ -18,7 +18,7 @@ export async function signIn(port: number, filled: readonly Filled[]): Promise<S
   return organizations
 }
 
-/** An access token for a personal one. */
+/** Exchanges a personal access token for a short-lived one. */
 export async function exchange(port: number, username: string, password: string): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${port}/v2/auth/token`, {
     method: 'POST',
@@ -33,7 +33,7 @@ export function bareRequests(): string[] {
   return [formatRequest('GET', '/', null)]
 }
 
-/** One a device, organizations in turns. */
+/** One request per device, alternating between organizations. */
 export function pollRequests(filled: readonly Polled[]): string[] {
   return interleave(
     filled.map(({ org, view, deviceTokens }) => {
@@ -43,7 +43,7 @@ export function pollRequests(filled: readonly Polled[]): string[] {
   )
 }
 
-/** Every policy by every editor, organizations in turns. */
+/** One request per policy and editor, alternating between organizations. */
 export function policyRequests(organizations: readonly SignedIn[]): string[] {
   return interleave(
     organizations.map(({ org, policyIds, accessTokens }) =>
@@ -56,7 +56,9 @@ export function policyRequests(organizations: readonly SignedIn[]): string[] {
   )
 }
 
-/** A new rule for every policy, organizations in turns; the counter makes its name new. */
+/**
+ * One new rule per policy, alternating between organizations. The counter makes its name unique.
+ */
 export function createRuleRequests(organizations: readonly SignedIn[]): string[] {
   const body = JSON.stringify({
     name: `added ${COUNTER}`,
@@ -78,7 +80,7 @@ export function createRuleRequests(organizations: readonly SignedIn[]): string[]
   )
 }
 
-/** A whole HTTP/1.1 request; a body is JSON in ASCII. */
+/** Formats a complete HTTP/1.1 request. The body must be JSON in ASCII. */
 export function formatRequest(
   method: string,
   path: string,
@@ -97,7 +99,7 @@ export function formatRequest(
   ].join('\r\n')
 }
 
-/** The first of each list, the second of each, and so on. */
+/** Takes the first item of each list, then the second of each, and so on. */
 function interleave(lists: readonly (readonly string[])[]): string[] {
   const longest = Math.max(...lists.map((list) => list.length))
   return Array.from({ length: longest }, (_, index) =>

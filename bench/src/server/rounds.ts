@@ -2,24 +2,24 @@ import { rangeOf, type Range } from '../measure/range.ts'
 import type { Load } from './load/start-load.ts'
 import type { MeasuredProcess } from './measured-process.ts'
 
-/** A kind of request to one of the servers. */
+/** One kind of request to one server. */
 export interface Lane {
   readonly name: string
   readonly server: MeasuredProcess
   readonly set: string
   readonly expected: number
-  /** Requests a round. */
+  /** Requests per round. */
   readonly count: number
 }
 
 export interface Row {
   readonly name: string
-  /** Processor time of the server, microseconds a request. */
+  /** Processor time of the server, in microseconds per request. */
   readonly cpu_us: Range
-  /** That of the bare reply in the same round, divided by it. */
+  /** The bare reply's processor time divided by this one's, within each round. */
   readonly ratio: Range
   readonly per_second: Range
-  /** The same round by round, to be divided by that of another row. */
+  /** Requests per second of each round, to divide by those of another row. */
   readonly per_second_rounds: readonly number[]
   readonly p99_ms: Range
   readonly requests: number
@@ -28,11 +28,11 @@ export interface Row {
 export interface RoundOptions {
   readonly rounds: number
   /**
-   * Requests of each lane before those that count, in which code is compiled and memories are
-   * filled: the work for one falls by a sixth over the first ten thousand.
+   * Requests of each lane that are not counted, until the code is compiled and the caches are
+   * filled.
    */
   readonly warmUp: number
-  /** The longest that a lane may take in a round. */
+  /** Time limit of a lane per round. */
   readonly timeoutMs: number
   readonly connections: number
 }
@@ -45,13 +45,14 @@ interface Reading {
 }
 
 /**
- * A timestamp is signed anew every hour, those of two in a hundred organizations a minute; each of
- * their agents is answered 200 once, and of 100,000 few come twice while it measures.
+ * The least share of expected answers. The server signs each timestamp again every hour, and each
+ * agent of that organization is then answered 200 once.
  */
 const LEAST_EXPECTED = 0.95
 
 /**
- * Lanes take turns, so that what else the machine does falls on all; the first is the bare reply.
+ * Runs the lanes in turns, so that other load on the machine affects all of them. The first lane is
+ * the bare reply.
  */
 export async function runRounds(
   load: Load,

@@ -32,7 +32,7 @@ export type ServerGroup = (typeof SERVER_GROUPS)[number]
 interface Extent {
   readonly requests: RequestOptions
   readonly startRuns: number
-  /** Organizations of the large store; 0 leaves it out. */
+  /** Organizations of the large store; 0 skips it. */
   readonly organizations: number
   readonly agents: readonly number[]
   readonly hostile: HostileOptions
@@ -53,7 +53,7 @@ const FULL: Extent = {
   hostile: { forMs: 10_000, hugePolicies: 85, machines: 100_000 },
 }
 
-/** Too short for the optimizing compiler to settle: it shows that everything works. */
+/** Checks that every case works. Too short for the optimizing compiler to settle. */
 const QUICK: Extent = {
   requests: {
     rounds: 5,
@@ -69,7 +69,7 @@ const QUICK: Extent = {
   hostile: { forMs: 3000, hugePolicies: 20, machines: 10_000 },
 }
 
-/** Measures the server beside a bare one; answers the exit status. */
+/** Measures the server beside a bare one and returns the exit status. */
 export async function runServerBench(
   { quick, only }: { readonly quick: boolean; readonly only: ServerGroup | null },
   results: string,
@@ -84,7 +84,7 @@ export async function runServerBench(
   try {
     tell('start')
     const start = wants('start') ? await measureStart(folder, extent.startRuns) : null
-    // Times, like the start's, before minutes of load that some machines are slowed down for.
+    // Start and publication come first, because some machines slow down under minutes of load.
     tell('publish')
     const publish = wants('publish') ? await measurePublish(folder, extent.startRuns) : null
     tell('proofs')
@@ -123,7 +123,7 @@ export async function runServerBench(
       agents,
       hostile,
     } as const
-    // A quick run, or a part of one, must not replace the figures of a whole one.
+    // Only a full run may replace the recorded figures.
     if (only === null && !quick) write(results, run, tell)
     return 0
   } finally {

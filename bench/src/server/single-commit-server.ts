@@ -3,8 +3,8 @@ import { openDataDirectory } from '../../../server/src/operations/storage/data-d
 import { systemSources } from '../../../server/src/platform/sources.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 
-/** The same server on a store that never has two writers at once: one commit per request. */
-function oneAtATime(store: Store): Store {
+/** Serializes transactions, so that the store commits one request at a time. */
+function serializeTransactions(store: Store): Store {
   let last: Promise<unknown> = Promise.resolve()
   return {
     ...store,
@@ -20,7 +20,7 @@ const config = readConfig(process.env, process.cwd())
 const server = await createServer({
   config,
   sources: systemSources(),
-  store: oneAtATime(openDataDirectory(config.dataDir)),
+  store: serializeTransactions(openDataDirectory(config.dataDir)),
   logger: { level: config.logLevel },
 })
 await server.app.listen({ host: config.host, port: config.port })

@@ -2,7 +2,7 @@ import { canonicalAddress } from '@palisade/policy-core'
 import { drawResources, type Domain, type HostileKind, type Zone } from './domain.ts'
 import type { Random } from './random.ts'
 
-/** Nested ranges: IPv4 blocks of /16 (seven in ten) and IPv6 blocks of /32, one a zone. */
+/** Nested ranges. Each zone is an IPv4 block of /16 (seven in ten) or an IPv6 block of /32. */
 export const addresses: Domain = {
   name: 'addresses',
   action: 'connect:tcp',
@@ -25,8 +25,8 @@ export const addresses: Domain = {
       return formatAddress(fillAfter(random, whole, whole.length === 8 ? 32 : 16))
     return instantiate(random, zone)
   },
-  // No zone lies in 224.0.0.0 and up, nor do zones use 2600::/16.
-  drawStranger: (random) => formatAddress(fillAfter(random, [0x2600, 0, 0, 0, 0, 0, 0, 0], 16)),
+  // No zone uses 224.0.0.0 or above, or 2600::/16.
+  drawOutside: (random) => formatAddress(fillAfter(random, [0x2600, 0, 0, 0, 0, 0, 0, 0], 16)),
   drawInside: instantiate,
   hostile: hostileKinds(),
   requestFor: (host) => ({ action: 'connect:tcp', host, port: 443 }),
@@ -63,7 +63,9 @@ function hostileKinds(): readonly HostileKind[] {
   ]
 }
 
-/** Unique for 50,000 zones, outside the protected and the embedding ranges. */
+/**
+ * Returns a block that is unique for 50,000 zones, outside the protected and the embedding ranges.
+ */
 function blockOf(index: number, wantsV4: boolean): readonly number[] {
   const scattered = (index * 7919) % (223 * 256)
   const octets = [1 + (scattered >> 8), scattered & 255] as const
@@ -77,7 +79,7 @@ function instantiate(random: Random, zone: Zone): string {
   return formatAddress(fillAfter(random, readGroups(network), Number(prefix)))
 }
 
-/** Addresses are lists of 16-bit groups here: two for IPv4, eight for IPv6. */
+/** Formats an address given as 16-bit groups: two for IPv4, eight for IPv6. */
 function formatAddress(groups: readonly number[]): string {
   const text =
     groups.length === 2
@@ -106,7 +108,7 @@ function clearAfter(groups: readonly number[], prefix: number): number[] {
   return groups.map((group, index) => group & ~freeBits(index, prefix))
 }
 
-/** The bits of one group that lie behind the prefix. */
+/** The bits of one group that follow the prefix. */
 function freeBits(index: number, prefix: number): number {
   const fixed = Math.min(16, Math.max(0, prefix - index * 16))
   return 0xffff >> fixed

@@ -8,50 +8,53 @@ export interface Resource {
 }
 
 /**
- * Resources that can match no request of another zone. So a request's expected answer follows
- * from a handful of resources, however many the whole scenario has.
+ * Resources that cannot match a request of another zone. The expected answer to a request therefore
+ * depends on few resources, whatever the size of the scenario.
  */
 export interface Zone {
-  /** What makes the zone's names its own: a domain, an address block, a folder. */
+  /** The common part of the zone's names: a domain, an address block, a folder. */
   readonly root: string
   readonly resources: readonly Resource[]
 }
 
-/** One kind of bad, odd or expensive input, made of a request that a resource of `root` matches. */
+/**
+ * One kind of malformed, unusual or expensive input, derived from a request that a resource of
+ * `root` matches.
+ */
 export interface HostileKind {
   readonly name: string
-  /** How often it occurs in a cycle of the hostile mix; 0 for one that is only measured alone. */
+  /** Occurrences per cycle of the hostile mix; 0 for a kind that is only measured alone. */
   readonly weight: number
   readonly make: (inside: string, root: string) => string
 }
 
-/** After how many requests the kinds of the hostile mix repeat. */
+/** The number of requests after which the hostile mix repeats its kinds. */
 export const HOSTILE_CYCLE = 15
 
-/** How scenarios of one domain are drawn. Everything comes from the random source given. */
+/** Draws scenarios of one domain. All randomness comes from the given source. */
 export interface Domain {
   readonly name: DomainName
   readonly action: Action
   readonly drawZone: (random: Random, index: number) => Zone
-  /** A canonical request that a resource of the zone matches, or one that narrowly misses. */
+  /** A canonical request that a resource of the zone matches or narrowly misses. */
   readonly drawRequest: (random: Random, zone: Zone) => string
   /** A canonical request outside every zone. */
-  readonly drawStranger: (random: Random) => string
+  readonly drawOutside: (random: Random) => string
   /** A canonical request that a resource of the zone matches. */
   readonly drawInside: (random: Random, zone: Zone) => string
-  /** Bad, odd or expensive input; the weights add up to `HOSTILE_CYCLE`. */
+  /** Kinds of hostile input. Their weights add up to `HOSTILE_CYCLE`. */
   readonly hostile: readonly HostileKind[]
   /** The request object for `decide`. */
   readonly requestFor: (text: string) => object
 }
 
-/** A hostile request near the zone; the kinds take turns. */
+/** Draws a hostile request derived from the zone. The kinds take turns. */
 export function drawHostile(domain: Domain, random: Random, zone: Zone, turn: number): string {
   const kinds = domain.hostile.map((kind) => [kind.weight, kind] as const)
   return takeTurn(kinds, turn).make(domain.drawInside(random, zone), zone.root)
 }
 
-/** Distinct patterns of a zone; a fifth of them deny. */
+/** Draws distinct patterns of a zone. One in five denies. */
 export function drawResources(
   random: Random,
   count: number,
@@ -64,13 +67,13 @@ export function drawResources(
   }))
 }
 
-/** One of the values by turns, as often in a cycle as its weight says. */
+/** Picks one of the values in turn, as often per cycle as its weight. */
 export function takeTurn<T>(
   choices: readonly (readonly [weight: number, value: T])[],
   turn: number,
 ): T {
   const cycle = choices.flatMap(([weight, value]) => Array.from({ length: weight }, () => value))
   const value = cycle[turn % cycle.length]
-  if (value === undefined) throw new RangeError('nothing to choose from; give at least one value')
+  if (value === undefined) throw new RangeError('there is no value to choose; give at least one')
   return value
 }

@@ -2,7 +2,10 @@ import { drawResources, type Domain, type HostileKind } from './domain.ts'
 import type { Random } from './random.ts'
 import { ENDINGS, REGIONS, SERVICES, WORDS } from './words.ts'
 
-/** Names below registered domains: exact ones, `*.` and `**.`. No ports: peers know none. */
+/**
+ * Names below registered domains: exact names, `*.` and `**.`, without ports, which peers do not
+ * support.
+ */
 export const hosts: Domain = {
   name: 'hosts',
   action: 'connect:tcp',
@@ -25,7 +28,7 @@ export const hosts: Domain = {
     if (random.next() < 0.3) return `${random.pick(WORDS)}.${subdomain(random)}.${zone.root}`
     return instantiate(random, random.pick(zone.resources).pattern)
   },
-  drawStranger: (random) =>
+  drawOutside: (random) =>
     `${subdomain(random)}.${random.pick(WORDS)}${random.integer(1e6)}.example`,
   drawInside: (random, zone) => instantiate(random, random.pick(zone.resources).pattern),
   hostile: hostileKinds(),
@@ -44,7 +47,7 @@ function hostileKinds(): readonly HostileKind[] {
     { name: 'user and path', weight: 1, make: (name) => `user@${name}/%2e` },
     { name: 'numeric', weight: 1, make: () => '127.0x1' },
     { name: 'too many labels', weight: 1, make: (name) => `a.${name}`.repeat(40) },
-    // The longest name there is: the most suffixes a matcher can be given.
+    // The longest valid name, with the most suffixes.
     { name: 'labels of one letter', weight: 2, make: (_name, root) => longest('a.', root) },
     { name: 'capitals of one letter', weight: 0, make: (_name, root) => longest('A.', root) },
     { name: 'labels beyond ASCII', weight: 0, make: (name) => `${'\u00fc.'.repeat(20)}${name}` },

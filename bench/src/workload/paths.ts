@@ -2,7 +2,7 @@ import { drawResources, type Domain, type HostileKind } from './domain.ts'
 import type { Random } from './random.ts'
 import { EXTENSIONS, FOLDERS, WORDS } from './words.ts'
 
-/** Folders of projects with `*` and `**` in every place; one zone in 24 starts with `/**`. */
+/** Project folders with `*` and `**` in every position. One zone in 24 starts with `/**`. */
 export const paths: Domain = {
   name: 'paths',
   action: 'read',
@@ -32,7 +32,7 @@ export const paths: Domain = {
     const path = instantiate(random, random.pick(zone.resources).pattern)
     return random.next() < 0.2 ? `${path}/${fileName(random)}` : path
   },
-  drawStranger: (random) => `/mnt/${folders(random)}/${folders(random)}/${fileName(random)}`,
+  drawOutside: (random) => `/mnt/${folders(random)}/${folders(random)}/${fileName(random)}`,
   drawInside: (random, zone) => instantiate(random, random.pick(zone.resources).pattern),
   hostile: hostileKinds(),
   requestFor: (path) => ({ action: 'read', path }),
@@ -48,7 +48,7 @@ function hostileKinds(): readonly HostileKind[] {
     { name: 'relative', weight: 1, make: (path) => path.slice(1) },
     { name: 'upper case', weight: 1, make: (path) => path.toUpperCase() },
     { name: '5,000 characters', weight: 1, make: (path) => `${path}/${'x'.repeat(5000)}` },
-    // Many segments that may begin the tail of a `**`: where a matcher that backtracks is slow.
+    // Many segments at which the tail of a `**` may begin, the slow case of a backtracking matcher.
     { name: '400 segments', weight: 5, make: (path) => `${path}${'/src/core'.repeat(200)}` },
     { name: '2,000 segments', weight: 0, make: (path) => `${path}${'/a'.repeat(2000)}` },
     { name: 'one long segment', weight: 0, make: (path) => `${path}/${'x'.repeat(4000)}` },

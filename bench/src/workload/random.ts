@@ -1,11 +1,11 @@
-/** A seeded source of numbers (mulberry32): a run can be repeated to the letter. */
+/** A seeded random source (mulberry32), so that a run can be repeated exactly. */
 export interface Random {
   /** At least 0, below 1. */
   readonly next: () => number
   /** Integer from 0 to `below - 1`. */
   readonly integer: (below: number) => number
   readonly pick: <T>(from: readonly T[]) => T
-  /** One of the values, as often as its weight says. */
+  /** Picks one of the values with a probability proportional to its weight. */
   readonly weighted: <T>(choices: readonly (readonly [weight: number, value: T])[]) => T
 }
 
@@ -19,7 +19,7 @@ export function createRandom(seed: number): Random {
   }
   const integer = (below: number): number => Math.floor(next() * below)
   const pick = <T>(from: readonly T[]): T => {
-    if (from.length === 0) throw new RangeError('nothing to pick from; give at least one value')
+    if (from.length === 0) throw new RangeError('there is no value to pick; give at least one')
     return from[integer(from.length)] as T
   }
   const weighted = <T>(choices: readonly (readonly [number, T])[]): T => {

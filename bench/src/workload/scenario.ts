@@ -3,7 +3,7 @@ import type { Mix } from '../case.ts'
 import { drawHostile, takeTurn, type Domain, type Resource, type Zone } from './domain.ts'
 import type { Random } from './random.ts'
 
-/** A set of resources of one domain, and how to draw requests for it. */
+/** Resources of one domain, in zones from which requests are drawn. */
 export interface Scenario {
   readonly domain: Domain
   readonly resources: readonly Resource[]
@@ -12,7 +12,7 @@ export interface Scenario {
 
 type Outcome = 'allow' | 'deny' | 'miss'
 
-/** Exactly `size` resources, the second always a deny so that every outcome can occur. */
+/** Creates exactly `size` resources. The second always denies, so that every outcome can occur. */
 export function createScenario(domain: Domain, size: number, random: Random): Scenario {
   const zones: Zone[] = []
   let count = 0
@@ -28,7 +28,7 @@ export function createScenario(domain: Domain, size: number, random: Random): Sc
   return { domain, zones, resources: zones.flatMap((zone) => zone.resources) }
 }
 
-/** One rule a resource, `rulesPerPolicy` of them a policy, in the API's shape. */
+/** Builds policies of the API with one resource per rule and `rulesPerPolicy` rules per policy. */
 export function policiesOf(
   action: Domain['action'],
   resources: readonly Resource[],
@@ -49,7 +49,7 @@ export function policiesOf(
 }
 
 /**
- * The mixed stream in turns, not by chance: a slow contender is timed on few requests, and a scan
+ * The mixed stream follows a fixed cycle. A slow contender is timed on few requests, and a scan
  * that stops at its first match takes very different times for a match and a miss.
  */
 const MIXED: readonly (readonly [number, Outcome])[] = [
@@ -60,7 +60,7 @@ const MIXED: readonly (readonly [number, Outcome])[] = [
   [2, 'miss'],
 ]
 
-/** `count` request texts of a mix. Throws when the scenario has no request of a kind. */
+/** Draws `count` request texts of a mix. Throws when the scenario lacks a request of one kind. */
 export function drawRequests(
   scenario: Scenario,
   mix: Mix,
@@ -75,7 +75,7 @@ export function drawRequests(
   const outcomeOf = createOutcomes(domain)
   return Array.from({ length: count }, (_, turn) => {
     const wanted = mix === 'mixed' ? takeTurn(MIXED, turn) : mix
-    if (wanted === 'miss' && random.next() < 0.5) return domain.drawStranger(random)
+    if (wanted === 'miss' && random.next() < 0.5) return domain.drawOutside(random)
     for (let attempt = 0; attempt < 5000; attempt += 1) {
       const zone = random.pick(zones)
       const text = domain.drawRequest(random, zone)
@@ -85,7 +85,7 @@ export function drawRequests(
   })
 }
 
-/** Judges a request by its zone alone: no other zone's resources can match it. */
+/** Evaluates a request by its zone alone, because resources of other zones cannot match it. */
 function createOutcomes(domain: Domain): (zone: Zone, text: string) => Outcome {
   const compiled = new Map<Zone, CompiledPolicy>()
   return (zone, text) => {
@@ -99,8 +99,8 @@ function createOutcomes(domain: Domain): (zone: Zone, text: string) => Outcome {
 }
 
 /**
- * `size` distinct keys for a `Map` that stands beside the scenario: up to half of them are requests
- * of the stream, so that the `Map` is hit as well as missed; the rest are texts of the same kind.
+ * Draws `size` distinct keys for the baseline `Map`. Up to half of them are requests of the stream,
+ * so that lookups hit and miss. The others are texts of the same kind.
  */
 export function keysOf(
   { zones, domain }: Scenario,
@@ -111,7 +111,7 @@ export function keysOf(
   const keys = new Set(requests.slice(0, Math.ceil(size / 2)))
   for (let attempt = 0; keys.size < size; attempt += 1) {
     const known = attempt < 2 * size
-    keys.add(known ? domain.drawRequest(random, random.pick(zones)) : domain.drawStranger(random))
+    keys.add(known ? domain.drawRequest(random, random.pick(zones)) : domain.drawOutside(random))
   }
   return [...keys]
 }

@@ -1,4 +1,4 @@
-/** Parts of the names that scenarios are made of. */
+/** Parts of the names in scenarios. */
 export const WORDS =
   `alpha amber anchor apple arrow atlas autumn badge bamboo basic beacon berry birch bison blaze
   board bonus brick bridge bronze cabin canal carbon castle cedar chain chalk circle cliff cloud

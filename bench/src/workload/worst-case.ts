@@ -3,13 +3,16 @@ import type { WorstInput } from '../case.ts'
 import type { Resource } from './domain.ts'
 import { policiesOf } from './scenario.ts'
 
-/** Policies and the request that is hardest to decide by them. */
+/** Policies and the request that is slowest to decide. */
 export interface WorstCase {
   readonly policies: readonly Policy[]
   readonly request: object
 }
 
-/** The inputs for which a matcher that backtracks, or tries every suffix anew, has no bound. */
+/**
+ * Creates an input on which a matcher that backtracks, or tries every suffix separately, has no
+ * bound.
+ */
 export function createWorstCase(input: WorstInput): WorstCase {
   switch (input) {
     case '24 ** against 400 segments': {
@@ -33,7 +36,7 @@ export function createWorstCase(input: WorstInput): WorstCase {
   }
 }
 
-/** As many as make patterns that `compilePolicy` still takes. */
+/** As many letters as `compilePolicy` accepts in such patterns. */
 const NESTED_LETTERS = [...'abcdefghij']
 
 function wordsOf(length: number, letters: readonly string[]): string[][] {
@@ -43,7 +46,7 @@ function wordsOf(length: number, letters: readonly string[]): string[][] {
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 
-/** Every suffix of the name, then its neighbours: the same below a label that the name has not. */
+/** Every suffix of the name, then the same suffixes below a label that the name lacks. */
 function suffixesOf(labels: readonly string[], count: number): Resource[] {
   const starts = labels.length - 3
   return Array.from({ length: count }, (_, index) => {

@@ -30,7 +30,7 @@ const updates = (atRest: number, beside: number) => ({
 })
 
 describe('the goals of the agent', () => {
-  it('are met up to their bound', () => {
+  it('are met at their bound', () => {
     const verdicts = (mib: number, share: number) =>
       judgeAgent({ start: null, rest: rest(mib, share), updates: null })
         .filter(({ reached }) => reached !== null)
@@ -40,7 +40,7 @@ describe('the goals of the agent', () => {
     expect(verdicts(101, 0.0011)).toEqual(['missed', 'missed', 'missed'])
   })
 
-  it('are a bound for decisions beside updates, not at rest', () => {
+  it('bound decisions during updates, not at rest', () => {
     const verdicts = (atRest: number, beside: number) =>
       judgeAgent({ start: null, rest: null, updates: updates(atRest, beside) })
         .filter(({ reached }) => reached !== null)
@@ -50,7 +50,7 @@ describe('the goals of the agent', () => {
     expect(verdicts(1, 20.1)).toEqual(['missed', 'missed'])
   })
 
-  it('are met by nothing that was not measured', () => {
+  it('are not measured without figures', () => {
     const goals = judgeAgent({ start: null, rest: null, updates: null })
 
     expect(new Set(goals.map(verdictOf))).toEqual(new Set(['not measured']))

@@ -12,7 +12,7 @@ function reading(value: number, ratio: number | null): CaseResult {
   }
 }
 
-it('gives the medians of several readings, with the quartiles of the ratios', () => {
+it('merges readings to their medians, with the quartiles of the ratios', () => {
   const readings = [[5, 50] as const, [1, 10] as const, [3, 30] as const].map(([value, ratio]) =>
     reading(value, ratio),
   )
@@ -22,18 +22,18 @@ it('gives the medians of several readings, with the quartiles of the ratios', ()
   expect(figure).toMatchObject({ value: 3, ratio: 30, spread: { q1: 10, q3: 30 }, rounds: 3 })
 })
 
-it('gives the quartiles of the values where nothing stands beside them', () => {
+it('takes the quartiles of the values when there is no baseline', () => {
   const [figure] = mergeReadings([5, 1, 3, 2, 4].map((value) => reading(value, null))).figures
 
   expect(figure).toMatchObject({ value: 3, ratio: null, spread: { q1: 2, q3: 4 }, rounds: 5 })
 })
 
-it('refuses to make something of nothing', () => {
+it('throws without readings', () => {
   expect(() => mergeReadings([])).toThrow('no results to merge')
 })
 
-it('takes of several runs of decisions that in which the limit was quickest', () => {
-  const run = (limit: number, ours: number): CaseResult => ({
+it('takes the run of decisions in which the baseline was fastest', () => {
+  const run = (baseline: number, ours: number): CaseResult => ({
     case: {
       kind: 'decide',
       domain: 'hosts',
@@ -43,7 +43,7 @@ it('takes of several runs of decisions that in which the limit was quickest', ()
       peers: false,
       budgetMs: 1,
     },
-    figures: [limit, ours].map((value) => ({
+    figures: [baseline, ours].map((value) => ({
       contender: 'a',
       unit: 'ns a decision',
       value,

@@ -5,7 +5,7 @@ import { runCase } from '../../../bench/src/cases/run-case.ts'
 const COMPILE: Case = { kind: 'compile', domain: 'hosts', size: 20, budgetMs: 10 }
 
 describe('runCase', () => {
-  it('measures each kind of case in a process of its own', async () => {
+  it('measures each kind of case in its own process', async () => {
     const cases: Case[] = [
       COMPILE,
       { kind: 'explain', domain: 'paths', size: 20, budgetMs: 10 },
@@ -37,7 +37,7 @@ describe('runCase', () => {
     }
   })
 
-  it('times a first decision in milliseconds, with nothing beside it', async () => {
+  it('times a first decision in milliseconds, without a baseline', async () => {
     const each: Case = { kind: 'first decision', input: '24 ** against 400 segments' }
 
     const result = await runCase(each, 20_000)
@@ -47,7 +47,7 @@ describe('runCase', () => {
     expect(result?.figures[0]?.value).toBeGreaterThan(0)
   })
 
-  it('stops a case that takes longer than it may', async () => {
+  it('stops a case that exceeds its time', async () => {
     expect(await runCase(COMPILE, 1)).toBeNull()
   })
 

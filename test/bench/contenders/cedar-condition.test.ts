@@ -14,15 +14,15 @@ it.each([
     '/a/**/b/*.md',
     '(context.parent like "/a/b" || context.parent like "/a/*/b") && context.path like "*.md"',
   ],
-] as const)('says in %s what %s means', (domain, pattern, expected) => {
+] as const)('translates the %s pattern %s', (domain, pattern, expected) => {
   expect(cedarCondition(domain, pattern)).toBe(expected)
 })
 
-it.each(['/a/**/x*.md', '/a*/**'])('refuses %s, which no condition expresses', (pattern) => {
+it.each(['/a/**/x*.md', '/a*/**'])('throws for %s, which Cedar cannot express', (pattern) => {
   expect(() => cedarCondition('paths', pattern)).toThrow('cedar cannot express')
 })
 
-it('tells of a request what a pattern may ask', () => {
+it('adds parent and depth to the context of a request', () => {
   expect(cedarContext('hosts', 'a.b.example')).toEqual({ host: 'a.b.example', parent: 'b.example' })
   expect(cedarContext('paths', '/a/b.md')).toEqual({ path: '/a/b.md', parent: '/a', depth: 2 })
 })

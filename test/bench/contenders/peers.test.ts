@@ -23,7 +23,7 @@ const EXPECTED = {
   ],
 } as const
 
-/** What `npm run bench` alone installs; without it these are left out by name. */
+/** Packages that only `npm run bench` installs. Without them their peers are left out. */
 const EXTRA = new Map([
   ['re2-wasm', requirePeer('re2-wasm')],
   ['sandbox-runtime', requirePeer('@anthropic-ai/sandbox-runtime/package.json')],
@@ -31,7 +31,7 @@ const EXTRA = new Map([
 ])
 
 describe('createPeers', () => {
-  it.each(DOMAIN_NAMES)('gives peers for %s that answer as we do', async (name) => {
+  it.each(DOMAIN_NAMES)('creates peers for %s that agree with us', async (name) => {
     const random = createRandom(7)
     const domain = DOMAINS[name]
     const { resources, ...scenario } = createScenario(domain, 300, random)
@@ -51,7 +51,7 @@ describe('createPeers', () => {
       })
   })
 
-  it('leaves out a peer that answers otherwise, and says on what', async () => {
+  it('leaves out a peer that answers differently and names a request', async () => {
     const resources = [{ pattern: '/data/*', decision: 'allow' }] as const
     const contrary = (): number => 0
 
@@ -66,7 +66,7 @@ describe('createPeers', () => {
 })
 
 describe('checkPeer', () => {
-  it('finds nothing to say about equal answers', () => {
+  it('returns null when all answers agree', () => {
     const answer = (text: string): number => text.length % 2
 
     expect(checkPeer(answer, answer, ['a', 'bb'])).toBeNull()

@@ -23,8 +23,8 @@ async function setUp(listener: RequestListener, connections = 2) {
   return { server, fetch, url, timeline, outcomes, opened: () => opened }
 }
 
-describe('the fetch of a fleet', () => {
-  it('answers as the other does, with a body and without', async () => {
+describe('createPooledFetch', () => {
+  it('answers as the built-in fetch does, with and without a body', async () => {
     const { fetch, url, timeline } = await setUp((request, response) => {
       if (request.headers['if-none-match'] === '"1"') response.writeHead(304).end()
       else
@@ -43,7 +43,7 @@ describe('the fetch of a fleet', () => {
     })
   })
 
-  it('sends a body with its length', async () => {
+  it('sends a body with its content-length', async () => {
     const { fetch, url } = await setUp((request, response) => {
       request.on('data', (chunk: Buffer) => response.end(`${request.method} ${chunk.toString()}`))
     })
@@ -53,7 +53,7 @@ describe('the fetch of a fleet', () => {
     expect(await answer.text()).toBe('POST {"a":1}')
   })
 
-  it('holds as many connections as it may, and uses them again', async () => {
+  it('opens no more connections than allowed and reuses them', async () => {
     const { fetch, url, opened } = await setUp((_request, response) => response.end('ok'))
 
     const answers = Array.from({ length: 20 }, () => fetch(`${url}/x`, { headers: {} }))
@@ -62,7 +62,7 @@ describe('the fetch of a fleet', () => {
     expect(opened()).toBe(2)
   })
 
-  it('fails whoever was waiting when the server ends, and finds it again', async () => {
+  it('rejects the pending request when the connection closes, then reconnects', async () => {
     const { fetch, url, server, outcomes } = await setUp((request, response) => {
       if (request.url === '/hang') server.closeAllConnections()
       else response.end('ok')
@@ -73,7 +73,7 @@ describe('the fetch of a fleet', () => {
     expect(outcomes()).toEqual({ none: 1, 200: 1 })
   })
 
-  it('fails rather than misread an answer in chunks', async () => {
+  it('rejects a chunked response', async () => {
     const { fetch, url } = await setUp((_request, response) => {
       response.write('one')
       response.end('two')
@@ -82,7 +82,7 @@ describe('the fetch of a fleet', () => {
     await expect(fetch(`${url}/x`, { headers: {} })).rejects.toThrow('closed the connection')
   })
 
-  it('fails at once where nobody listens, every time', async () => {
+  it('rejects every request at once when no server listens', async () => {
     const { fetch, url, server, outcomes } = await setUp(() => undefined)
     server.close()
     await once(server, 'close')

@@ -4,11 +4,14 @@ import { startProcess } from '../../../bench/src/server/measured-process.ts'
 import { BUILT_SERVER } from '../../built-programs.ts'
 import { summarize } from '../../../bench/src/fleet/summarize.ts'
 
-/** How busy the machine is must not decide who is answered. */
+/**
+ * Overload protection is off, so that the load on the machine does not decide which agents are
+ * answered.
+ */
 const UNLIMITED = { PALISADE_OVERLOAD_DELAY_MS: '0' }
 
-describe('a run of a fleet', () => {
-  it('goes through a change and an outage with a real server', async () => {
+describe('runFleet', () => {
+  it('runs through a change and an outage with a real server', async () => {
     const extent = {
       agents: 12,
       whole: 2,
@@ -36,8 +39,8 @@ describe('a run of a fleet', () => {
     expect(Object.values(marks)).toEqual(Object.values(marks).toSorted((a, b) => a - b))
     const polls = seconds.reduce((sum, { sent }) => sum + sent.poll, 0)
     const fetched = seconds.reduce((sum, { sent }) => sum + sent.fetch, 0)
-    // One of each agent when it begins; who has nothing, and the one that looks first, asks for
-    // all.
+    // Every agent polls at its start. Agents without state, and the device that fetches the initial
+    // state, fetch all files.
     expect(polls).toBeGreaterThanOrEqual(extent.agents - extent.whole)
     expect(fetched).toBeGreaterThanOrEqual(extent.whole + 1)
     const answered = seconds.reduce((sum, { outcomes }) => sum + (outcomes['304'] ?? 0), 0)

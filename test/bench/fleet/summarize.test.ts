@@ -3,7 +3,7 @@ import { planFleet } from '../../../bench/src/fleet/extent.ts'
 import { judgeFleet } from '../../../bench/src/fleet/judge-fleet.ts'
 import { plotFleet } from '../../../bench/src/fleet/report/plot-fleet.ts'
 import type { FleetRun } from '../../../bench/src/fleet/run-fleet.ts'
-import { isWhole, summarize } from '../../../bench/src/fleet/summarize.ts'
+import { isFullRun, summarize } from '../../../bench/src/fleet/summarize.ts'
 import type { Second } from '../../../bench/src/fleet/timeline.ts'
 
 const AGENTS = 1000
@@ -15,7 +15,7 @@ const marks = {
   endMs: 1_500_000,
 }
 
-/** A run of ten polls a second; `polls` changes single seconds. */
+/** A run with ten polls per second. `polls` changes the count of single seconds. */
 function runOf(
   adoptedMs: readonly number[],
   polls: (second: number) => number = () => 10,
@@ -47,23 +47,23 @@ function runOf(
 
 const evenly = (count: number) => Array.from({ length: count }, (_, n) => 300 * (n + 1))
 
-describe('the summary of a fleet', () => {
-  it('counts those that never had the change among all', () => {
+describe('summarize', () => {
+  it('includes agents that never adopted the change in the percentiles', () => {
     const { convergence } = summarize(runOf(evenly(998)))
 
     expect(convergence).toEqual({ p50: 150_000, p99: 297_000, p999: null, all: null })
   })
 
-  it('knows the rate and the cost of a poll at rest', () => {
+  it('computes the rate and the cost of polls at rest', () => {
     const { steady, failed } = summarize(runOf(evenly(AGENTS)))
 
     expect(steady.polls_per_second).toBe(10)
     expect(steady.cpu_us_a_poll).toBeCloseTo(5000)
-    // Those of the outage have nobody to answer them.
+    // Polls during the outage do not count as failed.
     expect(failed).toBe(0)
   })
 
-  it('compares what comes after the return with what was before', () => {
+  it('compares the load after the return with the steady load', () => {
     const wave = (at: number): number => (at >= 900 && at < 910 ? 25 : at >= 1300 ? 13 : 10)
 
     const { back } = summarize(runOf(evenly(AGENTS), wave))
@@ -76,18 +76,18 @@ describe('the summary of a fleet', () => {
 describe('the goals of a fleet', () => {
   const verdicts = (run: FleetRun) => judgeFleet(summarize(run)).map(({ verdict }) => verdict)
 
-  it('are met by a fleet that has the change in time and comes back evenly', () => {
+  it('are met by a fleet that adopts the change in time and returns evenly', () => {
     expect(verdicts(runOf(evenly(AGENTS)))).toEqual(['met', 'met', 'met', 'met', 'met'])
   })
 
-  it('are missed by a fleet of which too many do not have the change in time', () => {
+  it('are missed when too many agents adopt the change late or never', () => {
     const late = [...evenly(998), 300_001, 300_002]
 
     expect(verdicts(runOf(late))[0]).toBe('missed')
     expect(verdicts(runOf(evenly(900)))[0]).toBe('missed')
   })
 
-  it('are missed by a fleet that comes back all at once, and by one that swings', () => {
+  it('are missed by a fleet that returns all at once and by one that oscillates', () => {
     const atOnce = runOf(evenly(AGENTS), (at) => (at >= 900 && at < 910 ? 25 : 10))
     const swinging = runOf(evenly(AGENTS), (at) => (at < 1200 ? 10 : at % 60 < 30 ? 15 : 5))
 
@@ -95,21 +95,21 @@ describe('the goals of a fleet', () => {
     expect(verdicts(swinging).slice(3)).toEqual(['missed', 'missed'])
   })
 
-  it('are not measured where a run ended before', () => {
+  it('are not measured when the run ended too early', () => {
     const run = runOf(evenly(AGENTS))
     const short = { ...run, marks: { ...marks, endMs: marks.upMs + 240_000 } }
 
     expect(verdicts(short).slice(1)).toEqual(['met', 'met', 'not measured', 'not measured'])
   })
 
-  it('are judged by whole runs alone', () => {
-    expect(isWhole({ extent: planFleet(AGENTS, 28) })).toBe(true)
-    expect(isWhole({ extent: planFleet(AGENTS, 27) })).toBe(false)
+  it('apply to full runs alone', () => {
+    expect(isFullRun({ extent: planFleet(AGENTS, 28) })).toBe(true)
+    expect(isFullRun({ extent: planFleet(AGENTS, 27) })).toBe(false)
   })
 })
 
 describe('the plot of a fleet', () => {
-  it('has a line for each series, and no text that could end it', () => {
+  it('draws a line per series and escapes text', () => {
     const run = runOf(evenly(AGENTS))
 
     const svg = plotFleet(run, summarize(run))

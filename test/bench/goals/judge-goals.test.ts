@@ -33,7 +33,7 @@ function find(goals: readonly Goal[], name: string, size: number | null = null):
 }
 
 describe('judgeGoals', () => {
-  it('judges our time against the limit by the median of ratios, without peers', () => {
+  it('judges our time by the median ratio to the baseline, measured without peers', () => {
     const spread = { q1: 2.3, q3: 2.7 }
     const goals = judgeGoals([
       mixed(true, 1000, figure(OURS, 300, { ratio: 2.9, spread })),
@@ -47,7 +47,7 @@ describe('judgeGoals', () => {
     expect(verdictOf({ ...goal, reached: 2.76 })).toBe('missed')
   })
 
-  it('divides our time at 10,000 by that at 100', () => {
+  it('divides our time at 10,000 resources by that at 100', () => {
     const goals = judgeGoals([alone(100, figure(OURS, 100)), alone(10_000, figure(OURS, 160))])
 
     const goal = find(goals, 'growth, 100 to 10,000')
@@ -56,7 +56,7 @@ describe('judgeGoals', () => {
     expect(verdictOf(goal)).toBe('missed')
   })
 
-  it('takes the peer that came closest, and never the limit', () => {
+  it('compares with the closest peer and never with the baseline', () => {
     const beside = (ratio: number) => ({ to_ours: { ratio, q1: ratio - 1, q3: ratio + 1 } })
     const figures = [
       figure('Map.get', 1),
@@ -72,7 +72,7 @@ describe('judgeGoals', () => {
     expect(verdictOf({ ...goal, reached: 119 })).toBe('missed')
   })
 
-  it('judges the first compilation by its whole time', () => {
+  it('judges the first compilation by its total time', () => {
     const each: Case = { kind: 'first compile', domain: 'hosts', size: 1000 }
     const judge = (us: number) => {
       const compiled = figure('palisade compilePolicy', us, { unit: 'us a resource, first' })
@@ -84,7 +84,7 @@ describe('judgeGoals', () => {
     expect(verdictOf(judge(41))).toBe('missed')
   })
 
-  it('lets a RegExp of ten rules be 2.5 times as fast', () => {
+  it('lets a RegExp of ten rules be up to 2.5 times as fast', () => {
     const judge = (ratio: number) => {
       const regexp = figure('RegExp', 9, { to_ours: { ratio, q1: ratio, q3: ratio } })
       const goals = judgeGoals([mixed(true, 10, figure('Map.get', 1), figure(OURS, 2), regexp)])
@@ -94,7 +94,7 @@ describe('judgeGoals', () => {
     expect([judge(0.4), judge(0.39)]).toEqual(['met', 'missed'])
   })
 
-  it('judges an explanation in which every rule matches by processor time', () => {
+  it('bounds the time of an explanation in which every rule matches', () => {
     const each: Case = { kind: 'explain all', call: 'warm' }
     const name = 'explain, every rule matches, warm'
     const judge = (value: number) => {
@@ -106,7 +106,7 @@ describe('judgeGoals', () => {
     expect(verdictOf(judge(51))).toBe('missed')
   })
 
-  it('judges memory after compiling and after decisions', () => {
+  it('bounds memory after compilation and after decisions', () => {
     const each: Case = { kind: 'compile', domain: 'hosts', size: 10_000, budgetMs: 1 }
     const name = 'palisade compilePolicy'
     const goals = judgeGoals([
@@ -124,7 +124,7 @@ describe('judgeGoals', () => {
     expect(verdicts).toEqual(['met', 'missed'])
   })
 
-  it('names everything that was not measured, and meets nothing without a figure', () => {
+  it('lists every goal as not measured when the run has no figures', () => {
     const goals = judgeGoals([])
 
     expect(goals.length).toBeGreaterThan(30)

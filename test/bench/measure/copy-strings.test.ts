@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { copyStrings } from '../../../bench/src/measure/copy-strings.ts'
 
 describe('copyStrings', () => {
-  it('keeps every text, whatever its characters', () => {
+  it('copies texts with any characters', () => {
     const texts = ['plain.example', 'b\u00fccher', '\uff41pi', 'nul\0', '\u{1f512}']
 
     expect(copyStrings(texts)).toEqual(texts)
   })
 
-  it('starts again at the front when the stream ends', () => {
+  it('continues at the start when the stream ends', () => {
     expect(copyStrings(['a', 'b', 'c'], 2, 4)).toEqual(['c', 'a', 'b', 'c'])
   })
 })

@@ -5,13 +5,13 @@ const OPTIONS = {
   budgetMs: 30,
   sliceMs: 0.5,
   warmUpMs: 5,
-  // Beyond what a busy machine makes of a piece of a tenth of one.
+  // Longer than a piece takes even on a busy machine.
   maxPieceMs: 1000,
   unit: 'ns a decision',
   scale: 1,
 } as const
 
-/** A lane whose every piece takes `pieceMs` of the clock. */
+/** Creates a lane whose pieces take `pieceMs` each. */
 function createBusyLane(contender: string, pieceMs: number) {
   const counts: number[] = []
   const lane: Lane = {
@@ -30,28 +30,28 @@ function createBusyLane(contender: string, pieceMs: number) {
 }
 
 describe('interleave', () => {
-  it('does the work anew in every round', () => {
-    const limit = createBusyLane('limit', 0.05)
+  it('runs the work in every round', () => {
+    const baseline = createBusyLane('baseline', 0.05)
     const other = createBusyLane('other', 0.2)
 
-    const { figures } = interleave([limit.lane, other.lane], OPTIONS)
+    const { figures } = interleave([baseline.lane, other.lane], OPTIONS)
 
-    for (const [index, { counts }] of [limit, other].entries())
+    for (const [index, { counts }] of [baseline, other].entries())
       expect(counts.length).toBeGreaterThan(figures[index]?.rounds ?? Infinity)
   })
 
-  it('divides by the first lane and finds about what the lanes were made to take', () => {
-    const lanes = [createBusyLane('limit', 0.05).lane, createBusyLane('other', 0.2).lane]
+  it('divides by the first lane and measures about the time of each lane', () => {
+    const lanes = [createBusyLane('baseline', 0.05).lane, createBusyLane('other', 0.2).lane]
 
     const { figures } = interleave(lanes, OPTIONS)
 
-    expect(figures[0]).toMatchObject({ contender: 'limit', ratio: 1 })
+    expect(figures[0]).toMatchObject({ contender: 'baseline', ratio: 1 })
     expect(figures[0]?.value).toBeGreaterThan(49_000)
     expect(figures[1]?.ratio).toBeGreaterThan(2)
     expect(figures[1]?.ratio).toBeLessThan(8)
   })
 
-  it('divides what comes after our lane by it as well', () => {
+  it('also divides lanes after ours by our lane', () => {
     const lanes = [0.05, 0.1, 0.4].map((ms, index) => createBusyLane(`lane ${index}`, ms).lane)
 
     const { figures } = interleave(lanes, { ...OPTIONS, ours: 'lane 1' })
@@ -62,19 +62,19 @@ describe('interleave', () => {
   })
 
   it('keeps every slice a multiple of the step', () => {
-    const { lane, counts } = createBusyLane('limit', 0.1)
+    const { lane, counts } = createBusyLane('baseline', 0.1)
 
     interleave([lane], OPTIONS)
 
     expect(counts.filter((count) => count % lane.step !== 0)).toEqual([])
   })
 
-  it('leaves out in words what takes too long', () => {
-    const lanes = [createBusyLane('limit', 0.05).lane, createBusyLane('slow', 80).lane]
+  it('leaves out a lane that is too slow and says why', () => {
+    const lanes = [createBusyLane('baseline', 0.05).lane, createBusyLane('slow', 80).lane]
 
     const { figures, left_out } = interleave(lanes, { ...OPTIONS, maxPieceMs: 50 })
 
-    expect(figures.map(({ contender }) => contender)).toEqual(['limit'])
+    expect(figures.map(({ contender }) => contender)).toEqual(['baseline'])
     expect(left_out).toHaveLength(1)
     expect(left_out[0]?.contender).toBe('slow')
     expect(left_out[0]?.why).toMatch(/^one piece takes \d+ ms, more than 50 ms$/)

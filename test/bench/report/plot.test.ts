@@ -34,7 +34,7 @@ function createResult(size: number, values: Readonly<Record<string, number>>): C
 }
 
 describe('plotDecide', () => {
-  it('draws one line a contender, and names it', () => {
+  it('draws and names one line per contender', () => {
     const results = [
       createResult(10, { 'Map.get': 50, 'palisade decide': 150 }),
       createResult(1000, { 'Map.get': 70, 'palisade decide': 1500 }),
@@ -57,7 +57,7 @@ describe('plotDecide', () => {
     expect((low ?? 0) - (high ?? 0)).toBe(318)
   })
 
-  it('names every line at its end, no name on another', () => {
+  it('names every line at its end without overlap', () => {
     const same = { 'Map.get': 100, picomatch: 101, minimatch: 102, casbin: 103 }
     const svg = plotDecide(createRun([createResult(10, same), createResult(1000, same)]))
 
@@ -79,14 +79,14 @@ describe('plotDecide', () => {
     expect(lines.at(-1)).toContain('ours')
   })
 
-  it('has colours for the light and for the dark scheme', () => {
+  it('has colours for the light and the dark scheme', () => {
     const svg = plotDecide(createRun([]))
 
     expect(svg).toContain('prefers-color-scheme:dark')
     expect(svg).toContain('class="page"')
   })
 
-  it('escapes what the machine says of itself', () => {
+  it('escapes the description of the machine', () => {
     expect(plotDecide(createRun([]))).toContain('A &amp; B &lt;C&gt;')
   })
 })

@@ -4,15 +4,15 @@ import { spreadLabels } from '../../../bench/src/report/spread-labels.ts'
 const ROOM = { gap: 10, from: 0, to: 100 }
 
 describe('spreadLabels', () => {
-  it('leaves labels where they want to be when there is room', () => {
+  it('keeps the wanted positions when there is room', () => {
     expect(spreadLabels([50, 10, 30], ROOM)).toEqual([50, 10, 30])
   })
 
-  it('moves those apart that would touch, in their order', () => {
+  it('moves overlapping labels apart in their order', () => {
     expect(spreadLabels([30, 31, 30.5], ROOM)).toEqual([30, 50, 40])
   })
 
-  it('keeps them inside at the end', () => {
+  it('keeps labels inside the range', () => {
     expect(spreadLabels([98, 99, 97], ROOM)).toEqual([90, 100, 80])
   })
 })

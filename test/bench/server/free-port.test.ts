@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../../bench/src/server/free-port.ts'
 
-it('a free port can be listened on, and is none that a system hands out by itself', async () => {
+it('returns a free port outside the ephemeral range', async () => {
   const port = await freePort()
 
   const listener = createServer().listen(port, '127.0.0.1')

@@ -14,7 +14,7 @@ const row = (name: string, ratio: number, ...perSecond: number[]): Row => ({
   p99_ms: rangeOf([1]),
   requests: 1,
 })
-/** Figures of a run that measured nothing. */
+/** Figures of a run without measurements. */
 const NOTHING = { rows: [], start: null, large: null, publish: null, proofs: null, hostile: null }
 const judge = (rows: readonly Row[]) => {
   const goals = judgeServer({
@@ -32,18 +32,18 @@ const judge = (rows: readonly Row[]) => {
 }
 
 describe('the goals of the server', () => {
-  it('are met from their bound on', () => {
+  it('are met at their bound', () => {
     expect(judge([row(POLL, 0.55, 1)])(POLL)).toBe('met')
     expect(judge([row(POLL, 0.54, 1)])(POLL)).toBe('missed')
   })
 
-  it('compare durable writes with those of one commit each', () => {
+  it('compare durable writes with one commit per write', () => {
     const together = `${CREATE}, a second`
     expect(judge([row(CREATE, 1, 300), row(CREATE_ALONE, 1, 100)])(together)).toBe('met')
     expect(judge([row(CREATE, 1, 299), row(CREATE_ALONE, 1, 100)])(together)).toBe('missed')
   })
 
-  it('compare them within each round, because the machine may be slower in another', () => {
+  it('compare within each round, because the machine may be slower in another', () => {
     const rows = [row(CREATE, 1, 400, 40, 80), row(CREATE_ALONE, 1, 100, 10, 80)]
     const goals = judgeServer({
       rows,
@@ -69,7 +69,7 @@ describe('the goals of the server', () => {
     expect(verdict(257)).toEqual(['missed'])
   })
 
-  it('are met by nothing that was not measured', () => {
+  it('are not measured without figures', () => {
     const goals = judgeServer({
       rows: [],
       start: null,
@@ -115,13 +115,13 @@ describe('the goals beside hostile loads', () => {
     expect(new Set(verdicts(hostile(50, 0, true)))).toEqual(new Set(['met']))
   })
 
-  it('are missed by a slow, a failed and an ended server', () => {
+  it('are missed by slow answers, failed answers and an ended server', () => {
     expect(verdicts(hostile(51, 1, false))).toEqual(['missed', 'missed', 'missed', 'met', 'missed'])
   })
 })
 
 describe('a range', () => {
-  it('has the median between the least and the most', () => {
+  it('has a median, a minimum and a maximum', () => {
     expect(rangeOf([3, 1, 2])).toEqual({ median: 2, least: 1, most: 3 })
   })
 })

@@ -24,7 +24,7 @@ function outcomeOf({ decision, reason }: Decision): string {
 }
 
 describe.each(DOMAIN_NAMES)('the scenario of %s', (name) => {
-  it.each([10, 100, 2000])('has exactly %i resources, no two alike', (size) => {
+  it.each([10, 100, 2000])('has exactly %i distinct resources', (size) => {
     const { scenario } = draw(name, size)
 
     const patterns = scenario.resources.map(({ pattern }) => pattern)
@@ -37,17 +37,20 @@ describe.each(DOMAIN_NAMES)('the scenario of %s', (name) => {
     ['allow', 'allow'],
     ['deny', 'deny'],
     ['miss', 'default_deny'],
-  ] as const)('draws requests of the mix %s that the whole policy answers so', (mix, outcome) => {
-    for (const size of [10, 2000]) {
-      const { random, scenario, judge } = draw(name, size)
+  ] as const)(
+    'draws requests for the mix %s that the complete policy answers accordingly',
+    (mix, outcome) => {
+      for (const size of [10, 2000]) {
+        const { random, scenario, judge } = draw(name, size)
 
-      const outcomes = drawRequests(scenario, mix, 200, random).map((text) =>
-        outcomeOf(judge(text)),
-      )
+        const outcomes = drawRequests(scenario, mix, 200, random).map((text) =>
+          outcomeOf(judge(text)),
+        )
 
-      expect(new Set(outcomes)).toEqual(new Set([outcome]))
-    }
-  })
+        expect(new Set(outcomes)).toEqual(new Set([outcome]))
+      }
+    },
+  )
 
   it('repeats five allows, a deny and four misses in every ten mixed requests', () => {
     const { random, scenario, judge } = draw(name, 100)
@@ -64,7 +67,7 @@ describe.each(DOMAIN_NAMES)('the scenario of %s', (name) => {
       ])
   })
 
-  it('draws hostile requests of which some are invalid and some are judged', () => {
+  it('draws hostile requests, some invalid and some valid', () => {
     const { random, scenario, judge } = draw(name, 100)
 
     const reasons = drawRequests(scenario, 'hostile', 150, random).map(judge)
@@ -73,12 +76,12 @@ describe.each(DOMAIN_NAMES)('the scenario of %s', (name) => {
     expect(reasons.some(({ reason }) => reason !== 'invalid_request')).toBe(true)
   })
 
-  it('is the same again for the same seed and another for another', () => {
+  it('is the same for the same seed and differs for another', () => {
     expect(draw(name, 50, 1).scenario.resources).toEqual(draw(name, 50, 1).scenario.resources)
     expect(draw(name, 50, 1).scenario.resources).not.toEqual(draw(name, 50, 2).scenario.resources)
   })
 
-  it('gives the map as many keys as there are resources, some of them requested', () => {
+  it('draws as many keys as resources, some of them requested', () => {
     const { random, scenario } = draw(name, 100)
     const requests = drawRequests(scenario, 'mixed', 200, random)
 

@@ -5,7 +5,7 @@ import type { Random } from '../../../bench/src/workload/random.ts'
 import { createScenario, type Scenario } from '../../../bench/src/workload/scenario.ts'
 import { connectRules, pathRules, type DraftRule, type Family } from '../family.ts'
 
-/** What organizations write: the scenarios of the benchmarks, one domain at a time. */
+/** Realistic policies: the scenarios of the benchmarks, one domain at a time. */
 const ofOneDomain = (name: DomainName): Family => ({
   name: `ordinary ${name}`,
   maxResources: 50_000,
@@ -45,13 +45,13 @@ function ask(random: Random, { domain, zones }: Scenario): object {
   const zone = random.pick(zones)
   const text = random.weighted([
     [6, () => domain.drawRequest(random, zone)],
-    [1, () => domain.drawStranger(random)],
+    [1, () => domain.drawOutside(random)],
     [2, () => drawHostile(domain, random, zone, random.integer(HOSTILE_CYCLE))],
   ])()
   return domain.requestFor(text)
 }
 
-/** The second question of a proxy: a name together with what it resolved to. */
+/** Asks for a name together with its resolved address, as a proxy does after resolution. */
 function askWithAddress(random: Random, scenarios: readonly Scenario[]): object {
   const [hosts, addresses] = scenarios
   const request = ask(random, random.pick(scenarios))

@@ -6,9 +6,9 @@ import { ALLOWED, copyMachine, type Machine } from '../machine.ts'
 
 export interface RestOptions {
   readonly agents: number
-  /** From the start to the first look at the memory. */
+  /** From the start to the first memory reading. */
   readonly settleMs: number
-  /** How long the processor's time is counted, while nothing is asked of the agent. */
+  /** How long processor time is counted while the agent receives no requests. */
   readonly idleMs: number
   readonly polls: number
 }
@@ -17,18 +17,18 @@ export interface RestResult {
   /** Resident bytes. */
   readonly idle_rss: Range
   readonly polled_rss: Range
-  /** Processor time divided by time. */
+  /** Processor time divided by elapsed time. */
   readonly idle_share: Range
-  /** Milliseconds of processor time for one fetch that finds nothing new. */
+  /** Milliseconds of processor time for one fetch that finds no update. */
   readonly poll_cpu_ms: Range
-  /** `idle_share` and a poll every five minutes. */
+  /** `idle_share` plus one poll every five minutes. */
   readonly share: Range
   readonly polls: number
 }
 
 const POLL_PERIOD_MS = 5 * 60_000
 
-/** Agents at rest, each in the same state, at the same time. */
+/** Measures idle agents, which all run at the same time from copies of one state. */
 export async function measureRest(
   { dataDir }: Machine,
   folder: string,

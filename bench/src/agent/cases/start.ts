@@ -7,20 +7,20 @@ import { startAgent } from '../agent-process.ts'
 import { ALLOWED, copyMachine, loseServer, type Machine } from '../machine.ts'
 
 export interface StartResult {
-  /** Of node with an empty script, until it has ended. */
+  /** Runs node with an empty script to its exit. */
   readonly node_ms: Range
-  /** Until the kept policy has allowed something, while there is no server. */
+  /** From process start until the cached policy allows a request, without a server. */
   readonly away_ms: Range
-  /** The same divided by that of node in the same round. */
+  /** `away_ms` divided by `node_ms` of the same round. */
   readonly away_ratio: Range
-  /** Its processor time until then, which a busy machine stretches less. */
+  /** Processor time of the same start. A busy machine affects it less than elapsed time. */
   readonly away_cpu_ms: Range
-  /** The same while the server is there and is asked at once. */
+  /** As `away_ms`, with a server that the agent contacts at once. */
   readonly there_ms: Range
   readonly rounds: number
 }
 
-/** Starts of node and of the agent in turns: what else the machine does falls on all. */
+/** Starts node and the agent alternately, so that other load on the machine affects all of them. */
 export async function measureStart(
   { dataDir }: Machine,
   folder: string,
@@ -32,7 +32,7 @@ export async function measureStart(
   const away = copyMachine(dataDir, join(folder, 'away'))
   loseServer(away)
   const rounds: Round[] = []
-  // One that does not count: the first of each reads its files from the disk.
+  // Round 0 is discarded: the first start of each program reads its files from disk.
   for (let round = 0; round <= count; round += 1) {
     const node = await startNode(empty)
     rounds.push({ node, away: await startOnce(away), there: await startOnce(there) })
@@ -54,7 +54,7 @@ interface Round {
   readonly there: Started
 }
 
-/** Milliseconds, of the clock and of the processor. */
+/** Elapsed and processor time, in milliseconds. */
 interface Started {
   readonly ms: number
   readonly cpuMs: number

@@ -12,22 +12,25 @@ import { startRelay, type Relay } from '../relay.ts'
 
 export interface UpdatesOptions {
   readonly rounds: number
-  /** From the start of the agent to the first decision that counts. */
+  /** From the start of the agent to the first decision that is counted. */
   readonly warmMs: number
   readonly restMs: number
-  /** How long updates in chunks of one byte come, as often as one may ask for them. */
+  /**
+   * How long the agent requests updates that arrive in chunks of one byte, without a pause between
+   * them.
+   */
   readonly chunkedMs: number
 }
 
 /**
- * Milliseconds from asking to the whole answer: of all decisions of a round, ranges over the
+ * Milliseconds from request to complete response. Quantiles of one round, as ranges over the
  * rounds.
  */
 export interface Latencies {
   readonly p50: Range
   readonly p99: Range
   readonly max: Range
-  /** In all rounds. */
+  /** Total over all rounds. */
   readonly decisions: number
 }
 
@@ -35,9 +38,9 @@ export interface UpdatesResult {
   readonly rest: Latencies
   readonly chunked: Latencies
   readonly large: Latencies
-  /** From asking for the large update until it is in force. */
+  /** From requesting the large update until it is in force. */
   readonly took_ms: Range
-  /** That the large update adds. */
+  /** Number of rules that the large update adds. */
   readonly rules: number
 }
 
@@ -49,9 +52,9 @@ interface Round {
 }
 
 /**
- * Decisions over the local API, every five milliseconds whether or not those before are answered:
- * at rest, while a server answers in chunks of one byte, and while 25,000 rules are fetched,
- * verified and compiled.
+ * Requests a decision from the local API every five milliseconds, whether or not earlier ones have
+ * been answered: at rest, while the server sends updates in chunks of one byte, and while the agent
+ * fetches, verifies and compiles 25,000 rules.
  */
 export async function measureUpdates(
   { dataDir, serverDir }: Machine,
@@ -95,7 +98,7 @@ interface Scene {
   readonly agent: MeasuredAgent
   readonly clock: DecisionClock
   readonly relay: Relay
-  /** A request that only the large update allows. */
+  /** A request that is denied until the large update is in force. */
   readonly newlyAllowed: object
 }
 
@@ -112,7 +115,7 @@ async function measureRound(
   const untilMs = performance.now() + chunkedMs
   while (performance.now() < untilMs) await expectOutcome(agent, 'failed')
   const chunked = await clock.take()
-  if (relay.chunkedAnswers() === 0) throw new Error('no update came in chunks')
+  if (relay.chunkedAnswers() === 0) throw new Error('no update arrived in chunks')
 
   relay.answer('as it is')
   const askedMs = performance.now()

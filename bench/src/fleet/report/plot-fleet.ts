@@ -16,7 +16,10 @@ interface Line {
   readonly at: readonly (readonly [seconds: number, value: number])[]
 }
 
-/** Requests a second above; below, how many have the change and how busy the server is. */
+/**
+ * Draws requests per second above; below, the share of updated agents and the server's processor
+ * use.
+ */
 export function plotFleet(run: FleetRun, { buckets }: FleetSummary): string {
   const { marks, extent, machine } = run
   const endS = marks.endMs / 1000
@@ -45,8 +48,13 @@ export function plotFleet(run: FleetRun, { buckets }: FleetSummary): string {
   const rateY = (value: number): number => RATES.top + RATES.height * (1 - value / topRate)
   const shareY = (value: number): number => SHARES.top + SHARES.height * (1 - value / 100)
   const rateTicks = Array.from({ length: topRate / step + 1 }, (_, index) => index * step)
-  const about = `${extent.agents.toLocaleString('en')} agents in one process, ${run.started_at.slice(0, 10)}, Node ${machine.node}, ${machine.processor}, load ${machine.load} on ${machine.processors}`
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LEFT + WIDTH + LABELS} ${HEIGHT}" width="${LEFT + WIDTH + LABELS}" height="${HEIGHT}" role="img" aria-label="A fleet through a change and an outage">
+  const about =
+    `${extent.agents.toLocaleString('en')} agents in one process, ` +
+    `${run.started_at.slice(0, 10)}, Node ${machine.node}, ${machine.processor}, ` +
+    `load ${machine.load} on ${machine.processors}`
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LEFT + WIDTH + LABELS} ${HEIGHT}"
+  width="${LEFT + WIDTH + LABELS}" height="${HEIGHT}"
+  role="img" aria-label="A fleet through a change and an outage">
 <style>${STYLE_SHEET}.mark{stroke:#9da7b3;stroke-dasharray:3 3}</style>
 <rect class="page" width="100%" height="100%"/>
 <text class="title" x="${LEFT}" y="30">A fleet through a change and an outage</text>
@@ -60,7 +68,8 @@ ${drawLines(shares, x, shareY)}
 ${minutesOf(endS)
   .map(
     (minute) =>
-      `<text class="tick" x="${x(minute * 60).toFixed(1)}" y="${BOTTOM + 20}" text-anchor="middle">${minute}</text>`,
+      `<text class="tick" x="${x(minute * 60).toFixed(1)}" y="${BOTTOM + 20}" ` +
+      `text-anchor="middle">${minute}</text>`,
   )
   .join('\n')}
 <text class="tick" x="${LEFT + WIDTH / 2}" y="${BOTTOM + 42}" text-anchor="middle">minutes</text>
@@ -73,7 +82,7 @@ function pick(buckets: readonly Bucket[], read: (bucket: Bucket) => number): Lin
   return buckets.map((bucket) => [bucket.at_s + 5, read(bucket)] as const)
 }
 
-/** 1, 2 or 5 times a power of ten, so that an axis has four to ten of them. */
+/** Returns 1, 2 or 5 times a power of ten, so that an axis has four to ten ticks. */
 function stepOf(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most / 4))
   return power * ([1, 2, 5].findLast((factor) => power * factor <= most / 4) ?? 1)
@@ -85,7 +94,11 @@ function minutesOf(endS: number): number[] {
 }
 
 function drawTick(y: number, label: string): string {
-  return `<path class="grid" d="M${LEFT} ${y.toFixed(1)}h${WIDTH}"/><text class="tick" x="${LEFT - 9}" y="${(y + 4).toFixed(1)}" text-anchor="end">${label}</text>`
+  return (
+    `<path class="grid" d="M${LEFT} ${y.toFixed(1)}h${WIDTH}"/>` +
+    `<text class="tick" x="${LEFT - 9}" y="${(y + 4).toFixed(1)}" ` +
+    `text-anchor="end">${label}</text>`
+  )
 }
 
 function drawMarks({ marks }: FleetRun, x: (seconds: number) => number): string {
@@ -97,7 +110,10 @@ function drawMarks({ marks }: FleetRun, x: (seconds: number) => number): string 
   return named
     .map(([name, atMs]) => {
       const at = x(atMs / 1000).toFixed(1)
-      return `<path class="mark" d="M${at} ${RATES.top - 8}V${BOTTOM}"/><text class="tick" x="${at}" y="${RATES.top - 14}" text-anchor="middle">${name}</text>`
+      return (
+        `<path class="mark" d="M${at} ${RATES.top - 8}V${BOTTOM}"/>` +
+        `<text class="tick" x="${at}" y="${RATES.top - 14}" text-anchor="middle">${name}</text>`
+      )
     })
     .join('\n')
 }
@@ -111,11 +127,12 @@ function drawLines(
     const points = at.map(([seconds, value]) => `${x(seconds).toFixed(1)},${y(value).toFixed(1)}`)
     return `<g class="line ${style}"><polyline points="${points.join(' ')}"/></g>`
   })
-  // Beside the plot and not at the ends of the lines, which lie on each other.
+  // Names stand beside the plot, because the ends of the lines overlap.
   const top = y(0) - 20 * lines.length
   const names = lines.map(
     ({ name, style }, index) =>
-      `<text class="name ${style}" x="${LEFT + WIDTH + 12}" y="${(top + 20 * index + 10).toFixed(1)}">${escapeText(name)}</text>`,
+      `<text class="name ${style}" x="${LEFT + WIDTH + 12}" ` +
+      `y="${(top + 20 * index + 10).toFixed(1)}">${escapeText(name)}</text>`,
   )
   return [...drawn, ...names].join('\n')
 }

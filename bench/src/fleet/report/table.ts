@@ -6,7 +6,7 @@ import type { FleetSummary } from '../summarize.ts'
 const STYLE = { head: [], border: [], compact: true }
 const MIB = 1024 * 1024
 
-/** What the run found, then the goals. */
+/** Formats the measured figures, then the goals. */
 export function formatFleet(summary: FleetSummary, goals: readonly FleetGoal[]): string {
   const { steady, convergence } = summary
   const found = new Table({ head: ['found', ''], colAligns: ['left', 'right'], style: STYLE })
@@ -23,7 +23,7 @@ export function formatFleet(summary: FleetSummary, goals: readonly FleetGoal[]):
     ['99.9 %', seconds(convergence.p999)],
     ['all', seconds(convergence.all)],
     ['answered 503', String(summary.turned_away)],
-    ['not answered though there was a server', String(summary.failed)],
+    ['not answered while the server was up', String(summary.failed)],
     ['processor of the server, return, peak', percent(summary.back.server_cpu_peak)],
     ['memory of all agents', `${formatNumber(summary.agents_rss / MIB)} MiB`],
   )

@@ -9,28 +9,28 @@ import { startAgentThreads, type AgentThreads } from '../agent-threads.ts'
 import { uptimeMs } from '../uptime.ts'
 
 /**
- * Longer than agents hold back their reports and the next request for a hint: the longer, the more
- * there are.
+ * Longer than the time by which agents delay their reports and next hint requests, which grows with
+ * their number.
  */
 const SETTLE_MS = 3_000
 const SETTLE_MS_AN_AGENT = 9
-/** Agents of a thread that are started together: they would wait for each other's first fetch. */
+/** Agents that one thread starts together. More would wait for each other's first fetch. */
 const STARTED_TOGETHER = 25
 
 export interface ChangesResult {
   readonly agents: number
-  /** Milliseconds from sending the change until an agent is told, of all agents and changes. */
+  /** Milliseconds from sending the change to the hint, over all agents and changes. */
   readonly told_p50_ms: number
   readonly told_p99_ms: number
-  /** The same until it is enforced. */
+  /** Milliseconds from sending the change to its enforcement. */
   readonly p50_ms: number
   readonly p99_ms: number
   readonly max_ms: number
-  /** The same of each change by itself. */
+  /** The p99 of each change separately. */
   readonly p99_of_changes_ms: Range
-  /** Processor time of the server for one agent's hint, poll, files and report. */
+  /** Processor time of the server per agent and change: hint, poll, files and report. */
   readonly server_cpu_us: Range
-  /** The same of the process that all agents are in. */
+  /** Processor time of the agents' process per agent and change. */
   readonly agent_cpu_us: Range
   readonly changes: number
 }
@@ -43,19 +43,19 @@ interface Change {
 }
 
 /**
- * Before those that count: in the first all agents share code that runs for the first time, which
- * no two machines do.
+ * Changes that are not counted. In the first ones all agents run code of one process for the first
+ * time, which separate machines do not share.
  */
 const WARM_UPS = 2
 
-/** Changes one rule at a time and waits each time until all agents enforce it, by hints alone. */
+/** Changes one rule at a time and waits until all agents enforce it through hints alone. */
 export async function measureChanges(
   folder: string,
   { agents: count, changes }: { readonly agents: number; readonly changes: number },
 ): Promise<ChangesResult> {
   const directory = join(folder, `changes-${count}`)
   const fleet = await fillFleet(directory, count)
-  // Agents and server share the processors here, which no fleet does: being late is no overload.
+  // Agents and server share the processors here, so a late server is not an overloaded one.
   const server = await startServer(directory, { PALISADE_OVERLOAD_DELAY_MS: '0' })
   const settleMs = SETTLE_MS + SETTLE_MS_AN_AGENT * count
   const agents = startAgentThreads(fleet, `http://127.0.0.1:${server.port}`)
@@ -72,7 +72,7 @@ export async function measureChanges(
       const { allowedAtMs } = await enforced
       await pause(settleMs)
       const { toldAtMs, silent } = await agents.untilAllowed(hostOf(index))
-      if (silent > 0) throw new Error(`${silent} agents hear no hints`)
+      if (silent > 0) throw new Error(`${silent} agents receive no hints`)
       if (index < 0) continue
       measured.push({
         told: toldAtMs.map((atMs) => atMs - startedMs),
@@ -105,13 +105,13 @@ function describe(agents: number, changes: readonly Change[]): ChangesResult {
   }
 }
 
-/** Adds a rule that allows a host of this name; answers the host. */
+/** Creates a function that adds a rule allowing a new host and returns the host. */
 async function createEditor(
   { org, editors, policyIds }: Fleet,
   port: number,
 ): Promise<(name: string) => Promise<string>> {
   const [editor] = editors
-  if (editor === undefined) throw new Error('there is no editor')
+  if (editor === undefined) throw new Error('the fleet has no editor')
   const token = await exchange(port, editor.username, editor.token)
   const url = `http://127.0.0.1:${port}/v2/orgs/${org}/governance/policies/${policyIds[0]}/rules`
   return async (name) => {

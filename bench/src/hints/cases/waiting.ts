@@ -8,25 +8,28 @@ import { fillFleet, type Fleet, type FleetMachine } from '../fill-fleet.ts'
 
 const PATH = '/api/v1/device/hint'
 const OPENED_TOGETHER = 100
-/** For garbage of the opening to go. */
+/** Time for garbage of the connection set-up to be collected. */
 const SETTLE_MS = 20_000
 
 export interface WaitingResult {
   readonly machines: number
-  /** Resident bytes of the server before, and a while after all wait. */
+  /** Resident bytes of the server before the machines connect, and a while after all wait. */
   readonly rss_before: number
   readonly rss: number
-  /** Bytes a machine that waits. */
+  /** Bytes per waiting machine. */
   readonly each: number
-  /** Of a core, while nothing changes: every 50 seconds each is told so and asks again. */
+  /**
+   * Share of a core while nothing changes: every machine gets an empty answer every 50 seconds and
+   * asks again.
+   */
   readonly share: number
 }
 
-/** What so many machines that wait cost the server. */
+/** Measures what `count` waiting machines cost the server. */
 export async function measureWaiting(folder: string, count: number): Promise<WaitingResult> {
   const directory = join(folder, `waiting-${count}`)
   const fleet = await fillFleet(directory, count)
-  // All open at once here; what that is asked to wait for is not what is measured.
+  // All machines connect at once here; their connection set-up is not measured.
   const server = await startServer(directory, { PALISADE_OVERLOAD_DELAY_MS: '0' })
   const sockets: Socket[] = []
   try {
@@ -44,7 +47,7 @@ export async function measureWaiting(folder: string, count: number): Promise<Wai
     const share = (server.cpuUs() - cpuUs) / 1000 / (performance.now() - startedMs)
     const rss = server.rss().now
     const waiting = await countWaiting(server.port)
-    // Some are between two requests.
+    // Some machines are between two requests.
     if (waiting < count * 0.95) throw new Error(`only ${waiting} of ${count} wait`)
     return { machines: count, rss_before, rss, each: (rss - rss_before) / count, share }
   } finally {
@@ -60,11 +63,11 @@ async function openHint(machine: FleetMachine, port: number, since: number): Pro
   const { authorization, prove } = await signIn(machine, port)
   const ask = (): void => {
     socket.write(
-      `GET ${PATH}?since=${since} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: application/json\r\n` +
-        `Authorization: ${authorization}\r\nDPoP: ${prove()}\r\n\r\n`,
+      `GET ${PATH}?since=${since} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n` +
+        `Accept: application/json\r\nAuthorization: ${authorization}\r\nDPoP: ${prove()}\r\n\r\n`,
     )
   }
-  // Once more, as an agent does that was told nothing for as long as the server waits.
+  // Asks again after an empty answer, as an agent does.
   socket.on('data', ask)
   ask()
   return socket
@@ -86,7 +89,7 @@ async function signIn({ key }: FleetMachine, port: number) {
 
 async function readRevision({ machines }: Fleet, port: number): Promise<number> {
   const [machine] = machines
-  if (machine === undefined) throw new Error('there is no machine')
+  if (machine === undefined) throw new Error('the fleet has no machine')
   const { authorization, prove } = await signIn(machine, port)
   const headers = { authorization, dpop: prove() }
   const answer = await fetch(`http://127.0.0.1:${port}${PATH}`, { headers })

@@ -9,7 +9,7 @@ export interface AgentsResult {
   readonly agents: number
   readonly poll: Row
   readonly bare: Row
-  /** Resident bytes after the polls. */
+  /** Resident bytes of the server after the polls. */
   readonly rss: number
 }
 
@@ -18,9 +18,9 @@ const POLICIES = { policies: 1, rulesPerPolicy: 10, editors: 1 } as const
 const PRIME_TIMEOUT_MS = 120_000
 
 /**
- * Polls answered 304 by how many agents take turns at them, each with a token, an entity tag and a
- * last-seen of its own. An agent holds no connection between two polls, so `connected` means that
- * it polls: all share the connections of the load.
+ * Measures polls answered 304 by the number of agents that poll in turn, each with its own token,
+ * entity tag and last-seen time. An agent holds no connection between two polls, so all agents
+ * share the connections of the load.
  */
 export async function measureAgents(
   load: Load,

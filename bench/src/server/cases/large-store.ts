@@ -11,11 +11,11 @@ export interface LargeResult {
   readonly rules_each: number
   readonly fill_ms: number
   readonly start_ms: number
-  /** Resident bytes after the start, at most while serving, and after that. */
+  /** Resident bytes after the start, at the peak, and after all views were served. */
   readonly start_rss: number
   readonly peak_rss: number
   readonly end_rss: number
-  /** Views that were signed and served, each of another organization, and how long that took. */
+  /** Views that were signed and served, one per organization, and the time for all of them. */
   readonly views: number
   readonly serve_ms: number
 }
@@ -24,7 +24,7 @@ const SHAPE = { policies: 100, rulesPerPolicy: 50, editors: 1, devices: 1 } as c
 const CONNECTIONS = 8
 const SERVE_TIMEOUT_MS = 90_000
 
-/** A store of many organizations: every one's view is asked for once. */
+/** Measures a store of many organizations and requests each one's view once. */
 export async function measureLarge(
   load: Load,
   folder: string,
@@ -33,7 +33,7 @@ export async function measureLarge(
   const directory = join(folder, 'large')
   const started = performance.now()
   const [template] = await fillDataDirectory(directory, 'large', 1, SHAPE)
-  if (template === undefined) throw new Error('nothing was filled')
+  if (template === undefined) throw new Error('no organization was created')
   const cloned = cloneOrganization(directory, template.org, organizations - 1)
   const fillMs = performance.now() - started
 

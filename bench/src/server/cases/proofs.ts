@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 
 const PROCESS = join(import.meta.dirname, '../proofs-process.ts')
 
-/** Bytes that two million remembered proofs hold, in a process of their own. */
+/** Returns the bytes that two million remembered proofs retain, measured in a separate process. */
 export async function measureProofs(): Promise<number> {
   const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', PROCESS])
   return Number(stdout)

@@ -10,16 +10,16 @@ import { rangeOf, type Range } from '../../measure/range.ts'
 
 const ORG = 'publish'
 const CREATED_AT = '2026-11-01T00:00:00Z'
-/** Policies for everybody: one of them is changed, so that every view is. */
+/** Policies that apply to everyone. A change of one of them changes every view. */
 const SHARED = { policies: 90, rulesPerPolicy: 5, editors: 1, devices: 0 } as const
-/** Teams with a policy of their own each; every view is of another set of them. */
+/** Teams with one policy each. Every view is for another set of teams. */
 const TEAMS = 10
 const VIEWS = 500
 
 /**
- * Milliseconds from the commit of one rule to the last of 500 views signed and on disk, in an
- * organization of 100 policies. No view lists the same documents as another: ninety of everybody
- * and those of its teams.
+ * Measures the milliseconds from the commit of one rule until all 500 views are signed and on disk,
+ * in an organization of 100 policies. Each view lists its own set of documents: the 90 shared
+ * policies and those of its teams.
  */
 export async function measurePublish(folder: string, rounds: number): Promise<Range> {
   const store = openSqliteStore(join(folder, 'publish.db'))
@@ -33,7 +33,7 @@ export async function measurePublish(folder: string, rounds: number): Promise<Ra
     const places = Array.from({ length: VIEWS }, (_, index) => ({
       org: ORG,
       id: createHash('sha256').update(String(index)).digest('hex').slice(0, 32),
-      // The binary digits of the index: no two have the same.
+      // The teams are the bits of the index, so no two sets are equal.
       teams: teams.filter((_team, digit) => (index & (1 << digit)) !== 0),
       base: null,
     }))
@@ -48,7 +48,7 @@ export async function measurePublish(folder: string, rounds: number): Promise<Ra
       const signed = await signAll()
       took.push(performance.now() - startedMs)
       if (signed.some(({ etag }, index) => etag === former[index]?.etag))
-        throw new Error('a view was not signed anew')
+        throw new Error('a view was not signed again')
       former = signed
     }
     return rangeOf(took)
@@ -57,7 +57,7 @@ export async function measurePublish(folder: string, rounds: number): Promise<Ra
   }
 }
 
-/** Answers the ids of the teams. */
+/** Returns the ids of the teams. */
 async function fillTeams(writer: StoreWriter): Promise<string[]> {
   const ids = Array.from({ length: TEAMS }, () => randomUUID())
   for (const [index, id] of ids.entries()) {

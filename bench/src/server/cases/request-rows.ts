@@ -27,14 +27,14 @@ const ORGANIZATIONS = 10
 const WRITE_ORGANIZATIONS = 32
 const PRIME_TIMEOUT_MS = 30_000
 
-/** The server as it ships. */
+/** The bundle of the released server. */
 export const SERVER_MAIN = join(import.meta.dirname, '../../../../', bundleOf(SERVER))
 const SINGLE = join(import.meta.dirname, '../single-commit-server.ts')
 const BARE_SERVER = join(import.meta.dirname, '../bare-server.ts')
 
-/** What every measured server runs with, beside its data directory. */
+/** Settings of every measured server, in addition to its data directory. */
 export const SETTINGS = {
-  // A line for each request costs the same whatever the request is; it is not what is compared.
+  // Access logs would add the same cost to each request and blur the comparison.
   PALISADE_LOG_LEVEL: 'warn',
   PALISADE_ACCESS_TOKEN_MINUTES: '60',
 } as const
@@ -48,7 +48,7 @@ export function startServer(
   return startProcess([...SERVER.nodeOptions, SERVER_MAIN, 'start'], all, '/readyz', port)
 }
 
-/** The same, but for its store. */
+/** Starts the server with a store that commits one request at a time. */
 function startAlone(dataDir: string): Promise<MeasuredProcess> {
   const settings = { ...SETTINGS, PALISADE_DATA_DIR: dataDir }
   return startProcess([...SERVER.nodeOptions, SINGLE], settings, '/readyz')
@@ -59,14 +59,14 @@ export function startBare(): Promise<MeasuredProcess> {
 }
 
 export interface RequestOptions extends RoundOptions {
-  /** Requests in a round: of what reads, the bare reply included, and of what writes. */
+  /** Requests per round: for reads, including the bare reply, and for writes. */
   readonly reads: number
   readonly writes: number
 }
 
 /**
- * Every kind of request in turns with the bare reply: what else the machine does changes within
- * seconds, so the two that are compared follow each other at once.
+ * Measures every kind of request in turns with the bare reply. Other load on the machine changes
+ * within seconds, so each kind runs directly beside the reply that it is compared with.
  */
 export async function measureRequests(
   load: Load,

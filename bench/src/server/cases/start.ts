@@ -5,16 +5,16 @@ import { rangeOf, type Range } from '../../measure/range.ts'
 import { startServer } from './request-rows.ts'
 
 export interface StartResult {
-  /** From the start of the process to the first 200. */
+  /** From the start of the process to the first answer with status 200. */
   readonly start_ms: Range
-  /** Resident bytes, some time after that. */
+  /** Resident bytes, two seconds later. */
   readonly idle_rss: Range
 }
 
-/** Garbage of the start is gone by then as far as it ever goes by itself. */
+/** Time for the garbage of the start to be collected. */
 const IDLE_MS = 2000
 
-/** Starts the server of one small organization again and again. */
+/** Starts the server with one small organization `runs` times. */
 export async function measureStart(folder: string, runs: number): Promise<StartResult> {
   const directory = join(folder, 'start')
   await fillDataDirectory(directory, 'start', 1, {

@@ -7,13 +7,13 @@ import { formatViewId, viewSecretName } from '../../../../server/src/views/conte
 import { DEVICE_TOKEN_KEY } from '../../../../server/src/identity/device/device-tokens.ts'
 import { createLongTokens, createThumbprint } from './device-tokens.ts'
 
-/** An organization as its devices poll it. */
+/** The values with which devices poll an organization. */
 export type Polled = Pick<Filled, 'org' | 'view' | 'deviceTokens'>
 
 /**
- * Copies the policies and rules of `template` to `count` new organizations with one device each,
- * below the driver: five million rules one by one would take minutes. Answers them with their
- * devices.
+ * Copies the policies and rules of `template` to `count` new organizations with one device each.
+ * Writes SQL directly, because the driver would take minutes for five million rules. Returns the
+ * organizations with their device tokens.
  */
 export function cloneOrganization(
   directory: string,

@@ -4,7 +4,7 @@ import { loadDeviceTokenKey } from '../../../../server/src/identity/device/devic
 import { createLongTokens } from './device-tokens.ts'
 import { fillOrganization, type Filled, type Shape } from './fill-organization.ts'
 
-/** Makes a data directory with `count` organizations `prefix-0`, … of one shape. */
+/** Creates a data directory with `count` organizations of one shape: `prefix-0`, `prefix-1`, …. */
 export async function fillDataDirectory(
   directory: string,
   prefix: string,

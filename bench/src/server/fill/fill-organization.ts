@@ -19,19 +19,19 @@ export interface Shape {
   readonly devices: number
 }
 
-/** What clients of one organization need to know. */
+/** The values that clients of one organization need. */
 export interface Filled {
   readonly org: string
   readonly policyIds: readonly string[]
   readonly editors: readonly { readonly username: string; readonly token: string }[]
   readonly deviceTokens: readonly string[]
-  /** Id of the view of all of them. */
+  /** Id of the view that all devices share. */
   readonly view: string
 }
 
 const EDITOR = { role: 'editor', permissions: ['policies:read', 'policies:write'] } as const
 
-/** Writes an organization through the driver: editors with a token each, policies, devices. */
+/** Writes an organization through the store: editors with one token each, policies, devices. */
 export async function fillOrganization(
   writer: StoreWriter,
   org: string,
@@ -66,7 +66,7 @@ export async function fillOrganization(
   }
 }
 
-/** A member with a personal token. */
+/** Writes a member with a personal access token. */
 export async function fillMember(
   writer: StoreWriter,
   member: {

@@ -2,7 +2,7 @@ import { exchange, formatRequest, pollRequests } from '../requests.ts'
 import { COUNTER } from '../load/load-request.ts'
 import type { HostileStore } from './hostile-store.ts'
 
-/** One kind of hostile load: requests that eight connections send without a pause. */
+/** One kind of hostile load: requests that eight connections repeat without a pause. */
 export interface Attack {
   readonly name: string
   readonly requests: readonly string[]
@@ -10,10 +10,10 @@ export interface Attack {
 
 const MIB = 1024 * 1024
 const TARGET = { action: 'connect:tcp', host: 'r1.s1.policy-1.example.com', port: 443 }
-/** Different clients, as the proxy in front of the server tells them. */
+/** Clients from different networks, by the `x-forwarded-for` of a trusted proxy. */
 const NETWORKS = 200
 
-/** Signs the attackers in, and answers what each of them sends. */
+/** Signs in the attackers and returns the requests of each attack. */
 export async function prepareAttacks(port: number, store: HostileStore): Promise<Attack[]> {
   const bearer = async ({ username, token }: { username: string; token: string }) =>
     `Bearer ${await exchange(port, username, token)}`
@@ -54,7 +54,7 @@ export async function prepareAttacks(port: number, store: HostileStore): Promise
       ),
     },
     {
-      name: 'machines by a label that none has',
+      name: 'devices by a label that no device has',
       requests: [formatRequest('GET', '/api/v1/orgs/fleet/devices?label=none', fleetOwner)],
     },
     {
@@ -93,7 +93,7 @@ export async function prepareAttacks(port: number, store: HostileStore): Promise
 }
 
 /**
- * What the bystander sends, each kind in turn: reads of one organization and its machines' polls.
+ * Returns the bystander's requests in turns: reads of one organization, and polls of its devices.
  */
 export async function bystanderRequests(
   port: number,
@@ -115,7 +115,7 @@ function blankDocument(bytes: number): string {
   return `{"policies":[${' '.repeat(bytes)}],"dry_run":true}`
 }
 
-/** Every set of teams but the empty one. */
+/** Every non-empty set of teams. */
 function teamSets(teams: readonly string[]): string[][] {
   return Array.from({ length: 2 ** teams.length - 1 }, (_, index) =>
     teams.filter((_team, bit) => ((index + 1) & (1 << bit)) !== 0),

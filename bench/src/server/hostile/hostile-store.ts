@@ -6,29 +6,29 @@ import type { StoreWriter } from '../../../../server/src/store/store.ts'
 import { createLongTokens } from '../fill/device-tokens.ts'
 import { fillMember, fillOrganization, type Filled, type Shape } from '../fill/fill-organization.ts'
 
-/** A person of an attacked organization, and the personal token of that account. */
+/** A member of an attacked organization, with a personal access token. */
 export interface Person {
   readonly username: string
   readonly token: string
 }
 
-/** The organizations of one measurement; the bystander is none of the attacker's. */
+/** The organizations of one measurement. The attackers are not members of the bystander's. */
 export interface HostileStore {
   readonly bystander: Filled
-  /** As large as the limits allow, near enough: 34 MB of policies. */
+  /** 34 MB of policies, close to the limits. */
   readonly huge: Filled & { readonly owner: Person; readonly member: Person }
-  /** A few policies, twelve teams, and a member without any permission. */
+  /** One policy, twelve teams, and a member without permissions. */
   readonly small: Filled & {
     readonly auditor: Person
     readonly member: Person
     readonly teams: readonly string[]
   }
-  /** Many machines, none of which has the label that is asked for. */
+  /** Many devices, all without the requested label. */
   readonly fleet: Filled & { readonly owner: Person }
 }
 
 export interface HostileShape {
-  /** Policies of 400 KB in the huge organization. */
+  /** Number of policies of 400 KB in the huge organization. */
   readonly hugePolicies: number
   readonly machines: number
 }
@@ -36,11 +36,11 @@ export interface HostileShape {
 const CREATED_AT = '2026-11-01T00:00:00Z'
 const BYSTANDER = { policies: 4, rulesPerPolicy: 20, editors: 2, devices: 20 } as const
 const TEAMS = 12
-/** Rules of one policy, and resources of a rule, that make 400 KB. */
+/** Rules per policy and resources per rule, for 400 KB per policy. */
 const RULES = 250
 const RESOURCES = 40
 
-/** Fills a data directory through the driver, before any server opens it. */
+/** Fills a data directory through the store, before a server opens it. */
 export async function fillHostileStore(
   directory: string,
   { hugePolicies, machines }: HostileShape,
@@ -95,7 +95,7 @@ async function fillTeams(writer: StoreWriter, org: string): Promise<string[]> {
   return ids
 }
 
-/** A policy of 400 KB. */
+/** Writes a policy of 400 KB. */
 async function fillLargePolicy(writer: StoreWriter, org: string, n: number): Promise<void> {
   const id = `pol_large${String(n).padStart(5, '0')}`
   await writer.policies.insert({

@@ -8,42 +8,44 @@ import { SERVER } from '../../../../packages/launcher/programs.mjs'
 import { bystanderRequests, prepareAttacks, type Attack } from './attacks.ts'
 import { fillHostileStore, type HostileShape } from './hostile-store.ts'
 
-/** What a bystander meets while one kind of hostile load goes on, and just before it. */
+/** Latency of a bystander during one kind of hostile load, and just before it. */
 export interface HostileRow {
   readonly name: string
   readonly rest_p50_ms: number
   readonly rest_p99_ms: number
   readonly p50_ms: number
   readonly p99_ms: number
-  /** Bystander's requests that were answered 5xx, or not at all. */
+  /** The bystander's requests that were answered 5xx or not at all. */
   readonly failed: number
-  /** Answers to the hostile requests by status; 0 stands for a connection that ended. */
+  /**
+   * Answers to the hostile requests by status. 0 means that the connection ended without an answer.
+   */
   readonly statuses: Readonly<Record<string, number>>
 }
 
 export interface HostileResult {
   readonly rows: readonly HostileRow[]
-  /** Bytes, the most through all rows. */
+  /** Peak resident bytes over all rows. */
   readonly peak_rss: number
-  /** Whether a server with a heap of 256 MiB was there after the same loads. */
+  /** Whether a server with a heap of 256 MiB survived the same loads. */
   readonly survives_small_heap: boolean
 }
 
 export interface HostileOptions extends HostileShape {
-  /** Of each row, and of the rest before it. */
+  /** Duration of each row, and of the reading at rest before it. */
   readonly forMs: number
 }
 
 const CONNECTIONS = 8
-/** Four kinds of requests, twenty a second each. */
+/** Four kinds of requests, 20 per second each. */
 const PER_SECOND = 80
 const WARM_UP_MS = 3000
-/** After a load, before the next is measured: what it left in queues is done by then. */
+/** Pause after a load, in which the server empties its queues. */
 const SETTLE_MS = 3000
 
 /**
- * Each kind of hostile load in turn from eight connections, beside a bystander of another
- * organization in a process of its own; then once more against a server with a small heap.
+ * Runs each kind of hostile load in turn from eight connections, beside a bystander of another
+ * organization in a separate process. Then repeats all loads against a server with a small heap.
  */
 export async function measureHostile(
   folder: string,
@@ -100,9 +102,9 @@ async function measureAttack(
   await hostile.ask({ kind: 'define', set: name, requests })
   await setTimeout(SETTLE_MS)
   const rest = await watchBystander(bystander, server, forMs)
-  const [pressed, beside] = await Promise.all([
+  const [hostileReport, beside] = await Promise.all([
     hostile.ask({
-      kind: 'press',
+      kind: 'saturate',
       port: server.port,
       set: name,
       connections: CONNECTIONS,
@@ -117,7 +119,7 @@ async function measureAttack(
     p50_ms: beside.p50Ms,
     p99_ms: beside.p99Ms,
     failed: countFailed(beside),
-    statuses: pressed.statuses,
+    statuses: hostileReport.statuses,
   }
 }
 
@@ -135,7 +137,7 @@ function countFailed({ statuses }: LoadReport): number {
     .reduce((sum, [, count]) => sum + count, 0)
 }
 
-/** The same loads against a server that may use little memory; false when its process ended. */
+/** Runs the same loads against a server with a small heap. Returns false when its process ended. */
 async function survives(
   hostile: Load,
   directory: string,
@@ -145,7 +147,7 @@ async function survives(
   const server = await startHostileServer(directory, ['--max-old-space-size=256'])
   for (const { name } of attacks)
     await hostile.ask({
-      kind: 'press',
+      kind: 'saturate',
       port: server.port,
       set: name,
       connections: CONNECTIONS,

@@ -1,12 +1,12 @@
 import { quantile } from '../../measure/quantile.ts'
 import { openConnection, type LoadAnswer, type LoadConnection } from './connection.ts'
 import { pace } from './pace.ts'
-import { press } from './press.ts'
+import { saturate } from './saturate.ts'
 import type { LoadReport, LoadRequest } from './load-request.ts'
 import { createRequestSet, takeRequest, type RequestSet } from './request-set.ts'
 
 const sets = new Map<string, RequestSet>()
-/** By port, from one run to the next. */
+/** Open connections by port, which later runs reuse. */
 const opened = new Map<number, readonly LoadConnection[]>()
 
 function define(name: string, texts: readonly string[]): void {
@@ -19,7 +19,7 @@ function setOf(name: string): RequestSet {
   return set
 }
 
-/** Those of the runs before, which are kept alive, and as many more as are missing. */
+/** Reuses open connections and opens the missing ones. */
 async function connectionsTo(port: number, count: number): Promise<readonly LoadConnection[]> {
   const kept = (opened.get(port) ?? []).filter((connection) => connection.isOpen())
   const missing = Array.from({ length: count - kept.length }, () => openConnection(port))
@@ -28,12 +28,12 @@ async function connectionsTo(port: number, count: number): Promise<readonly Load
   return all.slice(0, count)
 }
 
-/** Keeps `connections` busy while `wantsMore`; every answer goes to `heard`. */
+/** Keeps `connections` busy while `wantsMore` returns true. Calls `onAnswer` with every answer. */
 async function drive(
   { port, connections }: { readonly port: number; readonly connections: number },
   set: RequestSet,
   wantsMore: () => boolean,
-  heard: (answer: LoadAnswer, index: number) => void,
+  onAnswer: (answer: LoadAnswer, index: number) => void,
 ): Promise<LoadReport> {
   const busy = await connectionsTo(port, connections)
   const statuses: Record<string, number> = {}
@@ -47,7 +47,7 @@ async function drive(
         const answer = await connection.ask(request)
         tookMs.push(performance.now() - asked)
         statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
-        heard(answer, index)
+        onAnswer(answer, index)
       }
     }),
   )
@@ -88,7 +88,9 @@ function until(count: number, timeoutMs: number): () => boolean {
   }
 }
 
-/** As an agent does: a timestamp that was signed anew in its hour is the one to ask about next. */
+/**
+ * Updates the request's entity tag after a 200, as an agent does when a timestamp was signed again.
+ */
 function learn(set: RequestSet, { status, head }: LoadAnswer, index: number): void {
   if (status !== 200) return
   const request = set.requests[index]
@@ -101,7 +103,7 @@ function etagOf(head: string): string {
   return /\r\netag: *(\S+)/i.exec(head)?.[1] ?? ''
 }
 
-/** The entry of the process that makes load: asked and answered over its channel. */
+/** Handles one request of the parent process. */
 async function answer(request: LoadRequest): Promise<LoadReport | null> {
   switch (request.kind) {
     case 'define':
@@ -113,8 +115,8 @@ async function answer(request: LoadRequest): Promise<LoadReport | null> {
       return run(request)
     case 'pace':
       return pace(request, setOf(request.set))
-    case 'press':
-      return press(request, setOf(request.set))
+    case 'saturate':
+      return saturate(request, setOf(request.set))
   }
 }
 

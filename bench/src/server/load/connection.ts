@@ -1,10 +1,13 @@
 import { connect, type Socket } from 'node:net'
 
-/** One keep-alive connection with one request in flight, as little as can be read of HTTP/1.1. */
+/**
+ * A keep-alive connection with one request in flight. It reads only the necessary parts of
+ * HTTP/1.1.
+ */
 export interface LoadConnection {
-  /** Resolves with the answer's status and header lines, once its body is in. */
+  /** Resolves with status and headers once the body has arrived. */
   ask(request: Buffer): Promise<LoadAnswer>
-  /** Whether the server has neither ended it nor said that it will. */
+  /** Whether the server has neither closed the connection nor announced that it will. */
   isOpen(): boolean
 }
 
@@ -49,7 +52,7 @@ function serve(socket: Socket): LoadConnection {
       missing = length - (bytes.length - end - END_OF_HEAD.length)
     } else missing -= chunk.length
     if (missing > 0) return
-    // What is left of the request is of no use to a server that has answered and closes.
+    // The server closes after this answer and ignores the rest of the request.
     if (CLOSES.test(answer.head)) socket.destroy()
     const [complete, { resolve }] = [answer, waiting ?? { resolve: () => undefined }]
     answer = null

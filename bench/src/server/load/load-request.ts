@@ -1,13 +1,19 @@
-/** What the parent asks of the process that makes load. */
+/** A request to the process that generates load. */
 export type LoadRequest =
   | {
       readonly kind: 'define'
       readonly set: string
-      /** Whole HTTP/1.1 requests; `COUNTER` in one is replaced by a number of as many digits. */
+      /**
+       * Complete HTTP/1.1 requests. `COUNTER` in a request is replaced by a number of as many
+       * digits.
+       */
       readonly requests: readonly string[]
     }
   | {
-      /** Sends each request of a set once and keeps the same, made conditional, as `known`. */
+      /**
+       * Sends each request of a set once. Stores the set `known`, whose requests carry the returned
+       * entity tags.
+       */
       readonly kind: 'prime'
       readonly port: number
       readonly set: string
@@ -16,17 +22,17 @@ export type LoadRequest =
       readonly timeoutMs: number
     }
   | {
-      /** Goes round a set, from where it stopped the last time. */
+      /** Cycles through a set, from where the last run stopped. */
       readonly kind: 'run'
       readonly port: number
       readonly set: string
       readonly connections: number
       readonly count: number
-      /** Stops here, however many were sent. */
+      /** Stops after this time, even before `count` requests. */
       readonly timeoutMs: number
     }
   | {
-      /** Sends requests of a set at a fixed rate, each timed from the moment it was due. */
+      /** Sends requests of a set at a fixed rate, each timed from its scheduled moment. */
       readonly kind: 'pace'
       readonly port: number
       readonly set: string
@@ -34,8 +40,8 @@ export type LoadRequest =
       readonly forMs: number
     }
   | {
-      /** Keeps connections busy with a set, and opens again those that the server ends. */
-      readonly kind: 'press'
+      /** Keeps connections busy with a set and reopens those that the server closes. */
+      readonly kind: 'saturate'
       readonly port: number
       readonly set: string
       readonly connections: number
@@ -47,9 +53,9 @@ export const COUNTER = '########'
 export interface LoadReport {
   readonly completed: number
   readonly elapsedMs: number
-  /** How often each status came. */
+  /** Number of answers by status. */
   readonly statuses: Readonly<Record<string, number>>
-  /** Milliseconds from request to the end of its answer. */
+  /** Milliseconds from the request to the end of its answer. */
   readonly p50Ms: number
   readonly p99Ms: number
 }

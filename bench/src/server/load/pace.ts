@@ -4,12 +4,12 @@ import { openConnection, type LoadConnection } from './connection.ts'
 import type { LoadReport, LoadRequest } from './load-request.ts'
 import { takeRequest, type RequestSet } from './request-set.ts'
 
-/** Keep-alive connections that take turns; more requests than these wait for one another. */
+/** Keep-alive connections that take turns. Requests beyond this number wait. */
 const CONNECTIONS = 16
 
 /**
- * Sends requests at a fixed rate, whether or not the earlier ones have an answer, and times each
- * from the moment it was due. Status 0 stands for a connection that ended without an answer.
+ * Sends requests at a fixed rate, whether or not earlier ones have been answered, and times each
+ * from its scheduled moment. Status 0 means that the connection ended without an answer.
  */
 export async function pace(
   { port, perSecond, forMs }: LoadRequest & { kind: 'pace' },
@@ -41,7 +41,7 @@ export async function pace(
   return { completed: tookMs.length, elapsedMs, statuses, p50Ms, p99Ms }
 }
 
-/** Answers the status, or 0 when the connection ended. */
+/** Returns the status, or 0 when the connection ended. */
 export async function askOn(
   lanes: (LoadConnection | null)[],
   lane: number,

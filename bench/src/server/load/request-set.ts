@@ -1,6 +1,6 @@
 import { COUNTER } from './load-request.ts'
 
-/** Requests that are sent in turns, and which is next. */
+/** Requests that are sent in turns, and the index of the next one. */
 export interface RequestSet {
   readonly requests: readonly Buffer[]
   readonly counterAt: readonly number[]
@@ -14,7 +14,7 @@ export function createRequestSet(texts: readonly string[]): RequestSet {
   return { requests, counterAt, next: 0, counter: 0 }
 }
 
-/** The next request of the set, and its index. */
+/** Returns the next request of the set and its index. */
 export function takeRequest(set: RequestSet): { request: Buffer; index: number } {
   const index = set.next
   set.next = (index + 1) % set.requests.length

@@ -3,16 +3,18 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { LoadReport, LoadRequest } from './load-request.ts'
 
-/** The process that makes load, so that its work is not the server's. */
+/** A process that generates load, separate so that its work is not counted as the server's. */
 export interface Load {
   ask(request: LoadRequest & { kind: 'define' }): Promise<null>
-  ask(request: LoadRequest & { kind: 'prime' | 'run' | 'pace' | 'press' }): Promise<LoadReport>
+  ask(request: LoadRequest & { kind: 'prime' | 'run' | 'pace' | 'saturate' }): Promise<LoadReport>
   stop(): void
 }
 
 export function startLoad(): Load {
   const child = fork(join(import.meta.dirname, 'child.ts'), { serialization: 'advanced' })
-  const ended = once(child, 'exit').then(([code]) => [{ failure: `it ended with ${String(code)}` }])
+  const ended = once(child, 'exit').then(([code]) => [
+    { failure: `the process exited with ${String(code)}` },
+  ])
   async function ask(request: LoadRequest): Promise<never> {
     child.send(request)
     const [answer] = (await Promise.race([once(child, 'message'), ended])) as [

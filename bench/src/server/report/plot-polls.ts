@@ -7,7 +7,9 @@ const PLOT = { left: 84, top: 74, width: 520, height: 300 } as const
 const BOTTOM = PLOT.top + PLOT.height
 const WIDTH = PLOT.left + PLOT.width + 190
 const HEIGHT = BOTTOM + 82
-/** How often an agent polls. */
+const TITLE = 'Polls a second of one processor by connected agents'
+const NOTE = 'agents hold no connection between polls; each has its own token, tag and last-seen'
+/** The polling period of an agent. */
 const INTERVAL_SECONDS = 300
 
 interface Line {
@@ -17,8 +19,8 @@ interface Line {
 }
 
 /**
- * Polls a second that one processor answers by connected agents, beside what so many agents ask
- * for and what a bare reply would reach; both axes logarithmic.
+ * Plots the polls per second that one processor answers by number of agents, beside the rate at
+ * which those agents poll and the rate of a bare reply. Both axes are logarithmic.
  */
 export function plotPolls(run: ServerResults): string {
   const lines: Line[] = [
@@ -40,11 +42,15 @@ export function plotPolls(run: ServerResults): string {
     BOTTOM - PLOT.height * shareOf(perSecond, spans.perSecond)
   const columns = powers(spans.agents).map(
     (agents) =>
-      `<path class="grid" d="M${x(agents).toFixed(1)} ${PLOT.top}V${BOTTOM}"/><text class="tick" x="${x(agents).toFixed(1)}" y="${BOTTOM + 20}" text-anchor="middle">${formatNumber(agents)}</text>`,
+      `<path class="grid" d="M${x(agents).toFixed(1)} ${PLOT.top}V${BOTTOM}"/>` +
+      `<text class="tick" x="${x(agents).toFixed(1)}" y="${BOTTOM + 20}" ` +
+      `text-anchor="middle">${formatNumber(agents)}</text>`,
   )
   const rows = powers(spans.perSecond).map(
     (perSecond) =>
-      `<path class="grid" d="M${PLOT.left} ${y(perSecond).toFixed(1)}h${PLOT.width}"/><text class="tick" x="${PLOT.left - 9}" y="${(y(perSecond) + 4).toFixed(1)}" text-anchor="end">${formatNumber(perSecond)}</text>`,
+      `<path class="grid" d="M${PLOT.left} ${y(perSecond).toFixed(1)}h${PLOT.width}"/>` +
+      `<text class="tick" x="${PLOT.left - 9}" y="${(y(perSecond) + 4).toFixed(1)}" ` +
+      `text-anchor="end">${formatNumber(perSecond)}</text>`,
   )
   const drawn = lines.map(({ name, style, at }) => {
     const places = at.map(
@@ -55,18 +61,24 @@ export function plotPolls(run: ServerResults): string {
     const label =
       last === undefined
         ? ''
-        : `<text class="name ${style}" x="${(x(last.agents) + 12).toFixed(1)}" y="${(y(last.perSecond) + 4).toFixed(1)}">${escapeText(name)}</text>`
+        : `<text class="name ${style}" x="${(x(last.agents) + 12).toFixed(1)}" ` +
+          `y="${(y(last.perSecond) + 4).toFixed(1)}">${escapeText(name)}</text>`
     return `<g class="line ${style}"><polyline points="${places.join(' ')}"/>${dots}</g>${label}`
   })
   const { node, processor } = run.machine
-  const about = `${run.mode} run of ${run.started_at.slice(0, 10)}, Node ${node}, ${processor}; 64 keep-alive connections`
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="Polls a second of one processor by connected agents">
+  const about =
+    `${run.mode} run of ${run.started_at.slice(0, 10)}, Node ${node}, ${processor}; ` +
+    `64 keep-alive connections`
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}"
+  width="${WIDTH}" height="${HEIGHT}"
+  role="img" aria-label="${TITLE}">
 <style>${STYLE_SHEET}</style>
 <rect class="page" width="100%" height="100%"/>
-<text class="title" x="${PLOT.left}" y="30">Polls a second of one processor by connected agents</text>
-<text class="about" x="${PLOT.left}" y="52">an agent holds no connection between polls: each has its own token, tag and last-seen</text>
+<text class="title" x="${PLOT.left}" y="30">${TITLE}</text>
+<text class="about" x="${PLOT.left}" y="52">${NOTE}</text>
 ${[...columns, ...rows, ...drawn].join('\n')}
-<text class="tick" x="${PLOT.left + PLOT.width / 2}" y="${BOTTOM + 44}" text-anchor="middle">agents that poll in turns</text>
+<text class="tick" x="${PLOT.left + PLOT.width / 2}" y="${BOTTOM + 44}"
+  text-anchor="middle">agents that poll in turns</text>
 <text class="about" x="${PLOT.left}" y="${HEIGHT - 14}">${escapeText(about)}</text>
 </svg>
 `

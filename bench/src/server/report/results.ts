@@ -4,7 +4,7 @@ import type { AgentsResult } from '../cases/agents.ts'
 import type { RangedGoal } from '../../goals/ranged-goal.ts'
 import type { ServerFigures } from '../goals.ts'
 
-/** Everything one run found of the server. */
+/** All results of one run of the server. */
 export interface ServerResults extends ServerFigures {
   readonly mode: 'full' | 'quick'
   readonly started_at: string

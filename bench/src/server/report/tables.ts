@@ -7,7 +7,7 @@ import type { Row } from '../rounds.ts'
 
 const STYLE = { head: [], border: [], compact: true }
 
-/** What each kind of request costs. */
+/** Formats the cost of each kind of request. */
 export function formatRows(rows: readonly Row[]): string {
   const table = new Table({
     head: ['request', 'CPU us', 'range', 'x bare', 'range', 'a second', 'p99 ms', 'requests'],
@@ -28,7 +28,7 @@ export function formatRows(rows: readonly Row[]): string {
   return `${table.toString()}\n`
 }
 
-/** How many polls one processor answers, by how many agents take turns. */
+/** Formats how many polls one processor answers, by number of agents. */
 export function formatAgents(results: readonly AgentsResult[]): string {
   const table = new Table({
     head: ['agents', 'CPU us a poll', 'x bare', 'polls/s of one processor', 'memory MiB'],
@@ -46,7 +46,7 @@ export function formatAgents(results: readonly AgentsResult[]): string {
   return `${table.toString()}\n`
 }
 
-/** What a bystander meets at rest and beside each kind of hostile load. */
+/** Formats a bystander's latency at rest and beside each kind of hostile load. */
 export function formatHostile(rows: readonly HostileRow[]): string {
   const table = new Table({
     head: ['hostile load', 'rest p99 ms', 'p50 ms', 'p99 ms', 'x rest', 'failed', 'its answers'],

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createPatientClock } from '../../../bench/src/fleet/patient-clock.ts'
+import { createCatchUpClock } from '../../../bench/src/fleet/catch-up-clock.ts'
 
 function setUp() {
   const scene = { wallMs: 1_000_000, turns: [] as (() => void)[] }
-  const clock = createPatientClock(
+  const clock = createCatchUpClock(
     () => scene.wallMs,
     (work) => void scene.turns.push(work),
   )
@@ -11,8 +11,8 @@ function setUp() {
   return { scene, clock, turn }
 }
 
-describe('the clock of all agents', () => {
-  it('tells the time, the same throughout one turn', () => {
+describe('createCatchUpClock', () => {
+  it('returns the same time throughout one turn of the event loop', () => {
     const { scene, clock, turn } = setUp()
 
     expect(clock()).toBe(1_000_000)
@@ -22,7 +22,7 @@ describe('the clock of all agents', () => {
     expect(clock()).toBe(1_000_500)
   })
 
-  it('takes several turns to catch up with a stall, less than five seconds each', () => {
+  it('catches up with a stall over several turns, by less than five seconds each', () => {
     const { scene, clock, turn } = setUp()
     clock()
     turn()

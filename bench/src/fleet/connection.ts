@@ -1,16 +1,16 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * A keep-alive connection with one request in flight, as much of HTTP/1.1 as the server answers
- * with.
+ * A keep-alive connection with one request in flight. It implements the part of HTTP/1.1 that the
+ * server uses.
  */
-export interface Wire {
-  /** Rejects when the connection ends before the answer is there. */
-  ask(request: string): Promise<WireAnswer>
+export interface FleetConnection {
+  /** Rejects when the connection ends before the response is complete. */
+  ask(request: string): Promise<FleetAnswer>
   isOpen(): boolean
 }
 
-export interface WireAnswer {
+export interface FleetAnswer {
   readonly status: number
   readonly headers: [string, string][]
   readonly body: Buffer<ArrayBuffer>
@@ -18,19 +18,19 @@ export interface WireAnswer {
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 
-export function openWire(port: number): Promise<Wire> {
+export function openConnection(port: number): Promise<FleetConnection> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     socket.once('error', reject)
     socket.once('connect', () => {
       socket.off('error', reject)
-      resolve(createWire(socket))
+      resolve(createConnection(socket))
     })
   })
 }
 
-function createWire(socket: Socket): Wire {
-  let waiting: PromiseWithResolvers<WireAnswer> | null = null
+function createConnection(socket: Socket): FleetConnection {
+  let waiting: PromiseWithResolvers<FleetAnswer> | null = null
   let received = Buffer.alloc(0)
 
   socket.on('error', () => undefined)
@@ -40,7 +40,7 @@ function createWire(socket: Socket): Wire {
     const answer = readAnswer(received)
     if (answer === null) return
     if (answer.headers.some(([name]) => name === 'transfer-encoding')) {
-      socket.destroy(new Error('the answer is in chunks, which is not read here'))
+      socket.destroy(new Error('chunked responses are not supported'))
       return
     }
     received = Buffer.alloc(0)
@@ -59,8 +59,8 @@ function createWire(socket: Socket): Wire {
   }
 }
 
-/** Null while it is not complete. */
-function readAnswer(bytes: Buffer): WireAnswer | null {
+/** Returns null while the response is incomplete. */
+function readAnswer(bytes: Buffer): FleetAnswer | null {
   const end = bytes.indexOf(END_OF_HEAD)
   if (end < 0) return null
   const [first = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n')

@@ -4,16 +4,15 @@ import { quantile } from './quantile.ts'
 const READINGS = 5
 
 /**
- * Bytes, on the heap and in buffers, that are held for as long as the result is. The median of five
- * readings: measured, the second was 280 bytes a resource and the next three 41, 36 and 38, because
- * V8 makes things of its own beside.
+ * Returns the bytes, on the heap and in buffers, that the result of `work` retains. The median of
+ * five readings, because V8 sometimes allocates objects of its own during a reading.
  */
-export function weigh(work: () => object): number {
-  const readings = Array.from({ length: READINGS }, () => weighOnce(work))
+export function retainedBytesOf(work: () => object): number {
+  const readings = Array.from({ length: READINGS }, () => readOnce(work))
   return quantile(readings, 0.5)
 }
 
-function weighOnce(work: () => object): number {
+function readOnce(work: () => object): number {
   const before = memoryInUse()
   const held = [work()]
   const after = memoryInUse()

@@ -5,12 +5,12 @@ import type { LoadReport, LoadRequest } from './load-request.ts'
 import { askOn } from './pace.ts'
 import { takeRequest, type RequestSet } from './request-set.ts'
 
-/** Before a connection that the server ended is opened again. */
+/** Pause before a connection that the server closed is reopened. */
 const REOPEN_PAUSE_MS = 5
 
-/** Keeps connections busy for a time, as a hostile client does: whatever the answers are. */
-export async function press(
-  { port, connections, forMs }: LoadRequest & { kind: 'press' },
+/** Keeps connections busy for a time, as a hostile client does, whichever answers arrive. */
+export async function saturate(
+  { port, connections, forMs }: LoadRequest & { kind: 'saturate' },
   set: RequestSet,
 ): Promise<LoadReport> {
   const lanes: (LoadConnection | null)[] = Array.from({ length: connections }, () => null)
@@ -21,7 +21,7 @@ export async function press(
     lanes.map(async (_, lane) => {
       while (performance.now() - startMs < forMs) {
         const askedMs = performance.now()
-        // A copy, because the next lane writes its own counter into the same bytes.
+        // A copy, because the next lane writes its own counter into the same buffer.
         const status = await askOn(lanes, lane, port, Buffer.from(takeRequest(set).request))
         statuses[status] = (statuses[status] ?? 0) + 1
         tookMs.push(performance.now() - askedMs)
