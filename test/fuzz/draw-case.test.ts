@@ -7,12 +7,12 @@ import { drawSize, SIZE_CLASSES, sizeClassOf } from './size-class.ts'
 const seeds = Array.from({ length: 400 }, (_, seed) => seed)
 
 describe('drawCase', () => {
-  it('draws the same case for the same seed and another for another', () => {
+  it('draws the same case for the same seed and a different one for another seed', () => {
     expect(drawCase(7)).toEqual(drawCase(7))
     expect(drawCase(7).set).not.toEqual(drawCase(8).set)
   })
 
-  it('draws every family in a few hundred seeds', () => {
+  it('draws every family within a few hundred seeds', () => {
     const small = seeds.filter((seed) => sizeClassOf(seed).to < 100)
 
     const drawn = new Set(small.map((seed) => drawCase(seed).family))
@@ -20,7 +20,7 @@ describe('drawCase', () => {
     expect([...drawn].toSorted()).toEqual(FAMILIES.map(({ name }) => name).toSorted())
   })
 
-  it('asks several requests of every set, and explains some', () => {
+  it('asks several requests of every set and explains some of them', () => {
     for (const seed of seeds.slice(0, 50)) {
       const { asked } = drawCase(seed)
       expect(asked.length).toBeGreaterThanOrEqual(12)
@@ -30,7 +30,7 @@ describe('drawCase', () => {
 })
 
 describe('size classes', () => {
-  it('each have their share of any seeds in a row', () => {
+  it('each have their share of any run of consecutive seeds', () => {
     for (const start of [0, 123_457]) {
       const counts = new Map(SIZE_CLASSES.map((each) => [each, 0]))
       for (const seed of seeds) {
@@ -42,7 +42,7 @@ describe('size classes', () => {
     }
   })
 
-  it('hold the sizes that are drawn from them, both ends included', () => {
+  it('contain the sizes that are drawn from them, both ends included', () => {
     for (const each of SIZE_CLASSES) {
       const sizes = seeds.map((seed) => drawSize(each, createRandom(seed)))
 

@@ -3,11 +3,11 @@ import * as fc from 'fast-check'
 import { createRandom, type Random } from '../../bench/src/workload/random.ts'
 import { requestChoice, requestFrom } from '../policy-core/arbitraries/request.ts'
 import { FAMILIES } from './families.ts'
-import type { Draft, DraftRule, Surroundings } from './family.ts'
+import type { Draft, DraftRule, PolicySettings } from './family.ts'
 import { drawSize, sizeClassOf, type SizeClass } from './size-class.ts'
 import type { Asked } from './find-difference.ts'
 
-/** One policy set and what is asked of it; its seed draws all of it again. */
+/** A policy set with its requests. The seed reproduces all of it. */
 export interface FuzzCase {
   readonly seed: number
   readonly family: string
@@ -18,28 +18,31 @@ export interface FuzzCase {
   readonly asked: readonly Asked[]
 }
 
-/** Resources times requests times effort: the reference looks at each resource each time. */
+/**
+ * Budget of a case: resources times requests times effort. The reference scans every resource for
+ * every request.
+ */
 const WORK = 2_000_000
 const REQUESTS = { least: 12, most: 60 } as const
 
 /**
- * One set in 32 is asked much longer: what an index builds while it is asked, and throws away when
- * it becomes too large, is seen by a late request only.
+ * One set in 32 gets many more requests. An index that grows while it answers, and is discarded
+ * when it becomes too large, can only fail on a late request.
  */
 const LONG = { share: 1 / 32, requests: 3000 } as const
 
-/** On larger sets, and late in long ones, only every eighth request is explained as well. */
+/** On larger sets, and late in long ones, only every eighth request is explained. */
 const EXPLAIN_ALL = { resources: 1000, requests: 60 } as const
 
-/** The case with this seed, a whole number from 0. */
+/** Draws the case of a seed, a non-negative integer. */
 export function drawCase(seed: number): FuzzCase {
   const random = createRandom(seed)
   const sizeClass = sizeClassOf(seed)
   const family = random.pick(FAMILIES.filter(({ maxResources }) => maxResources >= sizeClass.from))
   const size = Math.min(family.maxResources, drawSize(sizeClass, random))
   const draft = family.draw(random, size)
-  const { caseSensitive, ...surroundings } = { ...drawSurroundings(random), ...draft.surroundings }
-  const set = { ...surroundings, ...policiesOf(random, draft.rules) }
+  const { caseSensitive, ...settings } = { ...drawSettings(random), ...draft.settings }
+  const set = { ...settings, ...policiesOf(random, draft.rules) }
   const resources = draft.rules.reduce((sum, rule) => sum + rule.resources.length, 0)
   const most = random.next() < LONG.share ? LONG.requests : REQUESTS.most
   const affordable = Math.round(WORK / Math.max(1, resources * (family.effort ?? 1)))
@@ -52,7 +55,7 @@ export function drawCase(seed: number): FuzzCase {
   return { seed, family: family.name, sizeClass, resources, set, options: { caseSensitive }, asked }
 }
 
-function drawSurroundings({ pick }: Random): Surroundings {
+function drawSettings({ pick }: Random): PolicySettings {
   return {
     governed: pick([undefined, undefined, true, false]),
     home: pick([undefined, '/a', '/home/dev']),
@@ -63,7 +66,10 @@ function drawSurroundings({ pick }: Random): Surroundings {
   }
 }
 
-/** Rules in policies of one domain each, under ids that sort otherwise than they stand. */
+/**
+ * Groups the rules into policies of one domain each. The order of the ids differs from that of the
+ * rules.
+ */
 function policiesOf(
   random: Random,
   rules: readonly DraftRule[],
@@ -110,7 +116,7 @@ function policyOf(
   }
 }
 
-/** Half near a rule of the set, which any family has; half what the family is about. */
+/** Half of the requests come from the family's own `ask`, the others are near a rule of the set. */
 function drawRequests(
   random: Random,
   set: PolicySet,

@@ -11,7 +11,7 @@ import {
   type PolicySet,
 } from '@palisade/policy-core'
 
-/** What is under test: policies made ready, then asked. */
+/** The code under test: compiles policies, then answers requests. */
 export type Evaluator = (set: PolicySet, options: CompileOptions) => Evaluation
 
 export interface Evaluation {
@@ -20,9 +20,9 @@ export interface Evaluation {
 }
 
 /**
- * The evaluator that is shipped. Sets of an odd number of policies are compiled after a change. The
- * limit on what all patterns cost together is lifted: the reference knows those of one pattern
- * alone.
+ * The shipped evaluator. Sets with an odd number of policies are compiled incrementally. Valid sets
+ * are compiled without the limit on the total cost of patterns, because the reference only limits
+ * single patterns.
  */
 export function palisade(set: PolicySet, given: CompileOptions): Evaluation {
   const options = { ...given, patternLimits: !isEveryRuleGood(set) }
@@ -41,7 +41,8 @@ function isEveryRuleGood({ policies = [], local = [] }: PolicySet): boolean {
 }
 
 /**
- * Compiles the set with a compiler that knows all of it but its first policy, and turned around.
+ * Compiles the set with a compiler that has compiled its policies in reverse order, without the
+ * first.
  */
 function compileChanged(set: PolicySet, options: CompileOptions): CompiledPolicy {
   const compiler = createCompiler()

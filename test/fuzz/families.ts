@@ -5,7 +5,7 @@ import { HOST_FAMILIES } from './families/hosts.ts'
 import { ORDINARY_FAMILIES } from './families/ordinary.ts'
 import { PATH_FAMILIES } from './families/paths.ts'
 
-/** Every kind of policies that a run draws from; the first two groups are what people write. */
+/** All families that a run draws from. The first two groups resemble real policies. */
 export const FAMILIES: readonly Family[] = [
   collected,
   ...ORDINARY_FAMILIES,

@@ -1,32 +1,32 @@
 import type { CompileOptions, PolicySet, Rule } from '@palisade/policy-core'
 import type { Random } from '../../bench/src/workload/random.ts'
 
-/** A rule without its identity. */
+/** A rule without id and name. */
 export type DraftRule = Pick<Rule, 'actions' | 'decision' | 'resources'>
 
-/** The part of a policy set that is not rules. */
-export type Surroundings = Omit<PolicySet, 'policies' | 'local'> & CompileOptions
+/** The settings of a policy set apart from its rules. */
+export type PolicySettings = Omit<PolicySet, 'policies' | 'local'> & CompileOptions
 
 export interface Draft {
   readonly rules: readonly DraftRule[]
-  /** Overrides what is drawn for every family alike. */
-  readonly surroundings?: Surroundings
-  /** A request that the family is about; requests near every rule are made for all families. */
+  /** Overrides the settings that are drawn for every family. */
+  readonly settings?: PolicySettings
+  /** Draws a request typical of the family. Every family also gets requests near its rules. */
   readonly ask?: () => unknown
 }
 
-/** A kind of policies that an index may stumble over. */
+/** A kind of policy set that is difficult for an index. */
 export interface Family {
   readonly name: string
-  /** Above it one request would take the reference too long, or nothing new would be said. */
+  /** The largest useful size. Larger sets make the reference too slow or test nothing new. */
   readonly maxResources: number
-  /** Microseconds that the reference takes for one resource and request, if more than a few. */
+  /** Microseconds of the reference per resource and request, when it is more than a few. */
   readonly effort?: number
-  /** About `count` resources. Everything comes from `random`. */
+  /** Draws about `count` resources. All randomness comes from `random`. */
   readonly draw: (random: Random, count: number) => Draft
 }
 
-/** One rule a resource, a third of them denies. */
+/** Creates one rule per resource; a third of them deny. */
 export function connectRules(random: Random, resources: readonly string[]): DraftRule[] {
   return resources.map((resource) => ({
     actions: random.pick(CONNECT_ACTIONS),
@@ -35,7 +35,7 @@ export function connectRules(random: Random, resources: readonly string[]): Draf
   }))
 }
 
-/** The same for paths. */
+/** As `connectRules`, for paths. */
 export function pathRules(random: Random, resources: readonly string[]): DraftRule[] {
   return resources.map((resource) => ({
     actions: random.pick(PATH_ACTIONS),
@@ -44,7 +44,7 @@ export function pathRules(random: Random, resources: readonly string[]): DraftRu
   }))
 }
 
-/** `count` values, each drawn anew. */
+/** Draws `count` values independently. */
 export function drawMany<T>(count: number, draw: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => draw(index))
 }

@@ -6,11 +6,11 @@ import { prepare } from './find-difference.ts'
 const refused = { policies: [policy('p', rule('a', 'allow', ['connect:tcp'], '**.a..test'))] }
 
 describe('prepare', () => {
-  it('finds no difference in policies that both readings refuse', () => {
+  it('returns null for policies that both evaluators reject', () => {
     expect(prepare(palisade, refused, {})).toBeNull()
   })
 
-  it('finds one in policies that only the reference refuses', () => {
+  it('returns a difference for policies that only the reference rejects', () => {
     const careless = () => palisade({ policies: [] }, {})
 
     expect(prepare(careless, refused, {})).toMatchObject({ call: 'compile', answered: 'accepted' })

@@ -4,25 +4,25 @@ import { referenceDecide } from '../policy-core/reference/reference-decide.ts'
 import { readPolicySet, type ReferenceSet } from '../policy-core/reference/reference-rules.ts'
 import type { Evaluation, Evaluator } from './evaluator.ts'
 
-/** What two readings of the same policies answer differently. */
+/** A difference between the two evaluators. */
 export interface Difference {
-  /** `compile` when one accepts the policies and the other does not; nothing was asked then. */
+  /** `compile` when only one evaluator accepts the policies; there is no request then. */
   readonly call: 'compile' | 'decide' | 'explain'
   readonly request: unknown
-  /** What it should be: the reference's decision, or for `explain` the one of `decide`. */
+  /** The expected answer: the reference's decision, or for `explain` the one of `decide`. */
   readonly expected: unknown
   readonly answered: unknown
 }
 
-/** The policies, ready in both readings. */
+/** The policies as compiled by both evaluators. */
 export interface Prepared {
   readonly evaluation: Evaluation
   readonly reference: ReferenceSet
 }
 
 /**
- * Makes policies ready in both readings, or says that only one of them accepts them; null when
- * both refuse them, which is no difference.
+ * Compiles policies in both evaluators. Returns a difference when only one accepts them, or null
+ * when both reject them.
  */
 export function prepare(
   evaluator: Evaluator,
@@ -41,13 +41,13 @@ export function prepare(
 
 export interface Asked {
   readonly request: unknown
-  /** Whether `explain` is asked too: on large sets it takes long. */
+  /** Whether to compare `explain` as well, which is slow on large sets. */
   readonly explained: boolean
 }
 
 /**
- * Compares the whole decision with the reference's, but for the hint, which is for people; then the
- * decision inside the explanation with that. An evaluator that throws has answered with its error.
+ * Compares the decision with the reference's, except for the hint, which has no meaning for access.
+ * Then compares the decision within the explanation. A thrown error counts as the answer.
  */
 export function findDifference(
   { evaluation, reference }: Prepared,

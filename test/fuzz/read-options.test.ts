@@ -9,13 +9,13 @@ describe('readOptions', () => {
   })
 
   it.each([
-    [[], 'no `--minutes`'],
-    [['--minutes', '0'], '`--minutes 0` is no time'],
-    [['--minutes', 'long'], '`--minutes long` is no time'],
-    [['--minutes', '1', '--seed', '1.5'], '`--seed 1.5` is no seed'],
-    [['--minutes', '1', '--seed', '4294967296'], 'is no seed'],
+    [[], '`--minutes` is missing'],
+    [['--minutes', '0'], '`--minutes 0` is not a duration'],
+    [['--minutes', 'long'], '`--minutes long` is not a duration'],
+    [['--minutes', '1', '--seed', '1.5'], '`--seed 1.5` is not a seed'],
+    [['--minutes', '1', '--seed', '4294967296'], 'is not a seed'],
     [['--hours', '1'], 'write `--minutes N'],
-  ])('says what to write instead of %j', (argv, expected) => {
+  ])('rejects %j with a correction', (argv, expected) => {
     expect(readOptions(argv)).toMatchObject({ wrong: expect.stringContaining(expected) })
   })
 })

@@ -12,9 +12,7 @@ import { prepare } from './find-difference.ts'
 import { formatFound, formatTally } from './format-report.ts'
 import { runFuzz } from './run-fuzz.ts'
 
-/**
- * A run on a clock that moves on by one whenever it is read, so that it does the same every time.
- */
+/** Runs on a clock that advances by one at each reading, so that every run is the same. */
 function runOf(evaluator: Evaluator, forMs: number) {
   let time = 0
   const now = (): number => (time += 1)
@@ -22,7 +20,7 @@ function runOf(evaluator: Evaluator, forMs: number) {
   return runFuzz(evaluator, options)
 }
 
-/** An evaluator that does not know some of the resources. */
+/** An evaluator that ignores some of the resources. */
 function blindTo(isUnseen: (resource: string) => boolean): Evaluator {
   const seen = (policies: readonly Policy[] | undefined): Policy[] | undefined =>
     policies?.map((policy) => ({
@@ -45,7 +43,7 @@ function resourcesOf({ policies = [], local = [] }: PolicySet): string[] {
 }
 
 describe('runFuzz', () => {
-  it('finds nothing in the evaluator that is shipped, and says what it compared', () => {
+  it('finds no difference in the shipped evaluator and reports its comparisons', () => {
     const { tally, found } = runOf(palisade, 2000)
 
     expect(found).toBeNull()
@@ -55,7 +53,7 @@ describe('runFuzz', () => {
     )
   })
 
-  it('compares policies whose path patterns cost more than a set may', () => {
+  it('compares policies whose path patterns exceed the cost limit of a set', () => {
     const resources = Array.from({ length: 200 }, (_, at) => `/*${at}*1*2*3*4*5*6*7*8*9*`)
     const costly = rule('paths', 'allow', ['read'], ...resources)
 
@@ -63,7 +61,7 @@ describe('runFuzz', () => {
     expect(prepare(palisade, { policies: [policy('p', costly)] }, {})).toHaveProperty('reference')
   })
 
-  it('still finds one pattern beyond its limit refused by both', () => {
+  it('accepts that both evaluators reject a single pattern beyond its limit', () => {
     const deep = rule('paths', 'allow', ['read'], '/**/x'.repeat(33))
 
     expect(prepare(palisade, { policies: [policy('p', deep)] }, {})).toBeNull()
@@ -73,19 +71,16 @@ describe('runFuzz', () => {
     ['two stars', (resource: string) => resource.includes('**')],
     ['an address range', (resource: string) => /^[\d.]+\/\d+$/.test(resource)],
     ['a port', (resource: string) => resource.endsWith(':443')],
-  ])(
-    'finds an evaluator that does not know %s, and leaves one such resource',
-    (_name, isUnseen) => {
-      const { found } = runOf(blindTo(isUnseen), 20_000)
+  ])('detects an evaluator that ignores %s and shrinks to one such resource', (_name, isUnseen) => {
+    const { found } = runOf(blindTo(isUnseen), 20_000)
 
-      expect(found?.difference.call).toBe('decide')
-      const left = found === null ? [] : resourcesOf(found.set)
-      expect(left).toHaveLength(1)
-      expect(left.every(isUnseen)).toBe(true)
-    },
-  )
+    expect(found?.difference.call).toBe('decide')
+    const left = found === null ? [] : resourcesOf(found.set)
+    expect(left).toHaveLength(1)
+    expect(left.every(isUnseen)).toBe(true)
+  })
 
-  it('finds an explanation that does not agree with the decision', () => {
+  it('detects an explanation that disagrees with the decision', () => {
     const wrong: Evaluator = (set, options) => {
       const evaluation = palisade(set, options)
       return {
@@ -100,7 +95,7 @@ describe('runFuzz', () => {
     expect(found?.difference.answered).toMatchObject({ stale: true })
   })
 
-  it('finds an evaluator that throws, whether it compiles or decides', () => {
+  it('detects an evaluator that throws while it compiles or decides', () => {
     const fail = (): never => {
       throw new TypeError('out of luck')
     }
@@ -112,7 +107,7 @@ describe('runFuzz', () => {
     expect(deciding.found?.difference.answered).toEqual({ thrown: 'TypeError: out of luck' })
   })
 
-  it('keeps what must be asked before, and no more of it', () => {
+  it('keeps the earlier requests that a difference needs, and no others', () => {
     const forgetful: Evaluator = (set, options) => {
       const evaluation = palisade(set, options)
       let paths = 0
@@ -132,7 +127,7 @@ describe('runFuzz', () => {
     expect(found?.difference.answered).toMatchObject({ reason: 'no_policy' })
   })
 
-  it('reports how to see the difference again, and both answers', () => {
+  it('reports both answers and how to repeat the difference', () => {
     const { found } = runOf(
       blindTo((resource) => resource.includes('*')),
       20_000,
@@ -140,12 +135,12 @@ describe('runFuzz', () => {
 
     const report = found === null ? '' : formatFound(found)
 
-    expect(report).toContain(`again: npm run fuzz -- --minutes 1 --seed ${found?.case.seed}`)
+    expect(report).toContain(`to repeat: npm run fuzz -- --minutes 1 --seed ${found?.case.seed}`)
     expect(report).toMatch(/^reference: \{/m)
     expect(report).toMatch(/^decide: \{/m)
   })
 
-  it('finds the same difference first when it starts with its seed', () => {
+  it('finds the same difference first when started with its seed', () => {
     const blind = blindTo((resource) => resource.includes('*'))
     const seed = runOf(blind, 20_000).found?.case.seed ?? -1
     const options = { seed, forMs: 1e6, shrinkMs: 0, now: () => 0, onProgress: () => undefined }

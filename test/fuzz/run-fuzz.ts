@@ -5,36 +5,36 @@ import { shrinkList, shrinkSet } from './shrink.ts'
 import { SIZE_CLASSES, type SizeClass } from './size-class.ts'
 
 export interface FuzzOptions {
-  /** The first set's; the next set has the next one. */
+  /** Seed of the first set. Each later set adds one. */
   readonly seed: number
   readonly forMs: number
-  /** How long a difference may be made smaller. */
+  /** The time for shrinking a difference. */
   readonly shrinkMs: number
-  /** Milliseconds on any clock that only goes forward. */
+  /** Milliseconds on any monotonic clock. */
   readonly now: () => number
   /** Called after every set. */
   readonly onProgress: (tally: Tally) => void
 }
 
-/** What was compared so far. */
+/** The comparisons so far. */
 export interface Tally {
-  /** One policy set with one request, put to both. */
+  /** Number of pairs of a policy set and a request that both evaluators answered. */
   readonly cases: number
   readonly sets: number
   readonly elapsedMs: number
   readonly byClass: ReadonlyMap<SizeClass, { readonly sets: number; readonly resources: number }>
 }
 
-/** A difference, the case that it was found in, and the smallest set that still shows one. */
+/** A difference, its case, and the smallest set that still shows a difference. */
 export interface Found {
   readonly case: FuzzCase
   readonly set: FuzzCase['set']
-  /** What must be asked before the request differs: what an index builds while it is asked. */
+  /** Requests that must come first, because an index may build state while it answers. */
   readonly earlier: readonly unknown[]
   readonly difference: Difference
 }
 
-/** Compares until time is over or an answer differs. The set at hand is not finished then. */
+/** Compares until the time is up or an answer differs. Stops within the current set. */
 export function runFuzz(
   evaluator: Evaluator,
   { seed, forMs, shrinkMs, now, onProgress }: FuzzOptions,
@@ -67,7 +67,7 @@ export function runFuzz(
   return { tally: tally(), found: null }
 }
 
-/** Asks one request after the other for as long as `goesOn`. */
+/** Asks the requests in order while `goesOn` returns true. */
 function firstDifference(
   evaluator: Evaluator,
   { set, options, asked }: FuzzCase,
@@ -83,7 +83,10 @@ function firstDifference(
   return null
 }
 
-/** First without all that was asked earlier, then, where that shows nothing, with as little. */
+/**
+ * Shrinks the set with the last request alone if that shows the difference; otherwise with all
+ * requests so far, and then shrinks these.
+ */
 function shrink(
   evaluator: Evaluator,
   each: FuzzCase,

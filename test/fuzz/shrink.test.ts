@@ -17,7 +17,7 @@ function has(set: PolicySet, ...resources: string[]): boolean {
 }
 
 describe('shrinkSet', () => {
-  it('leaves exactly the resources that a failure needs, wherever they stand', () => {
+  it('keeps exactly the resources that a failure needs, in any position', () => {
     const smallest = shrinkSet(
       SET,
       (set) => has(set, '/b', '/f'),
@@ -31,7 +31,7 @@ describe('shrinkSet', () => {
     })
   })
 
-  it('leaves nothing when nothing is needed', () => {
+  it('removes everything when a failure needs no resource', () => {
     const smallest = shrinkSet(
       SET,
       () => true,
@@ -41,7 +41,7 @@ describe('shrinkSet', () => {
     expect(smallest).toMatchObject({ policies: [], local: [] })
   })
 
-  it('stops when time is over, with a set that still fails', () => {
+  it('stops when the time is up, with a set that still fails', () => {
     let left = 3
 
     const smaller = shrinkSet(

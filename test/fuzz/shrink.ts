@@ -2,8 +2,8 @@ import type { PolicySet } from '@palisade/policy-core'
 
 type Origin = 'policies' | 'local'
 
-/** Where a resource stands: in which list, policy and rule. */
-interface Place {
+/** Position of a resource: list, policy and rule. */
+interface Position {
   readonly origin: Origin
   readonly policy: number
   readonly rule: number
@@ -11,8 +11,8 @@ interface Place {
 }
 
 /**
- * A shorter list for which `fails` still holds: leaves out halves, quarters and so on down to
- * single items, as long as `hasTime`.
+ * Returns a shorter list for which `fails` still holds. Removes halves, quarters and so on down to
+ * single items, while `hasTime`.
  */
 export function shrinkList<T>(
   items: readonly T[],
@@ -34,17 +34,20 @@ export function shrinkList<T>(
   return kept
 }
 
-/** A smaller set for which `fails` still holds. Rules and policies that become empty go too. */
+/**
+ * Returns a smaller set for which `fails` still holds. Empty rules and policies are removed as
+ * well.
+ */
 export function shrinkSet(
   set: PolicySet,
   fails: (set: PolicySet) => boolean,
   hasTime: () => boolean,
 ): PolicySet {
-  const kept = shrinkList(placesOf(set), (fewer) => fails(onlyPlaces(set, fewer)), hasTime)
-  return onlyPlaces(set, kept)
+  const kept = shrinkList(positionsOf(set), (fewer) => fails(onlyAt(set, fewer)), hasTime)
+  return onlyAt(set, kept)
 }
 
-function placesOf(set: PolicySet): Place[] {
+function positionsOf(set: PolicySet): Position[] {
   return (['policies', 'local'] as const).flatMap((origin) =>
     (set[origin] ?? []).flatMap((each, policy) =>
       (each.allowlist_v0?.rules ?? []).flatMap(({ resources }, rule) =>
@@ -54,8 +57,8 @@ function placesOf(set: PolicySet): Place[] {
   )
 }
 
-function onlyPlaces(set: PolicySet, places: readonly Place[]): PolicySet {
-  const wanted = new Set(places.map(keyOf))
+function onlyAt(set: PolicySet, positions: readonly Position[]): PolicySet {
+  const wanted = new Set(positions.map(keyOf))
   const only = (origin: Origin): PolicySet['policies'] =>
     set[origin]?.flatMap((each, policy) => {
       const rules = (each.allowlist_v0?.rules ?? []).flatMap((held, rule) => {
@@ -69,6 +72,6 @@ function onlyPlaces(set: PolicySet, places: readonly Place[]): PolicySet {
   return { ...set, policies: only('policies'), local: only('local') }
 }
 
-function keyOf({ origin, policy, rule, resource }: Place): string {
+function keyOf({ origin, policy, rule, resource }: Position): string {
   return `${origin} ${policy} ${rule} ${resource}`
 }

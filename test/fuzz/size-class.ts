@@ -1,6 +1,6 @@
 import type { Random } from '../../bench/src/workload/random.ts'
 
-/** A range of sizes, in resources, and how many of `CYCLE` sets are drawn from it. */
+/** A range of sizes in resources, and the number of sets of each `CYCLE` that are drawn from it. */
 export interface SizeClass {
   readonly from: number
   readonly to: number
@@ -8,8 +8,8 @@ export interface SizeClass {
 }
 
 /**
- * A large set takes the reference seconds, a small one milliseconds: with these shares each class
- * gets about as much time as the others (measured), and a minute holds every class.
+ * The reference needs seconds for a large set and milliseconds for a small one. These shares give
+ * each class about the same time, and every class occurs within a minute.
  */
 export const SIZE_CLASSES: readonly SizeClass[] = [
   { from: 1, to: 9, share: 240 },
@@ -21,20 +21,20 @@ export const SIZE_CLASSES: readonly SizeClass[] = [
 
 const CYCLE = SIZE_CLASSES.reduce((sum, { share }) => sum + share, 0)
 
-/** Any odd number that shares no factor with the cycle: neighbours fall into different classes. */
+/** Coprime to the cycle, so that consecutive seeds fall into different classes. */
 const STRIDE = 163
 
-/** The class of the set with this seed: in a row of `CYCLE` seeds each has its share. */
+/** Returns the class of a seed. Any `CYCLE` consecutive seeds give each class its share. */
 export function sizeClassOf(seed: number): SizeClass {
   let place = (seed * STRIDE) % CYCLE
   for (const each of SIZE_CLASSES) {
     place -= each.share
     if (place < 0) return each
   }
-  throw new RangeError(`${seed} is no seed; give a whole number from 0`)
+  throw new RangeError(`${seed} is not a seed; give a whole number from 0`)
 }
 
-/** A size of the class; small ones as likely as large ones, by their logarithm. */
+/** Draws a size from the class, uniform in its logarithm. */
 export function drawSize({ from, to }: SizeClass, random: Random): number {
   return Math.min(to, Math.floor(from * ((to + 1) / from) ** random.next()))
 }

@@ -2,17 +2,17 @@ import type { Random } from '../../bench/src/workload/random.ts'
 
 type Spelling = (text: string, random: Random) => string
 
-/** Another text for a host: some mean the same, some mean something else, some mean nothing. */
+/** Respells a host. The result may mean the same host, another one, or be invalid. */
 export function respellHost(random: Random, host: string): string {
   return random.pick(HOST_SPELLINGS)(host, random)
 }
 
-/** The same for an address as a request's host. */
+/** As `respellHost`, for an address. */
 export function respellAddressText(random: Random, address: string): string {
   return random.next() < 0.8 ? address : random.pick(ADDRESS_SPELLINGS)(address, random)
 }
 
-/** The same for a path. */
+/** As `respellHost`, for a path. */
 export function respellPath(random: Random, path: string): string {
   return random.pick(PATH_SPELLINGS)(path, random)
 }

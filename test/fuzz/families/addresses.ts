@@ -4,7 +4,7 @@ import { formatAddress, type Address } from '../../policy-core/reference/address
 import { connectRules, drawMany, type Draft, type Family } from '../family.ts'
 import { respellAddressText } from '../spellings.ts'
 
-/** Ranges of every length around one address: each lies in the one before. */
+/** Ranges of every length around one address, each inside the previous one. */
 const nestedRanges: Family = {
   name: 'nested ranges',
   maxResources: 2000,
@@ -15,7 +15,7 @@ const nestedRanges: Family = {
   },
 }
 
-/** Ranges of one to eight addresses side by side, so that every border is next to another. */
+/** Adjacent ranges of one to eight addresses, so that their borders meet. */
 const neighbours: Family = {
   name: 'neighbours',
   maxResources: 50_000,
@@ -26,7 +26,7 @@ const neighbours: Family = {
   },
 }
 
-/** IPv4 ranges, and IPv6 ranges over the addresses that carry IPv4 ones. */
+/** IPv4 ranges, and IPv6 ranges that contain addresses with embedded IPv4 ones. */
 const embedded: Family = {
   name: 'embedded addresses',
   maxResources: 20_000,
@@ -51,11 +51,11 @@ const protectedClasses: Family = {
     }
     const draft = around(random, count, near, (bits) => random.integer(bits + 1))
     const machine = drawMany(3, near).map((address) => formatAddress(address))
-    return { ...draft, surroundings: { machine_addresses: machine } }
+    return { ...draft, settings: { machine_addresses: machine } }
   },
 }
 
-/** Every port of a few addresses, under ranges that have none. */
+/** Many ports of a few addresses, inside ranges without a port. */
 const addressPorts: Family = {
   name: 'ports of addresses',
   maxResources: 20_000,
@@ -99,7 +99,7 @@ const PROTECTED: readonly (readonly [Address['family'], bigint])[] = [
   [6, (0xfd000ec2n << 96n) | 0x254n],
 ]
 
-/** Ranges with `near` addresses inside, and requests for such addresses in all spellings. */
+/** Ranges around `near` addresses, and requests for such addresses in all spellings. */
 function around(
   random: Random,
   count: number,
@@ -141,7 +141,7 @@ function plus(address: Address, by: bigint): Address {
   return { ...address, value: (address.value + by) & ((1n << BigInt(bitsOf(address))) - 1n) }
 }
 
-/** An IPv4-mapped address is the IPv4 address. */
+/** Converts an IPv4-mapped address to the IPv4 address, which is its canonical form. */
 function unmapped(address: Address): Address {
   return address.family === 6 && address.value >> 32n === 0xffffn
     ? { family: 4, value: address.value & 0xffffffffn }

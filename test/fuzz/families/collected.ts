@@ -3,7 +3,7 @@ import type { Random } from '../../../bench/src/workload/random.ts'
 import { policySets } from '../../policy-core/arbitraries/policy-set.ts'
 import type { DraftRule, Family } from '../family.ts'
 
-/** As many of the property tests' small sets as it takes, put together: all kinds of everything. */
+/** Combines small sets of the property tests, which contain rules of every kind. */
 export const collected: Family = {
   name: 'collected',
   maxResources: 5000,
@@ -17,10 +17,10 @@ export const collected: Family = {
       for (const policy of [...(set.policies ?? []), ...(set.local ?? [])])
         rules.push(...(policy.allowlist_v0?.rules ?? []).map(body))
     const [first] = samples
-    const { policies: _p, local: _l, ...surroundings } = first?.set ?? {}
+    const { policies: _p, local: _l, ...settings } = first?.set ?? {}
     return {
       rules: some(rules, count, random),
-      surroundings: { ...surroundings, ...first?.options },
+      settings: { ...settings, ...first?.options },
     }
   },
 }
@@ -29,7 +29,7 @@ function body({ actions, decision, resources }: DraftRule): DraftRule {
   return { actions, decision, resources }
 }
 
-/** At most `count` resources of them, from a place drawn by chance. */
+/** Takes consecutive rules with at most `count` resources, from a random start. */
 function some(rules: readonly DraftRule[], count: number, random: Random): DraftRule[] {
   const start = random.integer(rules.length)
   const chosen: DraftRule[] = []

@@ -5,7 +5,10 @@ import { respellHost } from '../spellings.ts'
 const STARS = ['', '', '*.', '**.'] as const
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789-_'
 
-/** Names that end alike: a tree of two labels, every node exact, `*.` or `**.`, some on a port. */
+/**
+ * Names with shared suffixes: a tree of two labels whose nodes are exact, `*.` or `**.`, some with
+ * a port.
+ */
 const sharedSuffixes: Family = {
   name: 'shared suffixes',
   maxResources: 50_000,
@@ -21,7 +24,7 @@ const sharedSuffixes: Family = {
   },
 }
 
-/** Every suffix of the longest name there is, in labels of one letter. */
+/** Suffixes of names of maximal length, with labels of one letter. */
 const longestNames: Family = {
   name: 'longest names',
   maxResources: 2000,
@@ -35,7 +38,7 @@ const longestNames: Family = {
   },
 }
 
-/** Every port of a few names, in all depths. */
+/** Many ports of a few names, at all depths. */
 const manyPorts: Family = {
   name: 'many ports',
   maxResources: 50_000,
@@ -58,8 +61,8 @@ const manyPorts: Family = {
 }
 
 /**
- * Names of one length that agree at the places which a hash that samples would look at: the ends,
- * the quarters and the middle. Only a comparison of the whole name tells them apart.
+ * Names of one length that agree at the positions which a sampling hash would read: the ends, the
+ * quarters and the middle. Only a comparison of the complete names distinguishes them.
  */
 const collidingSamples: Family = {
   name: 'colliding samples',
@@ -87,7 +90,7 @@ const collidingSamples: Family = {
   },
 }
 
-/** The same few patterns again and again under other ids, several in one rule. */
+/** The same few patterns repeated under different ids, several in one rule. */
 const duplicates: Family = {
   name: 'duplicates',
   maxResources: 5000,
@@ -112,7 +115,7 @@ const duplicates: Family = {
   },
 }
 
-/** Labels of every shape: digits, hyphens, underscores, A-labels, one letter and sixty-three. */
+/** Labels of every kind: digits, hyphens, underscores, A-labels, one letter and 63 letters. */
 const oddLabels: Family = {
   name: 'odd labels',
   maxResources: 20_000,
@@ -143,7 +146,7 @@ export const HOST_FAMILIES: readonly Family[] = [
   oddLabels,
 ]
 
-/** A connect request for a name, sometimes spelt otherwise, now and then with an address. */
+/** A connect request for a name, sometimes in another spelling, sometimes with an address. */
 export function connect(random: Random, host: string, more: object = {}): object {
   const action = random.pick(['connect:tcp', 'connect:tcp', 'connect:udp'])
   const spelt = random.next() < 0.35 ? respellHost(random, host) : host

@@ -2,7 +2,7 @@ import type { Random } from '../../../bench/src/workload/random.ts'
 import { drawMany, pathRules, type Family } from '../family.ts'
 import { respellPath } from '../spellings.ts'
 
-/** One to 24 `**` between the same two names, asked with up to 400 segments of them. */
+/** Up to 24 `**` between the same two names, with requests of up to 400 such segments. */
 const doubleStars: Family = {
   name: 'double stars',
   maxResources: 40,
@@ -18,14 +18,15 @@ const doubleStars: Family = {
   },
 }
 
-/** "The n-th segment from the end is a": a subset automaton has 2^n states for each. */
+/** "The n-th segment from the end is a": a subset automaton needs 2^n states for each. */
 const growingAutomata: Family = {
   name: 'growing automata',
   maxResources: 2000,
   draw(random, count) {
     const names = ['a', 'b', 'c', 'd']
     const pattern = (): string =>
-      `/**/${random.pick(names)}${'/*'.repeat(random.integer(14))}${random.pick(['', '/**/b', '/a*'])}`
+      `/**/${random.pick(names)}${'/*'.repeat(random.integer(14))}` +
+      random.pick(['', '/**/b', '/a*'])
     return {
       rules: pathRules(random, drawMany(count, pattern)),
       ask: () => path(random, segments(random, 1 + random.integer(24), names)),
@@ -33,7 +34,7 @@ const growingAutomata: Family = {
   },
 }
 
-/** Several `*` inside one segment, asked with segments of the same few letters. */
+/** Several `*` inside one segment, with requests of the same few letters. */
 const starredSegments: Family = {
   name: 'starred segments',
   maxResources: 5000,
@@ -57,7 +58,7 @@ const starredSegments: Family = {
   },
 }
 
-/** Thousands of names in one folder, beside wildcards over all of them. */
+/** Thousands of names in one folder, beside wildcards that match all of them. */
 const oneFolder: Family = {
   name: 'one folder',
   maxResources: 50_000,
@@ -74,7 +75,7 @@ const oneFolder: Family = {
   },
 }
 
-/** Folders inside folders, each a pattern of its own, to the length that a path may have. */
+/** Nested folders with one pattern each, up to the longest valid path. */
 const nestedFolders: Family = {
   name: 'nested folders',
   maxResources: 1000,
@@ -91,7 +92,7 @@ const nestedFolders: Family = {
   },
 }
 
-/** Letters whose upper and lower case are more than two, with and without regard to case. */
+/** Letters with more than two case variants, with and without case sensitivity. */
 const letterCase: Family = {
   name: 'letter case',
   maxResources: 5000,
@@ -114,13 +115,13 @@ const letterCase: Family = {
       `${random.pick(['', '', '~'])}/${name()}/${random.pick(['', '*', '**/'])}${name()}`
     return {
       rules: pathRules(random, drawMany(count, pattern)),
-      surroundings: { caseSensitive: random.next() < 0.3, home: '/A/S' },
+      settings: { caseSensitive: random.next() < 0.3, home: '/A/S' },
       ask: () => path(random, [...random.pick([[], ['a', 's']]), name(), name()]),
     }
   },
 }
 
-/** What other languages read as syntax, and `~` in every place. */
+/** Characters that are syntax in other pattern languages, and `~` in every position. */
 const literalSigns: Family = {
   name: 'literal signs',
   maxResources: 5000,
@@ -128,10 +129,11 @@ const literalSigns: Family = {
     const names = ['[a]', '{a,b}', '?', '!a', '+(a)', '@', '\\', '~', '...', 'a b', '$', '^', '|']
     const asked = [...names, 'a', 'b', 'x', '..', '']
     const pattern = (): string =>
-      `${random.pick(['', '~'])}/${segments(random, 1 + random.integer(3), names).join('/')}${random.pick(['', '/*', '/**', '*'])}`
+      `${random.pick(['', '~'])}/${segments(random, 1 + random.integer(3), names).join('/')}` +
+      random.pick(['', '/*', '/**', '*'])
     return {
       rules: pathRules(random, drawMany(count, pattern)),
-      surroundings: { home: random.pick(['/home/dev', '/[a]', '/~']) },
+      settings: { home: random.pick(['/home/dev', '/[a]', '/~']) },
       ask: () => path(random, segments(random, 1 + random.integer(4), asked)),
     }
   },
