@@ -13,13 +13,13 @@ export const ERROR_CODES = [
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
 /** Further reasons may be added. */
-const REASONS = `Finer than \`code\` where a program needs it.
+const REASONS = `More specific than \`code\`, for programs.
 \`domain_mismatch\`: actions or policies of the domains \`network\` and \`filesystem\` are mixed.
-\`path_cost\`: path patterns with \`*\` would cost more in one decision than an organization may have.
+\`path_cost\`: path patterns with \`*\` would exceed the cost limit of an organization.
 \`team_in_use\`: a policy names the team.
 \`label_unused\`: no machine has the label of the rollout.
 \`history_removed\`: later events were removed after their retention.
-\`overloaded\`: a machine is to ask again after \`Retry-After\`.`
+\`overloaded\`: a machine should retry after \`Retry-After\`.`
 
 /** The body of every answer except 2xx and 304. Further members may be added. */
 export const errorEnvelopeSchema = z

@@ -5,7 +5,7 @@ import { pageSizeSchema } from './query-number.ts'
 export const pageQuerySchema = z.strictObject({
   page_size: pageSizeSchema.optional(),
   page_token: z.string().min(1, 'must not be empty').optional().meta({
-    description: 'The `next_page_token` of an earlier answer; absent starts with the first page',
+    description: 'The `next_page_token` of an earlier answer; absent means the first page',
   }),
 })
 export type PageQuery = z.infer<typeof pageQuerySchema>

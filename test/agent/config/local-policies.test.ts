@@ -110,7 +110,7 @@ describe('the local policies', () => {
     const path = await fileOf(YAML.replace('local:', 'policies:'), 'theirs.yaml')
 
     expect(await problemsOf(() => readLocalPolicies(path))).toEqual([
-      `${path}: \`policies\` are those of an organization; write \`local\` for rules of this machine`,
+      `${path}: \`policies\` belong to an organization; write \`local\` for rules of this machine`,
     ])
   })
 

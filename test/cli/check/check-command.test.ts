@@ -224,7 +224,7 @@ describe('palisade check', () => {
         matched: [{ ...rule, deciding: false, active: false }],
         near_misses: [
           { ...rule, miss: 'inactive', message: 'a local allow has no effect' },
-          { ...near, miss: 'other_port', message: 'the rule is about port 80' },
+          { ...near, miss: 'other_port', message: 'the rule is for port 80' },
         ],
         detail: null,
       },
@@ -232,7 +232,7 @@ describe('palisade check', () => {
 
     expect(answer.out.match(/`mine`/g)).toHaveLength(1)
     expect(answer.out).toContain('(inactive: the organization governs)\nnearly matched\n')
-    expect(answer.out).toContain('    the rule is about port 80')
+    expect(answer.out).toContain('    the rule is for port 80')
   })
 
   it('keeps the exit code of a deny when the reader has gone', async () => {

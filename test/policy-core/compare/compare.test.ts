@@ -15,7 +15,7 @@ import { policy, rule } from '../policies.ts'
 
 const TCP: readonly Action[] = ['connect:tcp']
 
-/** Rules such as `allow example.com, deny a.example.com`, all about one action. */
+/** Parses rules such as `allow example.com, deny a.example.com`, all for the same actions. */
 function rules(text: string, set: PolicySet = {}, actions = TCP): CompiledPolicy {
   const written = text
     .split(', ')
@@ -27,7 +27,7 @@ function rules(text: string, set: PolicySet = {}, actions = TCP): CompiledPolicy
   return compilePolicy({ policies: [policy('p', ...compiled)], ...set })
 }
 
-/** One change as a sentence. */
+/** Formats one change as text. */
 function sentence({ resource, within, only, except }: Change): string {
   return [
     resource,
@@ -54,13 +54,13 @@ function difference(
 }
 
 describe('compare', () => {
-  it('finds nothing between a policy and itself', () => {
+  it('finds no difference between a policy and itself', () => {
     const set = rules('allow **.example.com, deny x.example.com:80, allow 10.0.0.0/8')
 
     expect(compare(set, set)).toEqual({ reachable: [], blocked: [], complete: true, undecided: [] })
   })
 
-  it('names a new allow, what a deny keeps out of it, and what was allowed before', () => {
+  it('reports a new allow without its denied and previously allowed parts', () => {
     expect(
       difference(
         'deny db.example.com, allow api.example.com',
@@ -72,7 +72,7 @@ describe('compare', () => {
     })
   })
 
-  it('says in one pattern what twenty names say too', () => {
+  it('reports one pattern instead of the twenty names that it covers', () => {
     const names = Array.from({ length: 20 }, (_, n) => `allow n${n}.example.com`).join(', ')
 
     expect(difference('', `${names}, allow **.example.com`)).toEqual({
@@ -81,41 +81,41 @@ describe('compare', () => {
     })
   })
 
-  it('shows what a deny had closed when it is gone', () => {
+  it('reports the pattern of a removed deny', () => {
     expect(
       difference('allow **.example.com, deny **.db.example.com', 'allow **.example.com'),
     ).toEqual({ reachable: ['**.db.example.com'], blocked: [] })
   })
 
-  it('narrows to the part of a gone deny that is allowed', () => {
+  it('reports only the allowed part of a removed deny', () => {
     expect(difference('allow a.example.com, deny **.example.com', 'allow a.example.com')).toEqual({
       reachable: ['a.example.com'],
       blocked: [],
     })
   })
 
-  it('sees other rules with the same meaning as no change', () => {
+  it('reports no change for different rules with the same meaning', () => {
     expect(difference('allow 10.0.0.0/8', 'allow 10.0.0.0/9, allow 10.128.0.0/9')).toEqual({
       reachable: [],
       blocked: [],
     })
   })
 
-  it('shows a port that was narrowed as everything but that port', () => {
+  it('reports all other ports when an allow is narrowed to one port', () => {
     expect(difference('allow example.com', 'allow example.com:443')).toEqual({
       reachable: [],
       blocked: ['example.com but allowed example.com:443'],
     })
   })
 
-  it('shows a range that was halved as the other half', () => {
+  it('reports the other half of a halved range', () => {
     expect(difference('allow 10.0.0.0/8', 'allow 10.0.0.0/9')).toEqual({
       reachable: [],
       blocked: ['10.128.0.0/9'],
     })
   })
 
-  it('shows a catch-all with the denies inside, also for IPv4 addresses inside IPv6 ones', () => {
+  it('reports a catch-all without the denies inside, including embedded IPv4 addresses', () => {
     const before = rules('deny 10.0.0.0/8, allow 2001:db8::/32')
     const after = rules('deny 10.0.0.0/8, allow 2001:db8::/32, allow ::/0')
 
@@ -125,14 +125,14 @@ describe('compare', () => {
     })
   })
 
-  it('shows what opens a protected address and no more', () => {
+  it('reports only the rule that opens a protected address', () => {
     expect(difference('allow 0.0.0.0/0', 'allow 0.0.0.0/0, allow 127.0.0.1:8080')).toEqual({
       reachable: ['127.0.0.1:8080'],
       blocked: [],
     })
   })
 
-  it('shows that a new address of the machine is closed, alone and for allowed names', () => {
+  it('reports a new machine address as blocked, alone and for allowed names', () => {
     expect(
       difference('allow 192.0.2.0/24, allow example.com', 'allow 192.0.2.0/24, allow example.com', [
         {},
@@ -144,28 +144,28 @@ describe('compare', () => {
     })
   })
 
-  it('shows a deny of addresses that closes them for allowed names only', () => {
+  it('reports a deny of addresses that blocks them only for allowed names', () => {
     expect(difference('allow **.example.com', 'allow **.example.com, deny 10.0.0.0/8')).toEqual({
       reachable: [],
       blocked: ['10.0.0.0/8 only with_allowed_name'],
     })
   })
 
-  it('shows a deny of a name that closes it for allowed addresses only', () => {
+  it('reports a deny of a name that blocks it only for allowed addresses', () => {
     expect(difference('allow 10.0.0.0/8', 'allow 10.0.0.0/8, deny db.example.com')).toEqual({
       reachable: [],
       blocked: ['db.example.com only with_allowed_address'],
     })
   })
 
-  it('shows what a deny of IPv4 keeps out of IPv6', () => {
+  it('reports the IPv6 addresses that a removed IPv4 deny had blocked', () => {
     expect(difference('allow 2002::/16, deny 10.0.0.0/8', 'allow 2002::/16')).toEqual({
       reachable: ['2002::/16 within 10.0.0.0/8'],
       blocked: [],
     })
   })
 
-  it('leaves IPv6 denies out of what a name reaches through a gone deny of IPv4', () => {
+  it('excludes IPv6 denies from the addresses that a removed IPv4 deny opens to names', () => {
     const before = 'allow a.com, deny 2002::/16, deny [2002:a00:1::1]:443, deny 10.0.0.0/8'
     expect(difference(before, before.replace(', deny 10.0.0.0/8', ''))).toEqual({
       reachable: ['10.0.0.0/8 only with_allowed_name but denied 2002::/16'],
@@ -187,7 +187,7 @@ describe('compare', () => {
     })
   })
 
-  it('shows localhost only with loopback opened', () => {
+  it('reports localhost only when loopback is open', () => {
     expect(difference('', 'allow **.localhost')).toEqual({ reachable: [], blocked: [] })
     expect(difference('allow 127.0.0.0/8, deny **.localhost', 'allow 127.0.0.0/8')).toEqual({
       reachable: ['**.localhost only with_allowed_address'],
@@ -195,7 +195,7 @@ describe('compare', () => {
     })
   })
 
-  it('compares paths, one pattern inside another', () => {
+  it('compares nested path patterns', () => {
     const before = rules('allow /data/*, deny /data/secret', {}, ['read'])
     const after = rules('allow /data/**, deny /data/secret/**', {}, ['read'])
 
@@ -205,7 +205,7 @@ describe('compare', () => {
     })
   })
 
-  it('names where two path patterns meet that are not inside each other', () => {
+  it('reports the intersection of overlapping path patterns', () => {
     const before = rules('allow /data/**, deny /**/.git/**', {}, ['write'])
     const after = rules('allow /data/**', {}, ['write'])
 
@@ -215,7 +215,7 @@ describe('compare', () => {
     })
   })
 
-  it('gives for every change an example and the rules that cause it', () => {
+  it('gives an example and the causing rules for every change', () => {
     const before = rules('allow **.example.com, deny a.example.com')
     const after = rules('allow **.example.com, allow example.org')
 
@@ -233,7 +233,7 @@ describe('compare', () => {
     }
   })
 
-  it('names what it did not decide within the budget', () => {
+  it('lists the patterns that it did not decide within the budget', () => {
     const names = Array.from({ length: 50 }, (_, n) => `allow n${n}.example.com`).join(', ')
 
     const comparison = compare(rules(''), rules(names), { maxSteps: 20 })
@@ -247,7 +247,7 @@ describe('compare', () => {
     })
   })
 
-  it('tells of a deny as a whole when it closed much that is allowed one by one', () => {
+  it('reports a removed deny as a whole when it had blocked many separate allows', () => {
     const names = Array.from({ length: 40 }, (_, n) => `allow n${n}.example.com`).join(', ')
 
     const comparison = compare(rules(names), rules(`${names}, deny **.example.com:443`))
@@ -261,7 +261,7 @@ describe('compare', () => {
     ])
   })
 
-  it('knows when every label that fits below a long domain is denied', () => {
+  it('detects that every label that fits below a long domain is denied', () => {
     const domain = `${'d'.repeat(63)}.${'d'.repeat(63)}.${'d'.repeat(63)}.${'d'.repeat(59)}`
     const labels = 'abcdefghijklmnopqrstuvwxyz0123456789-_'.split('')
     const denies = (count: number) =>
@@ -275,19 +275,21 @@ describe('compare', () => {
   })
 
   it.each([{ policies: [] }, [], null, undefined, 'policies'])(
-    'refuses what is not compiled, such as %j',
+    'rejects uncompiled policies such as %j',
     (given) => {
       const policy = given as unknown as CompiledPolicy
       const compiled = compilePolicy({ policies: [] })
 
-      expect(() => compare(policy, compiled)).toThrow(/^`before`: .+ is no compiled policy; give/)
+      expect(() => compare(policy, compiled)).toThrow(
+        /^`before`: .+ is not a compiled policy; give/,
+      )
       expect(() => compare(compiled, policy)).toThrow(/^`after`: /)
       expect(() => isNoWider(policy, compiled)).toThrow(PolicyError)
       expect(() => isNoWider(compiled, policy)).toThrow(PolicyError)
     },
   )
 
-  it('refuses policies that were compiled for different file systems', () => {
+  it('rejects policies compiled for different file systems', () => {
     const set = { policies: [] }
 
     expect(() => compare(compilePolicy(set), compilePolicy(set, { caseSensitive: false }))).toThrow(
@@ -299,7 +301,7 @@ describe('compare', () => {
     )
   })
 
-  it('refuses a budget that is no positive whole number', () => {
+  it('rejects a budget that is not a positive integer', () => {
     const set = rules('')
 
     expect(() => compare(set, set, { maxSteps: 0.5 })).toThrow(

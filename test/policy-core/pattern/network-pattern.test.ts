@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { parseNetworkPattern } from '../../../packages/policy-core/src/pattern/parse-network-pattern.ts'
 
-describe('what is to be written instead', () => {
-  it.each(['*', '*.', '**', '**.'])('of %j, which stands for every host', (text) => {
-    expect(parseNetworkPattern(text)).toEqual({
-      ok: false,
-      message: `\`${text}\` stands for every host; write \`0.0.0.0/0\` and \`::/0\` for every address and port, or name a domain such as \`**.example.com\``,
-    })
-  })
+describe('the suggested correction', () => {
+  it.each(['*', '*.', '**', '**.'])(
+    'names explicit ranges for %j, which matches every host',
+    (text) => {
+      expect(parseNetworkPattern(text)).toEqual({
+        ok: false,
+        message:
+          `\`${text}\` matches every host; write \`0.0.0.0/0\` and \`::/0\` ` +
+          `for every address and port, or name a domain such as \`**.example.com\``,
+      })
+    },
+  )
 
   it.each([
     ['10.0.0.*', ['10.0.0.0/24']],
@@ -32,7 +37,7 @@ describe('what is to be written instead', () => {
     ['git@github.com:foo/bar.git', ['github.com:22']],
     ['me@example.com:22', ['example.com:22']],
     ['./x', ['example.com']],
-  ])('of %s, and that can be read', (text, meant) => {
+  ])('of %s is itself a valid pattern', (text, meant) => {
     const read = parseNetworkPattern(text)
     const [written, ...advised] = quotedIn(read.ok ? '' : read.message)
 
@@ -42,14 +47,14 @@ describe('what is to be written instead', () => {
   })
 
   it.each(['10.0.0.0.*', '256.*', '*.0.0.1', '10.*.0', 'a.*', '1e1.*', '10.0.0.*.example', '*10'])(
-    'of %s is no range',
+    'of %s is not a range',
     (text) => {
       expect(parseNetworkPattern(text)).toMatchObject({ ok: false })
       expect(JSON.stringify(parseNetworkPattern(text))).not.toContain('/24')
     },
   )
 
-  it('of a netmask, which IPv4 alone has', () => {
+  it('converts an IPv4 netmask to a prefix length, and not an IPv6 one', () => {
     expect(parseNetworkPattern('10.0.0.0/255.0.0.0')).toEqual({
       ok: false,
       message: '`10.0.0.0/255.0.0.0` has a netmask instead of a prefix length; write `10.0.0.0/8`',
@@ -57,7 +62,8 @@ describe('what is to be written instead', () => {
     expect(parseNetworkPattern('2001:db8::/255.0.0.0')).toEqual({
       ok: false,
       message:
-        '`2001:db8::/255.0.0.0` has no valid prefix length; write a number from 0 to 128 without leading zeros, such as `2001:db8::/128`',
+        '`2001:db8::/255.0.0.0` has no valid prefix length; ' +
+        'write a number from 0 to 128 without leading zeros, such as `2001:db8::/128`',
     })
   })
 })

@@ -70,6 +70,7 @@ export function requireCompiled(name: string, policy: Partial<CompiledPolicy> | 
   if (typeof policy?.linear === 'function') return
   throw new PolicyError(
     'ERR_OPTION_INVALID',
-    `${quote(name)}: ${show(policy)} is no compiled policy; give what \`compilePolicy\` returns`,
+    `${quote(name)}: ${show(policy)} is not a compiled policy; ` +
+      `give the result of \`compilePolicy\``,
   )
 }

@@ -47,5 +47,5 @@ function otherDepth({ depth, domain, port }: NamePattern, name: string): Miss | 
 
 function otherPort(rulePort: number | null, port: number): Miss | null {
   if (rulePort === null || rulePort === port) return null
-  return { miss: 'other_port', message: `the rule is about port ${rulePort}, not ${port}` }
+  return { miss: 'other_port', message: `the rule is for port ${rulePort}, not ${port}` }
 }

@@ -66,7 +66,7 @@ function missOfResource(
 function missOfCovering(rule: CompiledRule, action: Action): Miss | null {
   if (!rule.actions.includes(action)) {
     const actions = rule.actions.map(quote).join(', ')
-    return { miss: 'other_action', message: `the rule is about ${actions}, not ${quote(action)}` }
+    return { miss: 'other_action', message: `the rule is for ${actions}, not ${quote(action)}` }
   }
   if (rule.active) return null
   return {

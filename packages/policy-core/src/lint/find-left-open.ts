@@ -46,7 +46,7 @@ function findOpenApex(entry: Entry, around: NamesAround, finder: CoverFinder): F
         `${quote(entry.text)} does not deny ${quote(domain)} itself, ` +
           `which ${quote(opener.text)} allows`,
         `deny ${quote(formatHostPort(domain, pattern.port))} as well, ` +
-          `or allow it by name if it shall stay open`,
+          `or allow it by name if it should stay open`,
       ),
     ]
   }
@@ -121,8 +121,8 @@ function describeUndecided(entry: Entry): Finding {
   return createFinding(
     'undecided',
     [refer(entry)],
-    `whether other rules open what ${quote(entry.text)} was meant to deny ` +
-      `took too much work to tell`,
+    `the budget ran out before it was clear whether other rules open ` +
+      `parts of the deny ${quote(entry.text)}`,
     'write patterns with fewer `*` and `**`, or split the policies before checking them',
   )
 }

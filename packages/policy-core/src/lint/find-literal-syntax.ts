@@ -56,7 +56,7 @@ export function findLiteralSyntax(rule: LintRule): Finding[] {
     if (entry.pattern.kind !== 'path') return []
     const notation = NOTATIONS.find(({ found }) => found.test(entry.text))
     if (notation === undefined) return []
-    const message = `${quote(entry.text)} has ${notation.what}, which a path must have as well`
+    const message = `${quote(entry.text)} has ${notation.what}, which is literal in a path`
     return [createFinding('literal_syntax', [refer(entry)], message, notation.mend)]
   })
 }

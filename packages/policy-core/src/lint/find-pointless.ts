@@ -78,7 +78,7 @@ function describe({ entry, kind, actions, causes }: Judged): Finding[] {
         createFinding(
           'undecided',
           rules,
-          `whether other rules make ${text} pointless took too much work to tell`,
+          `the budget ran out before it was clear whether other rules make ${text} redundant`,
           'write patterns with fewer `*` and `**`, or split the policies before checking them',
         ),
       ]

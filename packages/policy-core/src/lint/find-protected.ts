@@ -25,7 +25,7 @@ function findClosedName(entry: Entry, { isOpened }: Openings): Finding[] {
     createFinding(
       'protected_name',
       [refer(entry)],
-      `${quote(entry.text)} means the machine itself, which a name never opens`,
+      `${quote(entry.text)} is the machine itself, which an allow of a name never opens`,
       `allow ${quote(formatHostPort('127.0.0.1', pattern.port))}`,
     ),
   ]

@@ -21,7 +21,7 @@ function repeated({ all, within, idOf, nameOf }: Owners, word: 'policy' | 'rule'
         'repeated_id',
         sortBy(group, nameOf),
         `${count} have the id ${quote(idOf(first))}`,
-        `give each ${word} an id of its own`,
+        `give each ${word} a unique id`,
       ),
     ]
   })

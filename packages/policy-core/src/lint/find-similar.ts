@@ -61,7 +61,7 @@ function describeSimilar(group: readonly Entry[]): Finding[] {
         'similar_resource',
         [refer(entry), refer(first)],
         `${quote(entry.text)} differs from ${quote(first.text)} by letter case, ` +
-          `which counts in paths`,
+          `which is significant in paths`,
         'write both the same, or both in one rule when both are meant',
       ),
     )

@@ -106,7 +106,8 @@ function describeUndecided(deny: Entry): Finding {
   return createFinding(
     'undecided',
     [refer(deny)],
-    `whether ${quote(deny.text)} denies anything that is allowed took too much work to tell`,
+    `the budget ran out before it was clear whether ${quote(deny.text)} ` +
+      `denies anything that is allowed`,
     'write patterns with fewer `*` and `**`, or split the policies before checking them',
   )
 }

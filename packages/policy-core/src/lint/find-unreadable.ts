@@ -81,7 +81,7 @@ function describeUndecided(entry: Entry): Finding {
   return createFinding(
     'undecided',
     [refer(entry)],
-    `whether all of ${quote(entry.text)} can be read took too much work to tell`,
+    `the budget ran out before it was clear whether all of ${quote(entry.text)} can be read`,
     `allow \`read\` of ${quote(entry.text)} if it is to be mounted`,
   )
 }

@@ -29,7 +29,10 @@ export function segmentsOf(path: string): readonly string[] {
   return path === '/' ? [] : path.slice(1).split('/')
 }
 
-/** Where simple case folding differs from upper and then lower case: ı is no i, and three pairs. */
+/**
+ * Where simple case folding differs from upper and then lower case: ı does not become i, and three
+ * pairs.
+ */
 const FOLDS_APART: ReadonlyMap<string, string> = new Map([
   ['\u0131', '\u0131'],
   ['\u1fd3', '\u0390'],

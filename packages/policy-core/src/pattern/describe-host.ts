@@ -10,44 +10,77 @@ export function describePort(text: string, host: string, port: string): string {
     return `${quote(text)} has a wildcard for a port; write ${quote(host)} for every port`
   const ports = port.split(',')
   if (ports.length > 1 && ports.every((each) => parsePort(each) !== null))
-    return `${quote(text)} has several ports; write one resource for each: ${ports.map((each) => quote(`${host}:${each}`)).join(', ')}`
+    return (
+      `${quote(text)} has several ports; write one resource for each: ` +
+      ports.map((each) => quote(`${host}:${each}`)).join(', ')
+    )
   if (/^\d+-\d+$/.test(port))
-    return `${quote(text)} has a range of ports; write one resource for each, or ${quote(host)} for every port`
+    return (
+      `${quote(text)} has a range of ports; ` +
+      `write one resource for each, or ${quote(host)} for every port`
+    )
   return `${quote(text)} has no valid port; write a number from 1 to 65535 without leading zeros`
 }
 
 /** The message for an IPv4 spelling other than dotted decimal, which is a mistake in a rule. */
 export function describeSpelling(text: string, address: IpAddress, port: number | null): string {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535)
-    return `${quote(text)} is a number; a port stands behind a host, such as ${quote(`example.com:${text}`)}`
+    return (
+      `${quote(text)} is a number; ` +
+      `a port follows a host, such as ${quote(`example.com:${text}`)}`
+    )
   const meant = formatAddress(address)
-  return `${quote(text)} spells an IPv4 address in another way than dotted decimal; write ${quote(formatHostPort(meant, port))}`
+  return (
+    `${quote(text)} is an IPv4 address but not in dotted decimal; ` +
+    `write ${quote(formatHostPort(meant, port))}`
+  )
 }
 
 /** Says why `*` is invalid at its position in the host. */
 export function describeWildcard(text: string, hostText: string): string {
   if (/^\*\*?\.?$/.test(hostText))
-    return `${quote(text)} stands for every host; write \`0.0.0.0/0\` and \`::/0\` for every address and port, or name a domain such as \`**.example.com\``
+    return (
+      `${quote(text)} matches every host; write \`0.0.0.0/0\` and \`::/0\` ` +
+      `for every address and port, or name a domain such as \`**.example.com\``
+    )
   const range = rangeOfOctets(hostText)
   if (range !== null)
-    return `${quote(text)} puts a wildcard into an address; write ${quote(range)}, a range, which stands for every port`
-  return `${quote(text)} has a wildcard that is not the whole leftmost label; write \`*.example.com\` for one label or \`**.example.com\` for any depth`
+    return (
+      `${quote(text)} has a wildcard inside an address; ` +
+      `write the range ${quote(range)}, which covers every port`
+    )
+  return (
+    `${quote(text)} has a wildcard that is not the whole leftmost label; ` +
+    `write \`*.example.com\` for one label or \`**.example.com\` for any depth`
+  )
 }
 
 /** Says why the text without its wildcard is no host. */
 export function describeHost(text: string, domainText: string): string {
   if (domainText === '') return `${quote(text)} names no host; write one such as \`example.com\``
   if (/^\.[^.]/.test(text) && parseHost(domainText.slice(1))?.kind === 'name')
-    return `${quote(text)} has an empty label; write ${quote(`**${text}`)} for every name below, or ${quote(text.slice(1))} for itself`
+    return (
+      `${quote(text)} has an empty label; write ${quote(`**${text}`)} for every name below, ` +
+      `or ${quote(text.slice(1))} for the domain itself`
+    )
   if (domainText.includes('..') || domainText.startsWith('.'))
     return `${quote(text)} has an empty label; write a name such as \`example.com\``
   if (/^[\d.]+-[\d.]+$/.test(domainText))
-    return `${quote(text)} is a range by its ends; write ranges as CIDR, such as \`10.0.0.0/28\``
+    return `${quote(text)} is not a CIDR range; write one such as \`10.0.0.0/28\``
   if (/^(?:[0-9]+|0x[0-9a-f]*)\.?$/i.test(domainText.slice(domainText.lastIndexOf('.') + 1)))
-    return `${quote(text)} ends in a number but is not an IPv4 address; write four numbers from 0 to 255 such as \`192.0.2.7\``
+    return (
+      `${quote(text)} ends in a number but is not an IPv4 address; ` +
+      `write four numbers from 0 to 255 such as \`192.0.2.7\``
+    )
   if (/(?:^|\.)xn--/i.test(domainText) && /[^\0-\x7f]/.test(domainText))
-    return `${quote(text)} is not a valid host name: beside other letters an \`xn--\` label must encode a name; write the whole name in its own letters`
-  return `${quote(text)} is not a valid host name; write letters, digits, \`-\` and \`_\` in labels of 1 to 63 characters, 253 in all`
+    return (
+      `${quote(text)} is not a valid host name: beside letters outside ASCII ` +
+      `an \`xn--\` label must encode a name; write the whole name without \`xn--\``
+    )
+  return (
+    `${quote(text)} is not a valid host name; ` +
+    `write letters, digits, \`-\` and \`_\` in labels of 1 to 63 characters, 253 in all`
+  )
 }
 
 /** The range for `10.0.0.*`, `10.0.*.*` or `10.*`; null for other texts. */

@@ -3,7 +3,7 @@ import { parseHost } from '../host/host.ts'
 import { quote } from '../quote.ts'
 
 /** Texts with only the characters of network resources, and without a path. */
-const NOTHING_FOREIGN = /^[\w.*:[\]-][\w.*:[\]/-]*$/
+const ONLY_NETWORK_CHARACTERS = /^[\w.*:[\]-][\w.*:[\]/-]*$/
 
 /**
  * Recognizes other notations (a URL, a user part, an encoded or padded text) and returns the
@@ -11,34 +11,45 @@ const NOTHING_FOREIGN = /^[\w.*:[\]-][\w.*:[\]/-]*$/
  */
 export function findForeignSyntax(text: string): string | null {
   // Nearly every resource passes here without a search for each mistake. bench: compile
-  return NOTHING_FOREIGN.test(text) && !text.includes('://') ? null : nameForeignSyntax(text)
+  return ONLY_NETWORK_CHARACTERS.test(text) && !text.includes('://')
+    ? null
+    : nameForeignSyntax(text)
 }
 
 function nameForeignSyntax(text: string): string | null {
   if (text === '') return 'the resource is empty; write a host name, an address or a CIDR range'
   if (!text.isWellFormed()) return `${quote(text)} contains an unpaired surrogate`
   if (/[\p{Cc}\p{White_Space}]/u.test(text))
-    return `${quote(text)} contains white space or a control character; write the bare host name or address`
+    return (
+      `${quote(text)} contains white space or a control character; ` +
+      `write the bare host name or address`
+    )
   const bare = bareHost(text)
   if (text.includes('://'))
     return `${quote(text)} is a URL; write the host alone, such as ${quote(bare)}`
   if (text.includes('@')) return describeUser(text, bare)
   if (text.includes('%') && text.includes(':'))
-    return `${quote(text)} has a zone id; write the address without \`%\` and what follows`
+    return `${quote(text)} has a zone id; write the address up to the \`%\``
   if (text.startsWith('/') || text.startsWith('~'))
     return `${quote(text)} is a path; a network rule names hosts, such as \`example.com\``
   if (text.includes('%'))
-    return `${quote(text)} contains \`%\`, which no host name has; write the name without percent-encoding`
+    return (
+      `${quote(text)} contains \`%\`, which is invalid in a host name; ` +
+      `write the name without percent-encoding`
+    )
   const odd = /[\\#?]/.exec(text)
   if (odd !== null)
-    return `${quote(text)} contains ${quote(odd[0])}, which no host name has; write the host alone, such as ${quote(bare)}`
+    return (
+      `${quote(text)} contains ${quote(odd[0])}, which is invalid in a host name; ` +
+      `write the host alone, such as ${quote(bare)}`
+    )
   return null
 }
 
 function describeUser(text: string, bare: string): string {
   const remote = /^[\w.-]+@(?<host>[\w.-]+):(?!\d+$)/.exec(text)?.groups?.['host']
   return remote !== undefined && isHostOfRule(remote)
-    ? `${quote(text)} is a remote of git; write its host and port, such as ${quote(`${remote}:22`)}`
+    ? `${quote(text)} is a Git remote; write its host and port, such as ${quote(`${remote}:22`)}`
     : `${quote(text)} has a user part; write the host alone, such as ${quote(bare)}`
 }
 

@@ -23,11 +23,14 @@ export function parseLimitedPath(text: string): Parsed<PathPattern> {
   }
   if (recursive > MAX_RECURSIVE)
     return refused(
-      `${quote(text)} has ${recursive} \`**\`, and a pattern has at most ${MAX_RECURSIVE}; write one \`**\` in place of several, or several shorter patterns`,
+      `${quote(text)} has ${recursive} \`**\`, and a pattern has at most ${MAX_RECURSIVE}; ` +
+        `write one \`**\` in place of several, or several shorter patterns`,
     )
   if (stars > MAX_STARS)
     return refused(
-      `${quote(text)} has ${stars} \`*\`, and a pattern has at most ${MAX_STARS}; write one \`*\` in place of several in a name, \`**\` in place of several names, or several shorter patterns`,
+      `${quote(text)} has ${stars} \`*\`, and a pattern has at most ${MAX_STARS}; ` +
+        `write one \`*\` in place of several in a name, \`**\` in place of several names, ` +
+        `or several shorter patterns`,
     )
   return pattern
 }

@@ -28,7 +28,8 @@ export function parseAddressPattern(text: string): RangePattern {
   const address = parseAddress(text)
   return address === null
     ? refused(
-        `${quote(text)} is not an IPv6 address; write one such as \`2001:db8::1\`, or \`[2001:db8::1]:443\` with a port`,
+        `${quote(text)} is not an IPv6 address; ` +
+          `write one such as \`2001:db8::1\`, or \`[2001:db8::1]:443\` with a port`,
       )
     : parsed({ kind: 'range', range: singleAddress(address), port: null })
 }
@@ -39,16 +40,19 @@ function parseBracketed(text: string): RangePattern {
   const rest = text.slice(close + 1)
   if (close < 0 || !/^(?::|$)/.test(rest))
     return refused(
-      `${quote(text)} uses brackets in another way than \`[2001:db8::1]:443\`; write the address or range without them`,
+      `${quote(text)} has brackets without a port as in \`[2001:db8::1]:443\`; ` +
+        `write the address or range without them`,
     )
   const address = inner.includes(':') ? parseAddress(inner) : null
   if (address === null)
     return refused(
-      `${quote(text)} has brackets around something that is not an IPv6 address; write ${quote(inner.includes('/') ? inner : `${inner}${rest}`)}`,
+      `${quote(text)} has brackets around something that is not an IPv6 address; ` +
+        `write ${quote(inner.includes('/') ? inner : `${inner}${rest}`)}`,
     )
   if (rest.length <= 1)
     return refused(
-      `${quote(text)} has brackets but no port; write ${quote(inner)} or ${quote(`[${inner}]:443`)}`,
+      `${quote(text)} has brackets but no port; ` +
+        `write ${quote(inner)} or ${quote(`[${inner}]:443`)}`,
     )
   const port = parsePort(rest.slice(1))
   return port === null
@@ -76,14 +80,21 @@ function describePrefix(text: string, { family, base }: Pick<IpRange, 'family' |
   const slash = text.indexOf('/')
   const prefixText = text.slice(slash + 1)
   if (/^\d+:/.test(prefixText))
-    return `${quote(text)} has a port behind a CIDR range, which stands for every port; write ${quote(text.slice(0, text.lastIndexOf(':')))}`
+    return (
+      `${quote(text)} has a port after a CIDR range, which covers every port; ` +
+      `write ${quote(text.slice(0, text.lastIndexOf(':')))}`
+    )
   const mask = family === 4 ? prefixOfMask(prefixText) : null
   if (mask !== null) {
     const value = firstAddress({ family: 4, base, prefix: mask })
-    return `${quote(text)} has a netmask instead of a prefix length; write ${quote(`${formatAddress({ family: 4, value })}/${mask}`)}`
+    const range = `${formatAddress({ family: 4, value })}/${mask}`
+    return `${quote(text)} has a netmask instead of a prefix length; write ${quote(range)}`
   }
   const bits = FAMILY_BITS[family]
-  return `${quote(text)} has no valid prefix length; write a number from 0 to ${bits} without leading zeros, such as ${quote(`${text.slice(0, slash)}/${bits}`)}`
+  return (
+    `${quote(text)} has no valid prefix length; write a number from 0 to ${bits} ` +
+    `without leading zeros, such as ${quote(`${text.slice(0, slash)}/${bits}`)}`
+  )
 }
 
 /** The prefix length of a netmask such as `255.0.0.0`; null for other texts. */
@@ -121,10 +132,14 @@ function withoutHostBits({ family, base, prefix }: IpRange): string {
 function describeNotCidr(text: string, addressText: string): string {
   const portAt = addressText.lastIndexOf(':')
   if (portAt > 0 && parseIpv4(addressText.slice(0, portAt)) !== null)
-    return `${quote(text)} has a port before a prefix, but a CIDR range stands for every port; write ${quote(addressText.slice(0, portAt) + text.slice(addressText.length))}`
+    return (
+      `${quote(text)} has a port before a prefix, but a CIDR range covers every port; ` +
+      `write ${quote(addressText.slice(0, portAt) + text.slice(addressText.length))}`
+    )
   if (/^\.{1,2}$/.test(addressText))
     return `${quote(text)} is a path; a network rule names hosts, such as \`example.com\``
   return parseHost(addressText)?.kind === 'address'
-    ? `${quote(text)} is not a CIDR range in dotted decimal or IPv6; write one such as \`10.0.0.0/8\``
+    ? `${quote(text)} is not a CIDR range in dotted decimal or IPv6; ` +
+        `write one such as \`10.0.0.0/8\``
     : `${quote(text)} has a path; write the host alone, such as ${quote(addressText)}`
 }

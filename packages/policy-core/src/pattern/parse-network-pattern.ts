@@ -38,7 +38,8 @@ function parseHostPattern(
   if (host.kind === 'address') {
     if (depth !== 'exact')
       return refused(
-        `${quote(text)} puts a wildcard before an address; write a CIDR range such as \`10.0.0.0/8\``,
+        `${quote(text)} has a wildcard before an address; ` +
+          `write a CIDR range such as \`10.0.0.0/8\``,
       )
     return parseIpv4(hostText) === null
       ? refused(describeSpelling(text, host.address, port))

@@ -82,9 +82,15 @@ function describeRelative(text: string): string {
   if (/^(?:[A-Za-z*]:[\\/]|\\\\)/.test(text)) return 'is a Windows path; paths are separated by `/`'
   if (text.startsWith('file://')) return 'is a URL; write the path alone, from its `/`'
   if (text.startsWith('~'))
-    return 'names the home directory of another user; write `~/` for that of the user, or the whole path'
+    return (
+      'names the home directory of another user; ' +
+      "write `~/` for the user's own, or the full path"
+    )
   if (/^[$%]/.test(text))
-    return 'names a variable, which no rule knows; write `~/` for the home directory, or the whole path'
+    return (
+      'names a variable, which rules do not expand; ' +
+      'write `~/` for the home directory, or the full path'
+    )
   if (text.startsWith('**/')) return `is not absolute; write ${quote(`/${text}`)}`
   return 'is not absolute; write a path that starts with `/`, or with `~/` for the home directory'
 }
@@ -108,8 +114,14 @@ function findSegmentProblem(segment: string): string | null {
     return `has a \`${segment}\` segment; write the path without it`
   const tail = /^\*\*([^*]+)$/.exec(segment)?.[1]
   if (tail !== undefined)
-    return `has \`**\` inside the segment ${quote(segment)}; write ${quote(`**/*${tail}`)} for any depth, ${quote(`*${tail}`)} for one name`
+    return (
+      `has \`**\` inside the segment ${quote(segment)}; ` +
+      `write ${quote(`**/*${tail}`)} for any depth, ${quote(`*${tail}`)} for one name`
+    )
   if (segment !== '**' && segment.includes('**'))
-    return `has \`**\` inside the segment ${quote(segment)}; \`**\` stands alone between slashes, write \`*\` inside a name`
+    return (
+      `has \`**\` inside the segment ${quote(segment)}; ` +
+      `\`**\` must be a whole segment, write \`*\` inside a name`
+    )
   return null
 }

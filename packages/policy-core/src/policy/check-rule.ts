@@ -64,7 +64,9 @@ function checkActions(actions: unknown): RuleProblem[] {
   const [first] = known
   const other = known.find((action) => first !== undefined && domainOf(action) !== domainOf(first))
   if (first === undefined || other === undefined) return []
-  const message = `${quote(first)} and ${quote(other)} belong to different domains; write two rules in two policies`
+  const message =
+    `${quote(first)} and ${quote(other)} belong to different domains; ` +
+    `write two rules in two policies`
   return [{ member: 'actions', message, reason: 'domain_mismatch' }]
 }
 

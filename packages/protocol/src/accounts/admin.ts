@@ -149,7 +149,7 @@ export const madeTokensQuerySchema = z.strictObject({
     .literal('revoke')
     .optional()
     .describe(
-      'Revoke the organization tokens that the member made, with every token made from them',
+      'Revoke the organization tokens that the member created, and all tokens derived from them',
     ),
 })
 export type MadeTokensQuery = z.infer<typeof madeTokensQuerySchema>
@@ -171,11 +171,11 @@ export const deleteTeamQuerySchema = z
     detach: z
       .literal('policies')
       .optional()
-      .describe('Take the team out of the policies that have other teams too'),
+      .describe('Remove the team from policies that also have other teams'),
     sole: z
       .literal('delete')
       .optional()
-      .describe('Delete the policies that have no other team; only beside `detach`'),
+      .describe('Delete policies without another team; only with `detach`'),
   })
   .refine((query) => query.sole === undefined || query.detach !== undefined, {
     path: ['sole'],

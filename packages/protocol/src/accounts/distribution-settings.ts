@@ -11,19 +11,21 @@ export const distributionSettingsSchema = z
       .min(HOUR, 'must be at least 3600, an hour')
       .max(30 * DAY, 'must be at most 2592000, thirty days')
       .meta({
-        description: 'From then on after it was signed a policy is `stale`, and still in force',
+        description: 'Age since its signature at which a policy is `stale`, and still in force',
       }),
     expires_after_seconds: z
       .int()
       .min(HOUR, 'must be at least 3600, an hour')
       .max(90 * DAY, 'must be at most 7776000, ninety days')
-      .meta({ description: 'From then on it denies everything but `offline_allow`' }),
+      .meta({
+        description: 'Age at which a policy expires and denies everything but `offline_allow`',
+      }),
     offline_allow: z
       .array(z.string().min(1).max(4096))
       .max(100, 'must not name more than 100 hosts')
       .meta({
         description:
-          'Hosts as rules write them, which an expired policy still allows as far as its rules do',
+          'Hosts in rule syntax that an expired policy still allows when its rules allow them',
       }),
   })
   .meta({ id: 'DistributionSettings' })

@@ -13,7 +13,8 @@ const teamsSchema = z.array(nameSchema).meta({
 
 const scopeSchema = z.strictObject({ teams: teamsSchema.optional() }).meta({
   description:
-    'Whom the policy applies to: `{}` for the whole organization. A policy that applies to teams becomes organization-wide only where this is written.',
+    'Audience of the policy: `{}` means the whole organization. A policy for teams becomes ' +
+    'organization-wide only when this is present.',
 })
 
 const EXAMPLE = {
@@ -38,12 +39,12 @@ export const documentPolicySchema = z
       description: 'All rules of the policy; their names are unique in it',
     }),
   })
-  .meta({ id: 'DocumentPolicy', description: 'A policy, known by its name' })
+  .meta({ id: 'DocumentPolicy', description: 'A policy, identified by its name' })
 
 /** The content of a file. */
 export const policyDocumentSchema = z
   .strictObject({
-    $schema: z.string().optional().meta({ description: 'For editors; means nothing here' }),
+    $schema: z.string().optional().meta({ description: 'For editors; ignored' }),
     policies: z.array(documentPolicySchema),
   })
   .meta({
@@ -64,10 +65,10 @@ export const applyRequestSchema = z
   .strictObject({
     policies: z.array(documentPolicySchema),
     prune: z.boolean().optional().meta({
-      description: 'Delete the policies that are not in the document; by default they stay',
+      description: 'Delete policies that are not in the document; by default they are kept',
     }),
     dry_run: z.boolean().optional().meta({
-      description: 'Tell what would change and change nothing; needs only `policies:read`',
+      description: 'Report the changes without applying them; needs only `policies:read`',
     }),
   })
   .meta({ id: 'ApplyRequest', examples: [{ policies: [EXAMPLE], dry_run: true }] })

@@ -13,18 +13,19 @@ const actionsSchema = z
   .min(1, 'must name at least one action')
   .max(MAX_ACTIONS, `must name at most ${MAX_ACTIONS} actions`)
   .refine((actions) => new Set(actions).size === actions.length, 'must not repeat an action')
-  .meta({ description: 'What the rule is about; all of one domain', uniqueItems: true })
+  .meta({ description: 'Actions of the rule, all of one domain', uniqueItems: true })
 
 const decisionSchema = z
   .enum(['allow', 'deny'])
-  .meta({ description: 'A matching `deny` decides, whatever else allows' })
+  .meta({ description: 'A matching `deny` overrides every allow' })
 
 const resourcesSchema = z
   .array(z.string().max(MAX_RESOURCE_LENGTH, `must be at most ${MAX_RESOURCE_LENGTH} characters`))
   .min(1, 'must name at least one resource')
   .meta({
     description:
-      'Patterns: `example.com:443`, `*.example.com`, `**.example.com`, `10.0.0.0/8`; or `/data/*`, `/data/**`, `~/work/**`',
+      'Patterns: `example.com:443`, `*.example.com`, `**.example.com`, `10.0.0.0/8`; ' +
+      'or `/data/*`, `/data/**`, `~/work/**`',
   })
 
 /** A rule as the API returns it. */

@@ -60,7 +60,8 @@ const INSTANT = 'must be an RFC 3339 instant such as `2026-11-21T08:00:00Z`'
 
 /** Every form of `actor` in an event. The filter refuses other values. */
 const ACTOR = new RegExp(
-  `^(?:operator|server|user:${USERNAME}|(?:organization|enrolment|rollout):${ORGANIZATION_NAME}:[\\w-]+|issuer:\\S+)$`,
+  `^(?:operator|server|user:${USERNAME}|` +
+    `(?:organization|enrolment|rollout):${ORGANIZATION_NAME}:[\\w-]+|issuer:\\S+)$`,
 )
 
 const hashSchema = z.string().meta({ description: 'SHA-256 as 64 lower-case hexadecimal digits' })
@@ -80,7 +81,10 @@ export const eventSchema = z
     kind: z.string().meta({ description: 'Such as `policy.created`; more may be added' }),
     actor: z.string().meta({
       description:
-        '`user:NAME`, `organization:NAME:TOKEN_ID`, `issuer:URL` for teams by an OIDC claim, `enrolment:NAME:TOKEN_ID` for a machine that enrolled itself, `rollout:NAME:ID` for a rollout that advances or pauses by itself, `server` for the server itself, or `operator` for a command',
+        '`user:NAME`, `organization:NAME:TOKEN_ID`, `issuer:URL` for teams by an OIDC claim, ' +
+        '`enrolment:NAME:TOKEN_ID` for a machine that enrolled itself, ' +
+        '`rollout:NAME:ID` for a rollout that advances or pauses by itself, ' +
+        '`server` for the server itself, or `operator` for a command',
     }),
     address: z.string().nullable().meta({ description: 'Address of the client' }),
     request_id: z.string().nullable(),
@@ -90,8 +94,8 @@ export const eventSchema = z
       /** Of a rule: the policy that holds it. */
       policy_id: z.string().optional(),
     }),
-    before: stateSchema.meta({ description: 'Null when it was not there' }),
-    after: stateSchema.meta({ description: 'Null when it is not there any more' }),
+    before: stateSchema.meta({ description: 'Null when it did not exist before' }),
+    after: stateSchema.meta({ description: 'Null when it no longer exists' }),
     /** Revision of the organization after the transaction of the change. */
     revision: z.int().nonnegative(),
     previous_hash: hashSchema,
@@ -103,16 +107,23 @@ export type HistoryEvent = z.infer<typeof eventSchema>
 /** `GET /api/v1/orgs/{org}/events`. `page_size`: absent, 0 or more than 100 means 100. */
 export const listEventsQuerySchema = z.strictObject({
   page_size: pageSizeSchema.optional(),
-  cursor: z.string().min(1).optional().meta({
-    description:
-      'The `next_cursor` of an earlier answer; absent starts with the first event. Refused when a restore has undone the event that it is after; 410 with reason `history_removed` when later events were removed by age',
-  }),
+  cursor: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({
+      description:
+        'The `next_cursor` of an earlier answer; absent means the first event. ' +
+        'Rejected when a restore has undone the event before it; ' +
+        '410 with reason `history_removed` when later events were removed by age',
+    }),
   kind: z.enum(EVENT_KINDS).optional(),
   actor: z
     .string()
     .regex(
       ACTOR,
-      'must be `user:NAME`, `organization:NAME:TOKEN_ID`, `enrolment:NAME:TOKEN_ID`, `rollout:NAME:ID`, `issuer:URL`, `server` or `operator`',
+      'must be `user:NAME`, `organization:NAME:TOKEN_ID`, `enrolment:NAME:TOKEN_ID`, ' +
+        '`rollout:NAME:ID`, `issuer:URL`, `server` or `operator`',
     )
     .optional(),
   since: z.iso.datetime({ offset: true, error: INSTANT }).optional(),
@@ -131,8 +142,7 @@ export const listEventsResponseSchema = z
     next_cursor: z.string(),
     has_more: z.boolean(),
     removed_through: z.int().positive().optional().meta({
-      description:
-        'The last event that the retention of the history removed; absent while all are kept',
+      description: 'The last event that the history retention removed; absent while all are kept',
     }),
   })
   .meta({ id: 'ListEventsResponse' })

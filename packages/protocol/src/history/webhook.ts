@@ -59,7 +59,7 @@ export const deliverySchema = z
     sequence: z.int().positive(),
     state: z.enum(DELIVERY_STATES).meta({
       description:
-        '`pending`: to be delivered again; `retrying`: later events wait for it; `dead`: given up',
+        '`pending`: redelivery requested; `retrying`: blocks later events; `dead`: given up',
     }),
     attempts: z.int().nonnegative(),
     /** HTTP status of the last answer; null without an answer. */

@@ -16,7 +16,9 @@ export const deviceNameSchema = z
   .refine((text) => !ACTIVE.test(text), 'must be one line of printable characters')
   .refine((text) => text !== '', 'must not be empty')
   .refine((text) => [...text].length <= MAX_CODE_POINTS, TOO_LONG)
-  .meta({ description: '1 to 64 characters after trimming and NFC; one line, none invisible' })
+  .meta({
+    description: '1 to 64 characters after trimming and NFC; one line without invisible characters',
+  })
 
 /** The default name of a machine, from its host name; null if the host name yields none. */
 export function nameOfHost(hostName: string): string | null {

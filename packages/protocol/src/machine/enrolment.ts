@@ -141,9 +141,9 @@ export const listDevicesQuerySchema = z.strictObject({
   state: z.enum(AGENT_STATES).optional(),
   revision: queryNumberSchema.optional(),
   label: deviceLabelSchema.optional(),
-  name: deviceNameSchema.optional().meta({ description: 'The beginning of the name' }),
+  name: deviceNameSchema.optional().meta({ description: 'Prefix of the name' }),
   silent_for_seconds: queryNumberSchema.optional().meta({
-    description: 'Not revoked, and neither enrolled nor heard of in the last so many seconds',
+    description: 'Not revoked, and neither enrolled nor seen in this number of seconds',
   }),
 })
 export type ListDevicesQuery = z.infer<typeof listDevicesQuerySchema>

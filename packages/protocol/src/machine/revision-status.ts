@@ -5,7 +5,7 @@ const count = z.int().nonnegative()
 /** Expensive counts are reused for a short time. */
 export const countedAtSchema = timestampSchema.meta({
   description:
-    'When the machines were counted: now, or up to ten seconds ago where there are tens of thousands',
+    'Time of the count: now, or up to ten seconds ago with tens of thousands of machines',
 })
 
 /**
@@ -21,20 +21,21 @@ export const revisionStatusSchema = z
     counted_at: countedAtSchema,
     devices: count,
     applied: count.meta({
-      description:
-        'By their own word they enforce what is theirs of this revision, or of a later one',
+      description: 'Report that they enforce their policies of this revision or a later one',
     }),
     rejected: count.meta({
       description:
-        'Their last attempt to fetch brought nothing into force, or what did is unusable',
+        'Report that their last update failed, or that the policies in force are unusable',
     }),
     /** The most frequent codes first. Codes beyond the first fifty count as `other`. */
     rejected_by_code: z.array(z.strictObject({ code: z.string(), devices: count })),
-    pending: count.meta({ description: 'Seen of late, without a word of this revision so far' }),
-    silent: count.meta({ description: 'Not seen for fifteen minutes, nor known to enforce it' }),
+    pending: count.meta({ description: 'Seen recently, without a report on this revision so far' }),
+    silent: count.meta({
+      description: 'Not seen for fifteen minutes, and not known to enforce it',
+    }),
     held_back: count.exactOptional().meta({
       description:
-        'While a rollout is open: of `pending` and `silent`, those outside the stages reached',
+        'While a rollout is open: those of `pending` and `silent` outside its stages so far',
     }),
   })
   .meta({ id: 'RevisionStatus' })

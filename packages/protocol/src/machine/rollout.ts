@@ -60,7 +60,7 @@ export const startRolloutRequestSchema = z
     /** Absent means that the rollout advances only on request. */
     wait_seconds: z.int().min(60).max(MAX_WAIT_SECONDS).exactOptional(),
     force: z.boolean().exactOptional().meta({
-      description: 'Start it also when no machine has a label of `stages`, which is 409 otherwise',
+      description: 'Start even when no machine has a label of `stages`; otherwise that is 409',
     }),
   })
   .meta({
@@ -97,14 +97,16 @@ export type RolloutState = (typeof ROLLOUT_STATES)[number]
 export const rolloutMachinesSchema = z.strictObject({
   devices: count,
   applied: count,
-  rejected: count.meta({ description: 'Refuse what they get, told since the rollout runs' }),
+  rejected: count.meta({
+    description: 'Have rejected their update since the start of the rollout',
+  }),
   rejected_by_code: z.array(z.strictObject({ code: z.string(), devices: count })),
   pending: count,
   silent: count,
   never_seen: count.meta({
-    description: 'Within them and not counted: enrolled, and neither polled nor reported since',
+    description: 'In the stages but not counted: enrolled, without a poll or report since',
   }),
-  held_back: count.meta({ description: 'Not within them: they stay with `base_revision`' }),
+  held_back: count.meta({ description: 'Outside the stages: they keep `base_revision`' }),
 })
 export type RolloutMachines = z.infer<typeof rolloutMachinesSchema>
 
@@ -164,7 +166,7 @@ export const rollBackResponseSchema = z
       }),
     ),
     left_out: z.array(z.strictObject({ name: z.string() })).meta({
-      description: 'Policies of the base whose every team is gone',
+      description: 'Policies of the base whose teams are all deleted',
     }),
   })
   .meta({ id: 'RollBackResponse' })

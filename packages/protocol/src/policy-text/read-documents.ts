@@ -119,9 +119,10 @@ function readDocument(
 }
 
 const OTHER_LIST: Readonly<Record<DocumentList, string>> = {
-  policies: '`policies` are those of an organization; write `local` for rules of this machine',
+  policies: '`policies` belong to an organization; write `local` for rules of this machine',
   local:
-    '`local` rules are those of one machine; name the file in `PALISADE_LOCAL_POLICIES` of its agent',
+    '`local` rules belong to one machine; ' +
+    'name the file in `PALISADE_LOCAL_POLICIES` of its agent',
 }
 
 const localPoliciesSchema = localDocumentSchema.transform(({ local }) => ({ policies: local }))
