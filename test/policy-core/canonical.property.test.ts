@@ -39,13 +39,13 @@ describe('canonicalHost', () => {
     expect(outcomes.rarerThan({ name: 0.15, address: 0.15, invalid: 0.15 })).toEqual([])
   })
 
-  it('every spelling of a name is that name', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('every spelling of a name has its canonical form', { timeout: LAW_TIMEOUT_MS }, () => {
     everyCase({ runs: 3000 }, fc.tuple(names(), nameSpellings()), ([name, spelling]) => {
       expect(canonicalHost(respellName(name, spelling))).toEqual({ kind: 'name', name })
     })
   })
 
-  it('every spelling of an address is that address', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('every spelling of an address has its canonical form', { timeout: LAW_TIMEOUT_MS }, () => {
     everyCase({ runs: 5000 }, fc.tuple(addresses(), fc.nat(17)), ([address, variant]) => {
       expect(canonicalHost(respellAddress(address, variant))).toEqual({
         kind: 'address',
@@ -54,7 +54,7 @@ describe('canonicalHost', () => {
     })
   })
 
-  it('a canonical name is what the URL standard makes of it', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('a canonical name equals the host of a URL with it', { timeout: LAW_TIMEOUT_MS }, () => {
     const unicode = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 })
     const text = fc
       .tuple(unicode, fc.constantFrom('', '.com', '.\u00fc'))
@@ -73,18 +73,18 @@ describe('canonicalHost', () => {
 
 describe('canonicalAddress', () => {
   it(
-    'canonicalAddress ≡ ipaddr.js, where both call it an address',
+    'canonicalAddress ≡ ipaddr.js, for spellings that both accept',
     { timeout: LAW_TIMEOUT_MS },
     () => {
       const outcomes = everyCase({ runs: 10_000 }, addressTexts(), (text, tally) => {
         const canonical = canonicalAddress(text)
 
-        // ipaddr.js also reads zone ids, and IPv4 with leading zeros or in fewer parts.
+        // ipaddr.js also accepts zone ids, and IPv4 with leading zeros or fewer parts.
         const tail = text.slice(text.lastIndexOf(':') + 1)
         const isHexadecimal = text.includes(':') && !/[.%]/.test(text)
         const isStrict = isHexadecimal || ipaddr.IPv4.isValidFourPartDecimal(tail)
         const parsed = isStrict && ipaddr.isValid(text) ? ipaddr.process(text).toString() : null
-        // It takes `::192.0.2.1` for IPv4, which only embeds it.
+        // ipaddr.js converts `::192.0.2.1` to IPv4, although it only embeds the address.
         const isCompatible = /^::\d+\.[\d.]+$/.test(text)
         expect(canonical).toBe(isCompatible && parsed !== null ? compatible(parsed) : parsed)
         tally(canonical === null ? 'invalid' : 'valid')
@@ -107,13 +107,13 @@ describe('canonicalAddress', () => {
   })
 })
 
-/** `::a.b.c.d` of an IPv4 address, in hexadecimal. */
+/** Formats `::a.b.c.d` for an IPv4 address, in hexadecimal. */
 function compatible(ipv4: string): string {
   const bytes = [...Array<number>(12).fill(0), ...ipaddr.IPv4.parse(ipv4).toByteArray()]
   return ipaddr.fromByteArray(bytes).toString()
 }
 
-/** Names, addresses, and texts one or two characters away from either. */
+/** Names, addresses, and texts that differ from one by one or two characters. */
 function hostTexts(): fc.Arbitrary<string> {
   const letters = fc.constantFrom(
     ...'abxAX019._-:%*/@ \u00df\u00fc\u3002\uff0e\u00ad\u200d\uff11\u2460',
@@ -136,7 +136,7 @@ function hostTexts(): fc.Arbitrary<string> {
   )
 }
 
-/** Addresses, in many spellings, and texts a character away from one. */
+/** Addresses in many spellings, and texts that differ from one by one character. */
 function addressTexts(): fc.Arbitrary<string> {
   const spelled = fc.tuple(addresses(), fc.nat(17)).map(([a, v]) => respellAddress(a, v))
   return fc.oneof(
@@ -150,7 +150,7 @@ function addressTexts(): fc.Arbitrary<string> {
   )
 }
 
-/** A text with one character put in, taken out or replaced. */
+/** A text with one character inserted, removed or replaced. */
 function broken(texts: fc.Arbitrary<string>, letters: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc
     .tuple(texts, letters, fc.nat(60), fc.nat(1), fc.nat(1))

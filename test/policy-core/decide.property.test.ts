@@ -106,52 +106,60 @@ describe('decide', () => {
     expect(outcomes.rarerThan({ ...bothOutcomes, changed: 0.01 })).toEqual([])
   })
 
-  it('on a governed machine a local rule only ever tightens', { timeout: LAW_TIMEOUT_MS }, () => {
-    const outcomes = everyCase(
-      { runs: 600, casesPerRun: REQUESTS },
-      fc.tuple(policySets(), extraPolicies('allow'), requestChoices(REQUESTS)),
-      ([{ set, options }, extra, choices], tally) => {
-        const governed = { ...set, governed: true }
-        const alone = compilePolicy({ ...governed, local: [] }, options)
-        const withLocal = withPolicy(governed, extra, true)
-        const compiled = compilePolicy(withLocal, options)
+  it(
+    'a local rule on a governed machine only ever denies more',
+    { timeout: LAW_TIMEOUT_MS },
+    () => {
+      const outcomes = everyCase(
+        { runs: 600, casesPerRun: REQUESTS },
+        fc.tuple(policySets(), extraPolicies('allow'), requestChoices(REQUESTS)),
+        ([{ set, options }, extra, choices], tally) => {
+          const governed = { ...set, governed: true }
+          const alone = compilePolicy({ ...governed, local: [] }, options)
+          const withLocal = withPolicy(governed, extra, true)
+          const compiled = compilePolicy(withLocal, options)
 
-        for (const request of requestsAround(extra, set, choices)) {
-          const outcome = decide(alone, request).decision
+          for (const request of requestsAround(extra, set, choices)) {
+            const outcome = decide(alone, request).decision
 
-          const outcomeAfter = decide(compiled, request).decision
+            const outcomeAfter = decide(compiled, request).decision
 
-          expect([outcome, outcomeAfter]).not.toEqual(['deny', 'allow'])
-          tally(outcome)
-        }
-      },
-    )
+            expect([outcome, outcomeAfter]).not.toEqual(['deny', 'allow'])
+            tally(outcome)
+          }
+        },
+      )
 
-    expect(outcomes.rarerThan(bothOutcomes)).toEqual([])
-  })
-
-  it('the canonical request is decided like the request', { timeout: LAW_TIMEOUT_MS }, () => {
-    const outcomes = everyCase(
-      { runs: 800, casesPerRun: REQUESTS },
-      fc.tuple(policySets(), requestChoices(REQUESTS)),
-      ([{ set, options }, choices], tally) => {
-        const compiled = compilePolicy(set, options)
-
-        for (const choice of choices) {
-          const request = requestFrom(set, choice)
-          const decision = decide(compiled, request)
-
-          expect(decide(compiled, decision.request ?? request)).toStrictEqual(decision)
-          tally(decision.decision)
-        }
-      },
-    )
-
-    expect(outcomes.rarerThan(bothOutcomes)).toEqual([])
-  })
+      expect(outcomes.rarerThan(bothOutcomes)).toEqual([])
+    },
+  )
 
   it(
-    'whatever is asked, decide answers, and judges what it echoes',
+    'the canonical request has the same decision as the request',
+    { timeout: LAW_TIMEOUT_MS },
+    () => {
+      const outcomes = everyCase(
+        { runs: 800, casesPerRun: REQUESTS },
+        fc.tuple(policySets(), requestChoices(REQUESTS)),
+        ([{ set, options }, choices], tally) => {
+          const compiled = compilePolicy(set, options)
+
+          for (const choice of choices) {
+            const request = requestFrom(set, choice)
+            const decision = decide(compiled, request)
+
+            expect(decide(compiled, decision.request ?? request)).toStrictEqual(decision)
+            tally(decision.decision)
+          }
+        },
+      )
+
+      expect(outcomes.rarerThan(bothOutcomes)).toEqual([])
+    },
+  )
+
+  it(
+    'decide answers any value and decides its canonical request alike',
     { timeout: LAW_TIMEOUT_MS },
     () => {
       const requests = fc.array(anythingAsked(), { minLength: 10, maxLength: 10 })
@@ -178,7 +186,7 @@ describe('decide', () => {
   )
 
   it(
-    'the hint of a default deny, added as a rule, turns it into an allow',
+    'the hint of a default deny, added as a rule, allows the request',
     { timeout: LAW_TIMEOUT_MS },
     () => {
       const outcomes = everyCase(
@@ -208,7 +216,10 @@ describe('decide', () => {
   )
 })
 
-/** Any value, texts in every member, and functions that make objects which set traps. */
+/**
+ * Any value: arbitrary values, arbitrary texts in members, and functions that create objects with
+ * traps.
+ */
 function anythingAsked(): fc.Arbitrary<unknown> {
   const letters = fc.constantFrom(...'abcab.1x:%*-\u00df\u3002\u00ad\ud800\0 ')
   return fc.oneof(
@@ -227,7 +238,7 @@ function anythingAsked(): fc.Arbitrary<unknown> {
   )
 }
 
-/** Requests of which every fourth aims at the rule that was added. */
+/** Requests of which one in four targets the added rule. */
 function requestsAround(
   extra: Policy,
   set: PolicySet,
@@ -247,7 +258,7 @@ function isGoverned(set: PolicySet): boolean {
   return set.governed ?? set.policies !== undefined
 }
 
-/** `allow <action> <resource>`; the resource is the rest, spaces and all. */
+/** Parses `allow <action> <resource>`. The resource may contain spaces. */
 function policyOf(hint: string): Policy {
   const [, action, resource] = /^allow (\S+) (.*)$/s.exec(hint) ?? []
   return {

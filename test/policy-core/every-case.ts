@@ -2,31 +2,31 @@ import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { casesOfRun, factorOfRun, seedOfRun } from '../run-size.ts'
 
-/** Milliseconds that one law may take on a slow machine; some take 40 s on a quiet one. */
+/** Time limit in milliseconds of one law, generous for slow machines. */
 export const LAW_TIMEOUT_MS = 1_200_000
 
 interface Size {
-  /** How many values of the arbitrary are tried. */
+  /** Number of values drawn from the arbitrary. */
   readonly runs: number
-  /** How many cases one value holds, such as the requests put to one policy set. */
+  /** Number of cases per value, such as requests per policy set. */
   readonly casesPerRun?: number
 }
 
 interface Outcomes {
   /**
-   * The outcomes that made up less than their share of all that were tallied. A law that holds
-   * because its generator makes nothing but trivial misses says nothing. None for a run with fewer
-   * cases than usual, whose shares are a matter of luck.
+   * Returns the outcomes below their least share of all tallied ones. This detects generators that
+   * produce trivial cases, for which a law proves little. Returns an empty list for a run smaller
+   * than the full size, whose shares depend on chance.
    */
   rarerThan(shares: Readonly<Record<string, number>>): string[]
 }
 
 /**
- * Tries `check` with everything that `arbitrary` makes; `check` throws at a breach, and the error
- * has seed and path of the smallest one found. `tally` counts the outcomes that have to occur.
+ * Runs `check` with values of `arbitrary`. `check` throws for a counterexample, and the error
+ * reports seed and path of the smallest one. `tally` counts the outcomes for `rarerThan`.
  *
- * The seed is `PALISADE_SEED`, or a new one; it is printed with the number of cases, which is
- * multiplied by `PALISADE_CASES`.
+ * The seed is `PALISADE_SEED`, or random. It is printed with the number of cases, which
+ * `PALISADE_CASES` multiplies.
  */
 export function everyCase<T>(
   { runs, casesPerRun = 1 }: Size,

@@ -1,4 +1,4 @@
-/** Every text of up to `length` of the characters, each once. */
+/** Yields every text of up to `length` of the characters once. */
 export function* everyText(characters: readonly string[], length: number): Generator<string> {
   yield ''
   if (length === 0) return

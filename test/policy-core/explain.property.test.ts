@@ -84,7 +84,7 @@ describe('explain', () => {
   )
 
   it(
-    'only a default deny has near misses, and a rule that matched is one only while inactive',
+    'only a default deny has near misses, and a matched rule is one only when it is inactive',
     { timeout: LAW_TIMEOUT_MS },
     () => {
       const outcomes = everyCase(

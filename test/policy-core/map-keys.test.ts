@@ -34,12 +34,11 @@ const filesystem = policy(
 const RESOURCES = 3 * COUNT + 10 * COUNT
 
 /**
- * V8 hashes numbers and bigints (of these the lowest 64 bits alone) without a secret: who can
- * choose freely among them finds as many as he likes that collide, and a policy of 2.5 MB took 47 s
- * to compile instead of one. Numbers that are given one after the other, and ports, leave too few
- * to choose among.
+ * V8 hashes numbers and bigints without a secret, and of bigints only the lowest 64 bits. An
+ * attacker who chooses them freely can construct many collisions, which makes the compilation of a
+ * policy quadratic. Consecutive numbers and ports leave too few to choose from.
  */
-describe('no map is keyed by numbers that a policy may choose', () => {
+describe('no map has numeric keys that a policy can choose', () => {
   const largest = Math.max(65_535, 4 * RESOURCES)
 
   it.each([

@@ -1,6 +1,6 @@
 import type { Action, Policy, Rule, RuleDecision } from '@palisade/policy-core'
 
-/** A rule whose name says what it does; ids count from the given text. */
+/** Creates a rule with a descriptive name. */
 export function rule(
   id: string,
   decision: RuleDecision,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { formatAddress, onlyAddress, type Address, type Range } from '../reference/address.ts'
 
-/** Ordinary, private, protected and embedding addresses, close enough together to collide. */
+/** Ordinary, private, protected and embedding addresses, few enough to collide. */
 export function addresses(): fc.Arbitrary<Address> {
   return fc.oneof(
     { weight: 4, arbitrary: ipv4() },
@@ -13,7 +13,7 @@ export function addresses(): fc.Arbitrary<Address> {
   )
 }
 
-/** A range around such an address; ranges of one family nest. */
+/** A range around such an address, so that ranges of one family nest. */
 export function ranges(): fc.Arbitrary<Range> {
   return fc
     .tuple(
@@ -28,7 +28,7 @@ export function ranges(): fc.Arbitrary<Range> {
     })
 }
 
-/** An address or range as a rule writes it. */
+/** An address or range as rules write it. */
 export function addressPatterns(): fc.Arbitrary<string> {
   return fc.oneof(
     ranges().map((cidr) => `${formatAddress(cidr)}/${cidr.prefix}`),
@@ -62,11 +62,11 @@ export function embeddings(): fc.Arbitrary<Embedding> {
   return fc.constantFrom(...EMBEDDINGS)
 }
 
-/** An IPv6 address that carries `inner`; an IPv6 `inner` stays what it is. */
+/** Embeds `inner` in an IPv6 address. Returns an IPv6 `inner` unchanged. */
 export function embed(inner: Address, how: Embedding): Address {
   if (inner.family === 6) return inner
   const v4 = inner.value
-  // Filled with 10.10.10.10, so that the other positions of a NAT64 address are ordinary.
+  // Filled with 10.10.10.10, so that the other positions of a NAT64 address are ordinary addresses.
   const local = 0x0064_ff9b_0001_0a0a_0a0a_0a0a_0a0a_0a0an
   const set = (base: bigint, from: number, length: number, bits: bigint) => {
     const shift = BigInt(128 - from - length)
@@ -98,7 +98,7 @@ export function embed(inner: Address, how: Embedding): Address {
   }
 }
 
-/** Another text that means the same address as a request's host; `variant` picks which. */
+/** Respells the address as a request's host; `variant` selects the spelling. */
 export function respellAddress(literal: Address, variant: number): string {
   const text = formatAddress(literal)
   if (literal.family === 6) {
@@ -119,7 +119,7 @@ export function respellAddress(literal: Address, variant: number): string {
   return spellings[variant % spellings.length] ?? text
 }
 
-/** An address of `range`, chosen by `bits`. */
+/** The address of `range` with the host bits `bits`. */
 export function addressIn(range: Range, bits: bigint): Address {
   const hostBits = BigInt(onlyAddress(range).prefix - range.prefix)
   return { family: range.family, value: range.value | (bits & ((1n << hostBits) - 1n)) }

@@ -21,7 +21,7 @@ const NAME_CHANGES = [
 ] as const
 const ADDRESS_CHANGES = ['outside', 'embedded'] as const
 
-/** How a connect request is made from a pattern: the near misses and the spelling. */
+/** How to derive a connect request from a pattern: the near misses and the spelling. */
 export interface ConnectChoice {
   readonly labels: readonly [string, string, string]
   readonly depth: number
@@ -33,9 +33,9 @@ export interface ConnectChoice {
   readonly addressSpelling: number
   readonly port: number
   readonly hasOtherPort: boolean
-  /** Beside a name: none, any, or for address patterns the address that the pattern asks for. */
+  /** The resolved address beside a name: none, any, or for address patterns one that matches. */
   readonly resolved: Address | null
-  /** For address patterns: the name that is said to resolve to the address, if any. */
+  /** For address patterns: the name that resolves to the address, if any. */
   readonly name: string | null
 }
 
@@ -116,7 +116,7 @@ function changedAddress(
     case 'none':
       return inside
     case 'outside': {
-      // The address on the other side of the range's last bit: as near as a miss can be.
+      // The address beyond the range's last bit, the nearest possible miss.
       const bits = inside.family === 4 ? 32 : 128
       const value =
         range.prefix === 0 ? inside.value : inside.value ^ (1n << BigInt(bits - range.prefix))

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 
-/** Hosts made to be read one way by a checker and another way by a resolver. */
+/** Hosts that a checker and a resolver may read differently. */
 const HOSTS = [
   '',
   '.',
@@ -79,12 +79,12 @@ const PORTS = [
   443n,
 ]
 
-/** The hosts above, all of them. */
+/** All hosts above. */
 export function hostileHosts(): readonly string[] {
   return HOSTS
 }
 
-/** Something that is nearly a request. Each member may be fine, so that others come under test. */
+/** Almost a request. Each member may be valid, so that checks of the others are reached. */
 export function hostileRequest(): fc.Arbitrary<unknown> {
   const connect = fc.record(
     {
@@ -115,7 +115,7 @@ export function hostileRequest(): fc.Arbitrary<unknown> {
   )
 }
 
-/** Makes objects that throw, lie or change their mind while they are read. */
+/** Creates objects that throw, lie or change while they are read. */
 export function trap(): fc.Arbitrary<() => unknown> {
   return fc.constantFrom<() => unknown>(
     () => new Proxy({}, { get: () => fail() }),
@@ -150,7 +150,7 @@ function revoked(): object {
   return proxy
 }
 
-/** Shows another host at each look. */
+/** Returns another host at each read. */
 function changing(action: string, hosts: readonly unknown[]): object {
   let looks = 0
   return {

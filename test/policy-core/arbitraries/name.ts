@@ -41,7 +41,7 @@ const SPELLINGS = [
 ] as const
 export type NameSpelling = 'canonical' | (typeof SPELLINGS)[number]
 
-/** Mostly canonical. */
+/** The spelling of a name, mostly canonical. */
 export function nameSpellings(): fc.Arbitrary<NameSpelling> {
   return fc.oneof(
     { weight: 3, arbitrary: fc.constant('canonical') },
@@ -49,7 +49,7 @@ export function nameSpellings(): fc.Arbitrary<NameSpelling> {
   )
 }
 
-/** Another text that means the same name. */
+/** Respells a name without changing its meaning. */
 export function respellName(name: string, spelling: NameSpelling): string {
   switch (spelling) {
     case 'upper case':

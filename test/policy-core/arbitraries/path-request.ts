@@ -12,7 +12,7 @@ const CHANGES = [
   'NUL',
 ] as const
 
-/** How a path request is made from a pattern: what stars stand for, and the near miss. */
+/** How to derive a path request from a pattern: the texts for the stars, and the near miss. */
 export interface PathChoice {
   readonly star: string
   readonly doubleStar: readonly string[]

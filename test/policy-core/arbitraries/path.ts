@@ -1,6 +1,9 @@
 import * as fc from 'fast-check'
 
-/** Few segments, so that paths collide; some look like patterns, some differ in case or form. */
+/**
+ * Few segments, so that paths collide. Some look like patterns, some differ in case or
+ * normalization.
+ */
 export function someSegment(): fc.Arbitrary<string> {
   return fc.constantFrom(
     'a',

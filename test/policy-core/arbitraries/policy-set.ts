@@ -37,7 +37,7 @@ export function policySets(): fc.Arbitrary<CompiledFrom> {
     }))
 }
 
-/** One more rule of either domain with `decision`, under an id that no policy set has. */
+/** A policy with one more rule of either domain with `decision`, under an unused id. */
 export function extraPolicies(decision: Rule['decision']): fc.Arbitrary<Policy> {
   return rules().map(([first]) => ({
     id: 'pol_extra',

@@ -5,7 +5,7 @@ import { connectChoice, connectFrom, type ConnectChoice } from './connect-reques
 import { hostileRequest } from './hostile.ts'
 import { pathChoice, pathFrom, type PathChoice } from './path-request.ts'
 
-/** Which rule a request aims at, and how it misses. Plain data, so that it shrinks. */
+/** The target rule of a request and how it misses. Plain data, so that it shrinks. */
 export interface RequestChoice {
   readonly rule: number
   readonly resource: number
@@ -14,7 +14,7 @@ export interface RequestChoice {
   readonly path: PathChoice
 }
 
-/** A request made from a rule, or now and then one made to break a parser. */
+/** A choice for a request derived from a rule, or sometimes a hostile value. */
 export function requestChoice(): fc.Arbitrary<RequestChoice | { readonly hostile: unknown }> {
   return fc.oneof(
     {
@@ -31,7 +31,7 @@ export function requestChoice(): fc.Arbitrary<RequestChoice | { readonly hostile
   )
 }
 
-/** The request that `choice` makes of a rule in `set`. */
+/** Derives the request from a rule in `set`. */
 export function requestFrom(
   set: PolicySet,
   choice: RequestChoice | { readonly hostile: unknown },
@@ -51,7 +51,7 @@ export function requestFrom(
   return pattern && { action, ...connectFrom(pattern, choice.connect) }
 }
 
-/** Several requests of one policy set, so that compiling it pays. */
+/** Several requests for one policy set, to share its compilation. */
 export function requestChoices(count: number) {
   return fc.array(requestChoice(), { minLength: count, maxLength: count })
 }

@@ -14,24 +14,24 @@ import { everyCase, LAW_TIMEOUT_MS } from '../every-case.ts'
 interface Universe {
   readonly action: Action
   readonly resources: fc.Arbitrary<string>
-  /** Requests that tell nearly any two sets of such rules apart. */
+  /** Requests that distinguish nearly any two such sets. */
   readonly requests: readonly unknown[]
 }
 
-describe('isNoWider on a universe small enough to ask everything', () => {
-  it('knows names', { timeout: LAW_TIMEOUT_MS }, () => {
+describe('isNoWider agrees with an exhaustive search', () => {
+  it('over names', { timeout: LAW_TIMEOUT_MS }, () => {
     expect(answersOf(1000, names()).rarerThan({ yes: 0.1, no: 0.1 })).toEqual([])
   })
 
-  it('knows names so long that few fit below them', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('over names so long that few fit below them', { timeout: LAW_TIMEOUT_MS }, () => {
     expect(answersOf(400, longNames()).rarerThan({ yes: 0.1, no: 0.1 })).toEqual([])
   })
 
-  it('knows addresses', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('over addresses', { timeout: LAW_TIMEOUT_MS }, () => {
     expect(answersOf(1000, addresses()).rarerThan({ yes: 0.1, no: 0.1 })).toEqual([])
   })
 
-  it('knows paths', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('over paths', { timeout: LAW_TIMEOUT_MS }, () => {
     expect(answersOf(600, paths()).rarerThan({ yes: 0.1, no: 0.1 })).toEqual([])
   })
 })
@@ -53,7 +53,7 @@ function answersOf(runs: number, { action, resources, requests }: Universe) {
       const opened = requests.filter((request) => isOpened(before, after, request))
       const answer = isNoWider(before, after)
 
-      // What no request of the universe shows, a witness from outside of it may.
+      // A witness from outside the universe may show a change that no request in it shows.
       const shown = answer.answer === 'no' ? [...opened, answer.witness] : opened
       expect(shown.filter((request) => !isOpened(before, after, request))).toEqual([])
       expect(answer.answer).toBe(shown.length > 0 ? 'no' : 'yes')
@@ -76,7 +76,7 @@ function compiled(action: Action, rules: readonly Pick<Rule, 'decision' | 'resou
   return compilePolicy({ policies })
 }
 
-/** One label that no rule names stands for all such. */
+/** One label without rules represents all others. */
 function names(): Universe {
   const action = 'connect:tcp'
   const labels = ['a', 'b', 'other']
@@ -94,7 +94,7 @@ function names(): Universe {
   return { action, resources, requests }
 }
 
-/** Below a domain of 251 characters only one more label fits, of one character out of 38. */
+/** Only one more label of one character, out of 38, fits below a domain of 251 characters. */
 function longNames(): Universe {
   const action = 'connect:tcp'
   const domain = `${'d'.repeat(63)}.${'d'.repeat(63)}.${'d'.repeat(63)}.${'d'.repeat(59)}`
@@ -104,7 +104,7 @@ function longNames(): Universe {
   return { action, resources, requests }
 }
 
-/** The last bits of a range, with one address outside. */
+/** Every address of a small range, and one outside. */
 function addresses(): Universe {
   const action = 'connect:udp'
   const ranges = [28, 29, 30, 31, 32].flatMap((prefix) =>
@@ -125,7 +125,9 @@ function addresses(): Universe {
   return { action, resources, requests }
 }
 
-/** Every path of up to four segments of a tiny alphabet; `other` and `x` stand for the rest. */
+/**
+ * Every path of up to four segments of a small alphabet. Segments with `x` represent all others.
+ */
 function paths(): Universe {
   const action = 'read'
   const segments = ['a', 'b', 'ab', 'aa', 'ax', 'xa', 'x']

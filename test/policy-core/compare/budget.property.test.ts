@@ -7,7 +7,7 @@ import { crowdedPairs, policyPairs, type PolicyPair } from './policy-pairs.ts'
 
 const BUDGETS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 1_000_000]
 
-/** Each nested in the next: what leaves out the inner ones is most of the work. */
+/** Nested patterns, for which the exclusion of inner ones is most of the work. */
 function nestedPairs(): fc.Arbitrary<PolicyPair> {
   const name = fc
     .tuple(fc.constantFrom('', '*.', '**.'), fc.integer({ min: 0, max: 12 }), fc.nat(3))
@@ -44,7 +44,7 @@ function pairs(): fc.Arbitrary<PolicyPair> {
 }
 
 describe('the budget of a comparison', () => {
-  it('once enough is enough when it is larger', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('that suffices once also suffices when it is larger', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase({ runs: 150 }, pairs(), ({ before, after, options }, tally) => {
       const [older, newer] = [compilePolicy(before, options), compilePolicy(after, options)]
       let isComplete = false

@@ -8,18 +8,20 @@ import { referenceDecide } from '../reference/reference-decide.ts'
 import { readPolicySet, type ReferenceSet } from '../reference/reference-rules.ts'
 import type { ReferenceRequest } from '../reference/request.ts'
 
-/** The policies of a change: `to` allows what `from` does not. */
+/** The policies of a change: `to` allows requests that `from` denies. */
 export interface Policies {
   readonly from: ReferenceSet
   readonly to: ReferenceSet
 }
 
-/** Whether a change speaks of the whole request, of one of its halves, or not of it. */
+/**
+ * Whether a change is about the whole request, about its name or address alone, or not about it.
+ */
 export type Holding = 'whole' | 'half' | 'not'
 
 /**
- * How a change, as its documentation reads, is about a request. Of `whole` it claims that the
- * decision changed; of `half`, that it would have for the name or the address alone.
+ * How a change is about a request, by its documentation. `whole` claims that the decision changed;
+ * `half` claims it for the name or the address alone.
  */
 export function holding(change: Change, request: ReferenceRequest, policies: Policies): Holding {
   if (change.action !== request.action) return 'not'
@@ -54,7 +56,7 @@ function holdingAddress(change: Change, request: Connect, policies: Policies): H
   return holdsNamedAddress(change, address, port, policies) ? 'whole' : 'not'
 }
 
-/** Whether a deny rule with the one resource would match. */
+/** Whether a deny rule with this one resource would match. */
 function isDeniedBy(text: string, request: ReferenceRequest, { from, to }: Policies): boolean {
   if (request.kind === 'path')
     return [from, to].some((set) => matchesPath(readPathPattern(text)!, request.path, set))
@@ -73,7 +75,7 @@ function isAllowed(set: ReferenceSet, action: Action, host: string, port: number
 }
 
 function holdsPath(change: Change, path: readonly string[], { from, to }: Policies): boolean {
-  // A `~` is the home of one of the two; they differ only where it is written as a path.
+  // A `~` is the home of either policy. The homes differ only where a rule spells one as a path.
   const matches = (text: string) =>
     [from, to].some((meaning) => matchesPath(readPathPattern(text)!, path, meaning))
   return (
@@ -119,7 +121,7 @@ function holdsNamedAddress(
   )
 }
 
-/** Carries several addresses, and the policy denies one of them. */
+/** Whether the address embeds several others and the policy denies one of them. */
 function isDeniedThroughAnother(
   action: Action,
   address: Address,
@@ -131,7 +133,7 @@ function isDeniedThroughAnother(
   return decision === 'deny' && reason === 'rule'
 }
 
-/** As an allow rule with this one resource decides. */
+/** Whether an allow rule with this one resource allows the address. */
 function allows(
   text: string,
   action: Action,
@@ -152,7 +154,7 @@ function allows(
   return isAllowed(readPolicySet(set), action, formatAddress(address), port)
 }
 
-/** As a deny rule matches: the address itself and every IPv4 address in it. */
+/** Whether a deny rule matches the address or an IPv4 address embedded in it. */
 function denies(text: string, address: Address, port: number): boolean {
   const pattern = readNetworkPattern(text)
   if (pattern?.kind !== 'address' || !isOnPort(pattern, port)) return false

@@ -26,21 +26,29 @@ const allOutcomes = {
 }
 
 describe('compare and isNoWider', () => {
-  it('what they tell is what changed, no more and no less', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('report exactly the decisions that changed', { timeout: LAW_TIMEOUT_MS }, () => {
     expect(comparedCases(500, policyPairs()).rarerThan(allOutcomes)).toEqual([])
   })
 
-  it('what they tell of embedded addresses is what changed', { timeout: LAW_TIMEOUT_MS }, () => {
-    expect(comparedCases(500, embeddedPairs()).rarerThan(allOutcomes)).toEqual([])
-  })
+  it(
+    'report exactly the decisions that changed for embedded addresses',
+    { timeout: LAW_TIMEOUT_MS },
+    () => {
+      expect(comparedCases(500, embeddedPairs()).rarerThan(allOutcomes)).toEqual([])
+    },
+  )
 
-  it('what they tell of many rules at once is what changed', { timeout: LAW_TIMEOUT_MS }, () => {
-    expect(
-      comparedCases(100, crowdedPairs()).rarerThan({ ...allOutcomes, crowds: 0.0005 }),
-    ).toEqual([])
-  })
+  it(
+    'report exactly the decisions that changed for many rules',
+    { timeout: LAW_TIMEOUT_MS },
+    () => {
+      expect(
+        comparedCases(100, crowdedPairs()).rarerThan({ ...allOutcomes, crowds: 0.0005 }),
+      ).toEqual([])
+    },
+  )
 
-  it('every example and every witness is confirmed by decide', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('give examples and witnesses that decide confirms', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase({ runs: 1000 }, policyPairs(), (pair, tally) => {
       const { before, after } = compiled(pair)
       const { reachable, blocked } = compare(before, after)
@@ -74,7 +82,7 @@ describe('compare and isNoWider', () => {
     ).toEqual([])
   })
 
-  it('no change is inside another of the list', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('report no change that another one contains', { timeout: LAW_TIMEOUT_MS }, () => {
     everyCase({ runs: 400 }, policyPairs(), (pair, tally) => {
       const { before, after } = compiled(pair)
       const { reachable } = compare(before, after)
@@ -95,7 +103,7 @@ describe('compare and isNoWider', () => {
     })
   })
 
-  it('a policy and itself differ in nothing', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('report no difference between a policy and itself', { timeout: LAW_TIMEOUT_MS }, () => {
     everyCase({ runs: 300 }, policyPairs(), ({ before, options }) => {
       const [one, other] = [compilePolicy(before, options), compilePolicy(before, options)]
 
@@ -108,7 +116,7 @@ describe('compare and isNoWider', () => {
     })
   })
 
-  it('`no wider` survives every request', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('answer `no wider` only when no request becomes allowed', { timeout: LAW_TIMEOUT_MS }, () => {
     const count = 120
     const outcomes = everyCase(
       { runs: 1200, casesPerRun: count },
@@ -133,7 +141,7 @@ describe('compare and isNoWider', () => {
   })
 })
 
-/** Asks of every request whether decisions changed as the comparison says. */
+/** Checks for every request that its decision changed as the comparison claims. */
 function comparedCases(runs: number, pairs: fc.Arbitrary<PolicyPair>) {
   return everyCase(
     { runs, casesPerRun: REQUESTS },
@@ -182,7 +190,7 @@ function claims(changes: readonly Change[], request: ReferenceRequest, policies:
     .filter((claim) => claim !== 'not')
 }
 
-/** Requests aimed at both sets and at what the changes say, whole and in halves. */
+/** Requests aimed at both sets and at the changes, whole and in parts. */
 function requests(
   pair: PolicyPair,
   changes: readonly Change[],
@@ -196,7 +204,7 @@ function requests(
     .flatMap((request) => readRequest(request) ?? [])
 }
 
-/** The request, its name alone and its address alone. */
+/** The request, its name alone, and its address alone. */
 function parts(input: unknown): unknown[] {
   const request = readRequest(input)
   if (request?.kind !== 'connect' || request.name === null) return [input]
@@ -206,7 +214,7 @@ function parts(input: unknown): unknown[] {
   return address === undefined ? [name] : [input, name, { action, host: address, port }]
 }
 
-/** Rules whose resources are the patterns that changes name. */
+/** Rules with the patterns of the changes as resources. */
 function setOf(changes: Change | readonly Change[], { home, machine_addresses }: PolicySet) {
   const list = [changes].flat() as readonly Change[]
   const rules = list.map(({ action, resource, within, except }, index): Rule => {

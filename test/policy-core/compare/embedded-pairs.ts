@@ -4,7 +4,7 @@ import { embed, embeddings, type Embedding } from '../arbitraries/address.ts'
 import { formatAddress, readAddress, type Address } from '../reference/address.ts'
 import type { PolicyPair } from './policy-pairs.ts'
 
-/** Few addresses, so that one IPv6 address carries several that rules and machines name. */
+/** Few addresses, so that one IPv6 address often embeds several that rules and machines use. */
 const INNER = [
   '10.0.0.1',
   '10.0.0.7',
@@ -15,7 +15,8 @@ const INNER = [
 ]
 
 /**
- * Two sets about IPv4 addresses inside IPv6 ones, which differ in a rule or two and the machine.
+ * Two sets about embedded IPv4 addresses, which differ in up to four rules and in the machine's
+ * addresses.
  */
 export function embeddedPairs(): fc.Arbitrary<PolicyPair> {
   const rule = fc.record({
@@ -54,12 +55,12 @@ export function embeddedPairs(): fc.Arbitrary<PolicyPair> {
     })
 }
 
-/** A range around an embedded address, cut anywhere in the bits that carry it, or the inner one. */
+/** A range around an embedding address, cut anywhere in the embedded bits, or the inner address. */
 function resource(): fc.Arbitrary<string> {
   const inner = fc.constantFrom(...INNER).map((text) => readAddress(text)!)
   const outer = fc.tuple(inner, inner, ways(), ways()).map(([a, b, one, other]) => {
     const carrier = embed(a, one)
-    // Both in one address where they have the same prefix and leave each other's bits alone.
+    // Combines both in one address when they share the prefix and use different bits.
     return carrier.family === 6 ? joined(carrier, embed(b, other)) : carrier
   })
   const prefix = fc.constantFrom(
@@ -88,7 +89,7 @@ function resource(): fc.Arbitrary<string> {
   )
 }
 
-/** Teredo more often, since only two of its kind make an address with a server and a client. */
+/** Prefers Teredo, because only its addresses embed both a server and a client. */
 function ways(): fc.Arbitrary<Embedding> {
   const teredo = fc.constantFrom<Embedding>('teredo server', 'teredo client')
   return fc.oneof({ weight: 3, arbitrary: embeddings() }, { weight: 1, arbitrary: teredo })

@@ -10,13 +10,13 @@ function org(...policies: Policy[]) {
 }
 
 describe('isNoWider', () => {
-  it('says yes when a deny comes', () => {
+  it('answers yes when a deny is added', () => {
     expect(isNoWider(org(policy('p', allow)), org(policy('p', allow, deny)))).toEqual({
       answer: 'yes',
     })
   })
 
-  it('says no when a deny goes, with what both policies decide of a witness', () => {
+  it('answers no when a deny is removed, with a witness and both decisions', () => {
     const before = org(policy('p', allow, deny))
     const after = org(policy('p', allow))
 
@@ -28,7 +28,7 @@ describe('isNoWider', () => {
     })
   })
 
-  it('judges what a policy means, not how it is written', () => {
+  it('compares the meaning of policies, not their form', () => {
     const before = org(policy('p', rule('a', 'allow', ['read'], '/data/**')))
     const after = org(policy('q', rule('b', 'allow', ['read'], '/data', '/data/*', '/data/*/**')))
 
@@ -36,7 +36,7 @@ describe('isNoWider', () => {
     expect(isNoWider(after, before)).toEqual({ answer: 'yes' })
   })
 
-  it('passes over a local allow that does not count', () => {
+  it('ignores an inactive local allow', () => {
     const local = [policy('l', rule('l', 'allow', ['read'], '/**'))]
     const governed = compilePolicy({ policies: [], local })
     const alone = compilePolicy({ local })
@@ -45,7 +45,7 @@ describe('isNoWider', () => {
     expect(isNoWider(org(), alone)).toMatchObject({ answer: 'no', witness: { path: '/other' } })
   })
 
-  it('says that it does not know when the budget is used up', () => {
+  it('answers unknown when the budget is used up', () => {
     const before = org(policy('p', rule('a', 'allow', ['read'], '/*/a/**', '/**/b')))
     const after = org(policy('p', rule('a', 'allow', ['read'], '/*/a/**/b')))
 

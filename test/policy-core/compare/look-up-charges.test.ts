@@ -26,7 +26,7 @@ function numbers(count: number): readonly number[] {
 }
 
 describe('a look-up is charged for what it reads', () => {
-  it.each([100, 10_000])('of %d names below a wildcard', (count) => {
+  it.each([100, 10_000])('for %d names below a wildcard', (count) => {
     const near = indexNames(numbers(count).map((n) => network(`n${n}.test`, 'name')))
     const whole = spent((meter) =>
       near({ resource: network('**.test', 'name').pattern, within: null }, meter),
@@ -36,7 +36,7 @@ describe('a look-up is charged for what it reads', () => {
     expect(whole.steps).toBeGreaterThan(count / 8)
   })
 
-  it('of names that are read and not answered', () => {
+  it('for names that are read but not returned', () => {
     const near = indexNames(numbers(800).map((n) => network(`n${n}.a.test`, 'name')))
     const direct = spent((meter) =>
       near({ resource: network('*.test', 'name').pattern, within: null }, meter),
@@ -46,7 +46,7 @@ describe('a look-up is charged for what it reads', () => {
     expect(direct.steps).toBeGreaterThan(100)
   })
 
-  it('of every prefix length that ranges have', () => {
+  it('for every prefix length of the ranges', () => {
     const near = indexAddresses(numbers(32).map((n) => network(`128.0.0.0/${n + 1}`, 'range')))
     const none = spent((meter) =>
       near({ resource: network('10.0.0.1', 'range').pattern, within: null }, meter),
@@ -56,7 +56,7 @@ describe('a look-up is charged for what it reads', () => {
     expect(none.steps).toBeGreaterThan(30)
   })
 
-  it('of every folder below a path', () => {
+  it('for every folder below a path', () => {
     const items = numbers(800).map((n) => ({ pattern: [{ pieces: ['a'] }, { pieces: [`f${n}`] }] }))
     const near = indexPaths(items)
     const all = spent((meter) => near({ resource: [{ pieces: ['a'] }], within: null }, meter))

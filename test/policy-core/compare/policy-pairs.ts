@@ -14,7 +14,7 @@ export interface PolicyPair {
 
 type Edit = (set: PolicySet) => PolicySet
 
-/** Two policy sets: mostly one with a few edits, sometimes two that have nothing to do with it. */
+/** Two policy sets: usually one and its edited copy, sometimes two unrelated ones. */
 export function policyPairs(): fc.Arbitrary<PolicyPair> {
   return fc
     .record({
@@ -33,7 +33,7 @@ export function policyPairs(): fc.Arbitrary<PolicyPair> {
     })
 }
 
-/** Two policy sets of which the second only ever tightens the first. */
+/** Two policy sets of which the second only tightens the first. */
 export function tightenedPairs(): fc.Arbitrary<PolicyPair> {
   const edits = fc.oneof(
     fc
@@ -61,7 +61,7 @@ export function tightenedPairs(): fc.Arbitrary<PolicyPair> {
     }))
 }
 
-/** Many allows, and a wide deny that goes or comes. */
+/** Many allows, and a wide deny that is added or removed. */
 export function crowdedPairs(): fc.Arbitrary<PolicyPair> {
   const connect = ['connect:tcp'] as const
   const read = ['read'] as const
@@ -140,7 +140,7 @@ function edit(): fc.Arbitrary<Edit> {
   )
 }
 
-/** Another port for a name or single address; other resources stay what they are. */
+/** Changes the port of a name or single address. Other resources stay unchanged. */
 function onPort(text: string, port: string): string {
   if (/[/~[]/.test(text) || text.split(':').length > 2) return text
   return `${text.split(':')[0]}${port}`
@@ -157,7 +157,7 @@ function withPolicy(set: PolicySet, extra: Policy, isLocal = false): PolicySet {
     : { ...set, policies: [...(set.policies ?? []), extra] }
 }
 
-/** Puts others in the place of one rule, counted through all policies and round again. */
+/** Replaces one rule, counted cyclically through all policies, by others. */
 function editRule(place: number, change: (rule: Rule) => readonly Rule[]): Edit {
   return (set) => {
     const all = [...(set.policies ?? []), ...(set.local ?? [])].flatMap(rulesOf)

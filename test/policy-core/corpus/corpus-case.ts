@@ -9,7 +9,7 @@ import type { ReferenceDecision } from '../reference/reference-decide.ts'
 
 type WrittenRule = string | Omit<Rule, 'id' | 'name'>
 
-/** One case as it stands in a file; README.md explains the members. */
+/** One case of a corpus file. README.md explains the members. */
 export interface CorpusCase {
   readonly description: string
   readonly org?: readonly WrittenRule[]
@@ -24,14 +24,14 @@ export interface CorpusCase {
   }
 }
 
-/** A resource that no rule may have, and pieces of the message that says so. */
+/** A resource that rules reject, with parts of the error message. */
 export interface RejectedPattern {
   readonly action: Action
   readonly resource: string
   readonly message?: readonly string[]
 }
 
-/** The cases of every file but the rejected patterns, by file name without its ending. */
+/** The cases by file name without its extension, except for the rejected patterns. */
 export function readCorpus(): ReadonlyMap<string, readonly CorpusCase[]> {
   const names = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.json'))
   return new Map(
@@ -45,7 +45,7 @@ export function readRejectedPatterns(): readonly RejectedPattern[] {
   return readJson('rejected-patterns.json') as RejectedPattern[]
 }
 
-/** The policy set of a case with its short forms written out. */
+/** Expands the short forms in the policy set of a case. */
 export function policySetOf({ org, local, set, user_teams }: CorpusCase): PolicySet {
   const policies = org === undefined ? set?.policies : [policyOf('pol_org', 'rule', org)]
   return {
@@ -55,7 +55,7 @@ export function policySetOf({ org, local, set, user_teams }: CorpusCase): Policy
   }
 }
 
-/** The request of a case; `<action> <host>:<port>` and `<action> <path>` are written out. */
+/** Expands the request of a case from `<action> <host>:<port>` or `<action> <path>`. */
 export function requestOf({ request, raw_request }: CorpusCase): unknown {
   if (raw_request !== undefined) return raw_request
   if (typeof request !== 'string') return request
@@ -65,7 +65,7 @@ export function requestOf({ request, raw_request }: CorpusCase): unknown {
   return { action, host, port: Number(port) }
 }
 
-/** What a case expects, in full: members that it leaves out are those of a plain answer. */
+/** Expands the expected decision of a case. Missing members have the values of a default deny. */
 export function expectedOf(
   { expected }: CorpusCase,
   set: PolicySet,
@@ -116,7 +116,9 @@ function policyOf(id: string, prefix: string, rules: readonly WrittenRule[]): Po
   }
 }
 
-/** `<decision> <action>[,<action>] <resource>…`; resources with spaces need the long form. */
+/**
+ * Parses `<decision> <action>[,<action>] <resource>…`. Resources with spaces need the long form.
+ */
 function writtenOut(rule: WrittenRule): Omit<Rule, 'id' | 'name'> {
   if (typeof rule !== 'string') return rule
   const [decision, actions = '', ...resources] = rule.split(' ')

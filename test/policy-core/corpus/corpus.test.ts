@@ -12,7 +12,7 @@ import {
 } from './corpus-case.ts'
 
 describe.each([...readCorpus()])('corpus: %s', (_subject, cases) => {
-  it('describes each case in its own words', () => {
+  it('gives each case a unique description', () => {
     const descriptions = cases.map(({ description }) => description)
 
     expect(new Set(descriptions).size).toBe(descriptions.length)
@@ -48,7 +48,7 @@ describe('corpus: rejected patterns', () => {
     expect(readPattern([action], resource)).toBeNull()
   })
 
-  it.each(patterns)('$title is rejected, naming the resource', (pattern) => {
+  it.each(patterns)('$title is rejected with a message that quotes the resource', (pattern) => {
     const problems = checkRule(ruleWith(pattern))
 
     expect(problems.map(({ member }) => member)).toEqual(['resources[1]'])
@@ -69,7 +69,7 @@ describe('corpus: rejected patterns', () => {
   })
 })
 
-/** A rule whose first resource is right and whose second is the rejected one. */
+/** A rule whose first resource is valid and whose second is the rejected one. */
 function ruleWith({ action, resource }: RejectedPattern) {
   const fine = action === 'read' || action === 'write' ? '/fine' : 'fine.example'
   return { actions: [action], decision: 'allow' as const, resources: [fine, resource] }

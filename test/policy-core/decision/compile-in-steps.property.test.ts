@@ -15,7 +15,7 @@ import { everyCase, LAW_TIMEOUT_MS } from '../every-case.ts'
 const REQUESTS = 10
 const RULES = 2_000
 
-/** Each kind of rule in a policy of its own. */
+/** One policy for each kind of rule. */
 function largePolicies(): Policy[] {
   const policyOf = (
     id: string,
@@ -43,13 +43,13 @@ function largePolicies(): Policy[] {
 }
 
 describe('compileInSteps', () => {
-  it('decides as the whole compilation does', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('decides as compilePolicy does', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase(
       { runs: 500, casesPerRun: REQUESTS },
       fc.tuple(policySets(), requestChoices(REQUESTS)),
       ([{ set, options }, choices], tally) => {
         const whole = compilePolicy(set, options)
-        // Decisions of another policy may be made between any two steps.
+        // Another policy decides between any two steps.
         const steps = compileInSteps(set, options)
         const firstRequest = requestFrom(set, choices[0]!)
         let step = steps.next()
@@ -68,21 +68,21 @@ describe('compileInSteps', () => {
     expect(outcomes.rarerThan({ allow: 0.15, deny: 0.15 })).toEqual([])
   })
 
-  it('pauses the more often the more rules there are', () => {
+  it('pauses in proportion to the number of rules', () => {
     const steps = compileInSteps({ policies: largePolicies() })
     let pauses = 0
     while (steps.next().done !== true) pauses += 1
 
-    // Every rule is read, grouped and indexed, a hundred or so a step.
+    // Every rule is read, grouped and indexed, about a hundred per step.
     expect(pauses).toBeGreaterThan((4 * RULES * 3) / 200)
   })
 
   it.each([
-    // Beside reading, the table, grouping and the index: hashing, placing and, of suffixes,
-    // copying.
+    // In addition to reading, the table, grouping and the index: hashing, placing and, for
+    // suffixes, copying.
     ['exact', 6],
     ['below', 8],
-    // Flattening, and the prefixes; the sort and the search are a step each.
+    // Flattening and the prefixes. The sort and the search take one step each.
     ['address', 6],
   ])('pauses in each pass over rules of the kind %s', (id, passes) => {
     const policies = largePolicies().filter((policy) => policy.id === id)
@@ -93,7 +93,7 @@ describe('compileInSteps', () => {
     expect(pauses).toBeGreaterThanOrEqual(passes * Math.floor(RULES / 128))
   })
 
-  it('throws as the whole compilation does', () => {
+  it('throws as compilePolicy does', () => {
     const set = { policies: [{ ...largePolicies()[0]!, id: 7 as unknown as string }] }
 
     expect(() => runSteps(compileInSteps(set))).toThrow(PolicyError)

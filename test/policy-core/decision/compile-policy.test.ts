@@ -27,13 +27,13 @@ function policyOf(given: unknown): unknown {
   return { id: 'p', name: 'p', allowlist_v0: { rules: [given] } }
 }
 
-/** One hole. */
+/** An array with one hole. */
 function sparse<T>(): T[] {
   return Object.assign([], { length: 1 })
 }
 
-describe('policies that do not compile', () => {
-  test('are reported all at once, with place and mend', () => {
+describe('invalid policies', () => {
+  test('are reported together, with position and correction', () => {
     const set = {
       policies: [
         policy('net', rule('r1', 'allow', ['connect:tcp'], 'ok.test', '*', 'https://x.test/')),
@@ -54,17 +54,17 @@ describe('policies that do not compile', () => {
     expect(error.problems[1]?.message).toContain('write the host alone, such as `x.test`')
   })
 
-  test('are told by their place where they have no name', () => {
+  test('are identified by their position when they have no name', () => {
     const set = { policies: [policy('p'), null as unknown as Policy] }
 
     expect(failureOf(set).message).toBe('policies[1]: `null` is not an object')
   })
 
-  test('may be missing from a list', () => {
+  test('may be a hole in a list', () => {
     expect(failureOf({ policies: sparse<Policy>() }).problems[0]?.member).toBe('policies[0]')
   })
 
-  test('are refused whole: one bad rule leaves nothing in force', () => {
+  test('are rejected as a whole because of one invalid rule', () => {
     const good = rule('good', 'allow', ['read'], '/**')
 
     expect(() => compilePolicy({ policies: [policy('a', good), policy('b', rule('bad', 'deny', ['read'], 'x'))] })) // prettier-ignore
@@ -72,24 +72,28 @@ describe('policies that do not compile', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['a policy that is no object', null, 'policies[0]'],
-    ['an id that is no text', { id: 7, name: 'p' }, 'policies[0].id'],
-    ['a name that is no text', { id: 'p', name: null }, 'policies[0].name'],
-    ['a scope that is no object', { id: 'p', name: 'p', scope: 'all' }, 'scope'],
+    ['a policy that is not an object', null, 'policies[0]'],
+    ['an id that is not a string', { id: 7, name: 'p' }, 'policies[0].id'],
+    ['a name that is not a string', { id: 'p', name: null }, 'policies[0].name'],
+    ['a scope that is not an object', { id: 'p', name: 'p', scope: 'all' }, 'scope'],
     ['a misspelt scope', { id: 'p', name: 'p', scope: { team: ['t'] } }, 'scope'],
-    ['teams that are no list', { id: 'p', name: 'p', scope: { teams: 't' } }, 'scope.teams'],
+    ['teams that are not a list', { id: 'p', name: 'p', scope: { teams: 't' } }, 'scope.teams'],
     [
-      'a team that is no text',
+      'a team that is not a string',
       { id: 'p', name: 'p', scope: { teams: ['t', 7] } },
       'scope.teams[1]',
     ],
-    ['a rule set that is no object', { id: 'p', name: 'p', allowlist_v0: [] }, 'allowlist_v0'],
-    ['rules that are no list', { id: 'p', name: 'p', allowlist_v0: {} }, 'allowlist_v0.rules'],
-    ['a rule that is no object', policyOf(undefined), 'allowlist_v0.rules[0]'],
+    ['a rule set that is not an object', { id: 'p', name: 'p', allowlist_v0: [] }, 'allowlist_v0'],
+    ['rules that are not a list', { id: 'p', name: 'p', allowlist_v0: {} }, 'allowlist_v0.rules'],
+    ['a rule that is not an object', policyOf(undefined), 'allowlist_v0.rules[0]'],
     ['a rule without id', policyOf({ ...RULE, id: undefined }), 'allowlist_v0.rules[0].id'],
-    ['a rule whose name is no text', policyOf({ ...RULE, name: {} }), 'allowlist_v0.rules[0].name'],
-    ['a resource that is no text', policyOf({ ...RULE, resources: [7] }), 'resources[0]'],
-  ])('may come from JavaScript: %s is reported, not thrown as a TypeError', (_, given, member) => {
+    [
+      'a rule whose name is not a string',
+      policyOf({ ...RULE, name: {} }),
+      'allowlist_v0.rules[0].name',
+    ],
+    ['a resource that is not a string', policyOf({ ...RULE, resources: [7] }), 'resources[0]'],
+  ])('may come from JavaScript: %s is a problem, not a TypeError', (_, given, member) => {
     const error = failureOf({ policies: [given as Policy] })
 
     expect(error.code).toBe('ERR_POLICY_INVALID')
@@ -121,7 +125,7 @@ describe('policies that do not compile', () => {
     expect(error.message).toContain(member)
   })
 
-  test('mix domains between rules', () => {
+  test('may mix domains between rules', () => {
     const set = {
       policies: [
         policy(
@@ -135,7 +139,7 @@ describe('policies that do not compile', () => {
     expect(failureOf(set).problems).toMatchObject([{ rule_id: 'b', member: 'actions' }])
   })
 
-  test('are refused also when the machine would ignore them', () => {
+  test('are rejected even when the machine would ignore them', () => {
     const set = { policies: [policy('p', rule('a', 'allow', ['read'], 'a'))], governed: false }
 
     expect(failureOf(set).problems).toHaveLength(1)
@@ -148,7 +152,7 @@ describe('options', () => {
     ['`options`', true],
     ['`caseSensitive`', { caseSensitive: 'no' }],
     ['`caseSensitive`', { caseSensitive: null }],
-  ])('%s of the wrong type are refused: %j', (name, options) => {
+  ])('%s of the wrong type is rejected: %j', (name, options) => {
     expect(() => compilePolicy({}, options as CompileOptions)).toThrow(
       expect.objectContaining({
         code: 'ERR_OPTION_INVALID',
@@ -157,7 +161,7 @@ describe('options', () => {
     )
   })
 
-  test('of the right types are taken, also where they are undefined', () => {
+  test('of the right type are accepted, including undefined', () => {
     const set = { governed: undefined, resolve_unlisted_names: false, revision: null }
 
     expect(compilePolicy(set, { caseSensitive: undefined }).revision).toBeNull()
@@ -166,20 +170,20 @@ describe('options', () => {
   })
 
   test.each(['home/dev', '/home/dev/', '/home/../dev', '', '/a\0b'])(
-    'refuse %j as home',
+    'reject %j as home',
     (home) => {
       expect(failureOf({ policies: [], home })).toMatchObject({ code: 'ERR_OPTION_INVALID' })
     },
   )
 
   test.each(['300.1.1.1', '::1%eth0', 'example.com', '[::1]', ''])(
-    'refuse %j as a machine address',
+    'reject %j as a machine address',
     (text) => {
       expect(failureOf({ machine_addresses: [text] }).message).toContain('machine_addresses')
     },
   )
 
-  test('take the root as home', () => {
+  test('accept the root as home', () => {
     const compiled = compilePolicy({
       policies: [policy('p', rule('r', 'allow', ['read'], '~', '~/x'))],
       home: '/',
@@ -210,7 +214,7 @@ test('a compiled policy does not change when its source does', () => {
   expect(decide(compiled, { action: 'read', path: '/b' }).decision).toBe('deny')
 })
 
-test('rules of equal ids are listed in one order, whatever order they came in', () => {
+test('rules with equal ids are listed in the same order whatever their input order', () => {
   const twins = [
     policy('p', rule('r', 'deny', ['read'], '/a', '/b')),
     policy('p', rule('r', 'deny', ['read'], '/a')),
@@ -226,7 +230,7 @@ test('rules of equal ids are listed in one order, whatever order they came in', 
   expect(forward.rules).toHaveLength(4)
 })
 
-describe('members that a set or its options do not have', () => {
+describe('unknown members of a set or its options', () => {
   const secret = { ...policy('p', rule('r', 'allow', ['connect:tcp'], 'secret.test')) }
   const ofTeam: Policy = { ...secret, scope: { teams: ['d2901f6e-6b1c-4b53-a9f5-35ee0f1f7f11'] } }
 
@@ -235,7 +239,7 @@ describe('members that a set or its options do not have', () => {
     ['caseSensitive', { policies: [], caseSensitive: false }, 'second argument'],
     ['goverened', { policies: [], goverened: true }, '`governed`'],
     ['__proto__', JSON.parse('{"policies":[],"__proto__":{}}') as object, '`policies`'],
-  ])('are refused: `%s`', (member, set, advice) => {
+  ])('are rejected: `%s`', (member, set, advice) => {
     const error = failureOf(set)
 
     expect(error.code).toBe('ERR_OPTION_INVALID')
@@ -243,27 +247,27 @@ describe('members that a set or its options do not have', () => {
     expect(error.message).toContain(advice)
   })
 
-  test('are refused among the options', () => {
+  test('are rejected in the options', () => {
     const options = { casesensitive: false } as CompileOptions
 
     expect(() => compilePolicy({ policies: [] }, options)).toThrow('`casesensitive`')
   })
 
-  test('are no members when they are undefined', () => {
+  test('are ignored when they are undefined', () => {
     const set = { policies: [], user_teams: undefined }
 
     expect(() => compilePolicy(set)).not.toThrow()
   })
 })
 
-describe('a policy that is not compiled', () => {
+describe('an uncompiled policy', () => {
   const request = { action: 'connect:tcp', host: 'a.test', port: 443 }
 
   test.each<[string, unknown]>([
     ['a set', { policies: [] }],
     ['null', null],
-    ['nothing', undefined],
-  ])('is refused with the call that is missing: %s', (_title, given) => {
+    ['undefined', undefined],
+  ])('is rejected with a reference to compilePolicy: %s', (_title, given) => {
     const uncompiled = given as CompiledPolicy
 
     expect(() => decide(uncompiled, request)).toThrow('`compilePolicy`')

@@ -12,34 +12,30 @@ import { readPolicySet } from '../reference/reference-rules.ts'
 const REQUESTS = 10
 
 describe('createCompiler', () => {
-  it(
-    'compiles one set after another as if each were the first',
-    { timeout: LAW_TIMEOUT_MS },
-    () => {
-      const compiler = createCompiler()
+  it('compiles each set as a new compiler would', { timeout: LAW_TIMEOUT_MS }, () => {
+    const compiler = createCompiler()
 
-      const outcomes = everyCase(
-        { runs: 1500, casesPerRun: REQUESTS },
-        fc.tuple(policySets(), requestChoices(REQUESTS)),
-        ([{ set, options }, choices], tally) => {
-          const compiled = compiler.compile(set, options)
-          const reference = readPolicySet(set, options)
+    const outcomes = everyCase(
+      { runs: 1500, casesPerRun: REQUESTS },
+      fc.tuple(policySets(), requestChoices(REQUESTS)),
+      ([{ set, options }, choices], tally) => {
+        const compiled = compiler.compile(set, options)
+        const reference = readPolicySet(set, options)
 
-          for (const choice of choices) {
-            const request = requestFrom(set, choice)
-            const { hint: _, ...decision } = decide(compiled, request)
+        for (const choice of choices) {
+          const request = requestFrom(set, choice)
+          const { hint: _, ...decision } = decide(compiled, request)
 
-            expect(decision).toStrictEqual(referenceDecide(reference, request))
-            tally(decision.decision)
-          }
-        },
-      )
+          expect(decision).toStrictEqual(referenceDecide(reference, request))
+          tally(decision.decision)
+        }
+      },
+    )
 
-      expect(outcomes.rarerThan({ allow: 0.15, deny: 0.15 })).toEqual([])
-    },
-  )
+    expect(outcomes.rarerThan({ allow: 0.15, deny: 0.15 })).toEqual([])
+  })
 
-  it('does not change what it compiled before', () => {
+  it('does not change policies that it compiled earlier', () => {
     const compiler = createCompiler()
     const request = { action: 'connect:tcp', host: 'a.example', port: 443 }
     const before = compiler.compile({ policies: [allowing('a.example')] })
@@ -50,7 +46,7 @@ describe('createCompiler', () => {
     expect(decide(after, request).decision).toBe('deny')
   })
 
-  it('refuses what `compilePolicy` refuses, again and again, and goes on', () => {
+  it('rejects the sets that `compilePolicy` rejects and remains usable', () => {
     const compiler = createCompiler()
     const wrong = { policies: [allowing('a..example')] }
 
@@ -64,19 +60,19 @@ describe('createCompiler', () => {
     expect(() => compiler.compile({ policies: [allowing('a.example')] })).not.toThrow()
   })
 
-  it('forgets what was in sets that it refused before the last one', () => {
+  it('does not retain the contents of earlier rejected sets', () => {
     const compiler = createCompiler()
     const before = heapUsed()
 
     for (let round = 0; round < 60; round += 1)
       expect(() => compiler.compile({ policies: [allowing(longText(round))] })).toThrow(PolicyError)
 
-    // Sixty megabytes, were all of them remembered.
+    // All of them together would be sixty megabytes.
     expect(heapUsed() - before).toBeLessThan(20_000_000)
     expect(() => compiler.compile({ policies: [allowing('a.example')] })).not.toThrow()
   })
 
-  it('reads the same resource anew for another home and another letter case', () => {
+  it('parses a resource again for another home or case sensitivity', () => {
     const compiler = createCompiler()
     const policies = [allowing('~/Work/**', 'read')]
     const decideWith = (home: string, caseSensitive: boolean, path: string): string =>
@@ -91,7 +87,7 @@ describe('createCompiler', () => {
     expect(decideWith('/home/b', false, '/home/b/work/x')).toBe('allow')
   })
 
-  it('refuses too many stars unless the limits are lifted, whatever it compiled before', () => {
+  it('rejects too many stars unless the limits are off, whatever it compiled earlier', () => {
     const compiler = createCompiler()
     const set = { policies: [allowing('/**/a'.repeat(33), 'read')] }
     const path = '/a'.repeat(33)
@@ -128,7 +124,7 @@ function longText(round: number): string {
   return `${round}${'x'.repeat(1_000_000)}`
 }
 
-/** Bytes of what is still reachable. */
+/** Bytes of reachable objects. */
 function heapUsed(): number {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')

@@ -3,10 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { policy, rule } from '../policies.ts'
 
 const PORT = 443
-/** Sets and ports of which each pair is a set at a port: more of them than are kept. */
+/** Number of sets and of ports, whose pairs exceed the cache of sets at a port. */
 const MANY = 100
 
-/** A name is allowed, and denied at one address, which carries another one (RFC 6052 §2.1). */
+/**
+ * A policy that allows a name and denies one of its addresses, which embeds another one (RFC 6052
+ * §2.1).
+ */
 function compiled(): CompiledPolicy {
   const others = Array.from({ length: MANY }, (_, index) => `20.0.0.${index}:${index + 1}`)
   return compilePolicy({
@@ -29,7 +32,7 @@ function ask(compiledPolicy: CompiledPolicy, host: string, address?: string): De
   })
 }
 
-/** Asks for that many further pairs of a set and a port. */
+/** Asks for `count` further pairs of a set and a port. */
 function askForOthers(compiledPolicy: CompiledPolicy, from: number, count: number): void {
   for (let at = from; at < from + count; at += 1) {
     const host = `20.0.0.${Math.floor(at / MANY) % MANY}`
@@ -37,9 +40,7 @@ function askForOthers(compiledPolicy: CompiledPolicy, from: number, count: numbe
   }
 }
 
-/**
- * The same numbers below `count` in each run, in an order in which some come again soon, some late.
- */
+/** Deterministic pseudo-random numbers below `count`, which repeat at short and long intervals. */
 function randomNumbers(count: number): () => number {
   let state = 1
   return () => {
@@ -48,9 +49,9 @@ function randomNumbers(count: number): () => number {
   }
 }
 
-describe('an address that carries another, both with rules for one port', () => {
-  // The number of the outer set once went to the inner one while a request was being decided.
-  it('is denied after as many other decisions as are kept, and one', () => {
+describe('an address that embeds another, both with rules for one port', () => {
+  // A decision must not lose the outer set when its inner one enters the cache.
+  it('is denied after one more decision than the cache holds', () => {
     const compiledPolicy = compiled()
     ask(compiledPolicy, '10.1.2.3')
     const before = ask(compiledPolicy, 'x.com', '64:ff9b::a01:203')
@@ -60,11 +61,11 @@ describe('an address that carries another, both with rules for one port', () => 
     expect(ask(compiledPolicy, 'x.com', '64:ff9b::a01:203')).toEqual(before)
   })
 
-  // So many addresses that for some of them the places of both are in one row of the table.
-  it('is denied among thousands like it, whatever was asked for in between', () => {
+  // With so many addresses, some outer and inner sets share a row of the table.
+  it('is denied among thousands of similar ones, whatever the requests in between', () => {
     const hosts = Array.from({ length: 3_000 }, (_, at) => `10.1.${at >> 7}.${(2 * at) & 0xff}`)
     const carrying = hosts.map((_, at) => `64:ff9b::a01:${(2 * at).toString(16)}`)
-    // Between them, so that sets of both kinds are not numbered in step.
+    // Further rules in between, so that sets of both kinds are not numbered in step.
     const others = hosts
       .filter((_, at) => at % 3 === 0)
       .map((_, at) => `64:ff9b::a01:${(6 * at + 1).toString(16)}`)
@@ -83,7 +84,7 @@ describe('an address that carries another, both with rules for one port', () => 
         ),
       ],
     })
-    // Every other place goes to sets at a port that no rule names.
+    // Every other request is for a port without rules.
     const number = randomNumbers(hosts.length)
 
     let allowed = 0

@@ -54,7 +54,7 @@ const tcp = (host: unknown, port: unknown = 443, address?: unknown): object => (
 const REQUESTS: readonly (readonly [string, object])[] = [
   ['an allowed name', tcp('api.example.com')],
   ['a denied name', tcp('secret.example.com')],
-  ['a name that no rule is about', tcp('example.net')],
+  ['a name without rules', tcp('example.net')],
   ['a name in capitals', tcp('API.example.com')],
   ['a name with its address', tcp('api.example.com', 443, '198.51.100.1')],
   ['an allowed IPv4 address', tcp('192.0.2.1')],
@@ -71,7 +71,7 @@ const REQUESTS: readonly (readonly [string, object])[] = [
 ]
 
 describe('decide', () => {
-  it.each(REQUESTS)('says of %s in a stale bundle what it says in a fresh one', (_, request) => {
+  it.each(REQUESTS)('decides %s in a stale bundle as in a fresh one', (_, request) => {
     const fresh = decide(POLICY, request)
     const stale = decide(POLICY, request, { stale: true })
 
@@ -94,7 +94,7 @@ describe('decide', () => {
     expect(reads).toEqual([...new Set(reads)])
   })
 
-  it('says of the bundle what it was told when it was asked', () => {
+  it('reads the option `stale` before the request', () => {
     const options = { stale: true }
     const request = {
       get action() {
@@ -131,11 +131,11 @@ describe('decide', () => {
     65_536,
     Number.NaN,
     Infinity,
-  ])('takes %d for no port', (port) => {
+  ])('rejects port %d', (port) => {
     expect(decide(POLICY, tcp('api.example.com', port)).reason).toBe('invalid_request')
   })
 
-  it.each([1, 443, 65_535])('takes %d for a port', (port) => {
+  it.each([1, 443, 65_535])('accepts port %d', (port) => {
     expect(decide(POLICY, tcp('api.example.com', port)).reason).toBe('rule')
   })
 })

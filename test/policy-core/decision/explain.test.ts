@@ -58,7 +58,7 @@ describe('near misses of a default deny', () => {
       ['list', 'too_many_segments'],
     ],
     [
-      'what is below a literal',
+      'a path below a literal',
       { action: 'read', path: '/srv/README/x' },
       ['readme', 'contents_not_covered'],
     ],
@@ -81,7 +81,7 @@ describe('near misses of a default deny', () => {
     expect(missOf(request)).toEqual([])
   })
 
-  test('do not report letter case where the file system ignores it', () => {
+  test('do not report letter case on a case-insensitive file system', () => {
     const set = { policies: [policy('f', rule('r', 'allow', ['read'], '/Srv/README'))] }
 
     const explanation = explain(compilePolicy(set, { caseSensitive: false }), {
@@ -92,7 +92,7 @@ describe('near misses of a default deny', () => {
     expect(explanation.near_misses.map(({ miss }) => miss)).toEqual(['contents_not_covered'])
   })
 
-  test('come with the nearest first, of rules and of resources', () => {
+  test('list the nearest rule and resource first', () => {
     const set = {
       policies: [
         policy(
@@ -119,7 +119,7 @@ describe('near misses of a default deny', () => {
     expect(missOf(tcp('example.com', 8443), { policies: [policy('p', ...rules)] })).toHaveLength(10)
   })
 
-  test('ignore a home pattern when nobody said where home is', () => {
+  test('ignore a home pattern without a home directory', () => {
     const { home: _home, ...homeless } = NETWORK
 
     expect(missOf({ action: 'write', path: '/home/dev/work' }, homeless)).toEqual([])
@@ -148,7 +148,7 @@ describe('matched rules', () => {
     expect(matched).toMatchObject([{ rule_id: 'local', active: false, deciding: false }])
   })
 
-  test('name the resource that decided when several of a rule match', () => {
+  test('name the deciding resource when several of a rule match', () => {
     const set = {
       policies: [policy('p', rule('r', 'deny', ['connect:tcp'], '192.0.2.0/24', 'bad.test'))],
     }
@@ -190,14 +190,14 @@ describe('detail', () => {
     ['other address', tcp('192.0.2.1', 443, '192.0.2.2'), 'not the address that `host` spells'],
     ['localhost elsewhere', tcp('localhost', 80, '192.0.2.2'), 'means loopback'],
     ['array', [], 'not an object'],
-  ])('says what is wrong with a request by its %s', (_member, request, message) => {
+  ])('explains an invalid %s of a request', (_member, request, message) => {
     const explanation = explain(compilePolicy(NETWORK), request)
 
     expect(explanation).toMatchObject({ reason: 'invalid_request', request: null, hint: null })
     expect(explanation.detail).toContain(message)
   })
 
-  test('survives a request that throws when it is read', () => {
+  test('handles a request that throws when it is read', () => {
     const hostile = new Proxy({}, { get: () => { throw new Error('no') } }) // prettier-ignore
 
     expect(explain(compilePolicy(NETWORK), hostile).detail).toBe('the request could not be read')
@@ -220,7 +220,7 @@ describe('explainUnavailable', () => {
     ['no_policy', 'no verified policy bundle'],
     ['policy_expired', 'has expired'],
     ['unsupported_policy', 'does not know'],
-  ] as const)('denies with %s and says why', (reason, message) => {
+  ] as const)('denies with %s and a reason', (reason, message) => {
     const explanation = explainUnavailable(reason, tcp('Example.COM'), { revision: 4, stale: true })
 
     expect(explanation).toMatchObject({
@@ -234,7 +234,7 @@ describe('explainUnavailable', () => {
     expect(explanation.detail).toContain(message)
   })
 
-  test('keeps its reason for a request that cannot be read', () => {
+  test('keeps its reason for an invalid request', () => {
     expect(explainUnavailable('no_policy', 7)).toMatchObject({
       reason: 'no_policy',
       request: null,
@@ -244,7 +244,7 @@ describe('explainUnavailable', () => {
   })
 })
 
-test('explain answers what decide answers', () => {
+test('explain contains the decision of decide', () => {
   const compiled = compilePolicy(NETWORK)
   const {
     matched: _m,
@@ -256,7 +256,7 @@ test('explain answers what decide answers', () => {
   expect(decision).toEqual(decide(compiled, tcp('example.com', 443, '192.0.2.9'), { stale: true }))
 })
 
-test('rules that share their ids are told apart: an allow is not shown as the deny that decided', () => {
+test('rules with equal ids are distinguished: an allow is not shown as the deciding deny', () => {
   const compiled = compilePolicy({
     policies: [
       policy('p', rule('r', 'deny', ['read'], '/x'), rule('r', 'allow', ['read'], '/x', '/y')),
@@ -271,7 +271,7 @@ test('rules that share their ids are told apart: an allow is not shown as the de
   ])
 })
 
-test('a request is read once, so that what it answers later changes nothing', () => {
+test('a request is read once, so that a changing getter has no effect', () => {
   const compiled = compilePolicy({ policies: [policy('p', rule('r', 'allow', ['read'], '/x'))] })
   let asked = 0
   const request = {
@@ -288,7 +288,7 @@ test('a request is read once, so that what it answers later changes nothing', ()
   })
 })
 
-test('of rules that say the same under the same ids, each is shown as the one that decided', () => {
+test('identical rules with equal ids are all marked as deciding', () => {
   const same = rule('r', 'allow', ['read'], '/x')
   const compiled = compilePolicy({ policies: [policy('p', same, same), policy('q', same)] })
 

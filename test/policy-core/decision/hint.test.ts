@@ -20,7 +20,7 @@ test.each([
     'allow connect:tcp a.test:80',
   ],
   [{ action: 'read', path: '/data/x/' }, 'allow read /data/x'],
-  // Canonical as they are, which are decided without being parsed first.
+  // Canonical requests, which are decided without parsing.
   [{ action: 'connect:tcp', host: 'a.test', port: 443 }, 'allow connect:tcp a.test:443'],
   [{ action: 'connect:udp', host: 'a.test', port: 4430 }, 'allow connect:udp a.test:4430'],
   [{ action: 'connect:tcp', host: '192.0.2.7', port: 443 }, 'allow connect:tcp 192.0.2.7:443'],
@@ -38,16 +38,18 @@ test.each([
   [{ host: 'a.test', address: '::1' }, 'a.test', '::1'],
   [{ host: 'A.test.', address: '169.254.169.254' }, 'a.test', '169.254.169.254'],
   [{ host: 'a.test', address: '64:ff9b::7f00:1' }, 'a.test', '64:ff9b::7f00:1'],
-])('a name that leads to a protected address is told so: %j', (host, name, address) => {
+])('the hint names the protected address that a name resolves to: %j', (host, name, address) => {
   const request = { action: 'connect:tcp', port: 443, ...host }
-  const hint = `${name} resolves to the protected address ${address}, which an allow of the name never opens`
+  const hint =
+    `${name} resolves to the protected address ${address}, ` +
+    'which an allow of the name never opens'
 
   expect(decide(EMPTY, request)).toMatchObject({ reason: 'protected_address', hint })
   expect(explain(EMPTY, request).detail).toContain('the name resolves to a protected address (')
 })
 
 test.each(['/data/*', '/data/**/a', '/data/a\tb', '/*.pem'])(
-  'no rule names the path %j alone, so it has no hint, and an explanation says why',
+  'a path that no rule can name alone has no hint but an explanation: %j',
   (path) => {
     const explanation = explain(EMPTY, { action: 'write', path })
 
@@ -56,7 +58,7 @@ test.each(['/data/*', '/data/**/a', '/data/a\tb', '/*.pem'])(
   },
 )
 
-test('a deny by a rule has no hint, because no allow would change it', () => {
+test('a deny by a rule has no hint, because an allow would not change it', () => {
   const compiled = compilePolicy({
     policies: [policy('p', rule('r', 'deny', ['connect:tcp'], 'a.test'))],
   })

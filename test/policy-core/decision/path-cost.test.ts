@@ -28,13 +28,13 @@ function range(length: number, of: (index: number) => string): string[] {
   return Array.from({ length }, (_, index) => of(index))
 }
 
-/** All lists of so many of the letters. */
+/** All lists of `length` letters. */
 function words(length: number, letters: readonly string[]): string[][] {
   if (length === 0) return [[]]
   return words(length - 1, letters).flatMap((word) => letters.map((letter) => [...word, letter]))
 }
 
-/** Each is a way to make one path meet very many patterns at once. */
+/** Pattern sets of which one path meets very many at once. */
 const HOSTILE: [kind: string, resources: string[]][] = [
   ['nested `**`', words(4, [...'abcdefghijklmnopq']).map((all) => `/**/${all.join('/**/')}/**`)],
   [
@@ -67,33 +67,30 @@ const ORDINARY: [kind: string, resources: string[]][] = [
 ]
 
 describe('the cost of the path patterns of a set', () => {
-  it.each(HOSTILE)(
-    'is beyond the limit, and the set refused with its pattern: %s',
-    (_, resources) => {
-      const compile = () => compilePolicy({ policies: [policyOf(resources)] })
-      const problem = problemOf(compile)
-      const index = Number(/^resources\[(\d+)\]$/.exec(problem.member)?.[1])
+  it.each(HOSTILE)('exceeds the limit, and the error names the pattern: %s', (_, resources) => {
+    const compile = () => compilePolicy({ policies: [policyOf(resources)] })
+    const problem = problemOf(compile)
+    const index = Number(/^resources\[(\d+)\]$/.exec(problem.member)?.[1])
 
-      expect(costOf([rule(resources)])).toBeGreaterThan(MAX_PATH_COST)
-      expect(problem).toMatchObject({ policy_id: 'p', policy_name: 'costly', rule_id: 'r' })
-      expect(problem.message).toContain(`${MAX_PATH_COST} is the limit`)
-      expect(problem.message.startsWith(`\`${resources[index]!.slice(0, 20)}`)).toBe(true)
-    },
-  )
+    expect(costOf([rule(resources)])).toBeGreaterThan(MAX_PATH_COST)
+    expect(problem).toMatchObject({ policy_id: 'p', policy_name: 'costly', rule_id: 'r' })
+    expect(problem.message).toContain(`${MAX_PATH_COST} is the limit`)
+    expect(problem.message.startsWith(`\`${resources[index]!.slice(0, 20)}`)).toBe(true)
+  })
 
-  it.each(ORDINARY)('is below the limit for thousands of an ordinary kind: %s', (_, resources) => {
+  it.each(ORDINARY)('is below the limit for thousands of ordinary patterns: %s', (_, resources) => {
     expect(costOf([rule(resources)])).toBeLessThan(MAX_PATH_COST)
     expect(() => compilePolicy({ policies: [policyOf(resources)] })).not.toThrow()
   })
 
-  it('is the same limit where letter case does not count', () => {
+  it('has the same limit on a case-insensitive file system', () => {
     const resources = words(4, [...'abcdefghijklmnopq']).map((all) => `/**/${all.join('/**/')}/**`)
     const policies = [policyOf(resources)]
 
     expect(() => compilePolicy({ policies }, { caseSensitive: false })).toThrow(PolicyError)
   })
 
-  it('has no limit where the limits are lifted, and every pattern decides', () => {
+  it('has no limit when the limits are off, and every pattern decides', () => {
     const [, resources] = HOSTILE[0]!
     const policy = compilePolicy({ policies: [policyOf(resources)] }, { patternLimits: false })
 
@@ -101,7 +98,7 @@ describe('the cost of the path patterns of a set', () => {
     expect(decide(policy, { action: 'read', path: '/a/x/z/c' }).decision).toBe('deny')
   })
 
-  it('counts `~` for any home directory, and no network rule', () => {
+  it('counts `~` for any home directory and ignores network rules', () => {
     const [, resources] = HOSTILE[0]!
     const web = { ...rule(['example.com']), actions: ['connect:tcp' as const] }
 

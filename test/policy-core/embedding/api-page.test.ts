@@ -9,7 +9,7 @@ import { PACKAGE } from './package-files.ts'
 
 const index = new URL('../../../packages/policy-core/src/index.ts', import.meta.url)
 
-/** Types that every TypeScript program has. */
+/** Types that are built into TypeScript. */
 const BUILT_IN = new Set([
   'Readonly',
   'Record',
@@ -23,11 +23,11 @@ const BUILT_IN = new Set([
   'ReadonlyMap',
 ])
 
-it('is made from the docstrings as they are', async () => {
+it('matches the current docstrings', async () => {
   await expect(await makeApiPage()).toMatchFileSnapshot(`${PACKAGE}docs/api.md`)
 })
 
-it('says something about every export', () => {
+it('documents every export', () => {
   const silent = readDeclarations(index).filter(({ doc }) => doc === '')
 
   expect(silent.map(({ name }) => name)).toEqual([])
@@ -47,7 +47,7 @@ it('mentions only types that a program can import', () => {
 })
 
 describe('a declaration', () => {
-  it('is shown without bodies, constructors and what is opaque', () => {
+  it('is shown without bodies, constructors and members of opaque types', () => {
     const shown = declarationsOf(`
       /** Opens a gate. */
       export function open<T extends Key>(key: T = no()): Gate | T {
@@ -95,7 +95,7 @@ describe('a declaration', () => {
     expect(shown[3]?.signature).toMatch(/^interface Lock \{\s*\}$/)
   })
 
-  it('has to be one that the page can show', () => {
+  it('is rejected when the page cannot show it', () => {
     expect(() => declarationsOf('export enum Gate {}')).toThrow('cannot show a TSEnumDeclaration')
     expect(() => declarationsOf('export type Gate = a.b')).toThrow('more than one identifier')
     expect(() => declarationsOf('export type = 1 // export type Gate')).toThrow('declarations.ts')
@@ -103,7 +103,7 @@ describe('a declaration', () => {
 })
 
 describe('the page', () => {
-  it('tells two names apart that differ in letter case only', async () => {
+  it('links correctly to names that differ only in letter case', async () => {
     const page = await makeApiPage(
       declarationsOf('export function gate(): Gate {}\nexport type Gate = string'),
     )
@@ -114,7 +114,7 @@ describe('the page', () => {
   })
 })
 
-/** Declarations of a package that has one file beside its index. */
+/** Reads the declarations of a package with one file beside its index. */
 function declarationsOf(text: string): ApiDeclaration[] {
   const folder = mkdtempSync(join(tmpdir(), 'palisade-declarations-'))
   const names = [...text.matchAll(/export \w+ (\w+)/g)].map(([, name]) => name)

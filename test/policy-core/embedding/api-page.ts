@@ -10,7 +10,7 @@ const CHAPTERS: readonly (readonly [title: string, kind: ApiDeclaration['kind']]
   ['Types', 'type'],
 ]
 
-/** The page of everything that the package exports, from the docstrings of its sources. */
+/** Formats the API page of the package from the docstrings of its sources. */
 export async function makeApiPage(declarations = readDeclarations(INDEX)): Promise<string> {
   const chapters = CHAPTERS.map(([title, kind]) => ({
     title,
@@ -23,7 +23,8 @@ export async function makeApiPage(declarations = readDeclarations(INDEX)): Promi
   const text = [
     '# API of @palisade/policy-core',
     '<!-- made from the docstrings in `src` by test/policy-core/embedding; do not edit -->',
-    'Everything that the package exports. The [README](../README.md) has examples, guarantees and limits.',
+    'Everything that the package exports. ' +
+      'The [README](../README.md) has examples, guarantees and limits.',
     contents.join('\n'),
     ...chapters.flatMap(({ title, entries }) => [
       `## ${title}`,
@@ -36,7 +37,7 @@ export async function makeApiPage(declarations = readDeclarations(INDEX)): Promi
 type Links = ReadonlyMap<Heading, string>
 type Heading = Pick<ApiDeclaration, 'name'>
 
-/** Links to headings in the order of the page: the second of one spelling gets `-1`, and so on. */
+/** Links to headings in page order: a repeated anchor gets the suffix `-1`, and so on. */
 function linksTo(headings: readonly Heading[]): Links {
   const seen: string[] = []
   return new Map(

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 
-/** Links between Markdown pages that lead to no page or to no heading, as `page: link`. */
+/** Returns links between Markdown pages whose page or heading does not exist, as `page: link`. */
 export function brokenLinks(pages: readonly string[], read: (page: string) => string): string[] {
   const anchors = new Map(pages.map((page) => [page, anchorsOf(read(page))]))
   return pages.flatMap((page) =>
@@ -20,7 +20,7 @@ function linksOf(text: string): string[] {
   return targets.filter((target) => !/^https?:/.test(target))
 }
 
-/** Anchors as GitHub makes them: the second heading of one spelling gets `-1`, and so on. */
+/** Anchors as GitHub creates them: a repeated anchor gets the suffix `-1`, and so on. */
 function anchorsOf(text: string): ReadonlySet<string> {
   const seen: string[] = []
   const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => {

@@ -5,7 +5,7 @@ import { openPage } from '../../browser/open-page.ts'
 import { bundle } from './bundle.ts'
 import { makeVectors } from './vectors.ts'
 
-/** Asks and answers in JSON: objects of another realm are not those of the test. */
+/** Takes and returns JSON, because objects of another realm have other prototypes. */
 const PROGRAM = `
   import { canonicalHost, compilePolicy, decide, effectivePolicies } from '@palisade/policy-core'
 
@@ -21,18 +21,18 @@ const PROGRAM = `
   }
 `
 
-/** Has ECMAScript and `URL`; what V8 adds of its own is taken away. */
+/** Creates a realm with only ECMAScript and `URL`, without the globals that V8 adds. */
 function createRealm() {
   const realm = createContext({ URL })
   runInContext('delete globalThis.console; delete globalThis.WebAssembly', realm)
   return realm
 }
 
-/** Calls a function of the bundled program, and gives its answer. */
+/** Calls a function of the bundled program and returns its result. */
 type Call = (call: string, input: unknown) => Promise<unknown>
 
-/** Where the bundle runs: where nothing is but the language and `URL`, and in a real browser. */
-const PLACES: Readonly<Record<string, (code: string) => Promise<Call>>> = {
+/** Environments for the bundle: a realm with only the language and `URL`, and a real browser. */
+const ENVIRONMENTS: Readonly<Record<string, (code: string) => Promise<Call>>> = {
   async 'a bare realm'(code) {
     const realm = createRealm()
     runInContext(code, realm)
@@ -50,15 +50,15 @@ function expressionOf(call: string, input: unknown): string {
   return `program.${call}(${JSON.stringify(JSON.stringify(input))})`
 }
 
-async function load(place: string): Promise<Call> {
+async function load(environment: string): Promise<Call> {
   const { code, imports } = await bundle(PROGRAM, 'script')
   expect(imports).toEqual([])
-  const open = PLACES[place]
-  if (open === undefined) throw new Error(`no place ${place}`)
+  const open = ENVIRONMENTS[environment]
+  if (open === undefined) throw new Error(`unknown environment \`${environment}\``)
   return open(code)
 }
 
-it('runs where nothing of Node or of a page is', () => {
+it('has no globals of Node or of a page', () => {
   const absent = 'process Buffer require module console setTimeout fetch crypto window document'
 
   const found = absent
@@ -68,9 +68,9 @@ it('runs where nothing of Node or of a page is', () => {
   expect(found).toEqual([])
 })
 
-describe.each(Object.keys(PLACES))('in %s', (place) => {
+describe.each(Object.keys(ENVIRONMENTS))('in %s', (environment) => {
   it('decides every published vector as in Node', async () => {
-    const call = await load(place)
+    const call = await load(environment)
     const vectors = makeVectors('0.0.0').decisions
 
     const answers = await call('answers', vectors)
@@ -79,7 +79,7 @@ describe.each(Object.keys(PLACES))('in %s', (place) => {
   })
 
   it('reads international names as in Node', async () => {
-    const call = await load(place)
+    const call = await load(environment)
     const names = [
       'B\u00dcCHER.example',
       'fa\u00df.de',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { bundle } from './bundle.ts'
 
-/** Bytes of minified and gzipped code that deciding may cost a page. */
+/** Limit in bytes for the minified and gzipped code of a decision. */
 const MAX_DECIDE_BYTES = 29_000
 
 const PROGRAMS = {
@@ -28,14 +28,14 @@ describe('the size of a bundle', () => {
     },
   )
 
-  it('is that of what is used: deciding brings no explanations', async () => {
+  it('does not include explanations for a program that only decides', async () => {
     const { modules } = await sizeOf('compile and decide')
 
     expect(modules).toContain('decision/decide.ts')
     expect(modules.filter((path) => /explain|near-miss|lint|compare/.test(path))).toEqual([])
   })
 
-  it('is that of what is used: a canonical host brings no policies', async () => {
+  it('does not include policies for a program that only uses canonicalHost', async () => {
     const { modules, gzippedBytes } = await sizeOf('canonical host')
     const everything = await sizeOf('everything')
 
@@ -47,7 +47,7 @@ describe('the size of a bundle', () => {
 })
 
 describe('a bundle', () => {
-  it('loads nothing from elsewhere', async () => {
+  it('has no imports', async () => {
     const { imports, code } = await bundle(PROGRAMS.everything, 'module')
 
     expect(imports).toEqual([])

@@ -2,20 +2,22 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { rolldown, type OutputChunk } from 'rolldown'
 
-/** A program bundled for browsers as a tool's author would, minified, from the sources. */
+/**
+ * A program, bundled for browsers from the sources and minified, as a user of the package would do.
+ */
 export interface Bundle {
   readonly code: string
   readonly gzippedBytes: number
-  /** What the bundle still has to load from elsewhere. */
+  /** Imports that remain in the bundle. */
   readonly imports: readonly string[]
-  /** The files that left code in it, relative to the package's `src`. */
+  /** Files whose code is in the bundle, relative to the package's `src`. */
   readonly modules: readonly string[]
 }
 
 const ENTRY = 'virtual:program'
 const SOURCES = fileURLToPath(new URL('../../../packages/policy-core/src/', import.meta.url))
 
-/** Bundles an ES module; what it exports becomes `globalThis.program` when the code is a script. */
+/** Bundles an ES module. As a script, its exports become `globalThis.program`. */
 export async function bundle(program: string, form: 'module' | 'script'): Promise<Bundle> {
   const build = await rolldown({
     input: ENTRY,

@@ -7,18 +7,15 @@ type Exported = Extract<Statement, { type: 'ExportNamedDeclaration' }>
 type Declaration = NonNullable<Exported['declaration']>
 type Kind = 'function' | 'class' | 'constant' | 'type'
 
-/** What a package exports under one name, as its source declares it. */
+/** One export of a package, as its source declares it. */
 export interface ApiDeclaration {
   readonly name: string
   readonly kind: Kind
-  /** Markdown of its docstring; empty when it has none. */
+  /** Markdown of its docstring, or an empty string. */
   readonly doc: string
-  /**
-   * TypeScript without what is internal: no bodies, no constructors, no members of an `@opaque`
-   * type.
-   */
+  /** TypeScript without internals: no bodies, no constructors, no members of an `@opaque` type. */
   readonly signature: string
-  /** Names of the types that the signature mentions, in the order of their first mention. */
+  /** Names of the types in the signature, in the order of their first use. */
   readonly mentions: readonly string[]
 }
 
@@ -34,7 +31,7 @@ interface Span {
 
 const OPAQUE = /^@opaque$/m
 
-/** Everything that `index.ts` exports, in its order. */
+/** Reads all exports of `index.ts` in order. */
 export function readDeclarations(index: URL): ApiDeclaration[] {
   return readSource(index).parsed.program.body.flatMap((statement) => {
     if (statement.type !== 'ExportNamedDeclaration' || statement.source === null)
@@ -97,7 +94,7 @@ function kindOf(declaration: Declaration): Kind {
   }
 }
 
-/** What a reader of the page has no use for: bodies, constructors, members of an `@opaque` type. */
+/** Ranges of internals: bodies, constructors, members of an `@opaque` type. */
 function hiddenIn(declaration: Declaration, isOpaque: boolean, source: Source): Span[] {
   if (declaration.type === 'FunctionDeclaration')
     return declaration.body === null ? [] : [declaration.body]
@@ -130,7 +127,7 @@ function docBefore(span: Span, source: Source): string {
     .trim()
 }
 
-/** The docstring that ends where the declaration begins. */
+/** The docstring that ends directly before the declaration. */
 function commentBefore({ start }: Span, { text, parsed }: Source) {
   return parsed.comments.findLast(
     ({ type, value, end }) =>

@@ -28,7 +28,7 @@ function createSet() {
   }
 }
 
-it('keeps a compiled policy as it is when what it was compiled from changes', () => {
+it('does not change a compiled policy when its source changes', () => {
   const set = createSet()
   const policy = compilePolicy(set)
   const before = [connect, read].map((request) => explain(policy, request))
@@ -51,18 +51,21 @@ it('keeps a compiled policy as it is when what it was compiled from changes', ()
   expect([connect, read].map((request) => explain(policy, request))).toStrictEqual(before)
 })
 
-it.each([connect, read])('answers alike after a caller changed an answer: $action', (request) => {
-  const policy = compilePolicy(createSet())
-  const expected = structuredClone(decide(policy, request))
+it.each([connect, read])(
+  'gives the same decision after a caller mutated an earlier one: $action',
+  (request) => {
+    const policy = compilePolicy(createSet())
+    const expected = structuredClone(decide(policy, request))
 
-  spoil(decide(policy, request))
-  spoil(explain(policy, request))
+    spoil(decide(policy, request))
+    spoil(explain(policy, request))
 
-  expect(decide(policy, request)).toStrictEqual(expected)
-  expect(explain(policy, request)).toMatchObject(expected)
-})
+    expect(decide(policy, request)).toStrictEqual(expected)
+    expect(explain(policy, request)).toMatchObject(expected)
+  },
+)
 
-it('answers alike after a caller turned the list of actions around', () => {
+it('gives the same decision after a caller tried to reverse the list of actions', () => {
   const policy = compilePolicy(createSet())
   const request = { ...connect, action: 'connect:udp' }
   expect(decide(policy, request)).toMatchObject({ decision: 'deny', reason: 'default_deny' })
@@ -73,13 +76,16 @@ it('answers alike after a caller turned the list of actions around', () => {
   expect(decide(policy, request)).toMatchObject({ decision: 'deny', reason: 'default_deny' })
 })
 
-it('exports no list or table that a caller can change', () => {
+it('exports no mutable list or table', () => {
   const open = Object.entries<unknown>(core).filter(([, value]) => !Object.isFrozen(value))
 
   expect(open.filter(([, value]) => typeof value === 'object').map(([name]) => name)).toEqual([])
 })
 
-/** What careless JavaScript might do; a frozen part that refuses is as good as a copy. */
+/**
+ * Tries to mutate a decision as careless JavaScript may. A frozen part may throw instead of being a
+ * copy.
+ */
 function spoil(decision: Decision): void {
   const { rules, request } = decision
   const changes = [

@@ -9,18 +9,18 @@ import { PACKAGE } from './package-files.ts'
 const TSC = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
 const run = promisify(execFile)
 
-/** A program of somebody else that has the package installed, from what would be published. */
+/** A project that has installed the package from the files that would be published. */
 export interface Project {
-  /** What is published, relative to the package. */
+  /** Published files, relative to the package. */
   readonly published: readonly string[]
-  /** Runs one of the examples; gives what it prints. */
+  /** Runs one of the examples and returns its output. */
   runExample(name: string): Promise<string>
-  /** Compiles all examples; gives the compiler's complaints. */
+  /** Type-checks all examples and returns the compiler's errors. */
   checkTypes(options: Readonly<Record<string, unknown>>): Promise<string>
   remove(): Promise<void>
 }
 
-/** Packs the package as it was built, and installs that in a folder of its own. */
+/** Packs the built package and installs it in a new folder. */
 export async function createProject(): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'palisade-embedding-'))
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {

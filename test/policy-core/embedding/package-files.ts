@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** Folder of the package, with `/` at its end. */
+/** Folder of the package, with a trailing `/`. */
 export const PACKAGE = fileURLToPath(new URL('../../../packages/policy-core/', import.meta.url))
 
-/** Conditions of an entry, or for a file that has none its path. */
+/** Conditions of an entry, or the path of an entry without conditions. */
 type Exports = Readonly<Record<string, string | Readonly<Record<string, string>>>>
 
 interface Manifest {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => project.remove())
 
 describe('the published package', () => {
-  it('holds what was compiled from every source', () => {
+  it('contains the compiled output of every source', () => {
     const sources = readdirSync(`${PACKAGE}src`, { recursive: true, encoding: 'utf8' })
     const compiled = sources
       .filter((path) => path.endsWith('.ts'))
@@ -25,7 +25,7 @@ describe('the published package', () => {
     expect(compiled.filter((path) => !project.published.includes(path))).toEqual([])
   })
 
-  it('holds the sources and documents besides, and nothing else', () => {
+  it('contains the sources and documents as well, and no other file', () => {
     const others = project.published.filter(
       (path) => !/^dist\/.*\.(?:js|js\.map|d\.ts)$|^src\/.*\.ts$/.test(path),
     )
@@ -43,13 +43,13 @@ describe('the published package', () => {
     )
   })
 
-  it('has source maps that need no sources', () => {
+  it('has source maps with embedded sources', () => {
     const map = JSON.parse(readFileSync(`${PACKAGE}dist/index.js.map`, 'utf8')) as object
 
     expect(map).toHaveProperty('sourcesContent')
   })
 
-  it('names no file that is not published', () => {
+  it('exports only published files', () => {
     const targets = Object.values(manifest.exports)
       .flatMap((entry) => (typeof entry === 'string' ? [entry] : Object.values(entry)))
       .map((target) => target.replace(/^\.\//, ''))
@@ -60,19 +60,19 @@ describe('the published package', () => {
     expect(missing).toEqual([])
   })
 
-  it('may be published as it is', () => {
+  it('can be published without changes', () => {
     expect(manifest).not.toHaveProperty('private')
     expect(manifest).not.toHaveProperty('publishConfig')
   })
 
-  it('gives its sources only by a name that no other tool asks for', () => {
+  it('exports its sources only under its own condition', () => {
     const entry = manifest.exports['.'] as Readonly<Record<string, string>>
 
     expect(Object.keys(entry)).toEqual(['palisade-source', 'types', 'default'])
     expect(entry['palisade-source']).toBe('./src/index.ts')
   })
 
-  it('needs no other package and may be shaken', () => {
+  it('has no dependencies and supports tree shaking', () => {
     expect(manifest).toMatchObject({ type: 'module', sideEffects: false, dependencies: {} })
   })
 
@@ -84,7 +84,7 @@ describe('the published package', () => {
   })
 })
 
-describe('a program that installed it', () => {
+describe('a program that installed the package', () => {
   it.each([
     ['Node', { module: 'nodenext' }],
     ['a bundler', { module: 'esnext', moduleResolution: 'bundler' }],
@@ -93,7 +93,7 @@ describe('a program that installed it', () => {
     expect(await project.checkTypes(options)).toBe('')
   })
 
-  it.each(EXAMPLES)('prints what the README says: %s', async (name) => {
+  it.each(EXAMPLES)('prints the output shown in the README: %s', async (name) => {
     const code = readFileSync(`${PACKAGE}examples/${name}`, 'utf8')
 
     const output = await project.runExample(name)
@@ -105,7 +105,7 @@ describe('a program that installed it', () => {
 })
 
 describe('the documents', () => {
-  it('show five examples and no other code', () => {
+  it('show every example and no other code', () => {
     const shown = [...readme.matchAll(/^```ts\n\/\/ examples\/(.*)$/gm)].map(([, name]) => name)
 
     expect(new Set(shown)).toEqual(new Set(EXAMPLES))
@@ -113,7 +113,7 @@ describe('the documents', () => {
     expect(readme.match(/^```ts$/gm)).toHaveLength(EXAMPLES.length)
   })
 
-  it('explain patterns as the README of the repository does', () => {
+  it('explain patterns with the table of the repository README', () => {
     const [table] =
       /^\| Pattern [^]*?\n\n/m.exec(readFileSync(`${PACKAGE}../../README.md`, 'utf8')) ?? []
 
@@ -121,7 +121,7 @@ describe('the documents', () => {
     expect(readme).toContain(table)
   })
 
-  it('link only to what is published', () => {
+  it('link only to published files', () => {
     const pages = project.published.filter((path) => path.endsWith('.md'))
 
     expect(brokenLinks(pages, (path) => readFileSync(PACKAGE + path, 'utf8'))).toEqual([])
@@ -132,7 +132,7 @@ describe('the documents', () => {
   })
 })
 
-/** Whether a path is one that an entry of `exports` stands for; `*` is any text. */
+/** Returns a test for the paths of an `exports` target, where `*` is any text. */
 function isMatchOf(target: string): (path: string) => boolean {
   const [start = '', end] = target.split('*')
   return (path) =>

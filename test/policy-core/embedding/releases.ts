@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Vectors } from './vectors.ts'
 
 /**
- * What one version of the package promised: the first vectors of each subject, and their digest.
+ * The compatibility promise of one version: the first vectors of each subject, and their digest.
  */
 export interface Release {
   readonly version: string
@@ -10,22 +10,24 @@ export interface Release {
 }
 
 interface Subject {
-  /** The vectors at the release; later ones stand behind them. */
+  /** Number of vectors at the release. Later vectors follow them. */
   readonly vectors: number
-  /** SHA-256, in hexadecimal, of their JSON with sorted members and without descriptions. */
+  /**
+   * SHA-256 in hexadecimal of the vectors as JSON, with sorted members and without descriptions.
+   */
   readonly sha256: string
 }
 
-/** The releases with one for the version of the vectors; a release once made stays as it is. */
+/** Adds a release for the version of the vectors. Existing releases never change. */
 export function withRelease(releases: readonly Release[], vectors: Vectors): readonly Release[] {
   if (releases.some(({ version }) => version === vectors.version)) return releases
   return [...releases, { version: vectors.version, subjects: subjectsOf(vectors) }]
 }
 
 /**
- * The promises that the vectors break. A version may break those of a release before it only when
- * its major version is another, or while that is 0 its minor version (Semantic Versioning 2.0.0
- * §4).
+ * Returns the promises that the vectors break. A version may break those of an earlier release only
+ * with another major version, or with another minor version while the major version is 0 (Semantic
+ * Versioning 2.0.0 §4).
  */
 export function brokenPromises(releases: readonly Release[], vectors: Vectors): string[] {
   const line = compatibleLine(vectors.version)
@@ -37,18 +39,19 @@ export function brokenPromises(releases: readonly Release[], vectors: Vectors): 
         .filter((name) => now[name]?.sha256 !== subjects[name]?.sha256)
         .map(
           (name) =>
-            `vectors \`${name}\` of ${version} were changed, removed or moved; append new ones, or leave ${line}`,
+            `vectors \`${name}\` of ${version} were changed, removed or moved; ` +
+            `append new ones, or leave ${line}`,
         )
     })
 }
 
-/** The part of a version that moves when an answer does: `2` of 2.3.4, `0.2` of 0.2.3. */
+/** The part of a version that changes with a breaking change: `2` of 2.3.4, `0.2` of 0.2.3. */
 function compatibleLine(version: string): string {
   const [major = '', minor = ''] = version.split('.')
   return major === '0' ? `0.${minor}` : major
 }
 
-/** Digests of all vectors of each subject, or of as many as there were at a release. */
+/** Digests of the vectors of each subject, limited to the number at a given release. */
 function subjectsOf(
   { decisions, rejected }: Vectors,
   until?: Release['subjects'],

@@ -24,7 +24,7 @@ describe('the vector file', () => {
     await expect(text).toMatchFileSnapshot(FILE)
   })
 
-  it('leaves out only what is no Unicode text', () => {
+  it('leaves out only ill-formed strings', () => {
     const cases = [...readCorpus().values()].flat().length + readRejectedPatterns().length
 
     const leftOut = cases - vectors.decisions.length - vectors.rejected.length
@@ -33,18 +33,18 @@ describe('the vector file', () => {
     expect(JSON.stringify(vectors).isWellFormed()).toBe(true)
   })
 
-  it('is ASCII, and means what the corpus does', () => {
+  it('is ASCII with the meaning of the corpus', () => {
     expect(text).toMatch(/^[\n\x20-\x7e]*$/)
     expect(vectors).toEqual(makeVectors(readManifest().version))
   })
 
-  it('gives every vector an id of its own', () => {
+  it('gives every vector a unique id', () => {
     const ids = [...vectors.decisions, ...vectors.rejected].map(({ id }) => id)
 
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('is what `decide` answers', () => {
+  it('has the decisions of `decide`', () => {
     const answers = vectors.decisions.map((vector) => {
       const { hint: _, ...decision } = decide(compiled(vector), vector.request)
       return { id: vector.id, decision }
@@ -54,7 +54,7 @@ describe('the vector file', () => {
     expect(answers).toStrictEqual(expected)
   })
 
-  it('is what `checkRule` refuses', () => {
+  it('has only resources that `checkRule` rejects', () => {
     const accepted = vectors.rejected.filter(
       ({ action, resource }) =>
         checkRule({ actions: [action as Action], decision: 'allow', resources: [resource] })
@@ -66,18 +66,18 @@ describe('the vector file', () => {
 })
 
 describe('the releases', () => {
-  it('keep what they promised', () => {
+  it('keep their promises', () => {
     expect(brokenPromises(releases, vectors)).toEqual([])
   })
 
-  it('have one for the version of the package', async () => {
+  it('include the version of the package', async () => {
     const made = `${JSON.stringify(withRelease(releases, vectors), null, 2)}\n`
 
     await expect(made).toMatchFileSnapshot(RELEASES)
   })
 })
 
-describe('the rule of versions', () => {
+describe('brokenPromises', () => {
   const vectors = (version: string, ...decisions: string[]): Vectors => ({
     format: 1,
     version,
@@ -88,12 +88,12 @@ describe('the rule of versions', () => {
     withRelease([], vectors(version, ...decisions))
 
   it.each([
-    ['nothing', of('1.2.3', 'allow'), vectors('1.2.3', 'allow')],
+    ['no vector', of('1.2.3', 'allow'), vectors('1.2.3', 'allow')],
     ['a further vector', of('1.2.3', 'allow'), vectors('1.2.4', 'allow', 'deny')],
     ['an answer in a major version', of('1.2.3', 'allow'), vectors('2.0.0', 'deny')],
     ['an answer before 1.0.0', of('0.2.3', 'allow'), vectors('0.3.0', 'deny')],
     ['a description', of('1.2.3', 'allow'), renamed(vectors('1.2.3', 'allow'))],
-  ])('lets change: %s', (_what, before, after) => {
+  ])('allows a change of %s', (_what, before, after) => {
     expect(brokenPromises(before, after)).toEqual([])
   })
 
@@ -108,11 +108,11 @@ describe('the rule of versions', () => {
       withRelease(of('1.2.3', 'allow'), vectors('1.3.0', 'allow')),
       vectors('1.4.0', 'deny'),
     ],
-  ])('refuses to change: %s', (_what, before, after) => {
+  ])('rejects a change of %s', (_what, before, after) => {
     expect(brokenPromises(before, after)).not.toEqual([])
   })
 
-  it('never makes a release anew', () => {
+  it('never changes an existing release', () => {
     const made = of('1.2.3', 'allow')
 
     expect(withRelease(made, vectors('1.2.3', 'deny'))).toBe(made)

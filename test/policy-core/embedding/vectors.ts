@@ -10,9 +10,9 @@ import {
 import { referenceDecide } from '../reference/reference-decide.ts'
 import { readPolicySet } from '../reference/reference-rules.ts'
 
-/** One decision of the published file; `packages/policy-core/vectors/README.md` explains it. */
+/** One decision of the published file; see `packages/policy-core/vectors/README.md`. */
 export interface DecisionVector {
-  /** `<subject>/<number>`: never used again for another case. */
+  /** `<subject>/<number>`, never reused for another case. */
   readonly id: string
   readonly description: string
   readonly set: PolicySet
@@ -22,7 +22,7 @@ export interface DecisionVector {
   readonly expected: Omit<Decision, 'hint'>
 }
 
-/** A resource that no rule may have. */
+/** A resource that rules reject. */
 export interface RejectedVector {
   readonly id: string
   readonly action: string
@@ -30,15 +30,15 @@ export interface RejectedVector {
 }
 
 export interface Vectors {
-  /** Moves when a program that reads the file has to change. */
+  /** Changes when readers of the file must change. */
   readonly format: 1
-  /** Of the package whose answers these are. */
+  /** Version of the package with these decisions. */
   readonly version: string
   readonly decisions: readonly DecisionVector[]
   readonly rejected: readonly RejectedVector[]
 }
 
-/** What the corpus says, in full. The answers are those of the reference evaluator. */
+/** Expands the corpus. The decisions are those of the reference evaluator. */
 export function makeVectors(version: string): Vectors {
   const decisions = [...readCorpus()].flatMap(([subject, cases]) =>
     cases.map((corpusCase, index) => decisionVector(`${subject}/${index + 1}`, corpusCase)),
@@ -57,8 +57,8 @@ export function makeVectors(version: string): Vectors {
 }
 
 /**
- * JSON with a vector a line, so that a diff shows cases, and in ASCII, so that nothing on the way
- * normalizes or hides a code point.
+ * Formats one vector per line, for readable diffs, and in ASCII, so that no tool normalizes or
+ * hides a code point.
  */
 export function formatVectors({ format, version, decisions, rejected }: Vectors): string {
   const text = [
@@ -89,7 +89,7 @@ function decisionVector(id: string, corpusCase: CorpusCase): DecisionVector {
   }
 }
 
-/** An unpaired surrogate is no Unicode text: the JSON readers of many languages refuse the file. */
+/** JSON readers of many languages reject a file with an unpaired surrogate. */
 function isPortable(vector: object): boolean {
   return !/\\ud[89a-f]/.test(JSON.stringify(vector))
 }

@@ -12,21 +12,21 @@ test.each([
   ['a.xn--.com.', 'a.xn--.com'],
   ['xn--abc-', 'xn--abc-'],
   ['xn--board-ngr.palungjit.org', 'xn--board-ngr.palungjit.org'],
-])('a name in ASCII stays, though its `xn--` label encodes no name: %s', (host, name) => {
+])('an ASCII name with an invalid `xn--` label is accepted: %s', (host, name) => {
   expect(canonicalHost(host)).toEqual({ kind: 'name', name })
 })
 
 test.each(['\u00fc.xn--a.com', 'xn--a.\u00fc.com', 'xn\uff0d\uff0da.com'])(
-  'beside a character beyond ASCII an `xn--` label must encode a name: %s',
+  'an invalid `xn--` label is rejected beside non-ASCII characters: %s',
   (host) => {
     expect(canonicalHost(host)).toBeNull()
   },
 )
 
 test.each([
-  ['composed', '\u226e.test'],
-  ['in two code points', '<\u0338.test'],
-])('a character of a name may be written %s', (_title, host) => {
+  ['precomposed', '\u226e.test'],
+  ['two code points', '<\u0338.test'],
+])('a character of a name may be %s', (_title, host) => {
   expect(canonicalHost(host)).toEqual({ kind: 'name', name: 'xn--gdh.test' })
 })
 
@@ -43,11 +43,11 @@ test.each([
   ['xn--ls8h.la', 'xn--ls8h.la'],
   ['xn--mgbh0fb.xn--kgbechtv', 'xn--mgbh0fb.xn--kgbechtv'],
   ['r3---sn-4g5e.example.com', 'r3---sn-4g5e.example.com'],
-])('an `xn--` label that encodes a name stays: %s', (host, name) => {
+])('a valid `xn--` label is unchanged: %s', (host, name) => {
   expect(canonicalHost(host)).toEqual({ kind: 'name', name })
 })
 
-test('a name in ASCII is what the URL parser makes of it, without the dot of the root', () => {
+test('an ASCII name equals the host of the URL parser, without a trailing dot', () => {
   let compared = 0
   for (const text of everyText(['a', 'A', 'x', 'X', '0', '-', '_', '.'], 5)) {
     const read = urlHost(text)
@@ -68,11 +68,11 @@ test.each([
   ['a label of 64 characters', `${'A'.repeat(64)}.B.`, null],
   ['two dots at the end', 'A.B..', null],
   ['a Kelvin sign, which is a letter k', '\u212a.B', 'k.b'],
-])('%s in capitals', (_title, text, name) => {
+])('upper case: %s', (_title, text, name) => {
   expect(canonicalHost(text)).toEqual(name === null ? null : { kind: 'name', name })
 })
 
-test('a rule may name a host in ASCII whose `xn--` label encodes no name', () => {
+test('a rule accepts an ASCII host with an invalid `xn--` label', () => {
   const set = { policies: [policy('p', rule('r', 'allow', ['connect:tcp'], '**.xn--a.com'))] }
   const decisionOf = (host: string) =>
     decide(compilePolicy(set), { action: 'connect:tcp', host, port: 443 }).decision
@@ -81,7 +81,7 @@ test('a rule may name a host in ASCII whose `xn--` label encodes no name', () =>
   expect(decisionOf('xn--a.com')).toBe('deny')
 })
 
-test('a rule with an `xn--` label that encodes no name beside other letters says so', () => {
+test('a rule rejects an invalid `xn--` label beside non-ASCII characters', () => {
   const resources = ['*.\u00fc.xn--a.com']
 
   const [problem] = checkRule({ actions: ['connect:tcp'], decision: 'allow', resources })
@@ -89,7 +89,7 @@ test('a rule with an `xn--` label that encodes no name beside other letters says
   expect(problem?.message).toContain('`xn--` label must encode a name')
 })
 
-test('a rule may name the longest names there are, with wildcard and port', () => {
+test('a rule accepts names of maximal length, with wildcard and port', () => {
   const domain = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(59)}`
   const name = `x.${domain}`
   const rules = [`**.${domain}:65535`, `${name}:65535`].map((resource, index) =>
@@ -107,7 +107,7 @@ test.each([
   ['a host', { action: 'connect:tcp', host: '1:'.repeat(5_000_000), port: 1 }],
   ['an address', { action: 'connect:tcp', host: 'a.b', port: 1, address: '1:'.repeat(5_000_000) }],
   ['a path', { action: 'read', path: '/a'.repeat(25_000_000) }],
-])('%s of ten megabytes is refused unread', (_title, request) => {
+])('%s of ten megabytes is rejected without reading it', (_title, request) => {
   const startedMs = performance.now()
 
   expect(decide(EMPTY, request).reason).toBe('invalid_request')

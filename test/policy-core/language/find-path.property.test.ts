@@ -35,7 +35,7 @@ function ask({ inAll, inNone, caseSensitive }: Asked): FoundPath {
   return findPath({ inAll: inAll.map(read), inNone: inNone.map(read) })
 }
 
-/** Whether a policy that allows the pattern alone allows the path. */
+/** Whether a policy that only allows the pattern allows the path. */
 function isAllowed(pattern: string, path: string, caseSensitive: boolean): boolean {
   const set = { home: HOME, policies: [policy('p', rule('r', 'allow', ['read'], pattern))] }
   return (
@@ -44,7 +44,7 @@ function isAllowed(pattern: string, path: string, caseSensitive: boolean): boole
 }
 
 describe('findPath', () => {
-  it('a witness is confirmed by the evaluator', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('finds a path that the evaluator confirms', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase({ runs: 6000 }, questions(pathPatterns()), (asked, tally) => {
       const found = ask(asked)
 
@@ -63,7 +63,7 @@ describe('findPath', () => {
     expect(outcomes.rarerThan({ found: 0.2, none: 0.05 })).toEqual([])
   })
 
-  it('where it finds none no path is an answer', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('answers none only when no path exists', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase(
       { runs: 3000, casesPerRun: 30 },
       fc.tuple(
@@ -97,7 +97,7 @@ describe('findPath', () => {
     expect(outcomes.rarerThan({ none: 0.05, found: 0.15 })).toEqual([])
   })
 
-  it('finds a shortest path of a small universe', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('finds a shortest path in a small universe', { timeout: LAW_TIMEOUT_MS }, () => {
     const part = fc.constantFrom('a', 'b', 'ab', '*', 'a*', '*b', '*a*', '**', '**', '.*')
     const pattern = fc
       .array(part, { minLength: 1, maxLength: 4 })
@@ -128,7 +128,7 @@ describe('findPath', () => {
     expect(outcomes.rarerThan({ none: 0.05, found: 0.3 })).toEqual([])
   })
 
-  it('coversPath and intersectsPath answer as it does', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('agrees with coversPath and intersectsPath', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase(
       { runs: 20_000 },
       fc.tuple(pathPatterns(), pathPatterns()),
@@ -153,7 +153,7 @@ describe('findPath', () => {
   })
 })
 
-/** Every path of up to four short names, the shortest first. */
+/** Every path of up to four short names, shortest first. */
 function smallUniverse(): readonly string[] {
   const names = ['a', 'b', 'x', 'ab', 'xb', '.x']
   const levels = [['']]
@@ -165,7 +165,7 @@ function smallUniverse(): readonly string[] {
     .toSorted((a, b) => a.length - b.length)
 }
 
-/** The paths of the universe that the reference matches; the same few patterns come again. */
+/** The paths of the universe that match by the reference, cached because few patterns recur. */
 function createReference(universe: readonly string[]): (text: string) => ReadonlySet<string> {
   const remembered = new Map<string, ReadonlySet<string>>()
   const meaning = { home: null, caseSensitive: true }

@@ -21,7 +21,7 @@ describe('findPath', () => {
     [[], ['/'], '/x'],
     [['/x/*'], ['/x/y*'], '/x/z'],
     [['/ü*'], ['/ü'], '/üx'],
-  ])('finds in %j without %j the path %s', (inAll, inNone, path) => {
+  ])('finds a path in %j and not in %j: %s', (inAll, inNone, path) => {
     expect(ask(inAll, inNone)).toEqual({ kind: 'found', path })
   })
 
@@ -32,17 +32,17 @@ describe('findPath', () => {
     [[], ['/**']],
     [['/*'], ['/*a*', '/x*', '/*']],
     [['/**/a/**'], ['/**/a', '/**/a/**/*']],
-  ])('finds none in %j without %j', (inAll, inNone) => {
+  ])('finds no path in %j and not in %j', (inAll, inNone) => {
     expect(ask(inAll, inNone)).toEqual({ kind: 'none' })
   })
 
-  it('never answers with a path that has a `.` or `..` segment', () => {
+  it('never returns a path with a `.` or `..` segment', () => {
     expect(ask(['/*.'], [])).toEqual({ kind: 'found', path: '/x.' })
     expect(ask(['/.*.'], [])).toEqual({ kind: 'found', path: '/.x.' })
     expect(ask(['/.*'], ['/.x*'])).toEqual({ kind: 'found', path: '/.y' })
   })
 
-  it('takes a letter that no pattern names even when they name all the easy ones', () => {
+  it('uses a rare letter when the patterns contain all common ones', () => {
     const easy = [...'xyzabcdefghijklmnopqrstuvw0123456789-_']
 
     const found = ask(
@@ -53,7 +53,7 @@ describe('findPath', () => {
     expect(found).toMatchObject({ kind: 'found', path: expect.stringMatching(/^\/.$/u) })
   })
 
-  it('counts the 4096 bytes that a path may have', () => {
+  it('respects the limit of 4096 bytes', () => {
     const deep = (bytes: number) => `/${'a'.repeat(bytes - 2)}*`
 
     expect(ask([deep(4096)], []).kind).toBe('found')
@@ -62,11 +62,11 @@ describe('findPath', () => {
     expect(ask([deep(4098)], []).kind).toBe('none')
   })
 
-  it('does not guess near 4096 bytes of letters whose folded form may be longer', () => {
+  it('answers unknown near 4096 bytes when folding may change the length', () => {
     expect(ask([`/${'ⱥ'.repeat(1366)}`], []).kind).toBe('unknown')
   })
 
-  it('says unknown when its budget is used up', () => {
+  it('answers unknown when its budget is used up', () => {
     expect(ask(['/data/*'], ['/data/**'], 5)).toEqual({ kind: 'unknown' })
   })
 

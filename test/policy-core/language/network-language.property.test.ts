@@ -19,7 +19,7 @@ function read(text: string): NetworkPattern {
   return pattern.value
 }
 
-/** What there is: a name or an address, with a port. */
+/** An element of the universe: a name or an address, with a port. */
 interface Target {
   readonly host: string | IpAddress
   readonly port: number
@@ -31,7 +31,7 @@ function matches(pattern: NetworkPattern, { host, port }: Target): boolean {
   return pattern.kind === 'range' && patternCoversAddress(pattern, host)
 }
 
-/** Every name of up to four labels below `com`, and two ports beside one that no rule names. */
+/** Every name of up to four labels below `com`, with two ports of rules and one other. */
 function allNames(): Target[] {
   const levels = [['com']]
   for (let depth = 0; depth < 4; depth += 1)
@@ -39,7 +39,7 @@ function allNames(): Target[] {
   return levels.flat().flatMap((host) => [443, 80, 1].map((port) => ({ host, port })))
 }
 
-/** 16 addresses of each family, so that ranges of 28 to 32 and 124 to 128 bits are all of it. */
+/** 16 addresses of each family, which contain all ranges of 28 to 32 and 124 to 128 bits. */
 function allAddresses(): Target[] {
   return Array.from({ length: 16 }, (_, low) => [
     { family: 4 as const, value: 0xc000_0200n + BigInt(low) },
@@ -72,7 +72,7 @@ function smallRanges(): fc.Arbitrary<string> {
 }
 
 describe('network containment', () => {
-  it('is what it is among all names and addresses', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('agrees with all names and addresses of a universe', { timeout: LAW_TIMEOUT_MS }, () => {
     const universe = [...allNames(), ...allAddresses()]
     const some = fc.oneof(
       { weight: 3, arbitrary: smallNames() },
@@ -98,7 +98,7 @@ describe('network containment', () => {
     expect(outcomes.rarerThan({ 'covers true': 0.02, 'intersects true': 0.05 })).toEqual([])
   })
 
-  it('knows that below a long domain there is no room for labels', () => {
+  it('respects that no label fits below a long domain', () => {
     const long = (length: number) => 'a.'.repeat(126).slice(2 * 126 - length + 3) + 'com'
     expect(long(251)).toHaveLength(251)
     expect(long(249)).toHaveLength(249)

@@ -4,7 +4,7 @@ import {
   placePattern,
 } from '../../../packages/policy-core/src/pattern/path-pattern.ts'
 
-/** The segments that a policy compiled with home `/a` holds for a pattern as it is written. */
+/** The segments of a pattern as a policy with home `/a` compiles them. */
 export function placed(text: string, caseSensitive = true): Segments {
   const pattern = parsePathPattern(text)
   const segments = pattern.ok ? placePattern(pattern.value, { home: ['a'], caseSensitive }) : null

@@ -19,10 +19,13 @@ import { everyCase, LAW_TIMEOUT_MS } from '../every-case.ts'
 import { policy, rule } from '../policies.ts'
 
 const REQUESTS = 30
-/** Which no generated rule names. */
+/** A port that no generated rule uses. */
 const UNUSUAL_PORT = 49_151
 
-/** The resources that findings of these codes are about; a finding on a rule is about them all. */
+/**
+ * The resources with findings for which `isMeant`. A finding about a rule counts for all its
+ * resources.
+ */
 function resourcesOf(
   { set, options }: CompiledFrom,
   isMeant: (finding: Finding) => boolean,
@@ -84,7 +87,7 @@ describe('lint', () => {
     ).toEqual([])
   })
 
-  it('without what is pointless everything is decided alike', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('removing redundant resources changes no decision', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase(
       { runs: 1300, casesPerRun: REQUESTS },
       fc.tuple(policySets(), requestChoices(REQUESTS)),
@@ -111,39 +114,46 @@ describe('lint', () => {
     expect(outcomes.rarerThan({ allow: 0.05, deny: 0.05 })).toEqual([])
   })
 
-  it('every pair of which one covers the other is found', { timeout: LAW_TIMEOUT_MS }, () => {
-    const outcomes = everyCase({ runs: 2000 }, policySets(), (from, tally) => {
-      const shadowed = resourcesOf(from, ({ code }) => code === 'shadowed')
-      const pointless = resourcesOf(from, ({ code }) =>
-        ['shadowed', 'redundant', 'duplicate_resource'].includes(code),
-      )
-      const entries = readLintSet(from.set, from.options).rules.flatMap((rule) => rule.entries)
+  it(
+    'every pair in which one pattern covers the other is reported',
+    { timeout: LAW_TIMEOUT_MS },
+    () => {
+      const outcomes = everyCase({ runs: 2000 }, policySets(), (from, tally) => {
+        const shadowed = resourcesOf(from, ({ code }) => code === 'shadowed')
+        const pointless = resourcesOf(from, ({ code }) =>
+          ['shadowed', 'redundant', 'duplicate_resource'].includes(code),
+        )
+        const entries = readLintSet(from.set, from.options).rules.flatMap((rule) => rule.entries)
 
-      for (const entry of entries)
-        for (const other of entries) {
-          if (other === entry || !mayCause(other, entry)) continue
-          const isShadow = entry.rule.decision === 'allow' && other.rule.decision === 'deny'
-          const isDouble =
-            other.rule.decision === entry.rule.decision &&
-            other.rank < entry.rank &&
-            sharesAll(entry, other) &&
-            entry.pattern.kind !== 'range'
-          if (!isShadow && !isDouble) continue
-          const name = nameOf(entry, entry.text)
-          // A shadow for one action of two is not worth a word when the resource may go anyway.
-          expect([...(isShadow && sharesAll(entry, other) ? shadowed : pointless)]).toContain(name)
-          tally(isShadow ? 'shadow' : 'double')
-        }
-      tally('sets')
-    })
+        for (const entry of entries)
+          for (const other of entries) {
+            if (other === entry || !mayCause(other, entry)) continue
+            const isShadow = entry.rule.decision === 'allow' && other.rule.decision === 'deny'
+            const isDouble =
+              other.rule.decision === entry.rule.decision &&
+              other.rank < entry.rank &&
+              sharesAll(entry, other) &&
+              entry.pattern.kind !== 'range'
+            if (!isShadow && !isDouble) continue
+            const name = nameOf(entry, entry.text)
+            // A rule shadowed for one of its two actions is not reported when the resource is
+            // redundant anyway.
+            expect([...(isShadow && sharesAll(entry, other) ? shadowed : pointless)]).toContain(
+              name,
+            )
+            tally(isShadow ? 'shadow' : 'double')
+          }
+        tally('sets')
+      })
 
-    expect(outcomes.rarerThan({ shadow: 0.1, double: 0.1 })).toEqual([])
-  })
+      expect(outcomes.rarerThan({ shadow: 0.1, double: 0.1 })).toEqual([])
+    },
+  )
 
-  it('names that a deny is said to leave open are allowed', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('names reported as left open by a deny are allowed', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase({ runs: 6000 }, policySets(), (from, tally) => {
       const whole = compilePolicy(from.set, from.options)
-      // What one user denies does not close what the organization has left open.
+      // A user's own deny does not close an opening in the organization's policies.
       const orgOnly = compilePolicy({ ...from.set, local: [] }, from.options)
       const entries = readLintSet(from.set, from.options).rules.flatMap((rule) => rule.entries)
       for (const { code, rules } of lint(from.set, from.options)) {
@@ -157,7 +167,7 @@ describe('lint', () => {
         if (deny?.pattern.kind !== 'name' || opener?.pattern.kind !== 'name') continue
         const compiled = deny.rule.identity.origin === 'org' ? orgOnly : whole
         const port = deny.pattern.port ?? opener.pattern.port
-        // On every port: another deny may be about the usual one.
+        // Without a port, tries two: another deny may apply to the usual one.
         const ports = port === null ? [443, UNUSUAL_PORT] : [port]
         const host = hostLeftOpen(code, deny.pattern)
         const outcome = opener.rule.actions.flatMap((action) =>
@@ -172,7 +182,7 @@ describe('lint', () => {
     expect(outcomes.rarerThan({ 'of another port': 0.001 })).toEqual([])
   })
 
-  it('addresses that a deny is said to leave open are allowed', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('addresses reported as left open by a deny are allowed', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase({ runs: 4000 }, rangeSets(), (set, tally) => {
       const compiled = compilePolicy(set)
       for (const { code, rules, message } of lint(set)) {
@@ -195,7 +205,7 @@ describe('lint', () => {
   })
 
   it(
-    'what is said to be written without read is, for some team',
+    'a path reported as writable but not readable is so for some team',
     { timeout: LAW_TIMEOUT_MS },
     () => {
       const outcomes = everyCase({ runs: 3000 }, teamSets(), (policies, tally) => {
@@ -223,7 +233,7 @@ describe('lint', () => {
   )
 
   it(
-    'a domain that is said to be missing beside a wildcard can be opened by adding it',
+    'adding the suggested apex domain beside a wildcard allows it',
     {
       timeout: LAW_TIMEOUT_MS,
     },
@@ -249,7 +259,7 @@ describe('lint', () => {
     },
   )
 
-  it('what is said to be written without read is', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('a path reported as writable but not readable is so', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase({ runs: 6000 }, policySets(), (from, tally) => {
       const whole = compilePolicy(from.set, from.options)
       const orgOnly = compilePolicy({ ...from.set, local: [] }, from.options)
@@ -269,19 +279,23 @@ describe('lint', () => {
     expect(outcomes.rarerThan({ 'the resource itself': 0.001, 'a path in it': 0.005 })).toEqual([])
   })
 
-  it('the order of rules and policies does not show', { timeout: LAW_TIMEOUT_MS }, () => {
-    const outcomes = everyCase({ runs: 1000 }, policySets(), ({ set, options }, tally) => {
-      const findings = lint(set, options)
+  it(
+    'the order of rules and policies does not affect the findings',
+    { timeout: LAW_TIMEOUT_MS },
+    () => {
+      const outcomes = everyCase({ runs: 1000 }, policySets(), ({ set, options }, tally) => {
+        const findings = lint(set, options)
 
-      expect(lint(reversed(set), options)).toEqual(findings)
-      tally(findings.length === 0 ? 'none' : 'some')
-    })
+        expect(lint(reversed(set), options)).toEqual(findings)
+        tally(findings.length === 0 ? 'none' : 'some')
+      })
 
-    expect(outcomes.rarerThan({ some: 0.3 })).toEqual([])
-  })
+      expect(outcomes.rarerThan({ some: 0.3 })).toEqual([])
+    },
+  )
 })
 
-/** Protected, carried and ordinary addresses, and ranges that hold them. */
+/** Protected, embedding and ordinary addresses, and ranges that contain them. */
 const RANGES = [
   '0.0.0.0/0',
   '169.254.0.0/16',
@@ -367,14 +381,14 @@ const LEFT_OPEN: ReadonlySet<string> = new Set([
   'deny_one_action',
 ])
 
-/** A name that the finding is about, below labels that no generated rule names. */
+/** A name that the finding applies to, below labels that no generated rule uses. */
 function hostLeftOpen(code: string, { depth, domain }: { depth: string; domain: string }): string {
   if (code === 'deny_without_apex') return domain
   if (code === 'deny_one_level') return `left.open.${domain}`
   return depth === 'exact' ? domain : `open.${domain}`
 }
 
-/** By all pairs and without an index: in force, of a shared action, and covering. */
+/** The condition without an index: both active, a shared action, and covering. */
 function mayCause(other: Entry, entry: Entry): boolean {
   if (!other.rule.active || !entry.rule.active) return false
   if (entry.rule.identity.origin === 'org' && other.rule.identity.origin === 'local') return false
@@ -392,7 +406,7 @@ function sharesAll(entry: Entry, other: Entry): boolean {
   return entry.rule.actions.every((action: Action) => other.rule.actions.includes(action))
 }
 
-/** A rule of which nothing is left goes as well. */
+/** Removes the named resources, and rules without remaining resources. */
 function withoutResources({ set }: CompiledFrom, names: ReadonlySet<string>): PolicySet {
   const strip = (origin: 'org' | 'local') => (policy: Policy) => ({
     ...policy,
@@ -400,7 +414,7 @@ function withoutResources({ set }: CompiledFrom, names: ReadonlySet<string>): Po
       rules: (policy.allowlist_v0?.rules ?? []).flatMap((rule) => {
         const seen = new Set<string>()
         const resources = rule.resources.filter((text) => {
-          // Of a resource that is written twice one stays.
+          // Keeps one copy of a duplicate resource.
           const isFirst =
             !seen.has(text) && rule.resources.indexOf(text) !== rule.resources.lastIndexOf(text)
           seen.add(text)

@@ -20,7 +20,7 @@ function lintRules(
   return lint({ policies })
 }
 
-it('decides everything about 25,000 ordinary rules', () => {
+it('completes every check of 25,000 ordinary rules', () => {
   const findings = lintRules((index) => {
     const isPath = Math.floor(index / 250) % 2 === 0
     const host = `${['', '*.', '**.'][index % 3]}s${index % 5003}.t${index % 301}.example.com`
@@ -35,7 +35,7 @@ it('decides everything about 25,000 ordinary rules', () => {
   expect(findings.filter(({ code }) => code === 'undecided')).toEqual([])
 })
 
-it('gives up hostile patterns, and says of which', () => {
+it('gives up on hostile patterns and reports which', () => {
   const findings = lintRules((index) => ({
     actions: ['read'],
     decision: index % 2 === 0 ? 'deny' : 'allow',
@@ -46,7 +46,7 @@ it('gives up hostile patterns, and says of which', () => {
   expect(undecided.length).toBeGreaterThan(RULES / 2)
 })
 
-it('reads the teams of a policy once, not for each of its rules', () => {
+it('reads the teams of a policy once, not once per rule', () => {
   const teams = Array.from({ length: 2000 }, (_, index) => `team ${index}`)
   const policies = Array.from({ length: 100 }, (_, place) => ({
     id: `p${place}`,
@@ -65,11 +65,11 @@ it('reads the teams of a policy once, not for each of its rules', () => {
 
   const redundant = lint({ policies }).filter(({ code }) => code === 'duplicate_resource')
 
-  // All but those of the first policy, which has every team.
+  // All rules except those of the first policy, which has every team.
   expect(redundant).toHaveLength(99 * 250)
 })
 
-it('asks a bounded number of rules what a deny leaves open', () => {
+it('bounds the rules that it checks for names left open by a deny', () => {
   const domains = Array.from({ length: 120 }, (_, index) =>
     Array(index + 1)
       .fill('a')

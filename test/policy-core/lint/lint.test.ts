@@ -6,12 +6,12 @@ import { allow, deny, found, of, read, write } from './sets.ts'
 describe('lint', () => {
   it.each<[string, PolicySet, string[]]>([
     [
-      'one resource that a deny covers',
+      'a rule whose resources are all denied',
       of(allow('a', 'api.test', 'b.test'), deny('d', '**.test')),
       ['shadowed a <- d **.test'],
     ],
     [
-      'one resource of several',
+      'one denied resource of several',
       of(allow('a', 'api.test', 'b.example'), deny('d', '*.test')),
       ['shadowed a api.test <- d *.test'],
     ],
@@ -23,37 +23,37 @@ describe('lint', () => {
       ['shadowed a a.test <- d a.test'],
     ],
     [
-      'a range in a denied range',
+      'a range inside a denied range',
       of(allow('a', '10.1.0.0/16'), deny('d', '10.0.0.0/8')),
       ['shadowed a 10.1.0.0/16 <- d 10.0.0.0/8'],
     ],
     [
-      'a path pattern in a denied one',
+      'a path pattern inside a denied one',
       of(rule('a', 'allow', read, '/d/*/x/k*'), rule('d', 'deny', read, '/d/**/k*')),
       ['shadowed a /d/*/x/k* <- d /d/**/k*'],
     ],
     [
-      'what is covered by a wider allow',
+      'an allow inside a wider allow',
       of(allow('a', '**.b.test', 'b.test'), allow('c', 'x.b.test:443')),
       ['redundant c x.b.test:443 <- a **.b.test'],
     ],
     [
-      'a deny covered by a deny',
+      'a deny inside a wider deny',
       of(deny('a', '10.0.0.0/8'), deny('c', '10.1.2.3')),
       ['redundant c 10.1.2.3 <- a 10.0.0.0/8'],
     ],
     [
-      'nothing where the narrow allow opens a protected address',
+      'a narrow allow that opens a protected address',
       of(allow('a', '168.0.0.0/8', '168.63.129.16')),
       [],
     ],
     [
-      'nothing where the narrow allow opens addresses that carry a protected one',
+      'a narrow allow that opens addresses that embed a protected one',
       of(allow('a', '::/96', '::/104')),
       ['protected_address a ::/104', 'protected_address a ::/96'],
     ],
     [
-      'the later of two equal patterns, however they are written',
+      'the later of two equal patterns in different spellings',
       of(allow('a', 'Bücher.test'), allow('c', 'xn--bcher-kva.test.')),
       ['duplicate_resource c xn--bcher-kva.test. <- a Bücher.test'],
     ],
@@ -63,7 +63,7 @@ describe('lint', () => {
       ['duplicate_resource a ::ffff:192.0.2.1 <- a 192.0.2.1'],
     ],
     [
-      'a resource that a rule of more actions has as well, whichever comes first',
+      'a resource repeated by a rule with more actions, in either order',
       of(
         allow('a', 'a.test:1'),
         rule('b', 'allow', ['connect:tcp', 'connect:udp'], 'a.test:1', 'b.test:1'),
@@ -75,8 +75,8 @@ describe('lint', () => {
       ],
     ],
     ['a domain beside its wildcard', of(allow('a', '*.b.test')), ['apex_not_covered a *.b.test']],
-    ['a domain that is allowed, too', of(allow('a', '*.b.test', 'b.test:443')), []],
-    ['a domain that is denied on purpose', of(allow('a', '*.b.test'), deny('d', 'b.test')), []],
+    ['a domain allowed beside its wildcard', of(allow('a', '*.b.test', 'b.test:443')), []],
+    ['a domain denied beside its wildcard', of(allow('a', '*.b.test'), deny('d', 'b.test')), []],
     [
       'a domain that a deny leaves open',
       of(allow('a', '**.test', 'test'), deny('d', '**.b.test')),
@@ -88,7 +88,7 @@ describe('lint', () => {
       ['too_broad a 0.0.0.0/0', 'deny_without_apex d **.b.test <- a 0.0.0.0/0'],
     ],
     [
-      'nothing where every address is denied again',
+      'a deny of every address after an allow of every address',
       of(allow('a', '0.0.0.0/0'), deny('d', '*.b.test', '0.0.0.0/0')),
       ['shadowed a 0.0.0.0/0 <- d 0.0.0.0/0', 'too_broad a 0.0.0.0/0'],
     ],
@@ -103,7 +103,7 @@ describe('lint', () => {
       ['deny_one_level d /d/s/* <- a /d/**'],
     ],
     [
-      'nothing where deeper levels are denied as well',
+      'a deny of one level with a deny of deeper ones',
       of(
         rule('a', 'allow', read, '/d/**', '/e/*'),
         rule('d', 'deny', read, '/d/s/*', '/d/s/*/*/**', '/d/**/x/**/*', '/e/*'),
@@ -111,7 +111,7 @@ describe('lint', () => {
       ['shadowed a /e/* <- d /e/*'],
     ],
     [
-      'nothing where something deeper is allowed by name',
+      'a deny of one level with an explicit allow below it',
       of(allow('a', '**.b.test', 'x.y.c.b.test'), deny('d', '*.c.b.test', 'c.b.test')),
       ['apex_not_covered a **.b.test', 'redundant a x.y.c.b.test <- a **.b.test'],
     ],
@@ -124,17 +124,17 @@ describe('lint', () => {
       ['deny_one_action d c.b.test <- a **.b.test'],
     ],
     [
-      'what a deny of every port leaves open on the one port that is allowed',
+      'a domain that a deny of every port leaves open on one port',
       of(allow('a', '**.b.test:443', 'b.test:443'), deny('d', '**.c.b.test')),
       ['deny_without_apex d **.c.b.test <- a **.b.test:443'],
     ],
     [
-      'the levels that it leaves open there',
+      'deeper names that a deny of every port leaves open on one port',
       of(allow('a', '**.b.test:443', 'b.test'), deny('d', '*.c.b.test', 'c.b.test')),
       ['deny_one_level d *.c.b.test <- a **.b.test:443'],
     ],
     [
-      'nothing where the one port is denied for them',
+      'deeper names whose one open port is denied',
       of(
         allow('a', '**.b.test:443', 'b.test'),
         deny('d', '*.c.b.test', '**.c.b.test:443', 'c.b.test'),
@@ -142,7 +142,7 @@ describe('lint', () => {
       [],
     ],
     [
-      'the second allow, where the port of the first is denied',
+      'a second allow when the port of the first is denied',
       of(
         allow('a', '**.b.test:22', 'b.test'),
         allow('b', '**.b.test:443'),
@@ -151,12 +151,12 @@ describe('lint', () => {
       ['deny_one_level d *.c.b.test <- b **.b.test:443'],
     ],
     [
-      'nothing where another port is allowed than denied',
+      'an allow and a deny for different ports',
       of(allow('a', '**.b.test:22', 'b.test'), deny('d', '*.c.b.test:443', 'c.b.test')),
       [],
     ],
     [
-      'no deny of localhost, which no allow of a name opens',
+      'a deny of localhost, which an allow of a name never opens',
       of(allow('a', '**.localhost:443'), deny('d', '*.a.localhost')),
       ['protected_name a **.localhost:443'],
     ],
@@ -172,7 +172,7 @@ describe('lint', () => {
       ],
     ],
     [
-      'nothing where another service is allowed by UDP',
+      'a deny of TCP where UDP is allowed for another service',
       of(
         rule('a', 'allow', ['connect:tcp', 'connect:udp'], '**.b.test:53', 'b.test:53'),
         deny('d', '**.c.b.test', 'c.b.test'),
@@ -195,7 +195,7 @@ describe('lint', () => {
     ],
     ['a deny of every IPv6 address', of(allow('a', 'a.test'), deny('d', '::/0')), []],
     [
-      'notations that stand for themselves in paths',
+      'foreign pattern syntax in paths, which is literal',
       of(
         rule(
           'a',
@@ -227,7 +227,7 @@ describe('lint', () => {
       ],
     ],
     [
-      'nothing in odd names of files',
+      'unusual file names',
       of(
         rule(
           'a',
@@ -242,17 +242,17 @@ describe('lint', () => {
     ],
     ['a domain that a deny leaves closed', of(allow('a', 'c.test'), deny('d', '**.b.test')), []],
     [
-      'one star where a deny asks for two',
+      'one star where a deny suggests two',
       of(rule('a', 'allow', read, '/d/*'), rule('d', 'deny', read, '/d/p/secret/**')),
       ['single_star a /d/* <- d /d/p/secret/**'],
     ],
     [
-      'one star in a name where a deny asks for two',
+      'one star in a name where a deny suggests two',
       of(allow('a', '*.b.test', 'b.test'), deny('d', 'x.y.b.test')),
       ['single_star a *.b.test <- d x.y.b.test'],
     ],
     [
-      'nothing where the deny cuts another allow',
+      'one star where the deny narrows another allow',
       of(
         rule('a', 'allow', read, '/d/*', '/d/p/**/k'),
         rule('d', 'deny', read, '/d/p/secret/**', '/d/p'),
@@ -260,7 +260,7 @@ describe('lint', () => {
       [],
     ],
     [
-      'nothing where something deeper is allowed on purpose',
+      'one star beside an explicit allow of deeper paths',
       of(rule('a', 'allow', read, '/d/*', '/d/p/src/**')),
       [],
     ],
@@ -270,7 +270,7 @@ describe('lint', () => {
       ['too_broad a **.com', 'too_broad a *.github.io'],
     ],
     [
-      'names that are too broad some levels down',
+      'names that are too broad below several labels',
       of(allow('a', '**.core.windows.net', '*.core.windows.net', 'core.windows.net')),
       [
         'too_broad a **.core.windows.net',
@@ -284,7 +284,7 @@ describe('lint', () => {
       ['too_broad a 0.0.0.0/0', 'too_broad b 2000::/3', 'too_broad c 64:ff9b::/96'],
     ],
     [
-      'ranges of one kind',
+      'ranges with a single purpose',
       of(allow('a', '224.0.0.0/4', 'fc00::/7', '10.0.0.0/8')),
       ['protected_address a fc00::/7'],
     ],
@@ -298,7 +298,11 @@ describe('lint', () => {
       of(allow('a', '100.64.0.0/10')),
       ['protected_address a 100.64.0.0/10'],
     ],
-    ['those that are opened', of(allow('a', '100.64.0.0/10', '100.100.100.200')), []],
+    [
+      'protected addresses in a range that are opened',
+      of(allow('a', '100.64.0.0/10', '100.100.100.200')),
+      [],
+    ],
     ['localhost', of(allow('a', 'localhost:80')), ['protected_name a localhost:80']],
     ['localhost that is opened', of(allow('a', 'localhost:80', '127.0.0.1:80')), []],
     [
@@ -313,18 +317,18 @@ describe('lint', () => {
       [],
     ],
     [
-      'hosts that read like others, but not in ASCII',
+      'confusable hosts, except in ASCII',
       of(allow('a', 'аpple.test', 'xn--80ak6aa92e.test', 'XN--80AK6AA92E.org')),
       ['confusable_host a аpple.test'],
     ],
     [
-      'a host that reads like another beside the same label in ASCII',
+      'a confusable label beside the same label in ASCII',
       of(allow('a', 'аpple.xn--pple-43d.test')),
       ['confusable_host a аpple.xn--pple-43d.test'],
     ],
-    ['hosts in one writing', of(allow('a', '例えカナkana.test', 'пример.test', 'bücher.test')), []],
+    ['hosts in one script', of(allow('a', '例えカナkana.test', 'пример.test', 'bücher.test')), []],
     [
-      'nothing where what cannot be read cannot be written either',
+      'paths that are neither readable nor writable',
       of(
         rule('w', 'allow', write, '/out/**'),
         rule('r', 'allow', read, '/out/*/**'),
@@ -333,7 +337,7 @@ describe('lint', () => {
       [],
     ],
     [
-      'nothing of a home where what is left of it is denied everywhere',
+      'paths below the home that are neither readable nor writable',
       of(
         rule('w', 'allow', write, '~/out/**'),
         rule('r', 'allow', read, '~/out/*/**'),
@@ -347,7 +351,7 @@ describe('lint', () => {
       ['write_without_read w /t/**'],
     ],
     [
-      'nothing where several reads make up a write',
+      'a write covered by several reads together',
       of(rule('w', 'allow', write, '/t/**'), rule('r', 'allow', read, '/t', '/t/*', '/t/*/*/**')),
       [],
     ],
@@ -382,15 +386,15 @@ describe('lint', () => {
       ['repeated_id a <- a', 'repeated_id q <- q'],
     ],
     [
-      'wildcards below a name that leaves no room',
+      'wildcards below a name of maximal length',
       of(allow('a', `*.${'a.'.repeat(124)}test`)),
       [`matches_nothing a *.${'a.'.repeat(124)}test`],
     ],
-  ])('finds %s', (_, set, expected) => {
+  ])('gives the expected findings for %s', (_, set, expected) => {
     expect(found(set)).toEqual(expected)
   })
 
-  it('judges rules only against those that apply to the same teams', () => {
+  it('compares rules only with those for the same teams', () => {
     const team = (id: string, teams: string[], ...rules: ReturnType<typeof rule>[]) => ({
       ...policy(id, ...rules),
       scope: { teams },
@@ -409,7 +413,7 @@ describe('lint', () => {
     expect(covers(['x'], [])).toEqual(['shadowed a a.test <- d a.test'])
   })
 
-  it('judges the organization by itself and the user by both', () => {
+  it('compares org rules with org rules, and user rules with both', () => {
     const policies = [policy('p', allow('a', 'a.test'), deny('b', 'b.test'))]
     const local = [policy('l', deny('c', 'a.test', 'b.test'), allow('e', 'e.test'))]
 
@@ -419,7 +423,7 @@ describe('lint', () => {
     ])
   })
 
-  it('says the same of `~` wherever the home is', () => {
+  it('reports the same for `~` whatever the home directory', () => {
     const rules = [
       rule('a', 'allow', read, '~/work/x', '/home/dev/work/y'),
       rule('d', 'deny', read, '~/work/**', '/**/x'),
@@ -429,18 +433,18 @@ describe('lint', () => {
     expect(found({ ...of(...rules), home: '/home/dev' })).toEqual(['shadowed a <- d ~/work/**'])
   })
 
-  it('folds letter case where it does not count', () => {
+  it('folds letter case on a case-insensitive file system', () => {
     const set = of(rule('a', 'allow', read, '/Data/x'), rule('d', 'deny', read, '/data/**'))
 
     expect(found(set)).toEqual([])
     expect(found(set, false)).toEqual(['shadowed a /Data/x <- d /data/**'])
   })
 
-  it('takes a path that grows when its letters are folded for what it is', () => {
+  it('reports nothing for a path that becomes longer when folded', () => {
     expect(found(of(rule('a', 'allow', read, `/${'Ⱥ'.repeat(1500)}`)), false)).toEqual([])
   })
 
-  it('does not accuse a write whose reads it has no time for', () => {
+  it('does not report a write when its budget is too small to check the reads', () => {
     const domain = (labels: number) => Array(labels).fill('a').join('.')
     const wildcards = Array.from({ length: 20 }, (_, index) => `**.${domain(index + 1)}`)
     const names = Array.from({ length: 500 }, (_, index) => `x${index}.${domain(20)}`)
@@ -456,7 +460,7 @@ describe('lint', () => {
     expect(codes).not.toContain('write_without_read')
   })
 
-  it('says what it could not decide', () => {
+  it('reports what it could not decide', () => {
     const stars = '/*'.repeat(60)
     const set = of(
       rule('a', 'allow', read, `/**/a${stars}`),
@@ -466,7 +470,7 @@ describe('lint', () => {
     expect(found(set)).toContain(`undecided a /**/a${stars}`)
   })
 
-  it('finds the allow of every port behind many whose ports are denied', () => {
+  it('finds the allow for every port after many whose ports are denied', () => {
     const ports = [1, 2, 3, 4, 5]
     const set = of(
       allow('a', ...ports.map((port) => `**.b.test:${port}`)),
@@ -477,7 +481,7 @@ describe('lint', () => {
     expect(found(set)).toContain('deny_one_level d *.c.b.test <- b **.b.test')
   })
 
-  it('has time for the rest beside one name on many ports', () => {
+  it('has enough budget for other rules beside one name on many ports', () => {
     const ports = Array.from({ length: 710 }, (_, index) => index + 1)
     const set = of(
       allow('a', ...ports.map((port) => `**.db.test:${port}`), 'db.test'),
@@ -491,7 +495,7 @@ describe('lint', () => {
     expect(codes).not.toContain('undecided')
   })
 
-  it('refuses the policies alone, of which nothing would be found', () => {
+  it('rejects a bare list of policies instead of reporting nothing', () => {
     const policies = [policy('p', allow('a', '**.com'))]
 
     expect(() => lint(policies as PolicySet)).toThrow(
@@ -500,7 +504,7 @@ describe('lint', () => {
     expect(lint({ policies })).not.toEqual([])
   })
 
-  it('throws what compiling throws', () => {
+  it('throws the errors of compilation', () => {
     expect(() => lint(of(allow('a', '*')))).toThrow(PolicyError)
     expect(() => lint({ home: 'x' })).toThrow(PolicyError)
   })

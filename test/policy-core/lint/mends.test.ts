@@ -15,7 +15,7 @@ function findingOf(code: Finding['code'], set: PolicySet): Finding | undefined {
 }
 
 describe('a finding', () => {
-  it('explains, and says what to write instead', () => {
+  it('has an explanation and a correction', () => {
     const [finding] = lint(of(allow('a', 'x.test'), deny('d', '**.test')))
 
     expect(finding).toEqual({
@@ -44,7 +44,7 @@ describe('a finding', () => {
     })
   })
 
-  it('does not advise to keep the broad one of two', () => {
+  it('suggests removing the broader of two resources when it is too broad', () => {
     const findings = lint(of(allow('a', '10.0.0.0/8', '0.0.0.0/0')))
 
     expect(findings.find(({ code }) => code === 'redundant')?.mend).toBe(
@@ -52,7 +52,7 @@ describe('a finding', () => {
     )
   })
 
-  it('gives a path that can be written for one that cannot be read', () => {
+  it('names a path that is writable but not readable', () => {
     const set = of(
       rule('w', 'allow', write, '/data/**'),
       rule('r', 'allow', read, '/data/pub/**'),
@@ -67,7 +67,7 @@ describe('a finding', () => {
     expect(decide(compilePolicy(set), { action: 'read', path }).decision).toBe('deny')
   })
 
-  it('speaks of one deny or several', () => {
+  it('distinguishes one deny from several', () => {
     const rules = allow('a', 'x.test', 'y.test')
 
     expect(findingOf('shadowed', of(rules, deny('d', '**.test')))?.mend).toBe(
@@ -78,7 +78,7 @@ describe('a finding', () => {
     )
   })
 
-  it('does not advise to keep a whole rule that is too broad', () => {
+  it('does not suggest keeping a rule that is too broad', () => {
     const narrow = allow('a', '10.0.0.0/8', '192.168.0.0/16')
 
     expect(findingOf('redundant', of(narrow, allow('b', '0.0.0.0/0')))?.mend).toBe(
@@ -93,7 +93,7 @@ describe('a finding', () => {
     ).toBe('remove the rule')
   })
 
-  it('does not advise to open more ports than the rule has', () => {
+  it('does not suggest opening more ports than the rule has', () => {
     expect(findingOf('apex_not_covered', of(allow('a', '**.b.test:443')))?.mend).toBe(
       'add `b.test:443` if it is needed',
     )
@@ -105,7 +105,7 @@ describe('a finding', () => {
   it.each([
     ['аpple.test', 'xn--pple-43d.test'],
     ['*.gооgle.com:443', '*.xn--ggle-55da.com:443'],
-  ])('says how to write %s so that nothing is found any more', (written, meant) => {
+  ])('suggests a spelling of %s that has no finding', (written, meant) => {
     const mend = findingOf('confusable_host', of(allow('a', written)))?.mend
 
     expect(mend).toContain(`write \`${meant}\``)

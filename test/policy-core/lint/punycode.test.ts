@@ -19,11 +19,11 @@ describe('decodePunycode', () => {
     expect(decodePunycode(encoded)).toBe(decoded)
   })
 
-  it.each(['!', 'a!', 'ü', '99999999', 'abc-99999', 'b'])('answers null for %s', (text) => {
+  it.each(['!', 'a!', 'ü', '99999999', 'abc-99999', 'b'])('returns null for %s', (text) => {
     expect(decodePunycode(text)).toBeNull()
   })
 
-  it('undoes what the encoder of the runtime does', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('inverts the encoder of the runtime', { timeout: LAW_TIMEOUT_MS }, () => {
     const letter = fc.constantFrom(...'abcü中文日кирλ한あ𠮷')
     const outcomes = everyCase(
       { runs: 5000 },

@@ -15,7 +15,7 @@ describe('describeConfusable', () => {
     '١٢٣',
     'देवनागरी',
     'नही-1',
-  ])('takes %s for what it is', (label) => {
+  ])('returns null for %s', (label) => {
     expect(describeConfusable(label, 'test')).toBeNull()
   })
 
@@ -25,16 +25,16 @@ describe('describeConfusable', () => {
     ['пример例', 'Han, Cyrillic'],
     ['ひらが한', 'Hiragana, Hangul'],
     ['Ꭺpple', 'Latin, a rare one'],
-  ])('warns of %s', (label, scripts) => {
+  ])('describes the mixed scripts of %s', (label, scripts) => {
     expect(describeConfusable(label, 'test')).toBe(`mixes the letters of scripts (${scripts})`)
   })
 
-  it('warns of Cyrillic words that look Latin', () => {
+  it('describes Cyrillic words that look like Latin ones', () => {
     expect(describeConfusable('аррӏе', 'com')).toBe(
       'consists of Cyrillic letters that look like Latin ones',
     )
   })
-  it.each(['рф', 'ru', 'ua', 'bg'])('takes Cyrillic words below `%s` for what they are', (top) => {
+  it.each(['рф', 'ru', 'ua', 'bg'])('accepts Cyrillic words below `%s`', (top) => {
     expect(describeConfusable('ресурс', top)).toBeNull()
   })
 })

@@ -1,7 +1,7 @@
 import { lint, type PolicySet } from '@palisade/policy-core'
 import { policy, rule } from '../policies.ts'
 
-/** `code rule resource <- rule resource`, one line a finding. */
+/** Formats each finding as `code rule resource <- rule resource`. */
 export function found(set: PolicySet, caseSensitive = true): string[] {
   return lint(set, { caseSensitive }).map(({ code, rules }) => {
     const [fault, ...causes] = rules.map(({ policy_id, rule_id, resource }) =>

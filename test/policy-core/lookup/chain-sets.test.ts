@@ -22,7 +22,7 @@ function flagsAt(sets: ChainSets, set: number, port: number): number {
 }
 
 describe('createChainSets', () => {
-  it('joins what a set and all its parents say', () => {
+  it('combines a set with all its parents', () => {
     const builder = createChainSets((group) => (group === 0 ? allow : deny))
     const parent = builder.add(NOTHING, always(0))
     const child = builder.add(parent, always(1))
@@ -35,7 +35,7 @@ describe('createChainSets', () => {
     expect(flagsAt(sets, parent, 443) & deny).toBe(0)
   })
 
-  it('keeps the groups of one port from all others, also those of a parent', () => {
+  it('limits the groups of one port to that port, including those of a parent', () => {
     const builder = createChainSets(() => allow)
     const parent = builder.add(NOTHING, { everyPort: null, byPort: new Map([[443, 0]]) })
     const child = builder.add(parent, { everyPort: 1, byPort: new Map([[80, 2]]) })
@@ -48,7 +48,7 @@ describe('createChainSets', () => {
     expect(flagsAt(sets, parent, 80)).toBe(0)
   })
 
-  it('gives the same set again, and one for all ports that no rule names', () => {
+  it('returns the same set again, and one set for all ports without rules', () => {
     const builder = createChainSets(() => allow)
     const set = builder.add(NOTHING, { everyPort: 0, byPort: new Map([[443, 1]]) })
     const plain = builder.add(NOTHING, always(2))
@@ -60,7 +60,7 @@ describe('createChainSets', () => {
     expect(sets.at(plain, 1)).toBe(sets.at(plain, 443))
   })
 
-  it('opens a protected class for allows inside it alone', () => {
+  it('opens a protected class only by an allow inside it', () => {
     const builder = createChainSets(() => allow)
     const outside = builder.add(NOTHING, always(0))
     const inClass = builder.enterClass(outside)
@@ -76,7 +76,7 @@ describe('createChainSets', () => {
     expect(opens(flagsAt(sets, narrower, 443), 0)).toBe(false)
   })
 
-  it('opens a class on the port of the allow only', () => {
+  it('opens a class only on the port of the allow', () => {
     const builder = createChainSets(() => allow)
     const set = builder.add(builder.enterClass(NOTHING), {
       everyPort: null,
@@ -88,7 +88,7 @@ describe('createChainSets', () => {
     expect(opens(flagsAt(sets, set, 80), 0)).toBe(false)
   })
 
-  it('leaves a set at one port as it is after others took its place', () => {
+  it('does not change a set at one port when others replace it in the cache', () => {
     const builder = createChainSets((group) => (group % 2 === 0 ? deny : allow))
     const added = Array.from({ length: 2 * MAX_SETS }, (_, group) =>
       builder.add(NOTHING, { everyPort: null, byPort: new Map([[443, group]]) }),
@@ -109,7 +109,7 @@ describe('createChainSets', () => {
     expect([again.groups, again.verdicts[0]]).toEqual([[0], null])
   })
 
-  it('keeps a verdict for one action of one set', () => {
+  it('stores a verdict per action and set', () => {
     const builder = createChainSets(() => allow)
     const first = builder.add(NOTHING, always(0))
     const second = builder.add(NOTHING, always(1))

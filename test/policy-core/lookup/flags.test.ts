@@ -13,7 +13,7 @@ import {
 } from '../../../packages/policy-core/src/lookup/flags.ts'
 import { slotOf } from '../../../packages/policy-core/src/policy/policy.ts'
 
-/** The slots that flags have bits for. */
+/** The slots for which flags have bits. */
 const SLOTS = [0, 1, 2, 3] as const
 
 const DOMAINS: readonly (readonly Action[])[] = [NETWORK_ACTIONS, FILESYSTEM_ACTIONS]
@@ -25,7 +25,7 @@ it('numbers the actions of each domain from 0', () => {
 })
 
 describe.each(SLOTS)('the flags of slot %i', (slot) => {
-  it('are told from those of every other slot', () => {
+  it('are distinct from those of every other slot', () => {
     const [deny, allow] = [flagOf('deny', slot), flagOf('allow', slot)]
 
     expect(SLOTS.filter((other) => denies(deny, other))).toEqual([slot])
@@ -33,7 +33,7 @@ describe.each(SLOTS)('the flags of slot %i', (slot) => {
     expect(SLOTS.filter((other) => allows(deny, other) || denies(allow, other))).toEqual([])
   })
 
-  it('open a protected class for no other slot', () => {
+  it('open a protected class only for their slot', () => {
     const opened = withGroup(enterClass(0), flagOf('allow', slot))
 
     expect(SLOTS.filter((other) => opens(opened, other))).toEqual([slot])
@@ -41,7 +41,7 @@ describe.each(SLOTS)('the flags of slot %i', (slot) => {
     expect(enterClass(opened) & PROTECTED).toBe(PROTECTED)
   })
 
-  it('fit a list of flags, beside those of addresses', () => {
+  it('fit into 16 bits beside those of addresses', () => {
     const all = withGroup(0, flagOf('allow', slot) | flagOf('deny', slot))
 
     expect(Uint16Array.of(all)[0]).toBe(all)

@@ -4,7 +4,7 @@ import { MAX_SETS, PortSets } from '../../../packages/policy-core/src/lookup/por
 const at = (set: number, port: number) => ({ set, port })
 
 describe('PortSets', () => {
-  it('finds a kept set, and no other', () => {
+  it('finds a stored set and no other', () => {
     const sets = new PortSets()
     const kept = sets.keep(at(0, 443))
 
@@ -16,7 +16,7 @@ describe('PortSets', () => {
     ])
   })
 
-  it('keeps no more than its limit, and each for its own set and port', () => {
+  it('stores no more sets than its limit, each under its own set and port', () => {
     const sets = new PortSets()
     for (let set = 0; set < MAX_SETS; set += 1)
       for (const port of [0, 1, 65_535]) sets.keep(at(set, port))
@@ -32,7 +32,7 @@ describe('PortSets', () => {
     expect(found).toBe(MAX_SETS)
   })
 
-  it('keeps a thousand sets that policies have', () => {
+  it('stores a thousand sets as policies have them', () => {
     const sets = new PortSets()
     for (let set = 1; set <= 500; set += 1) for (const port of [80, 443]) sets.keep(at(set, port))
 

@@ -37,7 +37,7 @@ describe('the rules of a decision', () => {
     expect(named(ask(compiled, 'x.a.test'))).toEqual(['a **.test', 'b *.a.test', 'c x.a.test:443'])
   })
 
-  it('are those of name and address together, one entry a rule', () => {
+  it('combine name and address, with one entry per rule', () => {
     const compiled = compilePolicy({
       policies: [
         policy(
@@ -58,7 +58,7 @@ describe('the rules of a decision', () => {
     expect(named(ask(compiled, 'b.example', '10.0.0.1'))).toEqual(['a 10.0.0.0/8', 'b 10.0.0.1'])
   })
 
-  it('are of one kind: where a deny matches, no allow is named', () => {
+  it('have one decision: a deny that matches excludes every allow', () => {
     const compiled = compilePolicy({
       policies: [policy('p', rule('a', 'allow', tcp, '**.test'), rule('b', 'deny', tcp, 'a.test'))],
     })
@@ -67,7 +67,7 @@ describe('the rules of a decision', () => {
     expect(named(ask(compiled, 'b.test'))).toEqual(['a **.test'])
   })
 
-  it('stay the same when more were asked for than are kept', () => {
+  it('stay the same when the cache overflows', () => {
     const wide = Array.from({ length: 3000 }, (_, index) =>
       rule(`r${String(index).padStart(4, '0')}`, 'allow', tcp, '**.test'),
     )
@@ -83,7 +83,7 @@ describe('the rules of a decision', () => {
     expect(ask(compiled, 'n0.test').rules).not.toBe(first.rules)
   })
 
-  it('are forgotten when the sets they came from hold too much, be it of one rule alone', () => {
+  it('leave the cache when their sets are too large, even for a single rule', () => {
     const resources = Array.from({ length: 1024 }, (_, index) => `n${index}.test`)
     const entry = { ...rule('r', 'allow', tcp, ...resources), policy: POLICY }
     const table = runSteps(buildRuleTable([entry]))
@@ -99,7 +99,7 @@ describe('the rules of a decision', () => {
     expect(sets.at(-1)!.verdicts[0]).not.toBeNull()
   })
 
-  it('cannot be changed by whoever receives them', () => {
+  it('are frozen', () => {
     const compiled = compilePolicy({ policies: [policy('p', rule('a', 'allow', tcp, 'a.test'))] })
     const { rules } = ask(compiled, 'a.test')
 

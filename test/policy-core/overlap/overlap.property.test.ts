@@ -17,12 +17,12 @@ import type { Range } from '../reference/address.ts'
 const PORTS = [null, 80, 443] as const
 const port = fc.constantFrom(...PORTS)
 
-/** Whether a pattern for `own` covers what is asked for `asked`. */
+/** Whether a pattern on port `own` covers port `asked`; null means every port. */
 function coversPort(own: number | null, asked: number | null): boolean {
   return own === null || own === asked
 }
 
-it('ranges around and within ≡ a scan', { timeout: LAW_TIMEOUT_MS }, () => {
+it('containing and contained ranges ≡ a scan', { timeout: LAW_TIMEOUT_MS }, () => {
   const lists = fc.tuple(fc.array(fc.tuple(ranges(), port), { maxLength: 40 }), ranges(), port)
 
   everyCase({ runs: 2_000 }, lists, ([drawn, other, askedPort]) => {
@@ -42,7 +42,7 @@ it('ranges around and within ≡ a scan', { timeout: LAW_TIMEOUT_MS }, () => {
   })
 })
 
-it('domains above and below ≡ a scan', { timeout: LAW_TIMEOUT_MS }, () => {
+it('parent and child domains ≡ a scan', { timeout: LAW_TIMEOUT_MS }, () => {
   const domains = fc
     .array(fc.constantFrom('a', 'b', 'a-b', 'ab'), { minLength: 1, maxLength: 4 })
     .map((labels) => labels.join('.'))
@@ -62,7 +62,7 @@ it('domains above and below ≡ a scan', { timeout: LAW_TIMEOUT_MS }, () => {
   })
 })
 
-it('folders on the way and behind it ≡ a scan', { timeout: LAW_TIMEOUT_MS }, () => {
+it('folders above and below a path ≡ a scan', { timeout: LAW_TIMEOUT_MS }, () => {
   const names = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 4 })
   const lists = fc.tuple(fc.array(names, { maxLength: 40 }), names)
 

@@ -5,13 +5,13 @@ import { everyText } from '../every-text.ts'
 import { policy, rule } from '../policies.ts'
 import { formatPath, readPath } from '../reference/path.ts'
 
-/** Every code point whose letter case can change; the others fold to themselves. */
+/** Every code point that case mappings change. All others fold to themselves. */
 const CASED = Array.from({ length: 0x11_0000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code))
   .filter((char) => /[\p{CWCF}\p{CWCM}\p{CWKCF}]/u.test(char))
 
-test('a path is canonical, or none, as the reference has it, of all texts of seven characters', () => {
+test('parsePath agrees with the reference on all texts of up to seven characters', () => {
   const wrong: string[] = []
   let read = 0
   for (const text of everyText(['/', '.', 'a', '\u00e9', '\0', '\ud83d'], 6)) {
@@ -30,7 +30,7 @@ test.each([
   ['two bytes', '\u00e9', 2047],
   ['three bytes', '\u20ac', 1365],
   ['four bytes', '\u{1f4c1}', 1023],
-])('a path of characters of %s each has at most 4096 bytes', (_title, character, most) => {
+])('a path has at most 4096 bytes, in characters of %s', (_title, character, most) => {
   expect(parsePath(`/${character.repeat(most)}`).ok).toBe(true)
   expect(parsePath(`/${character.repeat(most + 1)}`)).toMatchObject({
     ok: false,
@@ -45,14 +45,14 @@ test.each([
   ['/..', '`..`'],
   ['/a/../', '`..`'],
   ['/../.', '`..`'],
-])('%s has a %s segment, and is told so', (path, segment) => {
+])('%s is rejected for its %s segment', (path, segment) => {
   expect(parsePath(path)).toMatchObject({
     ok: false,
     message: expect.stringContaining(`has a ${segment} segment`),
   })
 })
 
-test('paths that ignore letter case are equal exactly where simple case folding makes them equal', () => {
+test('case-insensitive paths are equal if and only if simple case folding makes them equal', () => {
   const all = CASED.join('')
   const byFold = Map.groupBy(CASED, foldCase)
 
@@ -66,7 +66,7 @@ test('paths that ignore letter case are equal exactly where simple case folding 
   expect(differing).toEqual([])
 })
 
-test('an allow of a letter does not reach another file where letter case is ignored', () => {
+test('an allow of `i` does not match `ı` on a case-insensitive file system', () => {
   const compiled = compilePolicy(
     { policies: [policy('p', rule('r', 'allow', ['read'], '/data/i'))] },
     { caseSensitive: false },
@@ -85,13 +85,13 @@ function manyRules(resource: (index: number) => string): Policy {
   return policy('p', ...rules)
 }
 
-// Generous: the work once took half a minute, in which the agent answered nobody else.
+// A generous limit: superlinear work takes much longer and blocks the agent.
 const LIMIT_MS = 10_000
 
 test.each([
   ['`*` patterns', (index: number) => `/home/*/p${index}/**`],
   ['`**` patterns', (index: number) => `/home/**/p${index}/**`],
-])('explaining a path of 2,000 segments against 25,000 %s takes no time to speak of', (_, of) => {
+])('explaining a path of 2,000 segments against 25,000 %s is fast', (_, of) => {
   const compiled = compilePolicy({ policies: [manyRules(of)] }, { patternLimits: false })
   const request = { action: 'read', path: LONG_PATH }
   const startedMs = performance.now()

@@ -7,7 +7,7 @@ const RULE = {
   resources: ['a.test'],
 }
 
-test('a rule that compiles has no problem', () => {
+test('a valid rule has no problems', () => {
   expect(checkRule(RULE)).toEqual([])
 })
 
@@ -23,7 +23,7 @@ test.each([
     'resources[1]',
     'write `a.test` for every port',
   ],
-])('a rule with %s is refused', (_title, change, member, message) => {
+])('a rule with %s is rejected', (_title, change, member, message) => {
   const problems = checkRule({ ...RULE, ...change } as typeof RULE)
 
   expect(problems).toHaveLength(1)
@@ -35,7 +35,7 @@ test.each([
   ['`**`', '/**/a'.repeat(32), '/**/a'.repeat(33), 'has 33 `**`, and a pattern has at most 32'],
   ['`*`', `/${'a*'.repeat(64)}`, `/${'a*'.repeat(65)}`, 'has 65 `*`, and a pattern has at most 64'],
   ['names of `*` alone', '/*'.repeat(64), '/*'.repeat(65), 'has 65 `*`'],
-])('a path may have a certain number of %s and no more', (_title, most, more, message) => {
+])('a path pattern has a limited number of %s', (_title, most, more, message) => {
   const rule = { ...RULE, actions: ['read'] as const }
 
   expect(checkRule({ ...rule, resources: [most] })).toEqual([])
@@ -47,14 +47,24 @@ test.each([
 const NO_TEXT = Object.create(null) as object
 
 test.each<[string, object, string, string]>([
-  ['actions that are no list', { actions: 7 }, 'actions', '`7` is not an array'],
-  ['actions that are a text', { actions: 'read' }, 'actions', '`read` is not an array'],
-  ['an action that is no text', { actions: [NO_TEXT] }, 'actions', 'an object is not an action'],
-  ['a decision that is no text', { decision: NO_TEXT }, 'decision', 'an object is not a decision'],
+  ['actions that are not a list', { actions: 7 }, 'actions', '`7` is not an array'],
+  ['actions that are a string', { actions: 'read' }, 'actions', '`read` is not an array'],
+  [
+    'an action that is not a string',
+    { actions: [NO_TEXT] },
+    'actions',
+    'an object is not an action',
+  ],
+  [
+    'a decision that is not a string',
+    { decision: NO_TEXT },
+    'decision',
+    'an object is not a decision',
+  ],
   ['a decision in a list', { decision: ['allow'] }, 'decision', 'an array is not a decision'],
   ['no resources', { resources: undefined }, 'resources', '`undefined` is not an array'],
   [
-    'a resource that is no text',
+    'a resource that is not a string',
     { resources: ['a.test', 7] },
     'resources[1]',
     '`7` is not a string',
@@ -65,7 +75,7 @@ test.each<[string, object, string, string]>([
     'resources[0]',
     'is not a string',
   ],
-])('a rule of a JavaScript caller with %s is refused', (_title, change, member, message) => {
+])('a rule of a JavaScript caller with %s is rejected', (_title, change, member, message) => {
   expect(checkRule({ ...RULE, ...change })).toMatchObject([
     { member, message: expect.stringContaining(message) as string },
   ])
@@ -80,19 +90,19 @@ test.each([
   ['10.0.0.0/255.0.0.0', 'write `10.0.0.0/8`'],
   ['10.1.2.3/255.255.0.0', 'write `10.1.0.0/16`'],
   ['10.0.0.0/255.0.255.0', 'from 0 to 32'],
-])('the refusal of %s says what was meant', (resource, mend) => {
+])('the message for %s suggests a correction', (resource, mend) => {
   const [problem] = checkRule({ ...RULE, resources: [resource] })
 
   expect(problem?.message).toContain(mend)
 })
 
-test('a pattern that ends in `**/` is mended by one pattern, not by two', () => {
+test('a pattern that ends in `**/` gets one pattern as its correction', () => {
   const [problem] = checkRule({ ...RULE, actions: ['read'], resources: ['/data/**/'] })
 
   expect(problem?.message).toMatch(/write `\/data\/\*\*`$/)
 })
 
-test('a resource of many slashes is refused in time that grows with its length', () => {
+test('a resource of many slashes is rejected in linear time', () => {
   const startedMs = performance.now()
 
   expect(
@@ -101,13 +111,13 @@ test('a resource of many slashes is refused in time that grows with its length',
   expect(performance.now() - startedMs).toBeLessThan(10_000)
 })
 
-test('mixed domains are told apart from other problems, before resources are looked at', () => {
+test('mixed domains have their own reason and are detected before resources are checked', () => {
   expect(checkRule({ ...RULE, actions: ['connect:tcp', 'read'], resources: ['*'] })).toMatchObject([
     { reason: 'domain_mismatch' },
   ])
 })
 
-test('what was written is quoted as one harmless line', () => {
+test('input is quoted on one line without control characters', () => {
   const [problem] = checkRule({ ...RULE, resources: [`\u001b[31m\n${'x'.repeat(500)}`] })
 
   expect(problem?.message).not.toMatch(/\p{Cc}/u)

@@ -1,4 +1,4 @@
-/** An address as a number; IPv4-mapped IPv6 never appears, because it *is* the IPv4 address. */
+/** An address as a number. Never IPv4-mapped IPv6, which is represented as the IPv4 address. */
 export interface Address {
   readonly family: 4 | 6
   readonly value: bigint
@@ -11,13 +11,13 @@ export interface Range extends Address {
 
 const DOTTED_DECIMAL = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/
 
-/** Dotted decimal or any spelling of IPv6 without zone id; null for everything else. */
+/** Reads dotted decimal, or any spelling of IPv6 without zone id. Returns null otherwise. */
 export function readAddress(text: unknown): Address | null {
   const written = readAsWritten(text)
   return written === null ? null : unmapped({ ...written, prefix: bitsOf(written) })
 }
 
-/** `<address>/<prefix>` without host bits; null for everything else. */
+/** Reads `<address>/<prefix>` without host bits. Returns null otherwise. */
 export function readRange(text: string): Range | null {
   const [addressText, prefixText, ...rest] = text.split('/')
   const written = readAsWritten(addressText)
@@ -31,7 +31,7 @@ export function readRange(text: string): Range | null {
     : null
 }
 
-/** The range that holds this one address. */
+/** The range that contains only this address. */
 export function onlyAddress(address: Address): Range {
   return { ...address, prefix: bitsOf(address) }
 }
@@ -41,12 +41,12 @@ export function covers(range: Range, address: Address): boolean {
   return range.family === address.family && range.value >> ignored === address.value >> ignored
 }
 
-/** Whether `inner` lies inside `outer`; a range lies inside itself. */
+/** Whether `outer` contains `inner`. A range contains itself. */
 export function liesInside(inner: Range, outer: Range): boolean {
   return inner.prefix >= outer.prefix && covers(outer, inner)
 }
 
-/** Dotted decimal, or RFC 5952 for IPv6. */
+/** Formats dotted decimal, or RFC 5952 for IPv6. */
 export function formatAddress({ family, value }: Address): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.')
   const groups = [...Array(8).keys()].map((i) =>
@@ -68,7 +68,7 @@ function readAsWritten(text: unknown): Address | null {
   return { family: 6, value: joinBits(groups, 16n) }
 }
 
-/** `::ffff:a.b.c.d` is the IPv4 address, and a range of such addresses is the IPv4 range. */
+/** Converts IPv4-mapped addresses and ranges to IPv4. */
 function unmapped(range: Range): Range {
   const isMapped = range.family === 6 && range.prefix >= 96 && range.value >> 32n === 0xffffn
   return isMapped

@@ -2,11 +2,11 @@ import { covers, readRange, type Address } from './address.ts'
 
 export interface EmbeddedAddress {
   readonly address: Address
-  /** Which bits of the outer address, counted from the left, its 32 bits are. */
+  /** Positions of its 32 bits in the outer address, counted from the left. */
   readonly bits: readonly number[]
 }
 
-/** The IPv4 addresses that an IPv6 address carries inside. They count for denies only. */
+/** Returns the IPv4 addresses that an IPv6 address embeds. Only denies apply to them. */
 export function embeddedAddresses(outer: Address): EmbeddedAddress[] {
   const isIn = (range: string) => covers(readRange(range)!, outer)
   const at = (bits: readonly number[], inverted = 0n) => ({

@@ -8,7 +8,8 @@ const NEVER_IN_A_HOST = /[\p{Cc}\p{White_Space}%％﹪@/\\#?:[\]]/u
 const NAME = /^(?=.{1,253}$)[a-z\d_-]{1,63}(?:\.[a-z\d_-]{1,63})*$/
 
 /**
- * A request's host: a name, an IPv4 address in any spelling, or IPv6 without brackets; else null.
+ * Reads a request's host: a name, an IPv4 address in any spelling, or IPv6 without brackets.
+ * Returns null otherwise.
  */
 export function readHost(text: unknown): Host | null {
   if (typeof text !== 'string' || !text.isWellFormed() || text.length > 1024) return null
@@ -16,7 +17,8 @@ export function readHost(text: unknown): Host | null {
   if (address !== null) return { kind: 'address', address }
   if (NEVER_IN_A_HOST.test(text.normalize('NFC')) || !URL.canParse(`http://${text}/`)) return null
 
-  // The URL parser does UTS 46 and the spellings of IPv4; what it leaves alone is checked below.
+  // The URL parser applies UTS 46 and parses the spellings of IPv4. The checks below cover the
+  // rest.
   const hostname = new URL(`http://${text}/`).hostname.replace(/\.$/, '')
   const numeric = readAddress(hostname)
   if (numeric !== null) return { kind: 'address', address: numeric }

@@ -16,12 +16,12 @@ export interface AddressPattern {
 
 export type NetworkPattern = NamePattern | AddressPattern
 
-/** How many labels more than the pattern's name a host must have. */
+/** The number of labels that a host must add to the pattern's name. */
 type Below = 'none' | 'one' | 'one or more'
-/** Null is every port. */
+/** Null means every port. */
 type Port = number | null
 
-/** A resource of a network rule; null when it is to be rejected. */
+/** Reads a resource of a network rule. Returns null for an invalid one. */
 export function readNetworkPattern(text: string): NetworkPattern | null {
   if (text.includes('/')) {
     const range = readRange(text)
@@ -52,7 +52,7 @@ export function isOnPort(pattern: NetworkPattern, port: number): boolean {
   return pattern.port === null || pattern.port === port
 }
 
-/** Brackets are for IPv6 with a port and for nothing else. */
+/** Reads brackets, which are only valid around IPv6 with a port. */
 function readBracketed(text: string): NetworkPattern | null {
   const [, inside = '', portText = ''] = /^\[(.*:.*)\]:(.*)$/s.exec(text) ?? []
   const address = readAddress(inside)
@@ -64,7 +64,7 @@ function readBracketed(text: string): NetworkPattern | null {
 function readNamePattern(text: string, port: Port): NetworkPattern | null {
   const [, stars = '', rest = ''] = /^(?:(\*\*?)\.)?(.*)$/s.exec(text) ?? []
   const host = readHost(rest)
-  // A numeric host that is not dotted decimal is surely a mistake in a rule.
+  // A numeric host other than dotted decimal is a mistake in a rule.
   if (host?.kind !== 'name') return null
   const below = stars === '' ? 'none' : stars === '*' ? 'one' : 'one or more'
   return { kind: 'name', name: host.name, below, port }

@@ -1,6 +1,9 @@
 const MAX_PATH_BYTES = 4096
 
-/** The segments of a canonical absolute path (none for `/`); null when there is no such path. */
+/**
+ * Returns the segments of an absolute path in canonical form, none for `/`. Returns null for an
+ * invalid path.
+ */
 export function readPath(text: unknown): string[] | null {
   if (typeof text !== 'string' || !text.isWellFormed() || text.includes('\0')) return null
   if (Buffer.byteLength(text) > MAX_PATH_BYTES || !text.startsWith('/')) return null
@@ -13,16 +16,16 @@ export function formatPath(segments: readonly string[]): string {
   return `/${segments.join('/')}`
 }
 
-/** `**`, or one segment in which `*` is any run of characters. */
+/** `**`, or one segment whose `*` matches any characters. */
 type PatternSegment = 'any segments' | { readonly literals: readonly string[] }
 
 export interface PathPattern {
-  /** Whether the segments continue the home directory instead of the root. */
+  /** Whether the segments are relative to the home directory instead of the root. */
   readonly atHome: boolean
   readonly segments: readonly PatternSegment[]
 }
 
-/** A resource of a filesystem rule; null when it is to be rejected. */
+/** Reads a resource of a filesystem rule. Returns null for an invalid one. */
 export function readPathPattern(text: string): PathPattern | null {
   if (!text.isWellFormed() || /\p{Cc}/u.test(text)) return null
   if (text === '/') return { atHome: false, segments: [] }
@@ -35,9 +38,9 @@ export function readPathPattern(text: string): PathPattern | null {
   return { atHome: first === '~', segments: segments.map(readSegment) }
 }
 
-/** What a path pattern means on one machine. */
+/** The settings of a machine that determine the meaning of path patterns. */
 export interface PathMeaning {
-  /** Null when nobody has said where the home directory is. */
+  /** Null for an unknown home directory. */
   readonly home: readonly string[] | null
   readonly caseSensitive: boolean
 }
@@ -50,7 +53,7 @@ export function matchesPath(
   if (pattern.atHome && home === null) return false
   const start = pattern.atHome ? (home ?? []).map((name) => ({ literals: [name] })) : []
 
-  // Walks the pattern, keeping how many segments of the path may have been used up so far.
+  // Walks the pattern and tracks how many segments of the path each part may have consumed.
   let used = [0]
   for (const part of [...start, ...pattern.segments]) {
     used =
@@ -63,7 +66,7 @@ export function matchesPath(
   return used.includes(path.length)
 }
 
-/** Letters that Unicode's simple case folding makes equal are equal when case does not count. */
+/** Case-insensitive matching uses Unicode's simple case folding. */
 function matchesSegment(
   literals: readonly string[],
   segment: string | undefined,

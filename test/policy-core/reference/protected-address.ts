@@ -23,7 +23,9 @@ const PROTECTED_RANGES = [
   '168.63.129.16/32',
 ]
 
-/** Every protected range that `address` is in; an address is protected when there is one. */
+/**
+ * Returns every protected range that contains `address`. An address in at least one is protected.
+ */
 export function protectedRangesOf(address: Address, machineAddresses: readonly Address[]): Range[] {
   const all = [
     ...PROTECTED_RANGES.map((range) => readRange(range)!),
@@ -37,12 +39,14 @@ export function protectedRangesOf(address: Address, machineAddresses: readonly A
   return [...all.filter((range) => covers(range, address)), ...inside]
 }
 
-/** How many leading bits outer addresses share whose embedded address is surely in `range`. */
+/**
+ * The number of leading bits that outer addresses share when their embedded address is in `range`.
+ */
 function fixedBits({ bits }: EmbeddedAddress, range: Range): number {
   return Math.max(...bits.slice(0, range.prefix)) + 1
 }
 
-/** Whether an allow of `range` is narrow enough to open an address in all of `protectedRanges`. */
+/** Whether an allow of `range` is narrow enough to open an address in all `protectedRanges`. */
 export function opens(range: Range, protectedRanges: readonly Range[]): boolean {
   return protectedRanges.every((protectedRange) => liesInside(range, protectedRange))
 }

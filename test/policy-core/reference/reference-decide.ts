@@ -7,15 +7,15 @@ import { opens, protectedRangesOf } from './protected-address.ts'
 import type { ReferencePattern, ReferenceSet } from './reference-rules.ts'
 import { readRequest, type ReferenceRequest } from './request.ts'
 
-/** A decision without the hint, which is for people and not part of the meaning. */
+/** A decision without the hint, which is not part of the semantics. */
 export type ReferenceDecision = Omit<Decision, 'hint'>
 
 type Outcome = Pick<Decision, 'decision' | 'reason' | 'rules' | 'address_required'>
 type Connect = ReferenceRequest & { kind: 'connect' }
 
 /**
- * What a policy set means for one request: no index, no order, nothing clever. This page defines
- * the semantics; whatever is faster has to agree with it.
+ * Evaluates a policy set for one request without indices or optimizations. This file defines the
+ * semantics, and faster evaluators must agree with it.
  */
 export function referenceDecide(set: ReferenceSet, input: unknown): ReferenceDecision {
   const request = readRequest(input)
@@ -78,7 +78,8 @@ function decideConnect(set: ReferenceSet, request: Connect): Outcome {
 }
 
 /**
- * A name that no rule denies and nobody has resolved: may it be, and what does its address decide?
+ * Decides a name without a resolved address that no rule denies: whether it is allowed, and whether
+ * its address must decide.
  */
 function decideUnresolved(
   set: ReferenceSet,
@@ -104,7 +105,7 @@ function decideUnresolved(
   }
 }
 
-/** One entry for each rule about the action that has such a resource, with the first such. */
+/** Returns one entry per matching rule for the action, with its first matching resource. */
 function matchingRules(
   set: ReferenceSet,
   decision: RuleDecision,

@@ -13,12 +13,12 @@ export type ReferencePattern =
 
 export interface ReferenceRule {
   readonly actions: readonly Action[]
-  /** What a match is reported as, once a resource is filled in. */
+  /** The reported match, without its resource. */
   readonly match: Omit<RuleMatch, 'resource'>
   readonly resources: readonly { readonly written: string; readonly pattern: ReferencePattern }[]
 }
 
-/** A policy set with every text read. Only the rules that have a say are in it. */
+/** A parsed policy set, with active rules only. */
 export interface ReferenceSet {
   readonly rules: readonly ReferenceRule[]
   readonly home: readonly string[] | null
@@ -28,13 +28,13 @@ export interface ReferenceSet {
   readonly caseSensitive: boolean
 }
 
-/** Reads a whole set. Throws when anything in it is to be rejected; says no more than what. */
+/** Parses a policy set. Throws for any invalid part, with a minimal message. */
 export function readPolicySet(set: PolicySet, options: CompileOptions = {}): ReferenceSet {
   const governed = set.governed ?? set.policies !== undefined
   const organization = readRules(set, 'org')
   const local = readRules(set, 'local')
   return {
-    // A user can only tighten what the organization says.
+    // A user's rules can only deny more on a governed machine.
     rules: governed
       ? [...organization, ...local.filter((rule) => rule.match.decision === 'deny')]
       : local,
@@ -69,7 +69,7 @@ function readRules(set: PolicySet, origin: Origin): ReferenceRule[] {
   )
 }
 
-/** The pattern of one resource of a rule with `actions`; null when it is to be rejected. */
+/** Reads one resource of a rule with `actions`. Returns null for an invalid one. */
 export function readPattern(actions: readonly Action[], text: string): ReferencePattern | null {
   const isFilesystem = actions.some((action) => action === 'read' || action === 'write')
   if (isFilesystem) {

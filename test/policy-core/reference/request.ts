@@ -10,7 +10,7 @@ export type ReferenceRequest =
       /** Null when the host is an address. */
       readonly name: string | null
       readonly port: number
-      /** Null when there is a name and nobody has resolved it yet. */
+      /** Null for a name without a resolved address. */
       readonly address: Address | null
       readonly canonical: CanonicalRequest
     }
@@ -21,7 +21,7 @@ export type ReferenceRequest =
       readonly canonical: CanonicalRequest
     }
 
-/** Whatever was asked, in canonical form; null when it has none. Never throws. */
+/** Converts any value to a canonical request, or null for an invalid one. Never throws. */
 export function readRequest(input: unknown): ReferenceRequest | null {
   try {
     if (typeof input !== 'object' || input === null) return null
@@ -36,7 +36,7 @@ export function readRequest(input: unknown): ReferenceRequest | null {
     }
     return null
   } catch {
-    // A getter or a proxy of the caller's threw.
+    // A getter or proxy of the caller threw.
     return null
   }
 }

@@ -16,7 +16,7 @@ import { referenceDecide } from '../reference/reference-decide.ts'
 import { readPolicySet } from '../reference/reference-rules.ts'
 
 describe('the vectors of a policy', () => {
-  it('hold beside any other policies, on any machine', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('pass beside any other policies, on any machine', { timeout: LAW_TIMEOUT_MS }, () => {
     everyCase({ runs: 1000 }, policySets(), ({ set, options }, tally) => {
       const { home } = set
       const compiled = compilePolicy({ ...set, governed: true }, options)
@@ -30,7 +30,7 @@ describe('the vectors of a policy', () => {
     })
   })
 
-  it('say what the reference says of each rule alone', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('agree with the reference on each rule separately', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase({ runs: 250 }, policySets(), ({ set, options }, tally) => {
       const { home } = set
       const vectors = (set.policies ?? []).flatMap((policy) =>
@@ -52,28 +52,28 @@ describe('the vectors of a policy', () => {
     expect(outcomes.rarerThan({ match: 0.1, miss: 0.1 })).toEqual([])
   })
 
-  it('fail where a rule is lost or turned round', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('fail when a rule is lost or inverted', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase(
       { runs: 800 },
-      fc.tuple(policySets(), fc.nat(3), fc.constantFrom('lost', 'turned')),
+      fc.tuple(policySets(), fc.nat(3), fc.constantFrom('lost', 'inverted')),
       ([{ set, options }, at, how], tally) => {
         const [policy] = set.policies ?? []
         const rules = policy?.allowlist_v0?.rules ?? []
         if (policy === undefined) return
         const place = at % rules.length
-        const spoilt = how === 'lost' ? withoutRule(policy, place) : turned(policy, place)
-        const compiled = compilePolicy(alone(set, spoilt), options)
+        const changed = how === 'lost' ? withoutRule(policy, place) : inverted(policy, place)
+        const compiled = compilePolicy(alone(set, changed), options)
 
         const failure = runSelfTest({ compiled, home: set.home }, policy, makeSelfTest(policy))
         tally(failure === null ? 'passed' : 'failed')
       },
     )
 
-    // What has no effect cannot be seen: a rule that another one hides, or `~` without a home.
+    // A change without effect passes: a rule that another one hides, or `~` without a home.
     expect(outcomes.rarerThan({ failed: 0.7 })).toEqual([])
   })
 
-  it('are few, short, made alike each time, and of anything', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('are few, short and reproducible for any input', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase({ runs: 1000 }, hostilePolicies(), (policy, tally) => {
       const vectors = makeSelfTest(policy)
 
@@ -94,7 +94,7 @@ function saidBy({ match, miss }: SelfTestVector) {
   ]
 }
 
-/** Null where the request depends on a home that nobody has. */
+/** Returns null for a request below `~` without a home. */
 function requestOf(vector: SelfTestVector, home: string | undefined): unknown {
   if (vector.kind === 'connect') {
     const { action, host, port, address } = vector
@@ -105,7 +105,7 @@ function requestOf(vector: SelfTestVector, home: string | undefined): unknown {
   return home === undefined ? null : { action, path: `${home}${path.slice(1)}` }
 }
 
-/** A protected address is denied as one, whether an allow matches it or not. */
+/** Whether a reason agrees with a match or a miss. A protected address is denied in either case. */
 function matches(reason: string, kind: 'match' | 'miss'): boolean {
   return reason === 'protected_address' || reason === (kind === 'match' ? 'rule' : 'default_deny')
 }
@@ -122,7 +122,7 @@ function withoutRule(policy: Policy, place: number): Policy {
   return withRules(policy, (rules) => rules.toSpliced(place, 1))
 }
 
-function turned(policy: Policy, place: number): Policy {
+function inverted(policy: Policy, place: number): Policy {
   return withRules(policy, (rules) =>
     rules.map((rule, at) =>
       at === place ? { ...rule, decision: rule.decision === 'deny' ? 'allow' : 'deny' } : rule,
@@ -135,7 +135,7 @@ function alone(set: PolicySet, policy: Policy): PolicySet {
 }
 
 /**
- * Rules of texts that no server has taken, and of ordinary ones with something in the wrong place.
+ * Rules with arbitrary texts that a server would reject, and with valid texts in the wrong place.
  */
 function hostilePolicies(): fc.Arbitrary<Policy> {
   const stars = fc.constantFrom('**', '*', '/', '~', '.', ':', '[', ']', '%', '\0', '\ud800')

@@ -9,7 +9,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { policy, rule } from '../policies.ts'
 
-/** Vectors of a policy whose compilation has read `misread` in its place. */
+/** Runs the vectors of `intended` against a policy set that contains `misread` instead. */
 function fault(intended: Policy, misread: Policy, others: readonly Policy[] = []) {
   const compiled = compilePolicy({ policies: [misread, ...others], home: '/home/dev' })
   return runSelfTest({ compiled, home: '/home/dev' }, intended, makeSelfTest(intended))
@@ -21,7 +21,7 @@ const read = (decision: Rule['decision'], ...resources: string[]): Policy =>
   policy('pol_1', rule('rule_1', decision, ['read'], ...resources))
 
 describe('the vectors of a policy', () => {
-  it('say which rules match a request, beside it, and where nobody has rules', () => {
+  it('state which rules match a request, near misses, and a host without rules', () => {
     const both = policy(
       'pol_1',
       rule('rule_1', 'allow', ['connect:tcp'], '*.example.com:443'),
@@ -37,7 +37,7 @@ describe('the vectors of a policy', () => {
     ])
   })
 
-  it('say of a rule with `~` what it matches below any home directory, and nothing else', () => {
+  it('test a rule with `~` only below the home directory', () => {
     const both = policy(
       'pol_1',
       rule('rule_1', 'allow', ['read'], '~/work/**'),
@@ -52,7 +52,7 @@ describe('the vectors of a policy', () => {
     expect(vectors).toContainEqual(path('/srv/other', { match: [2] }))
   })
 
-  it('ask for a name together with an address where there are rules of both', () => {
+  it('combine a name with an address when there are rules for both', () => {
     const both = tcp('allow', 'example.com', '192.0.2.0/24')
 
     expect(makeSelfTest(both)).toContainEqual({
@@ -61,7 +61,7 @@ describe('the vectors of a policy', () => {
     })
   })
 
-  it('say nothing where letter case decides, because it does not count everywhere', () => {
+  it('omit requests whose result depends on case sensitivity', () => {
     const vectors = makeSelfTest(read('allow', '/Data', '/data/other'))
 
     expect(vectors).toContainEqual(path('/Data', { match: [0] }))
@@ -70,15 +70,18 @@ describe('the vectors of a policy', () => {
 
   it.each<[string, Policy]>([
     ['no rules', policy('pol_1')],
-    ['a policy of no form', { id: 'pol_1', name: 'none' }],
+    ['a policy without rule set', { id: 'pol_1', name: 'none' }],
     ['a rule without actions', policy('pol_1', rule('rule_1', 'allow', [], 'example.com'))],
-    ['nothing but what cannot be read', tcp('allow', '*.*', 'https://x/', '10.0.0.1/8', '')],
-    ['two rules of one id', { ...tcp('allow', 'a.example'), ...twice(tcp('allow', 'a.example')) }],
-  ])('are none for %s', (_what, hostile) => {
+    ['only invalid resources', tcp('allow', '*.*', 'https://x/', '10.0.0.1/8', '')],
+    [
+      'two rules with the same id',
+      { ...tcp('allow', 'a.example'), ...twice(tcp('allow', 'a.example')) },
+    ],
+  ])('are empty for %s', (_what, hostile) => {
     expect(makeSelfTest(hostile)).toEqual([])
   })
 
-  it('stay few and short for the largest policy, and name what is too large where it matches', () => {
+  it('stay few and short for the largest policy, and state only matches of a rule too large', () => {
     const names = Array.from({ length: 20_000 }, (_, index) => `h${index}.example.com`)
     const rules = Array.from({ length: 250 }, (_, index) =>
       rule(`rule_${index}`, index % 3 === 0 ? 'deny' : 'allow', ['connect:tcp'], `r${index}.test`),
@@ -95,36 +98,36 @@ describe('the vectors of a policy', () => {
   })
 })
 
-describe('an evaluator fails the vectors', () => {
+describe('the vectors fail for an evaluator', () => {
   it.each<[string, Policy, Policy]>([
-    ['that takes one label for any depth', tcp('allow', '*.a.test'), tcp('allow', '**.a.test')],
-    ['that takes any depth for one label', tcp('allow', '**.a.test'), tcp('allow', '*.a.test')],
+    ['that treats one label as any depth', tcp('allow', '*.a.test'), tcp('allow', '**.a.test')],
+    ['that treats any depth as one label', tcp('allow', '**.a.test'), tcp('allow', '*.a.test')],
     [
       'that lets a wildcard match the apex',
       tcp('deny', '**.a.test'),
       tcp('deny', '**.a.test', 'a.test'),
     ],
-    ['that forgets dots', tcp('allow', 'a.test'), tcp('allow', 'a.test', 'othera.test')],
-    ['that forgets ports', tcp('allow', 'a.test:8443'), tcp('allow', 'a.test')],
+    ['that ignores dots', tcp('allow', 'a.test'), tcp('allow', 'a.test', 'othera.test')],
+    ['that ignores ports', tcp('allow', 'a.test:8443'), tcp('allow', 'a.test')],
     ['that adds ports', tcp('deny', 'a.test'), tcp('deny', 'a.test:80')],
     ['that reads a prefix one bit short', tcp('allow', '10.0.0.0/9'), tcp('allow', '10.0.0.0/8')],
     ['that reads a prefix one bit long', tcp('deny', '10.0.0.0/8'), tcp('deny', '10.0.0.0/9')],
     ['that loses an IPv6 range', tcp('deny', '2001:db8::/32'), tcp('deny', '192.0.2.1')],
     ['that denies what is allowed', tcp('allow', 'a.test'), tcp('deny', 'a.test')],
     ['that allows what is denied', tcp('deny', 'a.test'), tcp('allow', 'a.test')],
-    ['that takes `*` for `**`', read('allow', '/data/*'), read('allow', '/data/**')],
-    ['that takes `**` for `*`', read('deny', '/data/**'), read('deny', '/data/*')],
-    ['that compares beginnings', read('allow', '/data/x'), read('allow', '/data/x*')],
-    ['that loses what is below the home', read('deny', '~/.ssh/**'), read('deny', '~/.ssh')],
-    ['that puts in another home', read('deny', '~/.ssh'), read('deny', '/root/.ssh')],
-    ['that forgets what is between', read('deny', '/a/**/b'), read('deny', '/a/b')],
+    ['that treats `*` as `**`', read('allow', '/data/*'), read('allow', '/data/**')],
+    ['that treats `**` as `*`', read('deny', '/data/**'), read('deny', '/data/*')],
+    ['that compares prefixes', read('allow', '/data/x'), read('allow', '/data/x*')],
+    ['that loses paths below the home', read('deny', '~/.ssh/**'), read('deny', '~/.ssh')],
+    ['that uses another home', read('deny', '~/.ssh'), read('deny', '/root/.ssh')],
+    ['that ignores segments between', read('deny', '/a/**/b'), read('deny', '/a/b')],
     [
-      'that takes writing for reading',
+      'that treats writing as reading',
       read('allow', '/data'),
       policy('pol_1', rule('rule_1', 'allow', ['read', 'write'], '/data')),
     ],
     [
-      'that takes UDP for TCP',
+      'that treats UDP as TCP',
       policy('pol_1', rule('rule_1', 'deny', ['connect:tcp', 'connect:udp'], 'a.test')),
       tcp('deny', 'a.test'),
     ],
@@ -133,7 +136,7 @@ describe('an evaluator fails the vectors', () => {
     expect(fault(intended, misread)).toMatchObject({ policy_id: 'pol_1' })
   })
 
-  it('and names the request, the rules and what came of it', () => {
+  it('with the request, the rules and the decision in the failure', () => {
     expect(fault(tcp('allow', '*.a.test'), tcp('allow', '**.a.test'))).toMatchObject({
       policy_id: 'pol_1',
       vector: connect('other.other.a.test', 443, { miss: [0] }),
@@ -143,7 +146,7 @@ describe('an evaluator fails the vectors', () => {
     })
   })
 
-  it('also where a vector is about a rule that the policy does not have', () => {
+  it('when a vector refers to a rule that the policy lacks', () => {
     const compiled = compilePolicy({ policies: [tcp('allow', 'a.test')] })
     const vector = connect('a.test', 443, { match: [7] })
 
@@ -151,23 +154,29 @@ describe('an evaluator fails the vectors', () => {
   })
 })
 
-describe('an evaluator holds to the vectors', () => {
+describe('the vectors pass', () => {
   const mine = tcp('allow', 'a.test', '*.b.test:443', '10.0.0.0/8', '169.254.169.254')
 
   it.each<[string, Policy]>([
-    ['denies what it allows', { ...tcp('deny', '**.test', 'a.test', '0.0.0.0/0'), id: 'pol_2' }],
-    ['allows what it misses', { ...tcp('allow', '**.test', '0.0.0.0/0', '::/0'), id: 'pol_2' }],
-  ])('while another policy %s', (_what, other) => {
+    [
+      'denies requests that it allows',
+      { ...tcp('deny', '**.test', 'a.test', '0.0.0.0/0'), id: 'pol_2' },
+    ],
+    [
+      'allows requests that it misses',
+      { ...tcp('allow', '**.test', '0.0.0.0/0', '::/0'), id: 'pol_2' },
+    ],
+  ])('when another policy %s', (_what, other) => {
     expect(fault(mine, mine, [other])).toBeNull()
   })
 
-  it('while a policy of the user has the same ids', () => {
+  it('when a user policy has the same ids', () => {
     const compiled = compilePolicy({ policies: [mine], local: [tcp('deny', '**.test', 'a.test')] })
 
     expect(runSelfTest({ compiled }, mine, makeSelfTest(mine))).toBeNull()
   })
 
-  it('where an address is protected, also as one of the machine', () => {
+  it('when an address is protected, including machine addresses', () => {
     const addresses = ['10.255.255.255', '10.0.0.0', '192.0.2.1']
     const compiled = compilePolicy({ policies: [mine], machine_addresses: addresses })
 
@@ -175,7 +184,7 @@ describe('an evaluator holds to the vectors', () => {
   })
 
   it.each([undefined, '/', '/home/dev', `/${'x'.repeat(4000)}`])(
-    'whatever the home directory is: %.20s',
+    'for any home directory: %.20s',
     (home) => {
       const policies = [read('deny', '~/.ssh/**', '/home/**', '~', '/**/x')]
       const compiled = compilePolicy({ policies, ...(home === undefined ? {} : { home }) })

@@ -30,7 +30,7 @@ function patternOf(text: string): NamePattern {
 const ITEMS = TEXTS.map((text) => ({ text, pattern: patternOf(text) }))
 
 describe('an index of names', () => {
-  it.each(TEXTS)('finds all patterns that have a name in common with %s, each once', (text) => {
+  it.each(TEXTS)('finds all patterns that share a name with %s, each once', (text) => {
     const resource = patternOf(text)
 
     const near = indexNames(ITEMS)({ resource, within: null }, createMeters(1).answer)
@@ -40,7 +40,7 @@ describe('an index of names', () => {
     expect(near).toEqual(expect.arrayContaining(meeting))
   })
 
-  it('leaves out what is on another port, beside a name or below a single one', () => {
+  it('leaves out patterns for other ports, sibling names, and names below an exact one', () => {
     const near = indexNames(ITEMS)(
       { resource: patternOf('a.test:443'), within: null },
       createMeters(1).answer,

@@ -9,13 +9,15 @@ function segmentsOf(text: string) {
   return pattern.value.segments
 }
 
-/** Covered by the five together and by none alone, so that no guess answers. */
+/**
+ * `COVERING` covers this pattern together but not by a single pattern, so a guess cannot decide.
+ */
 const INSIDE = segmentsOf(`/**/a${'/*'.repeat(4)}`)
 const OUTSIDE = ['b', 'c', 'd', 'e'].map((name) => segmentsOf(`/**/${name}${'/*'.repeat(4)}`))
 const COVERING = [...OUTSIDE, segmentsOf(`/**/*a*/**`)]
 
 describe('a search among paths', () => {
-  it('charges the steps that it takes', () => {
+  it('charges its steps', () => {
     const { answer } = createMeters(10_000_000)
 
     const result = findInPaths([INSIDE, null], COVERING, answer)
@@ -24,7 +26,7 @@ describe('a search among paths', () => {
     expect(10_000_000 - answer.left()).toBeGreaterThan(5_000)
   })
 
-  it.each([10, 1_000, 100_000])('takes no more than the %d steps that are left', (budget) => {
+  it.each([10, 1_000, 100_000])('takes no more than the remaining %d steps', (budget) => {
     const { answer } = createMeters(budget)
     const stars = segmentsOf(`/${'*a*b'.repeat(16)}`)
     const others = Array.from({ length: 20 }, (_, index) =>
@@ -34,7 +36,7 @@ describe('a search among paths', () => {
     const result = findInPaths([stars, null], [...others, segmentsOf('/*other*')], answer)
 
     expect(result.kind === 'unknown').toBe(answer.isSpent())
-    // One step of the product of 22 patterns at most, and reading them.
+    // Overdraft of at most one step of the product of 22 patterns, and their reading.
     expect(answer.left()).toBeGreaterThan(-2_000)
   })
 

@@ -84,7 +84,7 @@ function checkSet(set: RangeSet, tally: (outcome: string) => void): void {
   }
 }
 
-/** What an address means to rules: which match, and what they say of each action. */
+/** The rules that match an address, and their effect on each action. */
 interface Meaning {
   readonly matches: readonly { readonly group: number; readonly prefix: number }[]
   readonly allows: readonly boolean[]
@@ -152,7 +152,9 @@ function embeddedIn({ family, value }: Address): readonly EmbeddedBits[] {
   return family === 4 ? [] : findEmbedded(wordsOf(value))
 }
 
-/** The prefix of a range that opens the address with everything inside it; 0 without protection. */
+/**
+ * The least prefix of a range that opens the address with all embedded ones; 0 for no protection.
+ */
 function neededPrefix(index: AddressIndex, address: Address): number {
   let prefix = index.openingPrefix(find(index, address))
   for (const { bits, outerBits } of embeddedIn(address)) {
@@ -162,7 +164,7 @@ function neededPrefix(index: AddressIndex, address: Address): number {
   return prefix
 }
 
-/** A group says whatever its number is in bits: every mix of deny and allow for both actions. */
+/** Flags by group number, which covers every mix of deny and allow for both actions. */
 function flagsOf(group: number): number {
   return (group * 7 + 5) % 16
 }
@@ -181,7 +183,7 @@ function rangeSets(size: fc.ArrayConstraints, probes: number): fc.Arbitrary<Rang
       fc.boolean(),
     )
     .map(([drawn, machine, choices, isNamed]) => {
-      // A rule that names an address of the machine is what opens it.
+      // Only a rule for an address of the machine opens it.
       const named = isNamed ? machine.map((address) => [onlyAddress(address), 0] as const) : []
       const distinct = new Map(
         [...drawn, ...named].map(([range, kind]) => [
@@ -217,7 +219,7 @@ function patternOf({ family, value, prefix }: Range, kind: number, group: number
   }
 }
 
-/** The first or last address of a range, the one before or behind it, or another. */
+/** The first or last address of a range, a neighbour outside it, or another address. */
 function probe(range: Range, where: number, other: Address): Address {
   const { family } = range
   const last = (1n << (family === 4 ? 32n : 128n)) - 1n

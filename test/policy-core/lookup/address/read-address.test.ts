@@ -21,7 +21,7 @@ function split(texts: string): string[] {
   return texts.split(' ')
 }
 
-/** The address as a number. */
+/** Returns the address as a number. */
 function valueOf(address: AskedAddress): bigint {
   const words: readonly number[] = address.family === 4 ? [address.bits] : address.words
   return words.map((word) => BigInt(word >>> 0)).reduce((value, word) => (value << 32n) | word, 0n)
@@ -92,12 +92,12 @@ describe('readAddress', () => {
     ...split(
       '1.2.3.4:: ::1.2.3.4:5 1:2:3:4:5:6:7:1.2.3.4 1:2:3:4:5:6:7:8:1.2.3.4 ::1.2.3.4:: ::1.2.3.4.',
     ),
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(readAddress(text)).toBeNull()
   })
 
   test.each(['1:'.repeat(5_000_000), '1'.repeat(10_000_000), ':'.repeat(10_000_000)])(
-    'refuses ten megabytes unread',
+    'rejects ten megabytes without reading them',
     (text) => {
       const startedMs = performance.now()
 
@@ -106,7 +106,7 @@ describe('readAddress', () => {
     },
   )
 
-  it('keeps an address while further ones are read', () => {
+  it('does not change an address when further ones are read', () => {
     const addresses = ['1.2.3.4', '2001:db8::1', '5.6.7.8', '2001:db8::2'].map(readAddress)
 
     expect(addresses.map((address) => formatAsked(address!))).toEqual([
@@ -166,7 +166,7 @@ describe('isCanonical of an address', () => {
   })
 })
 
-/** Addresses in many spellings, and texts a few characters away from one. */
+/** Addresses in many spellings, and texts that differ from one by a few characters. */
 function addressTexts(): fc.Arbitrary<string> {
   const zeroRich = fc
     .array(fc.constantFrom('0', '0', '0', '00', '1', 'f', 'A', 'ffff', '0db8', '::', ''), {
@@ -185,7 +185,7 @@ function addressTexts(): fc.Arbitrary<string> {
   )
 }
 
-/** A text with one character put in, taken out or replaced, or none. */
+/** A text with one character inserted, removed or replaced, or unchanged. */
 function broken(texts: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc
     .tuple(texts, letters(), fc.nat(60), fc.nat(1), fc.nat(1))

@@ -4,16 +4,16 @@ import { policy, rule } from '../../policies.ts'
 
 const DEPTHS = Array.from({ length: 24 }, (_, index) => index + 1)
 
-/** `a.a.a.example.com` for 3. */
+/** Returns `a.a.a.example.com` for 3. */
 function below(depth: number): string {
   return `${'a.'.repeat(depth)}example.com`
 }
 
-/** What a rule about a name says together with wildcards so many labels above it. */
+/** Combines a rule for a name with a wildcard that many labels above it. */
 describe.each(DEPTHS)('%i labels above', (depth) => {
   const name = below(depth)
 
-  it('a deny of any depth wins over an allow of the name and over one below it', () => {
+  it('a deny of any depth overrides an allow of the name and below it', () => {
     const compiled = compilePolicy({
       policies: [
         policy('p', rule('above', 'deny', ['connect:tcp'], '**.example.com')),
@@ -24,7 +24,7 @@ describe.each(DEPTHS)('%i labels above', (depth) => {
       expect(answer(compiled, host)).toEqual(['deny', ['above']])
   })
 
-  it('an allow of any depth is named beside that of the name', () => {
+  it('an allow of any depth is listed beside that of the name', () => {
     const compiled = compilePolicy({
       policies: [
         policy('p', rule('above', 'allow', ['connect:tcp'], '**.example.com')),
@@ -36,7 +36,7 @@ describe.each(DEPTHS)('%i labels above', (depth) => {
     expect(answer(compiled, `x.y.${name}`)).toEqual(['allow', ['above']])
   })
 
-  it('a deny of one label is about the name one label below alone', () => {
+  it('a deny of one label applies only to names one label below', () => {
     const compiled = compilePolicy({
       policies: [
         policy('p', rule('above', 'deny', ['connect:tcp'], '*.example.com')),

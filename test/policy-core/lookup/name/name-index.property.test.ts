@@ -33,7 +33,7 @@ const patterns = (domains: fc.Arbitrary<string>): fc.Arbitrary<NamePattern[]> =>
     { maxLength: 60, selector: (pattern) => JSON.stringify(pattern), size: 'max' },
   )
 
-/** Names made to collide in the exact table or in the suffix table, and a hair beside them. */
+/** Names that collide in the exact or the suffix table, and close variants. */
 const colliding = (): fc.Arbitrary<string> =>
   fc.oneof(fc.constantFrom(...sameSignature(10)), fc.constantFrom(...sameHash(3)))
 
@@ -72,16 +72,16 @@ describe('buildNameIndex', () => {
         },
       )
 
-      // Of 500 lists 12.1 % of the nested find something, with a deviation of 0.7.
+      // The bound is well below the expected share of matches among nested names.
       expect(outcomes.rarerThan({ nothing: 0.1, something: 0.08 })).toEqual([])
     })
 
-  it('is tested with names that do collide', () => {
+  it('is tested with names that really collide', () => {
     expect(new Set(sameSignature(3000).map(signName)).size).toBe(1)
     expect(new Set(sameHash(8).map(hashDomain)).size).toBe(1)
   })
 
-  it('finds each of thousands of colliding names, and no other', () => {
+  it('finds each of thousands of colliding names and no other', () => {
     const list = [...sameSignature(3000), ...sameHash(8)].map((domain, index): NamePattern => {
       return { domain, depth: index % 2 === 0 ? 'exact' : 'any', port: null }
     })
@@ -96,7 +96,7 @@ describe('buildNameIndex', () => {
     }
   })
 
-  it('vouches for a text only when it is canonical', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('treats a text as canonical only when it is', { timeout: LAW_TIMEOUT_MS }, () => {
     const texts = fc.oneof(
       fc.tuple(names(), nameSpellings()).map(([name, spelling]) => respellName(name, spelling)),
       fc.tuple(names(), fc.nat(300), fc.constantFrom(...ODD)).map(insert),
@@ -107,18 +107,18 @@ describe('buildNameIndex', () => {
       const index = runSteps(buildNameIndex([], () => 0))
       const host = parseHost(text)
 
-      const isVouchedFor = index.find(text) !== NOT_PLAIN
-      tally(isVouchedFor ? 'vouched' : 'refused')
-      if (!isVouchedFor) return
+      const isCanonical = index.find(text) !== NOT_PLAIN
+      tally(isCanonical ? 'canonical' : 'other')
+      if (!isCanonical) return
       expect(host).toEqual({ kind: 'name', name: text })
       expect(text === 'localhost' || text.endsWith('.localhost')).toBe(false)
     })
 
-    expect(outcomes.rarerThan({ refused: 0.2, vouched: 0.1 })).toEqual([])
+    expect(outcomes.rarerThan({ other: 0.2, canonical: 0.1 })).toEqual([])
   })
 
   it.each(['example.com', 'a', 'a-b.c_d.x1', `${'x'.repeat(63)}.example`, 'a--b.example'])(
-    'vouches for `%s`',
+    'treats `%s` as canonical',
     (name) => {
       const index = runSteps(buildNameIndex([], () => 0))
 

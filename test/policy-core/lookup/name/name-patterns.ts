@@ -2,14 +2,14 @@ import type { PortGroups } from '../../../../packages/policy-core/src/lookup/cha
 import type { DomainPatterns } from '../../../../packages/policy-core/src/lookup/name/name-index.ts'
 import { patternCoversName } from '../../../../packages/policy-core/src/pattern/network-pattern.ts'
 
-/** A pattern as a list would have it: what an index of such patterns has to find again. */
+/** A pattern in a list, which an index must find. */
 export interface NamePattern {
   readonly domain: string
   readonly depth: 'exact' | 'one' | 'any'
   readonly port: number | null
 }
 
-/** The patterns by domain, each numbered as a group by its place in the list. */
+/** Groups the patterns by domain. The group number of a pattern is its position in the list. */
 export function byDomain(patterns: readonly NamePattern[]): DomainPatterns[] {
   const domains = [...new Set(patterns.map(({ domain }) => domain))]
   const groupsOf = (domain: string, depth: string): PortGroups | null => {
@@ -31,7 +31,7 @@ export function byDomain(patterns: readonly NamePattern[]): DomainPatterns[] {
   }))
 }
 
-/** The places of all patterns that cover the name on the port, one by one. */
+/** Scans for the positions of all patterns that cover the name on the port. */
 export function covering(patterns: readonly NamePattern[], name: string, port: number): number[] {
   return [...patterns.entries()]
     .filter(([, pattern]) => pattern.port === null || pattern.port === port)
@@ -39,9 +39,7 @@ export function covering(patterns: readonly NamePattern[], name: string, port: n
     .map(([group]) => group)
 }
 
-/**
- * As many texts as asked for that agree in length and in the characters an exact lookup samples.
- */
+/** Returns names that agree in length and in the characters that an exact lookup samples. */
 export function sameSignature(count: number): string[] {
   return Array.from({ length: count }, (_, index) => {
     const own = index.toString(36).padStart(4, '0')
@@ -49,7 +47,7 @@ export function sameSignature(count: number): string[] {
   })
 }
 
-/** Domains whose hashes are equal: 32 places apart, two characters may change places. */
+/** Returns domains with equal hashes: characters 32 positions apart can be exchanged. */
 export function sameHash(bits: number): string[] {
   return Array.from({ length: 2 ** bits }, (_, index) => {
     const chars: string[] = Array.from({ length: 56 }, (__, at) => (at % 32 < bits ? 'x' : 'a'))

@@ -14,7 +14,7 @@ import { runSteps } from '../../../../packages/policy-core/src/steps.ts'
 
 const SIZE = 1024
 
-/** Cells of which those are taken, in a table that begins anew behind its end. */
+/** Creates cells with a run of taken ones, which wraps around at the end. */
 function taken(first: number, count: number): Int32Array {
   const cells = new Int32Array(2 * SIZE)
   for (let cell = first; cell < first + count; cell += 1) cells[2 * (cell % SIZE) + 1] = 1
@@ -22,14 +22,14 @@ function taken(first: number, count: number): Int32Array {
 }
 
 describe('hasLongRun', () => {
-  it('finds a row of taken cells wherever it begins, also across the end', () => {
+  it('finds a run of taken cells at any position, including across the end', () => {
     for (let first = 0; first < SIZE; first += 1) {
       expect(hasLongRun(taken(first, 129)), `129 from ${first}`).toBe(true)
       expect(hasLongRun(taken(first, 128)), `128 from ${first}`).toBe(false)
     }
   })
 
-  it('finds nothing where free cells part the taken ones', () => {
+  it('returns false when free cells separate the taken ones', () => {
     const cells = taken(0, SIZE)
     for (let cell = 0; cell < SIZE; cell += 100) cells[2 * cell + 1] = 0
 
@@ -37,19 +37,19 @@ describe('hasLongRun', () => {
   })
 })
 
-describe('names whose places lie in one row, though none of them collide', () => {
-  const exact = inOneRow(512, signName)
-  const suffixes = inOneRow(512, (domain) => {
+describe('names whose cells form one run without collisions', () => {
+  const exact = inOneRun(512, signName)
+  const suffixes = inOneRun(512, (domain) => {
     const mixed = Math.imul(hashDomain(domain), 0x9e37_79b1)
     return mixed ^ (mixed >>> 15)
   })
 
-  it('are not put into a table, where a search for another name would walk along all of them', () => {
+  it('are not stored in a table, where a search for another name would scan the run', () => {
     expect(runSteps(buildExactTable(exact))).toBeNull()
     expect(runSteps(buildSuffixCells(suffixes))).toBeNull()
   })
 
-  it('are found all the same, and no others', () => {
+  it('are found nevertheless, and no other names', () => {
     const names = runSteps(buildExactNames(exact))
     const domains = runSteps(buildSuffixTable(suffixes))
 
@@ -61,7 +61,7 @@ describe('names whose places lie in one row, though none of them collide', () =>
     expect(domains.find('a.absent.example')).toBe(-1)
   })
 
-  it('are told from names as people choose them', () => {
+  it('are distinguished from ordinary names', () => {
     const ordinary = Array.from({ length: 512 }, (_, index) => `${index.toString(36)}.example`)
 
     expect(runSteps(buildExactTable(ordinary))).not.toBeNull()
@@ -69,12 +69,13 @@ describe('names whose places lie in one row, though none of them collide', () =>
   })
 })
 
-/** Names for the first cells of a table of four times as many, one for each. */
-function inOneRow(count: number, hash: (name: string) => number): string[] {
+/** Returns names for the first cells of a table four times as large, one per cell. */
+function inOneRun(count: number, hash: (name: string) => number): string[] {
   const names = new Map<number, string>()
   for (let index = 0; names.size < count; index += 1) {
     const label = Math.imul(index, 0x9e37_79b1) >>> 0
-    const name = `${label.toString(36).padStart(7, '0')}${label.toString(16).padStart(8, '0')}.example`
+    const first = label.toString(36).padStart(7, '0')
+    const name = `${first}${label.toString(16).padStart(8, '0')}.example`
     const cell = hash(name) & (4 * count - 1)
     if (cell < count) names.set(cell, name)
   }

@@ -21,19 +21,19 @@ import {
 const SIZES = [
   { size: 'a few', patterns: somePatterns(12), runs: 1_500, paths: 20 },
   { size: 'some hundred', patterns: manyPatterns(600), runs: 60, paths: 60 },
-  // Of most lists few paths match anything: of eight together one time in sixty too few.
+  // Enough runs that a list with few matching paths does not decide the shares.
   { size: '5,000', patterns: manyPatterns(5_000), runs: 40, paths: 30 },
 ]
 
 test.each(SIZES)(
-  'the index finds what trying every pattern finds, for $size patterns',
+  'the index finds the same as a scan of all patterns, for $size patterns',
   ({ patterns, runs, paths }) => {
     const cases = fc.tuple(patterns, fc.array(somePaths(), { minLength: paths, maxLength: paths }))
 
     const seen = everyCase({ runs, casesPerRun: paths }, cases, ([texts, requests], tally) => {
       const groups = groupsOf(texts)
       const index = indexOf(groups)
-      // Twice, because the second time most is known.
+      // Asks twice, because the second answers come from the cache.
       for (const path of [...requests, ...requests]) tally(checkPath(groups, index, path))
     })
 
@@ -45,7 +45,7 @@ test.each(SIZES)(
 )
 
 test.each(TINY_LIMITS)(
-  'the answers are the same with as little room as %j',
+  'the answers are the same with limits as low as %j',
   (limits) => {
     const cases = fc.tuple(
       somePatterns(40),
@@ -63,7 +63,7 @@ test.each(TINY_LIMITS)(
   LAW_TIMEOUT_MS,
 )
 
-/** Fails unless the index says of the path what the reference says; returns what that is. */
+/** Compares the index with the reference for one path and returns the outcome. */
 function checkPath(groups: readonly PathGroup[], index: PathIndex, path: string): string {
   const read = parsePath(path)
   const expected = read.ok ? matchesByTrial(groups, read.value) : null
@@ -78,7 +78,7 @@ function checkPath(groups: readonly PathGroup[], index: PathIndex, path: string)
   return `${found === null ? 'odd' : 'plain'} ${flags === 0 ? 'miss' : 'match'}`
 }
 
-/** What `find` has to read: canonical, without `*`, and all of it visible ASCII or a space. */
+/** Whether `find` must answer a path: canonical, without `*`, only visible ASCII and spaces. */
 function isPlain(path: string): boolean {
   const read = parsePath(path)
   return read.ok && read.value === path && /^[ -)+-~]+$/.test(path)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { NameCode } from '../../../../packages/policy-core/src/lookup/path/name-code.ts'
 import { groupsIn, groupsOf, indexOf, matchesByTrial } from './patterns.ts'
 
-/** Both ways of reading a path: name by name, and character by character. */
+/** Both ways of reading a path: by name and by character. */
 const READINGS = [
   { reading: 'by names', limits: { charPatterns: 0 } },
   { reading: 'by characters', limits: { charPatterns: 1_000_000, charTexts: 1_000_000 } },
@@ -15,7 +15,7 @@ function codeOf(name: string): string {
 }
 
 describe.each(READINGS)('an index that reads $reading', ({ limits }) => {
-  test('gives an equal set of groups as the same object', () => {
+  test('returns equal sets of groups as the same object', () => {
     const index = indexOf(groupsOf(['/data/**', '/**/log', '/srv/*/log']), limits)
 
     expect(index.find('/data/a/log')).toBe(index.find('/data/b/c/log'))
@@ -28,7 +28,7 @@ describe.each(READINGS)('an index that reads $reading', ({ limits }) => {
     ['/', ['/', '/**']],
     ['/data', ['/data', '/data/**', '/**', '/*', '/**/data', '/*/**', '/**/*']],
     ['/data/a', ['/data/**', '/**', '/data/*', '/*/**', '/**/*', '/*/**/*']],
-  ])('finds for %s what the grammar says', (path, expected) => {
+  ])('finds the patterns that match %s by the grammar', (path, expected) => {
     const all = '/ /data /data/** /** /* /data/* /**/data /*/** /**/* /*/**/* /**/b'.split(' ')
     const index = indexOf(groupsOf(all), limits)
 
@@ -51,20 +51,20 @@ describe.each(READINGS)('an index that reads $reading', ({ limits }) => {
       `/${'a'.repeat(4096)}`,
     ],
     ['/dead/../a', '/dead/x/', '/dead//', '/dead/\u0130', '/settled/x/..', '/settled/x/\t'],
-  ])('reads nothing that is not plain: %j', (...paths) => {
+  ])('returns null for paths that are not plain: %j', (...paths) => {
     const index = indexOf(groupsOf(['/a/**', '/*/b', '/settled/**']), limits)
 
     expect(paths.map((path) => index.find(path))).toEqual(paths.map(() => null))
   })
 
-  test('reads plain paths that are nearly odd, up to 4096 characters', () => {
+  test('reads unusual plain paths of up to 4096 characters', () => {
     const index = indexOf(groupsOf(['/**']), limits)
     const paths = ['/.a', '/a.', '/...', '/..a', '/~', '/ ', '/a/...', `/${'a'.repeat(4095)}`]
 
     expect(paths.map((path) => groupsIn(index.find(path)))).toEqual(paths.map(() => [0]))
   })
 
-  test('tells names apart whose codes are equal', () => {
+  test('distinguishes names with equal codes', () => {
     const names = ['abcdefghi', '@abcdefghI', 'bcdefghijk', '`cdefghijj']
     expect(codeOf(names[0]!)).toBe(codeOf(names[1]!))
     expect(codeOf(names[2]!)).toBe(codeOf(names[3]!))
@@ -79,7 +79,7 @@ describe.each(READINGS)('an index that reads $reading', ({ limits }) => {
     }
   })
 
-  test('tells names apart that differ by spaces', () => {
+  test('distinguishes names that differ by spaces', () => {
     const names = ['a', ' a', 'a ', 'a a', '\u00a0a']
     const groups = groupsOf(names.map((name) => `/d/${name}`))
     const index = indexOf(groups, limits)
@@ -88,7 +88,7 @@ describe.each(READINGS)('an index that reads $reading', ({ limits }) => {
     expect(found).toEqual(names.map((_, at) => [at]))
   })
 
-  test('tells names that are not plain from those of one letter, whatever their numbers', () => {
+  test('distinguishes names that are not plain from names of one letter', () => {
     const letters = Array.from('abcdefghijklmnopqrstuvwxyz')
     const odd = Array.from({ length: 200 }, (_, index) => `\u00e9${index}`)
     const names = [...letters, ...odd]
@@ -101,7 +101,7 @@ describe.each(READINGS)('an index that reads $reading', ({ limits }) => {
     }
   })
 
-  test('answers alike whatever it was asked before', () => {
+  test('gives the same answers whatever the earlier requests', () => {
     const groups = groupsOf(['/a/**/b', '/a/*/c*', '/**/x.*', '/a/b/c', '/**/b/**'])
     const paths = ['/a/b', '/a/b/c', '/a/x/c1', '/q/x.y', '/a/b/b/x.', '/b', '/a', '/c/b/a/b']
     const expected = paths.map((path) => matchesByTrial(groups, path))
@@ -126,7 +126,7 @@ describe.each(READINGS)('an index that reads $reading', ({ limits }) => {
   })
 })
 
-test('few patterns with more beginnings than a row holds are read all the same', () => {
+test('few patterns with more prefixes than a row holds are matched nevertheless', () => {
   const groups = groupsOf(Array.from({ length: 150 }, (_, index) => `/*n${index}*a*/b`))
   const index = indexOf(groups, { charPatterns: 200 })
 
@@ -135,14 +135,14 @@ test('few patterns with more beginnings than a row holds are read all the same',
   expect(index.find('/xn12-a/..')).toBeNull()
 })
 
-test('patterns of one meaning are found together', () => {
+test('patterns with the same meaning are found together', () => {
   const index = indexOf(groupsOf(['/a/**/*', '/a/*/**', '/a/**/**/*', '/a/**/*/**']))
 
   expect(groupsIn(index.find('/a/b/c'))).toEqual([0, 1, 2, 3])
   expect(groupsIn(index.find('/a'))).toEqual([])
 })
 
-test('what a path leaves behind is another index’s no business', () => {
+test('two indices share no state', () => {
   const groups = groupsOf(['/a/**', '/a/b'])
   const first = indexOf(groups)
   const second = indexOf(groups)
@@ -151,7 +151,7 @@ test('what a path leaves behind is another index’s no business', () => {
   expect(groupsIn(first.find('/a/b'))).toEqual(groupsIn(second.find('/a/b')))
 })
 
-test('no pattern at all matches nothing', () => {
+test('an index without patterns matches no path', () => {
   const index = indexOf([])
 
   expect(groupsIn(index.find('/'))).toEqual([])

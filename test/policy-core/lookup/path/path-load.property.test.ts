@@ -7,7 +7,7 @@ import { everyCase, LAW_TIMEOUT_MS } from '../../every-case.ts'
 import { groupsOf, matchesByTrial, manyPatterns, somePaths, somePatterns } from './patterns.ts'
 import { createWalker, type Walked } from './walked.ts'
 
-/** Patterns that share everything but what keeps them apart, of few names and globs. */
+/** Patterns of few names and globs, which share long parts. */
 function hostilePatterns(): fc.Arbitrary<string[]> {
   const place = fc.oneof(
     fc.constantFrom('a', 'b', 'A', 'ab', '*a*', '*b*', '*a*b*', 'a*', '*b', '*', 'x', 'a*b'),
@@ -23,7 +23,10 @@ function hostilePatterns(): fc.Arbitrary<string[]> {
   return fc.array(pattern, { minLength: 1, maxLength: 150 })
 }
 
-/** All patterns that have one of few parts in each of some places: what one path meets most of. */
+/**
+ * All combinations of a few parts over several positions, so that one path meets as many as
+ * possible.
+ */
 function everyPattern(): fc.Arbitrary<string[]> {
   const part = fc.constantFrom(
     'a',
@@ -50,7 +53,9 @@ function everyPattern(): fc.Arbitrary<string[]> {
     .map((all) => all.slice(0, 400))
 }
 
-/** Globs of all parts of one text, or of two, which stand in one name of the path. */
+/**
+ * Globs of parts of one text, in one or two pieces or more, that match within one name of the path.
+ */
 function everyGlob(): fc.Arbitrary<string[]> {
   const cut = fc.tuple(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 1, max: 12 }))
   const frame = fc.constantFrom('/**/@/**', '/@', '/**/@', '/**/@/x/**', '/**/x/@/**', '/x/**/@/y')
@@ -65,7 +70,7 @@ function everyGlob(): fc.Arbitrary<string[]> {
     .map((all) => [...all, '/**/x'])
 }
 
-/** Taken by any path, whatever the patterns are: at each name some steps. */
+/** Steps that any path takes, some per name, whatever the patterns. */
 const STEPS_OF_PATH = 3 * 4_096
 
 const MANY_PIECES = Array.from({ length: 187 }, (_, at) => String.fromCodePoint(0x100 + at)).join(
@@ -94,7 +99,7 @@ const CASES = [
 ]
 
 test.each(CASES)(
-  'a walk finds what trying every pattern finds, in no more steps than its bound: $kind',
+  'a walk finds the same as a scan of all patterns within its bound: $kind',
   ({ patterns, paths, runs }) => {
     const cases = fc.tuple(patterns, fc.array(paths, { minLength: 8, maxLength: 8 }))
 
@@ -115,7 +120,7 @@ test.each(CASES)(
   LAW_TIMEOUT_MS,
 )
 
-/** Of a text in which no piece of eight characters occurs twice. */
+/** Pieces of a text in which no eight characters repeat. */
 const PIECES = Array.from({ length: 180 }, (_, at) => MANY_PIECES.slice(at, at + 8))
 const WORDS = [...'abcdefghijklmnopqrstuvwxyz']
 
@@ -166,7 +171,7 @@ const NEAR: { kind: string; patterns: readonly string[]; path: string; share: nu
   },
 ]
 
-/** All lists of so many places, each `a` or `*`, that begin with `a`. */
+/** All lists of `length` segments, each `a` or `*`, that begin with `a`. */
 function shapes(length: number): string[][] {
   if (length === 1) return [['a']]
   return shapes(length - 1).flatMap((names) => [
@@ -176,7 +181,7 @@ function shapes(length: number): string[][] {
 }
 
 test.each(NEAR)(
-  'the bound is near what the worst path takes: $kind',
+  'the bound is close to the cost of the worst path: $kind',
   ({ patterns, path, share }) => {
     const groups = groupsOf(patterns)
     const steps = stepsOf(createWalker(groups).walk(path))
@@ -187,7 +192,7 @@ test.each(NEAR)(
   },
 )
 
-test('the bound of two sets together is at most the sum of theirs, and that of their sum', () => {
+test('the bound of two sets is at most the sum of their bounds', () => {
   const cases = fc.tuple(hostilePatterns(), hostilePatterns())
 
   everyCase({ runs: 500 }, cases, ([one, other]) => {
@@ -201,7 +206,7 @@ function loadOf(resources: readonly string[]): PathLoad {
   return pathLoad([{ actions: ['read'], resources }])
 }
 
-/** A match is listed as well as found. */
+/** Weighs visits, finds and listed matches as the bound does. */
 function stepsOf({ steps, visits, found, groups }: Walked): number {
   return steps + visits * 7 + found * 8 + groups.length * 19
 }

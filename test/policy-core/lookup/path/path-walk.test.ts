@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { groupsOf } from './patterns.ts'
 import { createWalker } from './walked.ts'
 
-/** Steps on the whole path, and how many patterns match. */
+/** The steps for a path, and the number of matching patterns. */
 function cost(patterns: readonly string[], path: string): { steps: number; matches: number } {
   const { steps, visits, groups } = createWalker(groupsOf(patterns)).walk(path)
   return { steps: steps + visits, matches: groups.length }
@@ -12,7 +12,7 @@ function range(length: number, of: (index: number) => string): string[] {
   return Array.from({ length }, (_, index) => of(index))
 }
 
-/** All words of two letters, put together with `between`. */
+/** All words of `length` letters out of two, joined by `between`. */
 function words(length: number, between: string): string[] {
   return range(2 ** length, (bits) =>
     Array.from({ length }, (_, at) => ((bits >> at) & 1 ? 'a' : 'b')).join(between),
@@ -24,8 +24,8 @@ const LONG = '/a'.repeat(2_000)
 test.each([
   ['nine `**`', [`/${'**/a/'.repeat(9)}z`], LONG, 0, 10_000],
   ['24 `**`', [`/${'**/a/'.repeat(24)}z`], '/a'.repeat(400), 0, 10_000],
-  ['beginnings with `**`', range(2_000, (k) => `${'/a'.repeat(k + 1)}/**/x`), LONG, 0, 10_000],
-  ['beginnings that match', range(2_000, (k) => `${'/a'.repeat(k)}/**`), LONG, 2_000, 10_000],
+  ['prefixes with `**`', range(2_000, (k) => `${'/a'.repeat(k + 1)}/**/x`), LONG, 0, 10_000],
+  ['prefixes that match', range(2_000, (k) => `${'/a'.repeat(k)}/**`), LONG, 2_000, 10_000],
   ['`**/*`', range(1_900, (k) => `${'/a'.repeat(k + 1)}/**/*/x`), LONG, 0, 10_000],
   [
     'loops of one long chunk',
@@ -45,17 +45,17 @@ test.each([
   expect(steps).toBeLessThan(most)
 })
 
-test('loops that are reached stay without being visited at every step', () => {
+test('active loops are not visited at every step', () => {
   const patterns = words(10, '/**/').map((word) => `/**/${word}/**`)
 
   const { steps, matches } = cost(patterns, '/a/b'.repeat(1_000))
 
-  // 2,000 segments times 2,046 loops would be 4 million.
+  // A visit of each loop at each segment would be 2,000 × 2,046 steps.
   expect(matches).toBe(1_024)
   expect(steps).toBeLessThan(20_000)
 })
 
-test('what ends below a loop matches at the end of the path, as often as it came before', () => {
+test('a pattern that ends after a loop matches only at the end of the path', () => {
   const patterns = range(40, (k) => `${'/p'.repeat(k + 1)}/**/a`)
   const start = '/p'.repeat(40)
 
@@ -64,12 +64,12 @@ test('what ends below a loop matches at the end of the path, as often as it came
   expect(cost(patterns, `${start}/a/a/b`).matches).toBe(0)
 })
 
-test('each beginning of globs is looked for once in a name', () => {
+test('each common prefix of globs is searched for once in a name', () => {
   const patterns = words(10, '*').map((word) => `/*${word}*`)
 
   const { steps, matches } = cost(patterns, `/${'ab'.repeat(100)}`)
 
-  // Each glob for itself would be ten thousand searches.
+  // Separate searches for each glob would be ten thousand.
   expect(matches).toBe(1_024)
   expect(steps).toBeLessThan(25_000)
 })

@@ -16,7 +16,7 @@ import {
 } from '../../../../packages/policy-core/src/pattern/path-pattern.ts'
 import { runSteps } from '../../../../packages/policy-core/src/steps.ts'
 
-/** Distinct patterns as groups, numbered from 0. */
+/** Converts distinct patterns to groups numbered from 0. */
 export function groupsOf(
   patterns: readonly string[],
   home: readonly string[] = ['home', 'a*b'],
@@ -38,7 +38,7 @@ export function indexOf(groups: readonly PathGroup[], limits: Partial<PathLimits
   return runSteps(buildPathIndex(groups, flagsOf, { ...PATH_LIMITS, ...limits }))
 }
 
-/** What the reference says: every pattern tried. */
+/** The reference result: tries every pattern. */
 export function matchesByTrial(groups: readonly PathGroup[], path: string): readonly number[] {
   const read = readGlobPath(path, true)
   return groups.filter(({ segments }) => globMatches(segments, read)).map(({ group }) => group)
@@ -62,7 +62,7 @@ export const TINY_LIMITS: readonly Partial<PathLimits>[] = [
 ]
 
 const NAMES = ['a', 'b', 'ab', 'aab', '.a', '...', '~', '[a]', 'a-long-name-of-a-folder', 'x.pem']
-/** Names that are not plain, and have no code. */
+/** Names that are not plain and therefore have no code. */
 const ODD_NAMES = ['\u00e9', 'a\u00e9b', '\ud83d\udcc1', '\u00fcber-a-long-name.pem']
 const GLOBS = [
   '*',
@@ -81,7 +81,7 @@ const GLOBS = [
   '*\u00e9b',
 ]
 
-/** Few names in few places, so that patterns share beginnings and paths meet many of them. */
+/** Patterns of few names and positions, which share prefixes and match many of the paths. */
 export function somePatterns(maxLength: number): fc.Arbitrary<string[]> {
   const part = fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(...NAMES, ...ODD_NAMES) },
@@ -94,7 +94,7 @@ export function somePatterns(maxLength: number): fc.Arbitrary<string[]> {
   return fc.array(pattern, { minLength: 1, maxLength })
 }
 
-/** So many patterns, most of them in a few folders of their own where they share names. */
+/** Draws `count` patterns, most of them in a few separate folders with shared names. */
 export function manyPatterns(count: number): fc.Arbitrary<string[]> {
   return somePatterns(30).map((patterns) => {
     const roots = ['', '/aab/b', '/ab/a', '/**/...', '/a/*', '/*/x.pem']
@@ -106,7 +106,7 @@ export function manyPatterns(count: number): fc.Arbitrary<string[]> {
   })
 }
 
-/** Paths of the same names, long and odd ones among them; not all of them canonical or plain. */
+/** Paths of the same names, including long and unusual ones. Not all are canonical or plain. */
 export function somePaths(): fc.Arbitrary<string> {
   const name = fc.oneof(
     { weight: 20, arbitrary: fc.constantFrom(...NAMES, 'home', 'a-b', 'abab', 'xyz') },

@@ -7,7 +7,7 @@ import { everyCase } from '../../every-case.ts'
 const text = (maxLength: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom('a', 'b', '\u00e9'), maxLength })
 
-test('pieces are found at the start, at the end and leftmost within, however many there are', () => {
+test('pieces are found at the start, at the end and leftmost within', () => {
   const cases = fc.record({
     pieces: fc.array(text(3), { maxLength: 12 }),
     name: text(12),
@@ -19,7 +19,7 @@ test('pieces are found at the start, at the end and leftmost within, however man
     const all = new Pieces<string>()
     for (const piece of pieces) expect(all.getOrAdd(piece, () => piece)).toBe(piece)
     const distinct = [...new Set(pieces)]
-    // The same ones are asked about several names.
+    // Reuses the same pieces for several names.
     const occurrences = new Occurrences()
     for (const piece of distinct) if (piece !== '') occurrences.add(piece)
     occurrences.begin(name + name)
@@ -34,7 +34,7 @@ test('pieces are found at the start, at the end and leftmost within, however man
     expect(ends((found) => all.atStart(name, found))).toEqual(
       sorted(starting.map((piece) => [piece, piece.length])),
     )
-    // An empty last piece is a glob that ends in `*`, of which nobody asks here.
+    // An empty last piece belongs to a glob that ends in `*`, which `atEnd` is not used for.
     expect(ends((found) => all.atEnd(name, from, found)).filter(([piece]) => piece !== '')).toEqual(
       sorted(ending.map((piece) => [piece, name.length])),
     )

@@ -4,7 +4,7 @@ import { createIntSets } from '../../../../packages/policy-core/src/lookup/path/
 import { Transitions } from '../../../../packages/policy-core/src/lookup/path/transitions.ts'
 import { everyCase } from '../../every-case.ts'
 
-test('lists have equal numbers exactly when they are equal', () => {
+test('lists get equal numbers if and only if they are equal', () => {
   const lists = fc.array(fc.array(fc.integer({ min: -3, max: 3 }), { maxLength: 4 }), {
     maxLength: 300,
   })
@@ -22,7 +22,7 @@ test('lists have equal numbers exactly when they are equal', () => {
   })
 })
 
-test('a list has a number after the store is full only if it had one before', () => {
+test('a full store returns numbers only for lists that it holds', () => {
   const sets = createIntSets(2, 5)
 
   expect(sets.intern(Int32Array.of(1, 2, 3), 3)).toBe(0)
@@ -34,7 +34,7 @@ test('a list has a number after the store is full only if it had one before', ()
   expect(sets.intern(Int32Array.of(8), 1)).toBe(0)
 })
 
-test('transitions that were added are found, and others are not', () => {
+test('added transitions are found and others are not', () => {
   const keys = fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer(), fc.integer()), {
     maxLength: 2_000,
   })
@@ -56,7 +56,7 @@ test('transitions that were added are found, and others are not', () => {
   })
 })
 
-test('no more transitions are kept than there is room for', () => {
+test('a full store accepts no more transitions', () => {
   const transitions = new Transitions(3)
 
   const taken = [1, 2, 3, 4, 5].map((low) => transitions.add({ key: 8, low, high: 0, next: low }))

@@ -7,17 +7,17 @@ import { PathWalk } from '../../../../packages/policy-core/src/lookup/path/path-
 import { buildWalkParts } from '../../../../packages/policy-core/src/lookup/path/walk-parts.ts'
 import { runSteps } from '../../../../packages/policy-core/src/steps.ts'
 
-/** What one walk found and took. */
+/** The result and the cost of one walk. */
 export interface Walked {
   readonly groups: readonly number[]
-  /** Of the walk alone, without looking for globs. */
+  /** Steps of the walk, without the search for globs. */
   readonly steps: number
-  /** Pieces of globs looked for, and globs found, in all names together. */
+  /** Searched pieces of globs, and globs found, over all names. */
   readonly visits: number
   readonly found: number
 }
 
-/** Walks paths as the index does where it keeps no state, and counts. */
+/** Walks paths as the index does without cached states, and counts the steps. */
 export function createWalker(patterns: readonly PathGroup[]): {
   readonly walk: (path: string) => Walked
 } {
