@@ -10,6 +10,13 @@ import {
   wrongArrows,
   wrongDependencies,
 } from './architecture/import-rules.ts'
+import {
+  genderedWords,
+  longLines,
+  longSentences,
+  sentencesWithoutSubject,
+  vagueComments,
+} from './architecture/language.ts'
 import { wrongFloors } from './architecture/server-floors.ts'
 import {
   emptyNames,
@@ -128,6 +135,31 @@ describe('the workspace', () => {
     const why = 'a reader leaves a long page; docs/ has a page for each part'
     expect(longDocuments(documents), why).toEqual([])
   })
+
+  it('has comments that name their subject', () => {
+    const why = 'a relative clause without a noun leaves the reader to guess it'
+    expect(vagueComments(files), why).toEqual([])
+  })
+
+  it('speaks of people as they', () => {
+    const why = 'a reader, a user and a caller may be anyone'
+    expect(genderedWords([...files, ...documents.files]), why).toEqual([])
+  })
+
+  it('has no line beyond a hundred columns', () => {
+    const why = 'the formatter leaves comments and literals alone'
+    expect(longLines(files), why).toEqual([])
+  })
+
+  it('has documents whose sentences have a subject', () => {
+    const why = 'a sentence that begins with its object is read twice'
+    expect(sentencesWithoutSubject(documents.files), why).toEqual([])
+  })
+
+  it('has documents of short sentences', () => {
+    const why = 'one fact a sentence can be found, checked and translated'
+    expect(longSentences(documents.files), why).toEqual([])
+  })
 })
 
 describe('each rule can fail', () => {
@@ -186,6 +218,15 @@ describe('each rule can fail', () => {
     ['path of a folder', deadPaths(page('`server/store/`'))],
     ['name of a source', deadPaths(page('`src/index.ts`'))],
     ['long page', longDocuments(page('word '.repeat(901)))],
+    ['what', vagueComments(sample('agent/src/a.ts', `// What is kept.\nkeep()`))],
+    ['nothing', vagueComments(sample('agent/src/a.ts', `/** Keeps nothing. */`))],
+    ['comment after a pattern', vagueComments(sample('agent/src/a.ts', `f(/'/) // what is kept`))],
+    ['gender', genderedWords(sample('agent/src/a.ts', `// The user sees his policy.`))],
+    ['gender in a document', genderedWords(sample('docs/a.md', 'The user sees his policy.'))],
+    ['long line', longLines(sample('agent/src/a.ts', `// ${'word '.repeat(20)}`))],
+    ['object first', sentencesWithoutSubject(page('It stops. What is kept is read.').files)],
+    ['person first', sentencesWithoutSubject(page('- Whoever asks is told.').files)],
+    ['long sentences', longSentences(page(`${'word '.repeat(15)}word.`).files)],
   ])('%s', (_name, violations) => {
     expect(violations).toHaveLength(1)
   })
@@ -239,6 +280,15 @@ describe('each rule accepts good code', () => {
       deadPaths(page('`server/src/main.ts`, `main.ts`, `server/src/`, `server/dist/main.js`')),
     ],
     ['code', deadPaths(page('`GET /server/x`, `and/or`'))],
+    [
+      'few of many words',
+      vagueComments(sample('agent/src/a.ts', `// what ${'word '.repeat(400)}`)),
+    ],
+    ['words of a literal', vagueComments(sample('agent/src/a.ts', `f('// what', \`none\`)`))],
+    ['quoted code', vagueComments(sample('agent/src/a.ts', '// Returns `nothing`.'))],
+    ['address in a line', longLines(sample('agent/src/a.ts', `// ${'a/'.repeat(60)}`))],
+    ['question', sentencesWithoutSubject(page('What does it keep?').files)],
+    ['short sentences', longSentences(page(`${'word '.repeat(14)}word.`).files)],
   ])('%s', (_name, violations) => {
     expect(violations).toEqual([])
   })
