@@ -226,7 +226,7 @@ describe('each rule can fail', () => {
     ['long line', longLines(sample('agent/src/a.ts', `// ${'word '.repeat(20)}`))],
     ['object first', sentencesWithoutSubject(page('It stops. What is kept is read.').files)],
     ['person first', sentencesWithoutSubject(page('- Whoever asks is told.').files)],
-    ['long sentences', longSentences(page(`${'word '.repeat(15)}word.`).files)],
+    ['long sentences', longSentences(page(`Word${' word'.repeat(15)}. `.repeat(10)).files)],
   ])('%s', (_name, violations) => {
     expect(violations).toHaveLength(1)
   })
@@ -288,7 +288,7 @@ describe('each rule accepts good code', () => {
     ['quoted code', vagueComments(sample('agent/src/a.ts', '// Returns `nothing`.'))],
     ['address in a line', longLines(sample('agent/src/a.ts', `// ${'a/'.repeat(60)}`))],
     ['question', sentencesWithoutSubject(page('What does it keep?').files)],
-    ['short sentences', longSentences(page(`${'word '.repeat(14)}word.`).files)],
+    ['short sentences', longSentences(page(`Word${' word'.repeat(14)}. `.repeat(10)).files)],
   ])('%s', (_name, violations) => {
     expect(violations).toEqual([])
   })

@@ -7,8 +7,9 @@ const RATES = [
   { word: /^(?:nobody|nothing|none)$/, most: 2, name: 'nobody, nothing or none' },
 ] as const
 const MOST_COLUMNS = 100
-/** Words of the median sentence in a document. */
+/** Words of the median sentence in a document that is long enough for a median. */
 const MOST_WORDS = 16
+const FEWEST_SENTENCES = 10
 
 /** Comments are code's prose: a relative clause without a noun leaves the reader to guess it. */
 export function vagueComments(files: readonly SourceFile[]): Violation[] {
@@ -62,7 +63,9 @@ export function longSentences(documents: readonly SourceFile[]): Violation[] {
   return documents.flatMap(({ path, text }) => {
     const lengths = sentencesOf(text).map((sentence) => sentence.split(/\s+/).length)
     const median = lengths.toSorted((a, b) => a - b)[Math.floor(lengths.length / 2)] ?? 0
-    return median < MOST_WORDS ? [] : [`${path}: has a median sentence of ${median} words`]
+    return median < MOST_WORDS || lengths.length < FEWEST_SENTENCES
+      ? []
+      : [`${path}: has a median sentence of ${median} words`]
   })
 }
 
