@@ -2,11 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { formatRawAnswer, type Answer } from './answer.ts'
 import { awaitFlushed } from './await-flushed.ts'
-import { explainBadHead, explainTooMany, explainOpening } from './explain-opening.ts'
+import { explainBadHead, explainOpening, explainTooMany } from './explain-opening.ts'
 import type { PassDeps } from './forward-request.ts'
 import { openConnection } from './open-connection.ts'
 import { readConnectTarget } from './request-head.ts'
-import { relay } from './tunnel.ts'
 
 /** How long a refused client may take to read the reason. */
 const LINGER_MS = 2_000
@@ -64,4 +63,28 @@ export function hangUp(client: Socket, answer: Answer): void {
   client.end(formatRawAnswer(answer))
   client.resume()
   setTimeout(() => client.destroy(), LINGER_MS).unref()
+}
+
+/**
+ * Carries bytes both ways until both sides end, one fails, or the connection is idle for `idleMs`.
+ * Half-closed connections go on: a client may end its side and still wait for the answer.
+ */
+function relay(client: Socket, upstream: Socket, idleMs: number, onEnd: () => void): void {
+  let open = 2
+  const close = (): void => {
+    client.destroy()
+    upstream.destroy()
+  }
+  for (const side of [client, upstream]) {
+    side.setTimeout(idleMs, close)
+    side.once('error', close)
+    side.once('close', () => {
+      // The other side may still have bytes to deliver only if this one ended in order.
+      if (!side.readableEnded || side.errored !== null) close()
+      open -= 1
+      if (open === 0) onEnd()
+    })
+  }
+  client.pipe(upstream)
+  upstream.pipe(client)
 }

@@ -5,8 +5,7 @@ import type { Sources } from '../platform/sources.ts'
 import type { Store } from '../store/store.ts'
 import { createAuthenticator, type Authenticate } from './authenticate.ts'
 import { createWriteLimits, type WriteLimits, type WriteRates } from './limits/write-limits.ts'
-import type { OidcSettings } from './oidc/external-token.ts'
-import { openSessionTokens } from './oidc/open-session-tokens.ts'
+import { createExternalTokens, type OidcSettings } from './oidc/external-token.ts'
 import { createPasswordQueue, type PasswordQueue } from './sign-in/password-queue.ts'
 import { createPasswordProof, type ProvePassword } from './sign-in/prove-password.ts'
 import { createSignInJournal, type SignInJournal } from './sign-in/sign-in-journal.ts'
@@ -14,7 +13,9 @@ import { createSignInLimits, type SignInLimits } from './sign-in/sign-in-limits.
 import { createTokenUse, notingUse, type TokenUse } from './token-use.ts'
 import { createAccessTokenIssuer, type AccessTokenIssuer } from './tokens/access-token-jwt.ts'
 import { createAccessTokenKeys } from './tokens/access-token-keys.ts'
-import { observeIssuer } from './tokens/observe-issuer.ts'
+import type { ObserveSignIn } from './sign-in/sign-in-outcome.ts'
+import { createSessionTokens, type SessionTokens } from './oidc/external-sessions.ts'
+import { createIssuerKeys } from './oidc/issuer-keys.ts'
 
 /** The parts that turn a secret at sign-in into the principal of a request. */
 export interface Identity {
@@ -57,4 +58,39 @@ export function openIdentity(deps: {
     journal,
     writeLimits: createWriteLimits(settings.writeRates, sources.monotonicMs),
   }
+}
+
+/** Wraps the issuer to record the time of signing. */
+function observeIssuer(issuer: AccessTokenIssuer, metrics: Metrics): AccessTokenIssuer {
+  return {
+    ...issuer,
+    issue: (subject, lifetimeSeconds) =>
+      metrics.timeSigning('access_token', () => issuer.issue(subject, lifetimeSeconds)),
+  }
+}
+
+interface SessionTokenDeps {
+  readonly oidc: OidcSettings | null
+  readonly audited: AuditedStore
+  readonly log: Log
+  readonly sources: Sources
+  readonly metrics: { readonly observeSignIn: ObserveSignIn }
+}
+
+/** Accepts access tokens of this server and of the external issuer, if one is configured. */
+function openSessionTokens(
+  { oidc, audited, log, sources, metrics }: SessionTokenDeps,
+  own: AccessTokenIssuer,
+): SessionTokens {
+  if (oidc === null) return own
+  const { issuer } = oidc
+  const keys = createIssuerKeys({ issuer, log, ...sources })
+  const external = createExternalTokens({ settings: oidc, keys, log, ...sources })
+  return createSessionTokens({
+    own,
+    external,
+    store: audited,
+    issuer,
+    observeSignIn: metrics.observeSignIn,
+  })
 }

@@ -1,8 +1,7 @@
-import { tokenRequestSchema, tokenResponseSchema } from '@palisade/protocol'
+import { keySetSchema, tokenRequestSchema, tokenResponseSchema } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Authenticate } from './authenticate.ts'
 import { createTokenExchange, type ExchangeDeps } from './exchange-secret.ts'
-import { keySetRoute } from './key-set-route.ts'
 import { registerRoutes } from './routes/register-routes.ts'
 import { defineRoute, type Route } from './routes/route.ts'
 import type { SignInJournal } from './sign-in/sign-in-journal.ts'
@@ -12,6 +11,8 @@ import {
   type ObserveSignIn,
   type SignInResult,
 } from './sign-in/sign-in-outcome.ts'
+import type { Store } from '../store/store.ts'
+import { isVerifying, publicKeyOf } from './tokens/signing-keys.ts'
 
 /** Bodies of strangers are buffered until they are complete, so they are small. */
 const MAX_BODY_BYTES = 64 * 1024
@@ -69,6 +70,33 @@ function exchangeRoute(deps: TokenRouteDeps): Route {
         note(resultOf(error))
         throw error
       }
+    },
+  )
+}
+
+/** Verifiers refetch on an unknown key, so the cache delays only the end of a retired key. */
+const CACHE_CONTROL = 'public, max-age=300'
+
+/** `GET /.well-known/jwks.json` (RFC 7517): for services that verify our access tokens. */
+function keySetRoute(deps: {
+  readonly store: Pick<Store, 'read'>
+  readonly now: () => Date
+}): Route {
+  return defineRoute(
+    {
+      method: 'GET',
+      path: '/.well-known/jwks.json',
+      operationId: 'getKeySet',
+      tags: ['tokens'],
+      summary: 'Get the public keys that verify access tokens',
+      callers: 'anyone',
+      answers: { 200: keySetSchema },
+    },
+    async ({ send }) => {
+      const records = await deps.store.read((reader) => reader.signingKeys.list('access_token'))
+      const verifying = records.filter((record) => isVerifying(record, deps.now()))
+      const keys = verifying.map((record) => ({ ...publicKeyOf(record), alg: 'EdDSA', use: 'sig' }))
+      return send({ status: 200, headers: { 'cache-control': CACHE_CONTROL }, body: { keys } })
     },
   )
 }

@@ -7,7 +7,7 @@ import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatTable } from '../terminal/table.ts'
 import { requireConfirmation } from './require-confirmation.ts'
-import { findTeam } from './find-team.ts'
+import { notFound } from './find-policy.ts'
 
 interface JsonOption {
   readonly json?: true
@@ -155,5 +155,20 @@ function formatTeams(
     ['TEAM', 'MEMBERS', 'ID'],
     teams.map(({ name, members, id }) => [name, members.join(', '), id]),
     style,
+  )
+}
+
+/** Finds a team by id, otherwise by name. Throws `ERR_NOT_FOUND`, exit 1. */
+async function findTeam(organization: OrganizationClient, idOrName: string): Promise<Team> {
+  const teams = await organization.teams.list()
+  const wanted = idOrName.normalize('NFC').trim()
+  // The id takes precedence: a team named like another's id must not be found instead.
+  const found =
+    teams.find(({ id }) => id === wanted.toLowerCase()) ?? teams.find(({ name }) => name === wanted)
+  if (found !== undefined) return found
+  throw notFound(
+    'team',
+    idOrName,
+    teams.map(({ name }) => name),
   )
 }

@@ -1,6 +1,6 @@
 import { ClientError, type AppliedDocument, type OrganizationClient } from '@palisade/client'
 import { PolicyError } from '@palisade/policy-core'
-import { pathOfMember } from '@palisade/protocol'
+import { pathOfMember, type ApplyResponse, type ExportResponse } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { CliError, usageError } from '../cli-error.ts'
@@ -9,7 +9,6 @@ import type { Io } from '../io.ts'
 import { warnOfFindings } from '../policy-file/warn-of-findings.ts'
 import type { RunContext } from '../run-context.ts'
 import { comparePlan, type PlanComparison } from './compare-audiences.ts'
-import { fetchPlan, type FetchedPlan } from './fetch-plan.ts'
 import type { ShownPlan } from './format-plan.ts'
 import { listSourceFiles } from './list-source-files.ts'
 import { loadFiles, type LoadedPolicy } from './load-sources.ts'
@@ -94,5 +93,29 @@ function compareFor({ snapshot, plan }: FetchedPlan, home: string): PlanComparis
     if (error instanceof PolicyError && error.code === 'ERR_OPTION_INVALID')
       throw usageError(`\`--home\`: ${error.message}`)
     throw error
+  }
+}
+
+/** A plan, and the snapshot that it would change; both are of one revision. */
+interface FetchedPlan {
+  readonly snapshot: ExportResponse
+  readonly plan: ApplyResponse
+}
+
+const MAX_ATTEMPTS = 3
+
+/** Retries when a write comes between the two requests. Throws ClientError. */
+async function fetchPlan(
+  organization: OrganizationClient,
+  document: AppliedDocument,
+): Promise<FetchedPlan> {
+  for (let attempt = 1; ; attempt += 1) {
+    const snapshot = await organization.policySet.export()
+    try {
+      return { snapshot, plan: await organization.policySet.plan(document, snapshot.revision) }
+    } catch (error) {
+      const moved = error instanceof ClientError && error.api?.status === 412
+      if (!moved || attempt === MAX_ATTEMPTS) throw error
+    }
   }
 }

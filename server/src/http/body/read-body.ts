@@ -10,7 +10,6 @@ import type { z } from 'zod'
 import { ApiError, invalidArgument } from '../../platform/api-error.ts'
 import { describeIssue, quote, shorten } from '../input/describe-issue.ts'
 import { createTurnEnds } from '../../platform/next-turn.ts'
-import { isJsonMediaType } from './media-type.ts'
 import type { RawBody } from './raw-body.ts'
 
 /**
@@ -141,4 +140,19 @@ function invalidJson(problem: JsonProblem): ApiError {
   return invalidArgument(`member ${quote(problem.member)} is repeated`, {
     field: shorten(problem.member),
   })
+}
+
+/**
+ * Tells whether a `Content-Type` value is `application/json` in UTF-8 (RFC 8259 §8.1). Parameters
+ * other than `charset` have no meaning for JSON and are ignored.
+ */
+function isJsonMediaType(contentType: string): boolean {
+  // Fast path for the common form.
+  if (contentType === 'application/json') return true
+  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
+  if (type !== 'application/json') return false
+  return parameters.every(
+    (parameter) =>
+      !/^charset\s*=/.test(parameter) || /^charset\s*=\s*(?:utf-8|"utf-8")$/.test(parameter),
+  )
 }

@@ -1,13 +1,12 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import Fastify, { type FastifyInstance, type RouteHandlerMethod, type RouteOptions } from 'fastify'
+import Fastify from 'fastify'
+import type { FastifyInstance, RouteHandlerMethod, RouteOptions } from 'fastify'
 import {
   createJsonSchemaTransform,
   createJsonSchemaTransformObject,
 } from 'fastify-type-provider-zod'
 import { describeHeaders } from './describe-headers.ts'
-import { describeQueries } from './describe-queries.ts'
-import { openAnswers } from '../open-answers.ts'
 import { nameComponents, pruneComponents } from './prune-components.ts'
 
 /**
@@ -105,3 +104,50 @@ const compilersFactory = {
 }
 
 const describeOnly: RouteHandlerMethod = (_request, reply) => reply.callNotFound()
+
+interface Operation {
+  responses?: Record<string, unknown>
+}
+
+/**
+ * Opens the objects in answers: a later server may add members, which a generated client must not
+ * refuse. Requests stay closed. Must run before `nameComponents`, which removes the suffix that
+ * marks request schemas.
+ */
+function openAnswers<D extends object>(document: D): D {
+  const copy = structuredClone(document) as D & {
+    paths?: Record<string, Record<string, Operation>>
+    components?: { schemas?: Record<string, unknown> }
+  }
+  const operations = Object.values(copy.paths ?? {}).flatMap((item) => Object.values(item))
+  for (const { responses } of operations) open(responses)
+  for (const [name, schema] of Object.entries(copy.components?.schemas ?? {}))
+    if (!name.endsWith('Input')) open(schema)
+  return copy
+}
+
+function open(schema: unknown): void {
+  if (typeof schema !== 'object' || schema === null) return
+  if ('additionalProperties' in schema && schema.additionalProperties === false)
+    delete schema.additionalProperties
+  for (const member of Object.values(schema)) open(member)
+}
+
+interface Parameter {
+  readonly in: string
+  readonly schema?: { type?: string; pattern?: string }
+}
+
+/**
+ * Removes the patterns of integer query parameters: they describe the text of the query, not the
+ * number that the document declares.
+ */
+function describeQueries<D extends object>(document: D): D {
+  const copy = structuredClone(document) as D & {
+    paths?: Record<string, Record<string, { parameters?: readonly Parameter[] }>>
+  }
+  const operations = Object.values(copy.paths ?? {}).flatMap((item) => Object.values(item))
+  for (const { in: place, schema } of operations.flatMap(({ parameters = [] }) => parameters))
+    if (place === 'query' && schema?.type === 'integer') delete schema.pattern
+  return copy
+}
