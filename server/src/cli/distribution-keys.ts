@@ -170,7 +170,7 @@ export async function rotateDistributionKeyCommand(
   })
 }
 
-/** A thief of one key may have the others; and versions begin anew only if all keys are new. */
+/** A thief of one key may have the others, and versions restart only if all keys are new. */
 function rolesOf({ role, compromised }: RotateOptions): DistributionRole[] {
   return compromised === true ? [...new Set([role, 'targets', 'online'] as const)] : [role]
 }

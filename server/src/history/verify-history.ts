@@ -55,7 +55,7 @@ export interface VerifyOptions {
  * the oldest events were removed on purpose it begins with their checkpoint, which the newest event
  * of a removal must confirm.
  *
- * The chain reveals every change unless all later hashes and the head are made anew. An attacker
+ * The chain reveals every change unless all later hashes and the head are recomputed. An attacker
  * who can write to the database can do that; then only a head noted elsewhere reveals it.
  */
 export async function verifyHistory(

@@ -52,7 +52,7 @@ export function createAuthenticator(deps: {
   }
 }
 
-/** Tells whether a secret token may still be used. */
+/** Whether a secret token may still be used. */
 export function isLive(token: AccessTokenRecord, now: Date): boolean {
   return token.revoked_at === null && now.toISOString() < token.expires_at
 }

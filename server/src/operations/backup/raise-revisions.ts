@@ -15,7 +15,7 @@ export interface RaisedRevision {
 
 /**
  * Must be done on every restored database. Each history gets an event for it: no other event tells
- * that later ones are lost. Views are signed anew as well: a machine that has had a later view
+ * that later ones are lost. Views are signed again as well: a machine that has had a later view
  * refuses every older file, however new the timestamp above it is.
  *
  * `nowMs`, in milliseconds since 1970, is the least revision that an organization gets. The same

@@ -7,7 +7,7 @@ import { CHANNEL } from './transactions.ts'
 
 /** How often the database is asked; announcements come sooner, but may be lost. */
 const CHECK_EVERY_MS = 400
-/** An answer is not waited for any longer; then the connection is made anew. */
+/** Time-out of an answer, after which the connection is opened again. */
 const ANSWER_WITHIN_MS = 1_500
 /** An observation counts for this long: no cached value outlives a lost database by more. */
 const TRUSTED_MS = 2_000

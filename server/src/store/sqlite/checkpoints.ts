@@ -34,7 +34,7 @@ interface LogSize {
  * all other turns. The thread has a connection of its own and never waits for a lock; it starts
  * with the first checkpoint that is due. Pages committed while it copies stay in the log, so
  * `writing` must also have an automatic checkpoint, at more pages. That one copies the remaining
- * pages, begins the log anew, and does the whole work where no thread can be started.
+ * pages, restarts the log, and does the whole work where no thread can be started.
  */
 export function createCheckpoints(
   writing: Database,

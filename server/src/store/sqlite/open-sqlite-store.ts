@@ -28,7 +28,7 @@ const PAGE_CACHE_KIB = 4096
 
 /**
  * Pages in the log (64 MiB) after which each commit also copies the pages that the thread has left,
- * until the log begins anew; see `createCheckpoints`.
+ * until the log restarts; see `createCheckpoints`.
  */
 const LAST_CHECKPOINT_PAGES = 16_000
 
