@@ -7,7 +7,7 @@ import type { Author } from './author.ts'
 import { describeCheckpoint, isAnnounced, readRemovedState } from './describe-checkpoint.ts'
 import { planSlices } from './event-slices.ts'
 import { createRecordedState, type RecordedState } from './recorded-state.ts'
-import { beginOf, judgeEvent } from './verify-history.ts'
+import { beginOf, verifyEvent } from './verify-history.ts'
 
 /**
  * Events of one transaction, which deletes them in one turn; no more are begun beyond the bytes.
@@ -139,7 +139,7 @@ async function takeStep(
       if (event.at >= limits.before || event.sequence >= newest) break walk
       waits = event.sequence > delivered && event.at >= limits.undeliveredBefore
       if (waits) break walk
-      const finding = judgeEvent(event, last, null)
+      const finding = verifyEvent(event, last, null)
       if (finding !== null) return { broken: finding.sequence }
       recorded.apply(event)
       isWorthIt ||= event.kind !== 'history.pruned'

@@ -70,14 +70,14 @@ export async function verifyHistory(
   let removal: EventRecord | null = null
   let hasNoted = noted === undefined || noted === first.hash
   for await (const event of readEvents(reader, org, onProgress)) {
-    const finding = judgeEvent(event, last, head)
+    const finding = verifyEvent(event, last, head)
     if (finding !== null) return { intact: false, org, ...finding }
     last = { sequence: event.sequence, hash: event.hash }
     if (event.kind === 'history.pruned') removal = event
     onEvent?.(event)
     hasNoted ||= event.hash === noted
   }
-  const finding = judgeEnd(last, head) ?? judgeCheckpoint(checkpoint, removal)
+  const finding = verifyEnd(last, head) ?? verifyCheckpoint(checkpoint, removal)
   if (finding !== null) return { intact: false, org, ...finding }
   if (!hasNoted) return { intact: false, org, damage: 'other_history', sequence: last.sequence }
   const start = first.sequence === 0 ? {} : { removed_through: first.sequence }
@@ -96,7 +96,7 @@ export interface Finding {
 }
 
 /** Whether `event` is as it was written, right after `last`. */
-export function judgeEvent(
+export function verifyEvent(
   event: EventRecord,
   last: EventHead,
   head: EventHead | null,
@@ -108,13 +108,13 @@ export function judgeEvent(
   return head !== null && sequence > head.sequence ? { damage: 'appended', sequence } : null
 }
 
-function judgeEnd(last: EventHead, head: EventHead | null): Finding | null {
+function verifyEnd(last: EventHead, head: EventHead | null): Finding | null {
   if (head === null) return { damage: last.sequence === 0 ? 'missing' : 'appended', sequence: 1 }
   if (last.sequence < head.sequence) return { damage: 'truncated', sequence: last.sequence + 1 }
   return last.hash === head.hash ? null : { damage: 'unlinked', sequence: last.sequence }
 }
 
-function judgeCheckpoint(
+function verifyCheckpoint(
   checkpoint: DescribedCheckpoint | null,
   removal: EventRecord | null,
 ): Finding | null {

@@ -181,7 +181,7 @@ export interface RolloutRecord {
   readonly ended_at: string | null
 }
 
-/** When a rollout was judged last, and by which policies. */
+/** When a rollout was last evaluated, and by which policies. */
 export interface RolloutWatchRecord {
   readonly evaluated_at: string
   /** Equal exactly while the policies are. */

@@ -145,7 +145,7 @@ async function deliverNext(
       : await send(webhook.url, signDelivery(webhook, event, now()), stop)
   await store.transaction(async (writer) => {
     if (stop.aborted) return writer.deliveries.release(webhookId, owner)
-    const { delivery, position } = judge(found, outcome, now(), chanceOf(deps))
+    const { delivery, position } = describeAttempt(found, outcome, now(), chanceOf(deps))
     await writer.deliveries.settle(owner, delivery, position)
   })
 }
@@ -160,7 +160,7 @@ async function findEvent(
 }
 
 /** The outcome of an attempt for the event, and for those that wait behind it. */
-function judge(
+function describeAttempt(
   { webhook, sequence, attempts: before, isAgain }: ClaimedDelivery,
   { status, error }: SendOutcome,
   at: Date,

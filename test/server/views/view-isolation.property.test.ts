@@ -72,8 +72,8 @@ describe('the views of an organization', () => {
         for (const [index, machine] of furnished.machines.entries()) {
           const own = seen[index]
           if (own === undefined) throw new Error('nothing was fetched')
-          judgeOwn(world, furnished, machine, own)
-          for (const other of seen) await judgeOther(service, machine, own, other)
+          expectOwn(world, furnished, machine, own)
+          for (const other of seen) await expectOther(service, machine, own, other)
         }
       }),
       { numRuns: casesOfRun(25) },
@@ -81,7 +81,7 @@ describe('the views of an organization', () => {
   })
 })
 
-function judgeOwn(world: World, { teamIds }: Furnished, { teams }: Machine, own: Seen): void {
+function expectOwn(world: World, { teamIds }: Furnished, { teams }: Machine, own: Seen): void {
   const isFor = (policy: readonly number[]) =>
     policy.length === 0 || policy.some((team) => teams.includes(team))
   const names = world.policies.map((policy, index) => [`policy ${index}.`, isFor(policy)] as const)
@@ -98,7 +98,7 @@ function judgeOwn(world: World, { teamIds }: Furnished, { teams }: Machine, own:
 }
 
 /** Another machine's view exists for a machine only if it is the same view. */
-async function judgeOther(
+async function expectOther(
   service: ViewService,
   { header }: Machine,
   own: Seen,

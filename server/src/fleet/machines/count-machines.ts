@@ -33,14 +33,14 @@ export type Turn = () => Promise<void>
 
 export type Report = NonNullable<DeviceStanding['report']>
 
-export type Fate = 'applied' | 'rejected' | 'pending' | 'silent'
+export type ApplyState = 'applied' | 'rejected' | 'pending' | 'silent'
 
 /** A device that was not revoked, and how it stands to the revision. */
-export interface JudgedMachine extends DeviceStanding {
-  readonly fate: Fate
+export interface ClassifiedMachine extends DeviceStanding {
+  readonly applyState: ApplyState
 }
 
-export type MachineCounts = Readonly<Record<Fate | 'devices', number>> &
+export type MachineCounts = Readonly<Record<ApplyState | 'devices', number>> &
   Pick<RevisionStatus, 'rejected_by_code'>
 
 /** Whether a machine has no policy in force, although one has already arrived. */
@@ -59,23 +59,23 @@ export interface JudgedSlice {
  * Every device of the organization that was not revoked, in slices: each is a read of its own,
  * after which others have their turn.
  */
-export async function* judgeMachines(
+export async function* classifyMachines(
   deps: CountDeps,
   question: Question,
   turn: Turn,
-): AsyncGenerator<readonly JudgedMachine[]> {
-  for await (const { machines } of judgeSlices(deps, question, turn, readAll)) yield machines
+): AsyncGenerator<readonly ClassifiedMachine[]> {
+  for await (const { machines } of classifySlices(deps, question, turn, readAll)) yield machines
 }
 
 /**
  * The same, except that machines which have reported the revision or a later one are only counted.
  */
-export function judgeBehind(
+export function classifyBehind(
   deps: CountDeps,
   question: Question,
   turn: Turn,
-): AsyncGenerator<JudgedSlice> {
-  return judgeSlices(deps, question, turn, readBehind)
+): AsyncGenerator<ClassifiedSlice> {
+  return classifySlices(deps, question, turn, readBehind)
 }
 
 interface Slice {
@@ -103,12 +103,12 @@ const readBehind: ReadSlice = async (reader, { org, revision }, page) => {
   return { machines: devices, applied: count - devices.length, through }
 }
 
-async function* judgeSlices(
+async function* classifySlices(
   deps: CountDeps,
   question: Question,
   turn: Turn,
   readSlice: ReadSlice,
-): AsyncGenerator<JudgedSlice> {
+): AsyncGenerator<ClassifiedSlice> {
   const { revision } = question
   const required = createRequiredRevisions(deps.views, question)
   const silentSince = new Date(deps.now().getTime() - SILENT_AFTER_MS).toISOString()
@@ -123,8 +123,8 @@ async function* judgeSlices(
     const least = await findLeast(required, teams)
     const ofOthers = slice.machines.length === 0 ? revision : await required.of([])
     const machines = slice.machines.map((machine) => {
-      const fate = judge(machine, least.get(machine.username) ?? ofOthers, question)
-      return { ...machine, fate }
+      const applyState = classify(machine, least.get(machine.username) ?? ofOthers, question)
+      return { ...machine, applyState }
     })
     yield { machines, applied: slice.applied }
     after = slice.through
@@ -158,7 +158,7 @@ async function findLeast(
 }
 
 export interface Tally {
-  add(machine: JudgedMachine): void
+  add(machine: ClassifiedMachine): void
   /** Machines that have applied the revision. */
   addApplied(machines: number): void
   result(): MachineCounts
@@ -168,10 +168,10 @@ export function createTally(): Tally {
   const counts = { devices: 0, applied: 0, rejected: 0, pending: 0, silent: 0 }
   const codes = new Map<string, number>()
   return {
-    add({ fate, report }) {
+    add({ applyState, report }) {
       counts.devices += 1
-      counts[fate] += 1
-      if (fate !== 'rejected') return
+      counts[applyState] += 1
+      if (applyState !== 'rejected') return
       const code = report?.error_code ?? report?.state ?? ''
       codes.set(code, (codes.get(code) ?? 0) + 1)
     },
@@ -188,7 +188,7 @@ function hasReached({ report }: DeviceStanding, revision: number): boolean {
   return report.revision !== null && report.revision >= revision
 }
 
-function judge(machine: DeviceStanding, required: number, { isRefusal }: Question): Fate {
+function classify(machine: DeviceStanding, required: number, { isRefusal }: Question): ApplyState {
   if (hasReached(machine, required)) return 'applied'
   if (machine.report !== null && isRefusal(machine.report)) return 'rejected'
   return machine.isSilent ? 'silent' : 'pending'

@@ -9,7 +9,7 @@ import { readHeldMachines } from '../rollout/held-machines.ts'
 import {
   createTally,
   isUnusable,
-  judgeBehind,
+  classifyBehind,
   type CountDeps,
   type MachineCounts,
   type Report,
@@ -55,11 +55,11 @@ export async function readRevisionStatus(
     const counted_at = deps.now().toISOString()
     const { turn } = deps.budget.begin(payer)
     const question = { org, revision, isRefusal }
-    for await (const { machines, applied } of judgeBehind(deps, question, turn)) {
+    for await (const { machines, applied } of classifyBehind(deps, question, turn)) {
       tally.addApplied(applied)
       for (const machine of machines) {
         tally.add(machine)
-        const isWaiting = machine.fate === 'pending' || machine.fate === 'silent'
+        const isWaiting = machine.applyState === 'pending' || machine.applyState === 'silent'
         if (isWaiting && isHeldBack?.(machine) === true) held_back += 1
       }
     }

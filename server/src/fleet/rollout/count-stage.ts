@@ -3,7 +3,7 @@ import type { RolloutRecord } from '../../store/distribution-records.ts'
 import {
   createTally,
   isUnusable,
-  judgeMachines,
+  classifyMachines,
   type CountDeps,
   type Report,
   type Turn,
@@ -23,7 +23,7 @@ export interface CountedStage {
 /**
  * Counts how the machines within the reached stages fare with the current policies. Only a report
  * made since the rollout runs counts as a refusal, and only an error of the policy: a machine that
- * could not reach a server has not judged it. A machine that was enrolled and never heard of since
+ * could not reach a server has not evaluated it. A machine that was enrolled and never heard of since
  * is left out: keys without machines would hold a rollout up.
  */
 export async function countStage(
@@ -41,7 +41,7 @@ export async function countStage(
   const tally = createTally()
   let held_back = 0
   let never_seen = 0
-  for await (const machines of judgeMachines(deps, { org, revision, isRefusal }, turn))
+  for await (const machines of classifyMachines(deps, { org, revision, isRefusal }, turn))
     for (const machine of machines)
       if (isHeldBack?.(machine) === true) held_back += 1
       else if (machine.isUnheard) never_seen += 1

@@ -44,7 +44,7 @@ export interface RollBackPlace {
   readonly ifMatch: string | undefined
 }
 
-interface Judged {
+interface PlannedRollBack {
   readonly revision: number
   readonly plan: PolicyPlan
   readonly leftOut: readonly PolicyRecord[]
@@ -52,7 +52,7 @@ interface Judged {
 
 /**
  * Makes the policies that a rollout began with those of the organization again, as a new revision
- * and in the one transaction that ends it: planned, judged and written as a document with `prune`
+ * and in the one transaction that ends it: planned, validated and written like a document with `prune`
  * is. Throws ApiError.
  */
 export async function rollBack(
@@ -64,7 +64,7 @@ export async function rollBack(
   const { org, id } = at
   const access = await deps.store.read((reader) => authorize(reader, caller, org, 'policies:write'))
   const work = deps.budget.begin(payerOf(caller, access))
-  const ahead = await judgeAhead(deps, caller, at, work)
+  const ahead = await planAhead(deps, caller, at, work)
   return deps.store.write(caller.author, async (writer) => {
     const { organization } = await authorize(writer, caller, org, 'policies:write')
     const rollout = await requireRollout(writer, org, id)
@@ -73,9 +73,9 @@ export async function rollBack(
         const rolledBack = requireStep(rollout, { kind: 'roll_back' }, deps.now())
         requireSeen(at, organization)
         if (ahead?.revision === organization.revision) return { rolledBack, ...ahead }
-        const judged = await judge(deps, { read: (read) => read(writer) }, at, work)
-        if (judged === null) throw new TypeError('a policy changed within its transaction')
-        return { rolledBack, ...judged }
+        const planned = await planRollBack(deps, { read: (read) => read(writer) }, at, work)
+        if (planned === null) throw new TypeError('a policy changed within its transaction')
+        return { rolledBack, ...planned }
       },
       async act({ rolledBack, plan, leftOut }) {
         await writePlan(writer, plan, work)
@@ -95,22 +95,22 @@ export async function rollBack(
 }
 
 /**
- * Judges before the transaction, so that other writers do not wait; a refusal is judged again in
+ * Plans before the transaction, so that other writers do not wait. A refusal is decided again in
  * it.
  */
-async function judgeAhead(
+async function planAhead(
   deps: RollBackDeps,
   caller: Caller,
   at: RollBackPlace,
   work: Work,
-): Promise<Judged | null> {
+): Promise<PlannedRollBack | null> {
   try {
     const isOpen = await deps.store.read(async (reader) => {
       const { organization } = await authorize(reader, caller, at.org, 'policies:write')
       requireSeen(at, organization)
       return !isEnded(await requireRollout(reader, at.org, at.id))
     })
-    return isOpen ? await judge(deps, deps.store, at, work) : null
+    return isOpen ? await planRollBack(deps, deps.store, at, work) : null
   } catch (error) {
     if (error instanceof ApiError) return null
     throw error
@@ -127,12 +127,12 @@ function requireSeen({ ifMatch }: RollBackPlace, { revision }: OrganizationRecor
  * The rollout must be open: an ended one has no base any more. Each policy is a read of its own, so
  * that other work has its turn in between; null when a policy has changed.
  */
-async function judge(
+async function planRollBack(
   deps: RollBackDeps,
   store: Pick<Store, 'read'>,
   { org, id }: RollBackPlace,
   work: Work,
-): Promise<Judged | null> {
+): Promise<PlannedRollBack | null> {
   const { revision, heads, teams, baseIds } = await store.read(async (reader) => ({
     revision: (await requireOrganization(reader, org)).revision,
     heads: await listHeads(reader, org),

@@ -13,7 +13,7 @@ import type { Log } from '../../operations/log/create-log.ts'
 import type { Sources } from '../../platform/sources.ts'
 
 const INTERVAL_MS = 10_000
-/** A multiple of the time of judging, which bounds the share of time that large fleets take. */
+/** A multiple of the time of an evaluation, which bounds the share of time that large fleets take. */
 const REST = 9
 
 export interface RolloutWatchDeps {
@@ -21,16 +21,16 @@ export interface RolloutWatchDeps {
   readonly audited: Pick<AuditedStore, 'write' | 'read'>
   readonly views: CountDeps['views']
   readonly now: () => Date
-  /** Called with errors that keep it from judging, such as a store that does not answer. */
+  /** Called with errors that keep it from evaluating, such as a store that does not answer. */
   readonly onError: (error: unknown) => void
 }
 
 /** Pauses rollouts and lets them go on, by the reports of machines. */
 export interface RolloutWatch {
-  /** Judges every few seconds from now on. */
+  /** Evaluates rollouts every few seconds from now on. */
   start(): void
-  /** Judges each rollout that runs, and that no server has judged within the last seconds. */
-  judgeDue(): Promise<void>
+  /** Evaluates each running rollout that no server has evaluated within the last seconds. */
+  evaluateDue(): Promise<void>
   /** Begins no further round, and resolves when the current one has ended. */
   stop(): Promise<void>
 }
@@ -41,9 +41,10 @@ export function createRolloutWatch(deps: RolloutWatchDeps): RolloutWatch {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | null = null
 
-  async function judgeDue(): Promise<void> {
+  async function evaluateDue(): Promise<void> {
     const rollouts = await store.read((reader) => reader.rollouts.listRunning())
-    for (const rollout of rollouts) if (!isStopping) await judgeOne(deps, rollout).catch(onError)
+    for (const rollout of rollouts)
+      if (!isStopping) await evaluateRollout(deps, rollout).catch(onError)
   }
 
   function wait(ms: number): void {
@@ -52,14 +53,14 @@ export function createRolloutWatch(deps: RolloutWatchDeps): RolloutWatch {
 
   function look(): void {
     const startedMs = performance.now()
-    running = judgeDue()
+    running = evaluateDue()
       .catch(onError)
       .finally(() => wait(Math.max(INTERVAL_MS, REST * (performance.now() - startedMs))))
   }
 
   return {
     start: () => wait(INTERVAL_MS),
-    judgeDue,
+    evaluateDue,
     async stop() {
       isStopping = true
       clearTimeout(timer)
@@ -68,7 +69,7 @@ export function createRolloutWatch(deps: RolloutWatchDeps): RolloutWatch {
   }
 }
 
-async function judgeOne(deps: RolloutWatchDeps, rollout: RolloutRecord): Promise<void> {
+async function evaluateRollout(deps: RolloutWatchDeps, rollout: RolloutRecord): Promise<void> {
   const watch = await claim(deps, rollout)
   if (watch === null) return
   const author = authorOf(rollout)
@@ -91,7 +92,7 @@ async function judgeOne(deps: RolloutWatchDeps, rollout: RolloutRecord): Promise
   })
 }
 
-/** Null when another server judges it. */
+/** Null when another server evaluates it. */
 function claim(
   { store, now }: RolloutWatchDeps,
   { id, org }: RolloutRecord,

@@ -32,10 +32,10 @@ export async function readSeal(path: string): Promise<{ seal: SealState; sha256:
   const digest = hash.copy().digest('hex')
   const line = await readFrom(path, sealed)
   const sha256 = hash.update(line).digest('hex')
-  return { seal: judgeLine(line.toString('latin1'), digest), sha256 }
+  return { seal: checkLine(line.toString('latin1'), digest), sha256 }
 }
 
-function judgeLine(line: string, digest: string): SealState {
+function checkLine(line: string, digest: string): SealState {
   if (line === BEFORE + digest + AFTER) return 'whole'
   return line.startsWith(BEFORE) && line.endsWith(AFTER) ? 'damaged' : 'absent'
 }

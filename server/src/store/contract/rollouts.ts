@@ -21,7 +21,7 @@ export interface RolloutReader {
   baseIds(org: string, id: string): Promise<string[]>
   /** Such a policy as it was at `base_revision`; null once the rollout has ended. */
   basePolicy(org: string, id: string, policyId: string): Promise<PolicyRecord | null>
-  /** Null before it was judged for the first time. */
+  /** Null before its first evaluation. */
   watch(id: string): Promise<RolloutWatchRecord | null>
 }
 

@@ -264,7 +264,7 @@ it('machines follow a rollout, its pause and its roll-back without seeing an att
   advance(1000)
   expect(await ring.poll()).toBe('not_compilable')
   expect(await other.poll()).toBe('not_compilable')
-  // The server writes reports behind, and judges them every few seconds by the clock of the
+  // The server writes reports behind, and evaluates them every few seconds by the clock of the
   // machine.
   await expect.poll(async () => (await scene.status(rollout)).machines?.rejected).toBe(2)
   await expect

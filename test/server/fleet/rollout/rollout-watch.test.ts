@@ -36,9 +36,9 @@ beforeEach(async () => {
 })
 
 /** Advances the clock until all reports can be evaluated again. */
-async function judge(): Promise<void> {
+async function evaluate(): Promise<void> {
   scene.test.advance(10_000)
-  await watch.judgeDue()
+  await watch.evaluateDue()
   expect(errors).toEqual([])
 }
 async function eventsOf(kind: string): Promise<HistoryEvent[]> {
@@ -53,12 +53,12 @@ describe('a watched rollout', () => {
     const second = await scene.enrol(['canary'])
     await scene.createPolicy('bad')
     await scene.report(scene.ring, await scene.revision(), 'not_compilable')
-    await judge()
+    await evaluate()
     expect((await scene.status(rollout)).state).toBe('running')
 
     await scene.report(second, rollout.base_revision, 'not_compilable')
     await scene.report(scene.ring, rollout.base_revision, 'not_compilable')
-    await judge()
+    await evaluate()
 
     const actor = `rollout:acme:${rollout.id}`
     const reason = '2 of 2 machines reject it, at most 1 may: 2 not_compilable'
@@ -70,7 +70,7 @@ describe('a watched rollout', () => {
     expect(await eventsOf('rollout.paused')).toMatchObject([
       { actor, address: null, subject: { id: rollout.id }, after: { paused: { reason } } },
     ])
-    await judge()
+    await evaluate()
     expect(await eventsOf('rollout.paused')).toHaveLength(1)
   })
 
@@ -88,14 +88,14 @@ describe('a watched rollout', () => {
       await writer.deviceReports.put([{ ...report, error_code: 'unreachable', error_detail: '' }])
     })
 
-    await judge()
+    await evaluate()
     expect(await scene.status(rollout)).toMatchObject({
       state: 'running',
       machines: { rejected: 0, pending: 1, held_back: 1 },
     })
 
     await scene.take(rollout, 'advance', { stage: 2 })
-    await judge()
+    await evaluate()
     expect((await scene.status(rollout)).state).toBe('paused')
   })
 
@@ -105,18 +105,18 @@ describe('a watched rollout', () => {
     test.advance(1)
     const rollout = await scene.start()
     await scene.createPolicy('second')
-    await judge()
+    await evaluate()
     expect((await scene.status(rollout)).state).toBe('running')
 
     await scene.report(ring, 0, 'bad_signature')
-    await judge()
+    await evaluate()
     expect((await scene.status(rollout)).state).toBe('paused')
     test.advance(1)
     await scene.take(rollout, 'resume', {})
-    await judge()
+    await evaluate()
     expect((await scene.status(rollout)).state).toBe('running')
     await scene.report(ring, 0, 'bad_signature')
-    await judge()
+    await evaluate()
     expect((await scene.status(rollout)).state).toBe('paused')
   })
 
@@ -127,7 +127,7 @@ describe('a watched rollout', () => {
     await scene.report(ring, 0, 'not_compilable')
     await test.send('DELETE', `${ACME}/devices/${ring.enrolment.device_id}`, { as: owner.as })
 
-    await judge()
+    await evaluate()
 
     expect((await scene.status(rollout)).state).toBe('running')
   })
@@ -135,7 +135,7 @@ describe('a watched rollout', () => {
   it('ignores machines that never reported, so that bare keys do not delay it', async () => {
     const { ring, test } = scene
     const rollout = await scene.start({ wait_seconds: 60 })
-    await judge()
+    await evaluate()
     const [first] = [await scene.enrol(['canary']), await scene.enrol(['canary'])]
     await scene.report(ring, await scene.revision())
     expect((await scene.status(rollout)).machines).toMatchObject({
@@ -152,11 +152,11 @@ describe('a watched rollout', () => {
 
     test.advance(60_000)
     await scene.report(first, 0)
-    await judge()
+    await evaluate()
     // The one that reported without the revision exceeds the limit of 0.
     expect((await scene.status(rollout)).stage).toBe(1)
     await scene.report(first, await scene.revision())
-    await judge()
+    await evaluate()
     expect((await scene.status(rollout)).stage).toBe(2)
   })
 
@@ -164,24 +164,24 @@ describe('a watched rollout', () => {
     const { other, ring, test } = scene
     const rollout = await scene.start({ wait_seconds: 60 })
     await scene.report(other, rollout.base_revision)
-    await judge()
+    await evaluate()
     await scene.createPolicy('second')
     const revision = await scene.revision()
     test.advance(50_000)
     await scene.report(ring, revision)
     // The change is noticed only now, so the wait starts again.
-    await judge()
+    await evaluate()
     expect((await scene.status(rollout)).stage).toBe(1)
     test.advance(50_000)
-    await judge()
+    await evaluate()
 
     expect(await scene.status(rollout)).toMatchObject({ stage: 2, state: 'running' })
     expect((await scene.enforced(other)).names).toEqual(['first', 'second'])
     test.advance(60_000)
-    await judge()
+    await evaluate()
     expect((await scene.status(rollout)).state).toBe('running')
     await scene.report(other, revision)
-    await judge()
+    await evaluate()
     expect((await scene.status(rollout)).state).toBe('finished')
     const actors = [
       ...(await eventsOf('rollout.advanced')),
@@ -195,14 +195,14 @@ describe('a watched rollout', () => {
   it('does not advance while it is paused, or without reports of its machines', async () => {
     const { ring, test } = scene
     const rollout = await scene.start({ wait_seconds: 60 })
-    await judge()
+    await evaluate()
     test.advance(120_000)
-    await judge()
+    await evaluate()
     expect((await scene.status(rollout)).stage).toBe(1)
 
     await scene.report(ring, await scene.revision())
     await scene.take(rollout, 'pause')
-    await judge()
+    await evaluate()
 
     expect(await scene.status(rollout)).toMatchObject({ stage: 1, state: 'paused' })
   })
@@ -210,14 +210,14 @@ describe('a watched rollout', () => {
   it('advances by one stage with several servers', async () => {
     const stages = [{ label: 'canary' }, { percent: 50 }, { percent: 100 }]
     const rollout = await scene.start({ stages, wait_seconds: 60 })
-    await judge()
+    await evaluate()
     await scene.report(scene.ring, await scene.revision())
     await scene.report(scene.other, await scene.revision())
     scene.test.advance(120_000)
 
     const servers = Array.from({ length: 4 }, openWatch)
-    await Promise.all(servers.map((server) => server.judgeDue()))
-    await Promise.all(servers.map((server) => server.judgeDue()))
+    await Promise.all(servers.map((server) => server.evaluateDue()))
+    await Promise.all(servers.map((server) => server.evaluateDue()))
 
     expect(errors).toEqual([])
     expect(await scene.status(rollout)).toMatchObject({ stage: 2, state: 'running' })
@@ -227,7 +227,7 @@ describe('a watched rollout', () => {
   it('does not act on stale facts after a concurrent change', async () => {
     const { ring, test } = scene
     const rollout = await scene.start({ wait_seconds: 60 })
-    await judge()
+    await evaluate()
     await scene.report(ring, await scene.revision())
     test.advance(120_000)
     const { store } = test
@@ -250,7 +250,7 @@ describe('a watched rollout', () => {
       },
     })
 
-    await late.judgeDue()
+    await late.evaluateDue()
 
     expect([errors, isChanged]).toEqual([[], true])
     expect((await scene.status(rollout)).stage).toBe(1)
