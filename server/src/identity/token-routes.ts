@@ -14,7 +14,7 @@ import {
 import type { Store } from '../store/store.ts'
 import { isVerifying, publicKeyOf } from './tokens/signing-keys.ts'
 
-/** Bodies of strangers are buffered until they are complete, so they are small. */
+/** Low, because bodies of strangers are buffered until they are complete. */
 const MAX_BODY_BYTES = 64 * 1024
 
 export interface TokenRouteDeps extends ExchangeDeps {

@@ -28,8 +28,8 @@ export const proofSchema = z.looseObject({
 export interface ProofDeps {
   readonly replays: ReplayGuard
   /**
-   * For enrolment proofs, in room of their own: the holder of an enrolment token can create any
-   * number of keys.
+   * For enrolment proofs, in room of their own: a caller who may enrol can create any number of
+   * keys.
    */
   readonly enrolments: ReplayGuard
   readonly tokens: DeviceTokens
