@@ -65,11 +65,7 @@ it.each([
 
 it.each([
   ['of another certificate', { cert: GOOD.cert, key: OTHER.key }, /does not belong to/],
-  [
-    'after its authority',
-    { cert: AUTHORITY.cert + GOOD.cert, key: GOOD.key },
-    /must be the first/,
-  ],
+  ['after its authority', { cert: AUTHORITY.cert + GOOD.cert, key: GOOD.key }, /must be the first/],
   ['that is not a key', { cert: GOOD.cert, key: GOOD.cert }, /is not a private key/],
   ['with no certificate', { cert: 'nothing', key: GOOD.key }, /is not a certificate/],
   [
