@@ -130,7 +130,7 @@ describe.skipIf(!isRoot)(
       expect([full.status, full.stderr]).toEqual([1, expect.stringContaining(noRoom)])
       expect(readOnly).toMatchObject({
         status: 1,
-        stderr: `palisade-server: directory \`${disk}\` cannot be written (EROFS); name a file in another\n`,
+        stderr: `palisade-server: directory \`${disk}\` cannot be written (EROFS); name another directory\n`,
       })
       expect(readdirSync(disk)).toEqual(['ballast'])
     })
