@@ -118,7 +118,9 @@ describe('a page of deliveries of the largest events', { timeout: 120_000 }, () 
     const sent = test.send('POST', url, { as: owner.as })
     const longestMs = await longestTurn(sent)
 
-    expect((await sent).json().error.message).toContain('at most 100 repeated deliveries may be pending')
+    expect((await sent).json().error.message).toContain(
+      'at most 100 repeated deliveries may be pending',
+    )
     expect(longestMs).toBeLessThan(LONGEST_TURN_MS)
   })
 })

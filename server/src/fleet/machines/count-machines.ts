@@ -49,8 +49,8 @@ export function isUnusable({ state }: Pick<DeviceReportRecord, 'state'>): boolea
 }
 
 /** Machines of one read. */
-export interface JudgedSlice {
-  readonly machines: readonly JudgedMachine[]
+export interface ClassifiedSlice {
+  readonly machines: readonly ClassifiedMachine[]
   /** How many more there are that have applied the revision, and were not read. */
   readonly applied: number
 }

@@ -1,7 +1,7 @@
 import type { RejectionLimit, RolloutMachines } from '@palisade/protocol'
 import type { RolloutProgress, RolloutStep } from './rollout-machine.ts'
 
-/** The facts by which a rollout is evaluated. */
+/** The facts by which a rollout is judged. */
 export interface StageFacts {
   readonly machines: Omit<RolloutMachines, 'held_back' | 'never_seen'>
   /** `Author.actor` of the rollout itself. */
@@ -18,8 +18,8 @@ export interface StageFacts {
  * or poll without a report about them, are within the limit. So a single lying machine counts only
  * as one failure.
  */
-<export function nextRolloutStep(
-=  rollout: RolloutProgress,
+export function nextRolloutStep(
+  rollout: RolloutProgress,
   { machines, actor, settledMs, nowMs }: StageFacts,
 ): RolloutStep | null {
   if (rollout.state !== 'running') return null

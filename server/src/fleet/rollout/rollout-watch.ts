@@ -131,7 +131,7 @@ function authorOf({ org, id }: RolloutRecord): Author {
   return { actor: `rollout:${org}:${id}`, address: null, request_id: null }
 }
 
-/** The watch of a server; it logs the errors that keep it from judging. */
+/** The watch of a server; it logs the errors that keep it from evaluating. */
 export function openRolloutWatch(
   deps: Pick<RolloutWatchDeps, 'store' | 'audited' | 'views'> & {
     readonly sources: Pick<Sources, 'now'>

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import {
-<  nextRolloutStep,
+  nextRolloutStep,
   type StageFacts,
 } from '../../../../server/src/fleet/rollout/next-rollout-step.ts'
-=import {
+import {
   beginRollout,
   type RolloutProgress,
 } from '../../../../server/src/fleet/rollout/rollout-machine.ts'
@@ -29,8 +29,8 @@ function facts(machines: Partial<StageFacts['machines']>, after = 3600, settled 
   }
 }
 const kindOf = (progress: RolloutProgress, given: StageFacts) =>
-<  nextRolloutStep(progress, given)?.kind ?? null
-=
+  nextRolloutStep(progress, given)?.kind ?? null
+
 describe('a running rollout', () => {
   it.each([
     [{ machines: 0 }, 0, null],
@@ -53,8 +53,8 @@ describe('a running rollout', () => {
       { code: 'mixed', devices: 1 },
     ]
 
-<    expect(nextRolloutStep(rollout(), facts({ rejected: 3, rejected_by_code }))).toEqual({
-=      kind: 'pause',
+    expect(nextRolloutStep(rollout(), facts({ rejected: 3, rejected_by_code }))).toEqual({
+      kind: 'pause',
       by: ACTOR,
       reason: '3 of 10 machines reject it, at most 1 may: 2 not_compilable, 1 mixed',
     })
@@ -69,8 +69,8 @@ describe('a running rollout', () => {
   })
 
   it('advances only to the next stage', () => {
-<    expect(nextRolloutStep(rollout(), facts({}))).toEqual({ kind: 'advance', to: 2 })
-=  })
+    expect(nextRolloutStep(rollout(), facts({}))).toEqual({ kind: 'advance', to: 2 })
+  })
 
   it.each([
     ['half have it and the others were not seen', { applied: 5, silent: 5 }, 'advance'],
