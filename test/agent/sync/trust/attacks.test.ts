@@ -41,7 +41,7 @@ describe('the last good policy stays in force after', () => {
       response.writeHead(200, json).end(text)
   const endless: PolicyServer['answer'] = (_request, response) => {
     response.writeHead(200, json)
-    const timer = setInterval(() => response.write('x'.repeat(4096)), 1)
+    const timer = setInterval(() => response.write('x'.repeat(262_144)), 1)
     response.on('close', () => clearInterval(timer))
   }
 
