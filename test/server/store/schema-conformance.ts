@@ -41,7 +41,7 @@ export function describeSchemaGuard(
         await expect(attempt()).rejects.toMatchObject({
           ...CHANGED,
           message: expect.stringMatching(
-            `schema ${NEWER.length} .* ${MIGRATIONS.length}.*start the release`,
+            `schema ${NEWER.length} .* ${MIGRATIONS.length}.*start that release`,
           ),
         })
       await expect.poll(() => store.generation()).not.toBe(generation)
