@@ -17,8 +17,7 @@ function start(
   argv: readonly string[],
   cwd: string,
   input: string,
-  closeAfterBytes?: number,
-  program?: string,
+  { closeAfterBytes, program }: { closeAfterBytes?: number; program?: string } = {},
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const options = { cwd, env: { HOME: cwd } }
@@ -38,6 +37,11 @@ function start(
     child.stdin.on('error', () => undefined)
     child.stdin.end(input)
   })
+}
+
+/** Runs `script`, in which `"$@"` is `command`. */
+function startInShell(script: string, command: readonly string[], cwd: string): Promise<Ended> {
+  return start(['-c', script, 'sh', ...command], cwd, '', { program: 'sh' })
 }
 
 describe('the built command', () => {
@@ -86,7 +90,9 @@ describe('the built command', () => {
     await directory.write('p.json', POLICY_FILE)
 
     const argv = ['check', '--policies', 'p.json', '--batch', '-']
-    const ended = await start(argv, directory.path, ALLOWED.repeat(20_000), 100)
+    const ended = await start(argv, directory.path, ALLOWED.repeat(20_000), {
+      closeAfterBytes: 100,
+    })
 
     expect(ended).toMatchObject({ code: 0, err: '' })
   })
@@ -104,7 +110,7 @@ describe('the built command', () => {
       '-',
     ]
 
-    const ended = await start(['-c', 'exec "$@" < .', 'sh', ...command], directory.path, '', undefined, 'sh') // prettier-ignore
+    const ended = await startInShell('exec "$@" < .', command, directory.path)
 
     expect(ended).toMatchObject({ code: 2, out: '' })
     expect(ended.err).toMatch(/^error: standard input is a directory; /)
@@ -114,7 +120,7 @@ describe('the built command', () => {
     await using directory = await temporaryDirectory()
     const command = [process.execPath, ...BUILT_CLI, 'check', 'read', '/x', '--policies', 'p.json']
 
-    const ended = await start(['-c', 'rmdir "$PWD" && exec "$@"', 'sh', ...command], directory.path, '', undefined, 'sh') // prettier-ignore
+    const ended = await startInShell('rmdir "$PWD" && exec "$@"', command, directory.path)
 
     expect(ended.code).toBe(2)
     expect(ended.err).toBe('error: the working directory does not exist; change to one that does\n')

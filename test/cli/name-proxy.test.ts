@@ -93,8 +93,9 @@ describe('an administrator command', () => {
 
     expect(code).toBe(1)
     expect(err).toBe(
-      `error: cannot reach the server at ${server.url}: the proxy ${proxy.url} (HTTP_PROXY) refused to ` +
-        'connect to it with status 403; to bypass the proxy, set `NO_PROXY=127.0.0.1` ' +
+      `error: cannot reach the server at ${server.url}: ` +
+        `the proxy ${proxy.url} (HTTP_PROXY) refused to connect to it ` +
+        'with status 403; to bypass the proxy, set `NO_PROXY=127.0.0.1` ' +
         '(ERR_SERVER_UNREACHABLE)\n',
     )
     expect(proxy.asked).toContain(new URL(server.url).host)

@@ -15,7 +15,8 @@ export function parseDuration(
   const seconds = unit === '' ? 0 : Number(count) * SECONDS[unit as keyof typeof SECONDS]
   if (seconds >= least && seconds <= most) return seconds
   throw usageError(
-    `\`${option}\` must be ${formatDuration(least)} to ${formatDuration(most)}, such as \`30m\` or \`4h\``,
+    `\`${option}\` must be ${formatDuration(least)} to ${formatDuration(most)}, ` +
+      'such as `30m` or `4h`',
   )
 }
 

@@ -182,7 +182,7 @@ describe('palisade device', () => {
 })
 
 describe('palisade bundle export', () => {
-  it('writes the files that the machine would fetch, and no file for an unknown machine', async () => {
+  it('writes the files that the machine would fetch, and none for an unknown machine', async () => {
     await using directory = await temporaryDirectory()
     const { run, ok } = await openAcme(directory.path)
     await ok('enrol', '--user', 'alice', '--out', 'machine.json')
@@ -212,7 +212,10 @@ describe('palisade revision', () => {
     expect(newest.revision).toBe(newest.current_revision)
 
     expect(await ok('revision', '0')).toMatch(
-      /^revision +0 \(the newest is \d+\)\ncounted +just now\ndevices +1\napplied +0\nrejected +0\npending +1\nsilent +0\n$/,
+      new RegExp(
+        '^revision +0 \\(the newest is \\d+\\)\ncounted +just now\ndevices +1\n' +
+          'applied +0\nrejected +0\npending +1\nsilent +0\n$',
+      ),
     )
     expect(await run(['revision', 'x'])).toMatchObject({ code: 2, out: '' })
     const unknown = await run(['revision', '999'])

@@ -72,7 +72,7 @@ describe('palisade policy', () => {
     expect(allowed.out).toMatch(/^allow {2}connect:tcp example\.com:443/)
   })
 
-  it('shows a plain member the policies that apply, and the command to use for the list', async () => {
+  it('shows a plain member the policies that apply, and the command for the list', async () => {
     const { bob } = await openAcme()
 
     const list = await bob('policy', 'list')

@@ -52,7 +52,8 @@ describe('palisade webhook', () => {
       .poll(() => ok('deliveries', receiver.url))
       .toMatch(
         new RegExp(
-          `^EVENT +STATE +ATTEMPTS +ANSWER +LAST +NEXT +ID\n5 +delivered +1 +204 +just now +${String(request.headers['webhook-id'])}\n$`,
+          '^EVENT +STATE +ATTEMPTS +ANSWER +LAST +NEXT +ID\n' +
+            `5 +delivered +1 +204 +just now +${String(request.headers['webhook-id'])}\n$`,
         ),
       )
     expect(await ok('deliveries', receiver.url, '--state', 'dead')).toBe('no deliveries\n')
@@ -96,7 +97,7 @@ describe('palisade webhook', () => {
     expect(JSON.parse(await ok('list', '--json'))).toEqual({ data: [] })
   })
 
-  it('refuses an empty change, conflicting options, an unknown webhook and an ambiguous URL', async () => {
+  it('refuses an empty change, invalid options, and an unknown or ambiguous webhook', async () => {
     const { run, ok, receiver } = await openAcme()
     await ok('add', receiver.url)
 

@@ -75,7 +75,8 @@ describe('palisade check', () => {
         '  deny by rule `bad` of policy `web`: bad.example.com\n',
     )
     expect(missed.out).toContain(
-      'to change this: allow connect:tcp api.example.com:80 (an editor of the organization adds it)',
+      'to change this: allow connect:tcp api.example.com:80 ' +
+        '(an editor of the organization adds it)',
     )
     expect(allowed.out).toContain('decided by name only')
   })
@@ -287,9 +288,8 @@ describe('palisade check', () => {
     })
 
     expect(checked.out).toMatch(/^deny .*\n  deny by rule .*\n  and 24400 more rules\n/)
-    expect(told.out).toMatch(
-      /decided by\n  deny .*\n  and 24400 more rules\nalso matched\n  allow .*\n  and 1 more rule\n/,
-    )
+    expect(told.out).toMatch(/decided by\n  deny .*\n  and 24400 more rules\nalso matched\n/)
+    expect(told.out).toMatch(/\nalso matched\n  allow .*\n  and 1 more rule\n/)
   })
 
   it.each<[string, Reply]>([

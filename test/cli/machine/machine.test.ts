@@ -98,9 +98,8 @@ describe('palisade status', () => {
     const out = await show(quiet, open)
     const long = await show(...Array.from({ length: 25 }, () => quiet))
 
-    expect(out).toMatch(
-      /\n +deny by rule `quiet` of `mine`: connect:tcp ads\.example\.com, \*\.ads\.example\.com and 5 more\n/,
-    )
+    const names = 'ads.example.com, *.ads.example.com and 5 more'
+    expect(out).toContain(` deny by rule \`quiet\` of \`mine\`: connect:tcp ${names}\n`)
     expect(out).toMatch(
       /\n +allow \(inactive\) by rule `o\\u001bpen` of `mine`: connect:tcp ads[^\n]+example\.com\n/,
     )
@@ -222,9 +221,8 @@ describe('palisade status', () => {
     })
 
     expect(out).toContain('break_glass  a grant is in force')
-    expect(out).toMatch(
-      /break-glass +the office is offline\\u001b\[2J; by user:ann, until 2026-11-21T15:00:00Z \(g1\)\n/,
-    )
+    expect(out).toMatch(/break-glass +the office is offline\\u001b\[2J; by user:ann, /)
+    expect(out).toContain('; by user:ann, until 2026-11-21T15:00:00Z (g1)\n')
   })
 
   it('prints the status object on --json', async () => {
@@ -324,8 +322,8 @@ describe('palisade sync', () => {
         in_force: { state: 'conflict', revision: null },
       },
       1,
-      'unchanged  revision 13 is verified, but two organizations claim this machine: everything is denied; ' +
-        '`palisade status` names their files\n',
+      'unchanged  revision 13 is verified, but two organizations claim this machine: ' +
+        'everything is denied; `palisade status` names their files\n',
     ],
     [
       {
@@ -404,7 +402,9 @@ describe('palisade bundle import', () => {
       await importFile('{}', { body: { outcome: 'failed', revision: 7, error } }),
     ).toMatchObject({
       code: 1,
-      out: 'failed  the bundle file is for another device (wrong_device); revision 7 stays in force\n',
+      out:
+        'failed  the bundle file is for another device (wrong_device); ' +
+        'revision 7 stays in force\n',
     })
   })
 

@@ -29,7 +29,8 @@ describe('palisade lint', () => {
     expect(out.split('\n').map((line) => line.trimEnd())).toEqual([
       'policy `the web` (web)',
       '  severity  rule      code      finding, and what to do',
-      '  warning   api (r1)  shadowed  allowing `api.example.com` has no effect: all of it is denied by `**.example.com`',
+      '  warning   api (r1)  shadowed  allowing `api.example.com` has no effect: ' +
+        'all of it is denied by `**.example.com`',
       '                                remove `api.example.com`, or narrow the deny',
       '                                see ban (r2) of policy `the bans`',
       '',

@@ -72,7 +72,8 @@ describe('a policy file', () => {
     [
       'an unknown action',
       policyOf(rule('r1 api', 'allow connect', ['example.com'])),
-      'policy `web` (pol_1) rule `api` (r1): actions[0]: `connect` is not known; write one of `connect:tcp`',
+      'policy `web` (pol_1) rule `api` (r1): actions[0]: `connect` is not known; ' +
+        'write one of `connect:tcp`',
     ],
     [
       'an unknown decision',

@@ -116,7 +116,7 @@ describe('an export into a directory', () => {
     expect((await plan('--prune')).code).toBe(0)
   })
 
-  it('creates a directory for a name that ends in a slash, and does not replace a file', async () => {
+  it('creates a directory for a name that ends in a slash, and replaces no file', async () => {
     await apply([policy('web')])
     const inner = `${dir}/new/deep/`
 

@@ -201,12 +201,14 @@ describe('a file', () => {
     ],
     [
       'a rule twice',
-      `${ruled('actions: [read]', 'decision: allow', 'resources: [/x]')}\n      - { name: sites, actions: [read], decision: deny, resources: [/x] }`,
+      `${ruled('actions: [read]', 'decision: allow', 'resources: [/x]')}\n` +
+        '      - { name: sites, actions: [read], decision: deny, resources: [/x] }',
       'p.yaml:8:11: rule `sites` stands twice in its policy',
     ],
     [
       'another domain',
-      `${ruled('actions: [read]', 'decision: allow', 'resources: [/x]')}\n      - { name: net, actions: [connect:tcp], decision: deny, resources: [x.y] }`,
+      `${ruled('actions: [read]', 'decision: allow', 'resources: [/x]')}\n` +
+        '      - { name: net, actions: [connect:tcp], decision: deny, resources: [x.y] }',
       'p.yaml:8:22: `connect:tcp` does not belong to the filesystem domain',
     ],
     ['nesting without end', `policies: ${'['.repeat(100_000)}`, 'nesting is deeper than 32 levels'],

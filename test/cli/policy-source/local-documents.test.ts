@@ -66,7 +66,8 @@ describe('a file of local rules by name', () => {
 
     expect(code).toBe(2)
     expect(err).toContain(
-      'local.yaml: `local` rules belong to one machine; name the file in `PALISADE_LOCAL_POLICIES` of its agent',
+      'local.yaml: `local` rules belong to one machine; ' +
+        'name the file in `PALISADE_LOCAL_POLICIES` of its agent',
     )
   })
 })

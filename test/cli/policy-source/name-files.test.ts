@@ -22,7 +22,7 @@ describe('the file of a policy', () => {
     expect(nameOf(name)).toMatch(/^policy-[0-9a-f]{8}$/)
   })
 
-  it('differs for names that a file system may treat as equal, and for a name that is taken', () => {
+  it('differs for a taken name, and for names that a file system may treat as equal', () => {
     const names = ['a b', 'A-B', 'other']
 
     const files = nameFiles(names, (file) => file === 'other')

@@ -29,7 +29,8 @@ export async function signIn(
     await client.authenticate()
     if (account.org !== account.username)
       throw usageError(
-        `a token of organization \`${account.username}\` is valid there only; write \`--org ${account.username}\``,
+        `a token of organization \`${account.username}\` is valid there only; ` +
+          `write \`--org ${account.username}\``,
       )
     return account
   }

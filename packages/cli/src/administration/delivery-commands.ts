@@ -59,7 +59,7 @@ function addRedeliver(webhook: Command, context: RunContext): void {
       'after',
       `
 Examples:
-  palisade webhook redeliver https://hooks.example.com/palisade evt_17_9f2c41d0a7b35e689f2c41d0a7b35e68`,
+  palisade webhook redeliver https://hooks.example.com evt_17_9f2c41d0a7b35e689f2c41d0a7b35e68`,
     )
     .action(async (idOrUrl: string, ids: string[], options: JsonOption) => {
       const { organization } = await connectOrganization(context.io)

@@ -20,7 +20,8 @@ export async function findDeviceId(
   throw new CliError(
     'ERR_NOT_FOUND',
     EXIT.failed,
-    `no device \`${written}\`; write a name or an id of \`palisade device list\`, or at least the first four characters of the id`,
+    `no device \`${written}\`; write a name or an id of \`palisade device list\`, ` +
+      'or at least the first four characters of the id',
   )
 }
 

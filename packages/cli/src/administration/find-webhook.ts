@@ -20,7 +20,8 @@ export async function findWebhook(
     throw new CliError(
       'ERR_NOT_FOUND',
       EXIT.failed,
-      `several webhooks have the URL \`${idOrUrl}\`; write the id that \`palisade webhook list\` shows`,
+      `several webhooks have the URL \`${idOrUrl}\`; ` +
+        'write the id that `palisade webhook list` shows',
     )
   const one = found ?? findByPrefix('webhook', webhooks, idOrUrl)
   if (one !== null) return one

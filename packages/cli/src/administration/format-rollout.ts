@@ -48,7 +48,11 @@ export function formatStatus(status: RolloutStatus, nowMs: number, style: Style)
 
 /** Says which machines an open rollout excludes from policy changes. */
 export function describeOpenRollout({ base_revision, stage, stages }: Rollout): string {
-  return `A ROLLOUT IS OPEN: machines outside stage ${stage} of ${stages.length} keep the policies of revision ${base_revision} and do not get new denies; \`palisade rollout finish\` reaches all of them`
+  return (
+    `A ROLLOUT IS OPEN: machines outside stage ${stage} of ${stages.length} keep the ` +
+    `policies of revision ${base_revision} and do not get new denies; ` +
+    '`palisade rollout finish` reaches all of them'
+  )
 }
 
 export function describeState({ state, paused }: Rollout): string {

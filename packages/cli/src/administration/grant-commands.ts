@@ -69,7 +69,8 @@ Examples:
       await present(context, options.json, shown, () =>
         style
           .plain(
-            `wrote grant ${grantId} to ${options.out}: begin it before ${use_by}; it lasts ${formatDuration(duration_seconds)}`,
+            `wrote grant ${grantId} to ${options.out}: begin it before ${use_by}; ` +
+              `it lasts ${formatDuration(duration_seconds)}`,
           )
           .concat('\n'),
       )

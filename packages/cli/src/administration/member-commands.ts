@@ -108,8 +108,8 @@ Examples:
 function describeAdded({ username, role, status }: CreatedMember): string {
   return status === 'active'
     ? `added ${username} as ${role}`
-    : `invited ${username} as ${role}: the account exists outside this organization, and joins it ` +
-        'with `palisade invitation accept`'
+    : `invited ${username} as ${role}: the account exists outside this organization, ` +
+        'and joins it with `palisade invitation accept`'
 }
 
 function addRole(member: Command, context: RunContext): void {

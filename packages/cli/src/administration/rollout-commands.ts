@@ -39,7 +39,10 @@ export function addRolloutCommands(program: Command, context: RunContext): void 
     .command('rollout')
     .summary('roll out policy changes in stages')
     .description(
-      'Roll out policy changes to machines in stages: first those with a label, then a share, then all. Start the rollout before the changes. While it is open, machines outside the stages reached keep the policies of its start, so that new denies do not reach them either.',
+      'Roll out policy changes to machines in stages: first those with a label, ' +
+        'then a share, then all. Start the rollout before the changes. ' +
+        'While it is open, machines outside the stages reached keep the policies of its ' +
+        'start, so that new denies do not reach them either.',
     )
     .helpCommand(false)
   addStart(rollout, context)
@@ -184,8 +187,11 @@ function addFinish(rollout: Command, context: RunContext): void {
     .action(async ({ yes, json }: ConfirmOptions) => {
       const rollouts = await connect(context)
       const { id, stage, stages } = await findOpenRollout(rollouts)
-      const question = `Give every machine the current policies, from stage ${stage} of ${stages.length}?`
-      await requireConfirmation(context, yes, { question, undone: 'the rollout is still open' })
+      const reached = `stage ${stage} of ${stages.length}`
+      await requireConfirmation(context, yes, {
+        question: `Give every machine the current policies, from ${reached}?`,
+        undone: 'the rollout is still open',
+      })
       await presentRollout(context, json, await rollouts.finish(id))
     })
 }
@@ -232,9 +238,10 @@ function presentRollout(
   const { style } = context
   const { stage, stages } = rollout
   const reached = `stage ${stage} of ${stages.length}`
+  const state = `rollout ${rollout.id} is ${describeState(rollout)}`
   return present(context, json, rollout, () =>
     isOpen(rollout)
-      ? `${style.plain(`rollout ${rollout.id} is ${describeState(rollout)} at ${reached}`)}\n${style.bad(describeOpenRollout(rollout))}\n`
-      : style.plain(`rollout ${rollout.id} is ${describeState(rollout)}`).concat('\n'),
+      ? `${style.plain(`${state} at ${reached}`)}\n${style.bad(describeOpenRollout(rollout))}\n`
+      : style.plain(state).concat('\n'),
   )
 }

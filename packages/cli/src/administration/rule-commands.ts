@@ -22,7 +22,8 @@ interface RuleOptions {
 
 const RESOURCES = `
 Resources of connect:tcp and connect:udp:
-  example.com  *.example.com  **.example.com  example.com:443  192.0.2.7  [2001:db8::1]:443  10.0.0.0/8
+  example.com  *.example.com  **.example.com  example.com:443  192.0.2.7  [2001:db8::1]:443
+  10.0.0.0/8
 Resources of read and write:
   /data/project  /data/*  /data/**  ~/work/**   (quote them, or the shell expands them)`
 
@@ -179,5 +180,7 @@ function parseActions(written: readonly string[] | undefined): Action[] | undefi
 }
 
 function formatChange(changed: Changed<RuleBody>, { style }: RunContext): string {
-  return `${style.quiet('before')}\n${formatRules([changed.old], style)}\n${style.quiet('after')}\n${formatRules([changed.new], style)}`
+  const before = `${style.quiet('before')}\n${formatRules([changed.old], style)}`
+  const after = `${style.quiet('after')}\n${formatRules([changed.new], style)}`
+  return `${before}\n${after}`
 }

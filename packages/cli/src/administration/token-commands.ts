@@ -84,7 +84,8 @@ Examples:
       if (permissions.length === 0)
         await write(
           context.io.stderr,
-          'warning: this token has no permissions; write `--permission policies:read` to grant one\n',
+          'warning: this token has no permissions; ' +
+            'write `--permission policies:read` to grant one\n',
         )
       const created = await tokens.create({ name, permissions, expires_in_days })
       await present(context, options.json, created, () =>

@@ -56,7 +56,8 @@ function addAdd(webhook: Command, context: RunContext): void {
   webhook
     .command('add')
     .description(
-      'Deliver every event from now on to a URL, and print the signing secret, which is shown only once.',
+      'Deliver every event from now on to a URL, and print the signing secret, ' +
+        'which is shown only once.',
     )
     .argument('<url>', 'HTTPS URL that receives deliveries; it is shown in the history')
     .option('--json', 'print the webhook as the API returns it, with its secret')
@@ -107,7 +108,8 @@ The change applies at once: an event that was being sent is sent again.
 
 Examples:
   palisade webhook update https://hooks.example.com/palisade --disable
-  palisade webhook update https://hooks.example.com/palisade --url https://hooks.example.com/new --enable`,
+  palisade webhook update https://hooks.example.com/palisade --enable
+  palisade webhook update https://hooks.example.com/palisade --url https://new.example.com/hook`,
     )
     .action(async (idOrUrl: string, options: UpdateOptions) => {
       const change = changeOf(options)

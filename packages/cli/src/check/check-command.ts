@@ -117,7 +117,8 @@ function parseRequest(
 ): WrittenRequest {
   if (action === undefined || target === undefined)
     throw usageError(
-      `an action and a target are needed; write \`palisade ${command} connect:tcp example.com:443\``,
+      'an action and a target are needed; ' +
+        `write \`palisade ${command} connect:tcp example.com:443\``,
     )
   return parseTarget(action, target, options.address)
 }

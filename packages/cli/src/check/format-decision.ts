@@ -37,7 +37,8 @@ export function formatVerdict(answer: DecisionAnswer, style: Style): string {
     : answer.decision === 'allow'
       ? style.good('allow')
       : style.bad('deny')
-  return `${verdict}  ${style.plain(formatRequest(answer.request))}  ${style.quiet(`(${answer.reason})`)}`
+  const reason = style.quiet(`(${answer.reason})`)
+  return `${verdict}  ${style.plain(formatRequest(answer.request))}  ${reason}`
 }
 
 /** "allow rule `api` of policy `web`: *.example.com:443" */

@@ -22,7 +22,8 @@ export function parseTarget(
 ): WrittenRequest {
   if (!isAction(action))
     throw usageError(
-      `unknown action \`${action}\`; write one of ${ACTIONS.map((known) => `\`${known}\``).join(', ')}`,
+      `unknown action \`${action}\`; ` +
+        `write one of ${ACTIONS.map((known) => `\`${known}\``).join(', ')}`,
     )
   if (domainOf(action) === 'network')
     return {

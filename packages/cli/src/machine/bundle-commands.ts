@@ -31,7 +31,8 @@ function addExportCommand(bundle: Command, context: RunContext): void {
     .command('export')
     .summary('write the signed files that a machine would fetch now')
     .description(
-      'Write the signed files that one machine would fetch now to a bundle file. Only that machine accepts it.',
+      'Write the signed files that one machine would fetch now to a bundle file. ' +
+        'Only that machine accepts it.',
     )
     .requiredOption('--device <id>', 'id that `palisade device list` shows, or its beginning')
     .requiredOption('--out <file>', 'bundle file; replaced when it exists')
@@ -64,7 +65,8 @@ function addImportCommand(bundle: Command, context: RunContext): void {
     .command('import')
     .summary('put a bundle file into force on this machine')
     .description(
-      'Let the agent of this machine verify a bundle file as if it came from the server, and put it into force.',
+      'Let the agent of this machine verify a bundle file as if it came from the server, ' +
+        'and put it into force.',
     )
     .argument('<file>', 'bundle file that `palisade bundle export` wrote for this machine')
     .option('--json', 'print one JSON object')

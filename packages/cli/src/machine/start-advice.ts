@@ -28,8 +28,10 @@ export async function adviseStart(io: Surroundings): Promise<string> {
   const start = command(`${programOf(io, 'palisade-agent')} start`)
   if (!(await isThere(file)))
     return (
-      `no machine is enrolled in \`${dataDir}\`: set PALISADE_DATA_DIR to the directory of its agent, ` +
-      `or enrol it with ${command(`${programOf(io, 'palisade')} enrol`)} and start it with ${start}; ` +
+      `no machine is enrolled in \`${dataDir}\`: ` +
+      'set PALISADE_DATA_DIR to the directory of its agent, ' +
+      `or enrol it with ${command(`${programOf(io, 'palisade')} enrol`)} ` +
+      `and start it with ${start}; ` +
       'to try Palisade, `npm start` runs server and agent'
     )
   if (socket === '' && enrolment === '' && (await isMadeByNpmStart(dataDir, file)))

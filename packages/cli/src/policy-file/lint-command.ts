@@ -16,7 +16,8 @@ export function addLintCommand(program: Command, context: RunContext): void {
     .command('lint')
     .summary('check policy files')
     .description(
-      'Report all parts of policies that cannot be evaluated, have no effect, or are probably mistakes.',
+      'Report all parts of policies that cannot be evaluated, have no effect, ' +
+        'or are probably mistakes.',
     )
     .argument('<path>', 'policy file, or a file or directory as `palisade plan` reads it')
     .option('--all', 'show informational findings as well')
@@ -46,7 +47,8 @@ Examples:
           formatFindings(shown, context.style) +
           describeLocalAllows(source, context.style) +
           context.style.plain(
-            `${file}: ${count(counts.policies, 'policy', 'policies')}, ${count(counts.rules, 'rule')}, ${summary}`,
+            `${file}: ${count(counts.policies, 'policy', 'policies')}, ` +
+              `${count(counts.rules, 'rule')}, ${summary}`,
           ) +
           '\n'
         )
@@ -63,8 +65,11 @@ function describeLocalAllows({ local = [], governed }: PolicyFile, style: Style)
   if (allows.length === 0) return ''
   const names = allows.slice(0, MAX_NAMES).map(({ name }) => `\`${name}\``)
   const more = allows.length > names.length ? ', …' : ''
-  const words = `inactive: local ${allows.length === 1 ? 'allow' : 'allows'} ${names.join(', ')}${more}`
-  return `${style.warning(`${words}; the organization governs this machine, only local denies apply`)}\n`
+  const noun = allows.length === 1 ? 'allow' : 'allows'
+  const warning =
+    `inactive: local ${noun} ${names.join(', ')}${more}; ` +
+    'the organization governs this machine, only local denies apply'
+  return `${style.warning(warning)}\n`
 }
 
 function countOf(source: PolicyFile): { readonly policies: number; readonly rules: number } {

@@ -50,7 +50,8 @@ export async function loadPolicyFile(
       : loadLocal({ file, text, format }, audience)
   if (team !== undefined || home !== undefined)
     throw usageError(
-      `\`--team\` and \`--home\` are for files that \`palisade plan\` reads; ${file} has \`user_teams\` and \`home\` itself`,
+      '`--team` and `--home` are for files that `palisade plan` reads; ' +
+        `${file} has \`user_teams\` and \`home\` itself`,
     )
   if (read.kind === 'invalid') throw invalid(file, read.problems)
   return { source: read.source, compiled: compileFile(file, read.source) }

@@ -27,7 +27,8 @@ export function addApplyCommand(program: Command, context: RunContext): void {
   addPlanOptions(program.command('apply'))
     .summary('apply policy files to the organization')
     .description(
-      'Show what policy files would change, ask, and apply them to the organization: all changes, or none if somebody else has changed it since.',
+      'Show what policy files would change, ask, and apply them to the organization: ' +
+        'all changes, or none if somebody else has changed it since.',
     )
     .option('--yes', 'do not ask')
     .addHelpText(

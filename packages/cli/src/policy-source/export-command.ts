@@ -28,7 +28,8 @@ export function addExportCommand(program: Command, context: RunContext): void {
     .command('export')
     .summary("write the organization's policies as files")
     .description(
-      "Write all of the organization's policies in the format of `palisade apply`: to standard output, to a file, or to a directory with a file for each.",
+      "Write all of the organization's policies in the format of `palisade apply`: " +
+        'to standard output, to a file, or to a directory with a file for each.',
     )
     .option('--format <format>', 'yaml or json (default: by the name of the file, otherwise yaml)')
     .option('--out <path>', 'file or directory to write; a path that ends in / creates a directory')

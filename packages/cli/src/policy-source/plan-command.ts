@@ -16,7 +16,8 @@ export function addPlanCommand(program: Command, context: RunContext): void {
   addPlanOptions(program.command('plan'))
     .summary('show what policy files would change')
     .description(
-      'Show what applying policy files would change, and which resources become reachable or blocked. Changes nothing and needs only `policies:read`.',
+      'Show what applying policy files would change, and which resources become reachable ' +
+        'or blocked. Changes nothing and needs only `policies:read`.',
     )
     .option('--exit-code', 'exit 3 when something would change')
     .addHelpText(
