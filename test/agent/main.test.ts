@@ -261,7 +261,8 @@ describe('palisade-agent start', () => {
 
     expect(code).toBe(1)
     expect(stderr).toBe(
-      `palisade-agent: port ${port} on 127.0.0.1 is taken; set PALISADE_PROXY_PORT to another port, or to 0 for any free one\n`,
+      `palisade-agent: port ${port} on 127.0.0.1 is taken; ` +
+        'set PALISADE_PROXY_PORT to another port, or to 0 for any free one\n',
     )
     expect(await readdir(join(dataDir, 'agent'))).toEqual(['enrolment.json', 'enrolment.json.key'])
   })

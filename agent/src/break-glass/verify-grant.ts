@@ -119,6 +119,7 @@ export function checkNeed(
   const [expires, from] = [lifetime.expiresMs, fromMs].map((ms) => new Date(ms).toISOString())
   return grantFault(
     'nothing_to_lift',
-    `the policies are valid until ${expires}: there is nothing to lift yet; begin the grant after ${from}`,
+    `the policies are valid until ${expires}: there is nothing to lift yet; ` +
+      `begin the grant after ${from}`,
   )
 }

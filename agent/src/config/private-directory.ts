@@ -16,7 +16,8 @@ export async function preparePrivateDirectory(directory: string): Promise<void> 
     throw new AgentError(
       'ERR_DATA_DIRECTORY',
       [
-        `cannot make the directory \`${directory}\` (${code}); set PALISADE_DATA_DIR to a writable place`,
+        `cannot make the directory \`${directory}\` (${code}); ` +
+          'set PALISADE_DATA_DIR to a writable place',
       ],
       error,
     )

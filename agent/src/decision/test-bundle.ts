@@ -42,9 +42,13 @@ function describe({ policy_id, vector, match, miss, decision }: SelfTestFailure)
   const expected = match.length === 0 ? 'no rule' : listed(match)
   const wrong = miss.filter((id) => named.has(id))
   const not = wrong.length === 0 ? '' : `, not ${listed(wrong)}`
-  const actual = `${decision.decision} by ${named.size === 0 ? decision.reason : listed([...named])}`
-  const asked = `${vector.action} ${vector.kind === 'path' ? vector.path : `${vector.host} ${vector.port}`}`
-  return `policy \`${policy_id}\` is read differently by the server: ${expected} must match${not}, but this agent decides ${actual} for \`${asked}\`; update the agent`
+  const by = named.size === 0 ? decision.reason : listed([...named])
+  const target = vector.kind === 'path' ? vector.path : `${vector.host} ${vector.port}`
+  return (
+    `policy \`${policy_id}\` is read differently by the server: ${expected} must match${not}, ` +
+    `but this agent decides ${decision.decision} by ${by} for ` +
+    `\`${vector.action} ${target}\`; update the agent`
+  )
 }
 
 function listed(ids: readonly string[]): string {

@@ -74,7 +74,8 @@ function refusal(path: string, error: unknown): AgentError {
   const code = systemErrorCode(error)
   if (code === 'EADDRINUSE') return alreadyRunning(path, error)
   const reason = code === 'EINVAL' || code === 'ENAMETOOLONG' ? 'the path is too long' : code
-  const message = `cannot listen on \`${path}\` (${reason}); set PALISADE_AGENT_SOCKET to another path`
+  const correction = 'set PALISADE_AGENT_SOCKET to another path'
+  const message = `cannot listen on \`${path}\` (${reason}); ${correction}`
   return new AgentError('ERR_SOCKET', [message], error)
 }
 

@@ -142,7 +142,7 @@ describe('a break-glass grant', () => {
     ])
   })
 
-  it('is accepted once, whatever happens to the clock, the process or one copy of the state', async () => {
+  it('is accepted once, even if the clock, the process or one state copy changes', async () => {
     const scene = await expired()
     const grant = issue(scene)
     await begin(scene, grant)

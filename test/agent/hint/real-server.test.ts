@@ -12,7 +12,7 @@ const PATIENCE = { timeout: 300_000, interval: 20 }
 /** Later than the end of each test, so every change arrives by a hint. */
 const ONCE_A_YEAR = '0 0 1 1 *'
 
-it('a change on a real server reaches a running agent long before the next scheduled poll', async () => {
+it('a change on a real server reaches a running agent long before the next poll', async () => {
   const directory = await temporaryDirectory()
   const settings = { PALISADE_DATA_DIR: join(directory, 'server') }
   const made = await runServerCommand(

@@ -170,7 +170,7 @@ describe('connections without a request', () => {
 })
 
 describe('one connection', () => {
-  it('opens one upstream connection at a time, however many requests it sends at once', async () => {
+  it('opens one upstream connection at a time for all requests that it sends at once', async () => {
     const held: Socket[] = []
     const target = await startTcpServer((socket) => {
       held.push(socket)
@@ -363,13 +363,15 @@ describe('the owner of a connection', () => {
 
   it('is found by addresses when others use the same ports', () => {
     const line = (from: string, to: string, inode: string): string =>
-      `   0: ${from} ${to} 01 00000000:00000000 00:00000000 00000000  1000        0 ${inode} 1 0000 20 4 30 10 -1`
+      `   0: ${from} ${to} 01 00000000:00000000 00:00000000 00000000  ` +
+      `1000        0 ${inode} 1 0000 20 4 30 10 -1`
     const proxy = { address: LOOPBACK, port: 8421 }
     const client = { address: LOOPBACK, port: 40_000 }
     const find = readTcpTables(
       [
         [
-          '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode',
+          '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   ' +
+            'uid  timeout inode',
           line('0100007F:9C40', '0100007F:20E5', '4711'),
           line('0200007F:9C40', '0100007F:20E5', '4712'),
           line('0100007F:9C40', '0900007F:20E5', '4713'),

@@ -195,7 +195,9 @@ describe('a body that turns out malformed', () => {
     const origin = await startOrigin()
     const { port, live } = await startProxy(bundleOf(local))
     const authority = `127.0.0.1:${origin.port}`
-    const head = `POST http://${authority}/ HTTP/1.1\r\nHost: ${authority}\r\nTransfer-Encoding: chunked\r\n`
+    const head =
+      `POST http://${authority}/ HTTP/1.1\r\nHost: ${authority}\r\n` +
+      'Transfer-Encoding: chunked\r\n'
     const socket = await openRaw(port, `${head}\r\n5\r\nhello\r\n`)
     await expect.poll(() => origin.requests[0]?.body).toBe('hello')
 

@@ -78,7 +78,7 @@ describe('an answer', () => {
     expect(pieces).toBeLessThan(100)
   })
 
-  it('leaves the connection to the next request, even if it names a length but has no body', async () => {
+  it('leaves the connection to the next request if it names a length but has no body', async () => {
     const head = 'HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n'
     const server = await startServer([head, ok('second')])
     const agent = pacedAgent()

@@ -38,7 +38,7 @@ function guardedSlots(count: number) {
 }
 
 describe('a live connection', () => {
-  it('is not decided again after a poll without a change, or for new times of the same rules', () => {
+  it('is not decided again after a poll without a change, or for the same rules', () => {
     const { active, watched, use } = guardedSlots(3)
 
     active.apply({ kind: 'unchanged' })
@@ -81,7 +81,7 @@ describe('a live connection', () => {
     expect(watched.closed).toEqual([0])
   })
 
-  it('is closed when the bundle expires, and when its target becomes an address of the machine', () => {
+  it('is closed when the bundle expires, or when its target becomes a local address', () => {
     for (const change of ['age', 'address']) {
       const { active, watched, surroundings } = guardedSlots(1)
       if (change === 'age') surroundings.nowMs = Date.parse(hoursFromNow(169))

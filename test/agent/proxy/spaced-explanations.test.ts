@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createSpacedExplanations } from '../../../agent/src/proxy/spaced-explanations.ts'
 
 describe('explanations', () => {
-  it('run in order, each with a pause of four times its duration, up to half a second', async () => {
+  it('run in order, each with a pause of four times its duration, at most 500 ms', async () => {
     let uptimeMs = 0
     const log: unknown[] = []
     const explain = createSpacedExplanations(

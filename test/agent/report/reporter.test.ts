@@ -48,7 +48,7 @@ describe('the reporter', () => {
     expect(sent).toEqual([{ revision: 8, state: 'stale', agent_version: '1' }])
   })
 
-  it('is held back while many machines have the same to report, then sends the present state', async () => {
+  it('waits while many machines have the same report, then sends the present state', async () => {
     reporter.holdBack(4_000)
     change({ revision: 8 })
     await pass(2_000)
@@ -109,7 +109,7 @@ describe('the reporter', () => {
     expect(sent).toHaveLength(3)
   })
 
-  it('retries a report that was not received, with present content, less and less often', async () => {
+  it('retries a report that was not received, with new content and growing pauses', async () => {
     answer = async () => ({ retryAfterMs: null })
     chance = 1 - Number.EPSILON
     reporter.notice()
@@ -138,7 +138,7 @@ describe('the reporter', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('adds a random delay to that of the server, which all machines may have been given', async () => {
+  it('adds a random delay to that of the server, which many machines may share', async () => {
     answer = async () => ({ retryAfterMs: MINUTE_MS })
     chance = 1 - Number.EPSILON
     reporter.notice()
@@ -197,7 +197,7 @@ describe('the report of a machine', () => {
   })
 
   it.each(['unreachable', 'timeout', 'stopping', 'busy'])(
-    'omits an error that the server knows itself (%s), because a whole fleet would report it at once',
+    'omits an error that the server knows (%s), which a whole fleet would report at once',
     (code) => {
       const last_error = { code, message: 'away' }
 

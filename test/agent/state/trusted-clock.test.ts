@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createTimeKeeper } from '../../../agent/src/state/trusted-clock.ts'
 
-it('keeps the time every ten minutes, however often it is called, and continues after a failure', async () => {
+it('keeps the time at most every ten minutes, and continues after a failure', async () => {
   let [uptimeMs, kept] = [0, 0]
   const errors: unknown[] = []
   const keepTime = createTimeKeeper({

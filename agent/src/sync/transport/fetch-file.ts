@@ -197,7 +197,8 @@ function readStatus(response: FetchAnswer, etag: string | null): Fetched {
   if (status >= 300 && status < 400)
     return fault(
       'redirected',
-      `a redirect (${status}), by a captive portal or the server; if the latter, enrol with its final address`,
+      `a redirect (${status}), by a captive portal or the server; ` +
+        'if the latter, enrol with its final address',
     )
   if (status === 401)
     return fault('unauthorized', 'the server refuses the device token that it issued')

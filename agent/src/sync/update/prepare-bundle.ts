@@ -78,7 +78,10 @@ function* compile(
 function describePolicyError(error: PolicyError): string {
   const [problem] = error.problems
   if (problem === undefined) return error.message
-  return `rule \`${problem.rule_id}\` of policy \`${problem.policy_id}\`: ${problem.member}: ${problem.message}`
+  return (
+    `rule \`${problem.rule_id}\` of policy \`${problem.policy_id}\`: ` +
+    `${problem.member}: ${problem.message}`
+  )
 }
 
 /** The bundle of a view and its documents. */

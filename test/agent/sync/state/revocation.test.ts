@@ -80,7 +80,7 @@ describe('a revocation', () => {
     await expectRevoked(scene)
   })
 
-  it('does not end with files signed before it, however late they are dated, even after a restart', async () => {
+  it('does not end with earlier files, even if dated later or sent after a restart', async () => {
     const { scene, recorded } = await revoked()
 
     expect(await scene.sync(recorded)).toMatchObject({ error: null })

@@ -74,7 +74,7 @@ describe('the device token of a machine', () => {
     expect([await ask(), await ask()]).toEqual(['t2', 't2'])
   })
 
-  it('serves until it expires while the server is unreachable, which is retried with growing pauses', async () => {
+  it('serves until it expires, while the server is retried with growing pauses', async () => {
     await ask()
     refuseWith(503)
     nowMs += 48 * MINUTE_MS

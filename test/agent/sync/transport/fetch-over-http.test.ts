@@ -320,7 +320,7 @@ describe('fetching by node:http', () => {
     }
   })
 
-  it('sends over TLS only to a server with a trusted certificate for the requested name', async () => {
+  it('sends over TLS only to a server with a trusted certificate for its name', async () => {
     const startTls = async (certificate: { cert: string; key: string }): Promise<string> => {
       const server = createTls(certificate, (request, response) => answer(request, response))
       return `https://127.0.0.1:${await listen(server)}`

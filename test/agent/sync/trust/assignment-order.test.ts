@@ -136,7 +136,7 @@ describe.each(WAYS)('the version of an assignment that comes %s', (_way, offer) 
     },
   )
 
-  it('moves the machine when it is higher, even if another clock has dated it earlier', async () => {
+  it('moves the machine when it is higher, even if another clock dated it earlier', async () => {
     const scene = await movedByVersion()
 
     const outcome = await offer(scene, scene.repository.release(versioned(6, lax(16))))

@@ -106,7 +106,7 @@ describe.each(CHANGES)('a clock that is set ahead by %s', (_what, aheadMs) => {
 })
 
 describe('the floor of the time', () => {
-  it('is raised by the tolerance only once, however often a thief of the online key signs', async () => {
+  it('is raised by the tolerance only once, even if a thief of the key signs often', async () => {
     const scene = await inForce()
     const accepted: number[] = []
     for (const minutes of [9, 18, 27, 36, 45]) {

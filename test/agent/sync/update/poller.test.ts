@@ -106,7 +106,7 @@ describe('the poller', () => {
     expect(attempts).toHaveLength(2)
   })
 
-  it('fetches once for a hint, a person and the timetable together, and not beside another fetch', async () => {
+  it('fetches once for a hint, a person and the timetable, after a running fetch', async () => {
     const { poller, attempts, tick } = setUp()
     poller.start()
 
@@ -123,7 +123,7 @@ describe('the poller', () => {
     expect(attempts).toHaveLength(2)
   })
 
-  it('does not fetch for a hint while the server asks it to stay away, but does for a person', async () => {
+  it('fetches for a person, but not for a hint, while the server asks it to wait', async () => {
     const scene = setUp()
     const { poller, attempts } = scene
     poller.start()

@@ -50,7 +50,7 @@ describe('a refresh of a view', () => {
     for (let round = 0; round < 3; round += 1) expect(await refresh()).toEqual(accepted)
   })
 
-  it('does not begin with a root that has not signed itself, however small the change', async () => {
+  it('does not begin with a root that has not signed itself, or was changed a little', async () => {
     const { root, accepted, refresh } = setUp()
     expect(await refresh()).toEqual(accepted)
 

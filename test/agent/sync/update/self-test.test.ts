@@ -113,7 +113,7 @@ describe('a policy with a self-test', () => {
     expectKept(scene)
   })
 
-  it('denies everything when the kept bundle is misread after a start, and leaves it for another version', async () => {
+  it('denies everything when a start misreads the kept bundle, but keeps the file', async () => {
     const scene = await inForce()
     // Without a home directory the vector is skipped; with one the decision differs.
     const vector = '+0 - read ~/x'
@@ -168,7 +168,7 @@ describe('a policy with a self-test', () => {
     return { start, started, content }
   }
 
-  it('denies everything when the bundle in force is misread, until there is another policy', async () => {
+  it('denies everything while the bundle in force is misread', async () => {
     const { start, started, content } = await startMisreading()
 
     expect(await refusal(started, content)).toContain('`read ~/x`')

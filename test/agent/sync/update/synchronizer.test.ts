@@ -45,7 +45,7 @@ describe('a sync', () => {
       expect(sent.headers.authorization).toBe(`DPoP ${DEVICE_TOKEN}`)
   })
 
-  it('sends one conditional request while there is no change, and a full one once stale', async () => {
+  it('sends one conditional request while nothing changes, and a full one once stale', async () => {
     const { server, synchronizer, setClock } = await inForce()
     const asked = (): (string | undefined)[] =>
       server.requests.splice(0).map((sent) => sent.headers['if-none-match'])
@@ -88,7 +88,7 @@ describe('a sync', () => {
     expect(asked()).toEqual([`${known}2`])
   })
 
-  it('keeps its policy when the server has no updates, and does not fetch single files', async () => {
+  it('keeps its policy and fetches no single files when the server has no updates', async () => {
     const scene = await inForce()
     const { server, repository, synchronizer } = scene
     const others = serve(repository.release({ policies: [], revision: 9 }))
@@ -107,7 +107,7 @@ describe('a sync', () => {
     expectKept(scene)
   })
 
-  it('does not hold a connection until the next poll, of which a server would have one per machine', async () => {
+  it('does not hold a connection to the server until the next poll', async () => {
     const scene = await inForce()
     const { server, synchronizer } = scene
     server.requests.splice(0)
