@@ -219,7 +219,8 @@ function originOf(app: FastifyInstance, options: ServerOptions): string {
 function reachableOrigin(app: FastifyInstance, options: ServerOptions): string {
   if (isEveryAddress(boundAddress(app, options).address))
     throw conflict(
-      'this server does not know the origin under which machines reach it; its operator must set `PALISADE_PUBLIC_URL`',
+      'this server does not know the origin under which machines reach it; ' +
+        'its operator must set `PALISADE_PUBLIC_URL`',
     )
   return originOf(app, options)
 }

@@ -4,7 +4,8 @@
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 24 || (major === 24 && minor < 7)) {
   process.stderr.write(
-    `palisade-server: needs Node 24.7 or newer, not ${process.versions.node}; run it through npm, which installs one\n`,
+    `palisade-server: needs Node 24.7 or newer, not ${process.versions.node}; ` +
+      'run it through npm, which installs one\n',
   )
   process.exitCode = 78
 } else {

@@ -96,7 +96,8 @@ describe('palisade-server start', () => {
     other.exec('BEGIN EXCLUSIVE')
 
     expect(await refusal({ PALISADE_PORT: '0', PALISADE_DATA_DIR: dataDir }, 1)).toBe(
-      `palisade-server: database \`${file}\` cannot be opened (SQLITE_BUSY); another process has locked it\n`,
+      `palisade-server: database \`${file}\` cannot be opened (SQLITE_BUSY); ` +
+        'another process has locked it\n',
     )
   })
 
@@ -120,7 +121,8 @@ describe('palisade-server start', () => {
 
     const file = join(dataDir, 'server.db')
     expect(stderr).toBe(
-      `palisade-server: database \`${file}\` cannot be opened (SQLITE_NOTADB); restore it from a backup\n`,
+      `palisade-server: database \`${file}\` cannot be opened (SQLITE_NOTADB); ` +
+        'restore it from a backup\n',
     )
     expect(readFileSync(join(dataDir, 'server.db'), 'utf8')).toBe(content)
     expect(readdirSync(dataDir)).toEqual(['server.db'])
@@ -135,7 +137,8 @@ describe('palisade-server start', () => {
     const before = readFileSync(file)
 
     expect(await refusal({ PALISADE_PORT: '0', PALISADE_DATA_DIR: dataDir })).toBe(
-      `palisade-server: \`${file}\` is a database of another application; choose another path for Palisade\n`,
+      `palisade-server: \`${file}\` is a database of another application; ` +
+        'choose another path for Palisade\n',
     )
     expect(readFileSync(file).equals(before)).toBe(true)
     expect(readdirSync(dataDir)).toEqual(['server.db'])
@@ -354,7 +357,7 @@ describe('palisade-server org create', () => {
     const rival = await create('rival', '--owner', 'rita')
     const poor = await create('poor', '--owner', 'rita', '--without-governance')
 
-    // Rita already has an account of `rival`, so she gets an invitation and no secret.
+    // Rita already has an account of `rival`, so `poor` sends an invitation and returns no secret.
     expect([rival.username, poor.password, poor.personal_token]).toEqual(['rita', null, null])
     const token = await signIn(server, 'rita', rival.password)
     const list = async (org: string) =>
@@ -402,7 +405,7 @@ describe('a command on a database with damaged pages', () => {
 })
 
 describe('palisade-server device enrol', () => {
-  it('writes a private token file that the server accepts, and replaces it only when forced', async () => {
+  it('writes a private token file that the server accepts, and replaces it if forced', async () => {
     const dataDir = newDataDir()
     await init(dataDir)
     const server = await startServerProcess({ PALISADE_DATA_DIR: dataDir })

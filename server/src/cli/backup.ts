@@ -35,7 +35,8 @@ export async function backupCommand(
   print(
     options.json === true
       ? JSON.stringify(backup)
-      : `backed up ${backup.rows} rows, schema ${backup.schema}, ${backup.bytes} bytes\nsha256 ${backup.sha256}\nfile   ${backup.file}`,
+      : `backed up ${backup.rows} rows, schema ${backup.schema}, ${backup.bytes} bytes\n` +
+          `sha256 ${backup.sha256}\nfile   ${backup.file}`,
   )
 }
 
@@ -75,7 +76,8 @@ function requireSqlite(config: Config, instead: string): void {
   if (config.databaseUrl !== null)
     throw new CommandFailure(
       'refused',
-      `\`DATABASE_URL\` names a PostgreSQL database; ${instead}, or unset it for the data directory`,
+      '`DATABASE_URL` names a PostgreSQL database; ' +
+        `${instead}, or unset it for the data directory`,
     )
 }
 

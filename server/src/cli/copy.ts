@@ -75,7 +75,8 @@ function describe(report: {
       ({ name, rows, sha256 }) => `${name.padEnd(width)}  ${String(rows).padStart(9)}  ${sha256}`,
     )
   return [
-    `copied ${report.rows} rows from \`${report.from}\` to \`${report.to}\` in ${report.duration_ms} ms`,
+    `copied ${report.rows} rows from \`${report.from}\` to \`${report.to}\` ` +
+      `in ${report.duration_ms} ms`,
     '',
     ...lines,
     '',

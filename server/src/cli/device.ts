@@ -129,6 +129,7 @@ function printEnrolled(
   process.stdout.write(
     options.json === true
       ? `${JSON.stringify({ device_id, org, user, file })}\n`
-      : `enrolled device ${device_id} of \`${org}\` for ${whom}; its enrolment file is ${file}, its private key in ${file}.key\n`,
+      : `enrolled device ${device_id} of \`${org}\` for ${whom}; ` +
+          `its enrolment file is ${file}, its private key in ${file}.key\n`,
   )
 }

@@ -32,7 +32,8 @@ export const environmentSchema = z.object({
     .string()
     .refine(
       isIssuerUrl,
-      'must be an `https://` URL without a query, exactly the `iss` of its tokens; `http://` on loopback only',
+      'must be an `https://` URL without a query, exactly the `iss` of its tokens; ' +
+        '`http://` on loopback only',
     )
     .optional(),
   PALISADE_OIDC_AUDIENCE: z
@@ -106,7 +107,8 @@ function readTrustedProxies(text: string, context: z.RefinementCtx): TrustedProx
   const trusted = parseTrustedProxies(text)
   if (trusted !== null) return trusted
   context.addIssue(
-    'must be off, a number of proxies from 1 to 9, or addresses and ranges such as `10.0.0.0/8, ::1`',
+    'must be off, a number of proxies from 1 to 9, ' +
+      'or addresses and ranges such as `10.0.0.0/8, ::1`',
   )
   return z.NEVER
 }

@@ -13,14 +13,18 @@ export async function warnAtStart(
   const { tls, publicUrl } = config
   if (tls === null && !isLoopback(address) && publicUrl?.startsWith('https:') !== true)
     log.warn(
-      'passwords and tokens cross the network in clear text: set `PALISADE_TLS_CERT` and `PALISADE_TLS_KEY`, or put a TLS proxy in front and set `PALISADE_PUBLIC_URL` to its origin',
+      'passwords and tokens cross the network in clear text: ' +
+        'set `PALISADE_TLS_CERT` and `PALISADE_TLS_KEY`, ' +
+        'or put a TLS proxy in front and set `PALISADE_PUBLIC_URL` to its origin',
     )
   if (publicUrl === null && isEveryAddress(address))
     log.warn(
-      'no machine can be enrolled: set `PALISADE_PUBLIC_URL` to the origin under which machines reach this server',
+      'no machine can be enrolled: ' +
+        'set `PALISADE_PUBLIC_URL` to the origin under which machines reach this server',
     )
   if ((await store.read((reader) => reader.organizations.count())) === 0)
     log.warn(
-      'there is no organization; create the first with `palisade-server init --org NAME --owner USER`',
+      'there is no organization; ' +
+        'create the first with `palisade-server init --org NAME --owner USER`',
     )
 }

@@ -158,7 +158,8 @@ async function readCursor(reader: StoreReader, org: string, text: string): Promi
   await requireKept(reader, org, sequence)
   if (text === (await formatCursor(reader, org, sequence))) return sequence
   throw invalidArgument(
-    '`cursor` refers to an event that is not in this history, for example after a restored backup; start without `cursor`',
+    '`cursor` refers to an event that is not in this history, ' +
+      'for example after a restored backup; start without `cursor`',
     { field: 'cursor' },
   )
 }
@@ -168,7 +169,8 @@ async function requireKept(reader: StoreReader, org: string, sequence: number): 
   const removed = (await reader.events.checkpoint(org))?.sequence ?? 0
   if (sequence >= removed) return removed
   throw gone(
-    `events up to ${removed} were removed by the retention of the history; start without \`cursor\``,
+    `events up to ${removed} were removed by the retention of the history; ` +
+      'start without `cursor`',
     { field: 'cursor', reason: 'history_removed' },
   )
 }

@@ -17,7 +17,8 @@ export function requireDomain(actions: readonly Action[], domain: Domain | null)
   const message =
     domain === null
       ? `one rule must not mix \`${first}\` and \`${stranger}\`; create two policies`
-      : `action \`${stranger}\` does not fit a policy of the domain \`${domain}\`; write it in a policy of its own`
+      : `action \`${stranger}\` does not fit a policy of the domain \`${domain}\`; ` +
+        'write it in a policy of its own'
   throw invalidArgument(message, { field: 'actions', reason: 'domain_mismatch' })
 }
 

@@ -61,9 +61,10 @@ export async function verifyState(
 export function describeDifference(found: StateDifference): string {
   const { org, kind, name, id, members, sequence } = found
   const item = `\`${org}\`: ${kind.replace('_', ' ')} \`${name ?? id}\``
+  const quoted = members.map((member) => `\`${member}\``)
   switch (found.difference) {
     case 'changed':
-      return `${item}: ${members.map((member) => `\`${member}\``).join(', ')} not as in event ${sequence}`
+      return `${item}: ${quoted.join(', ')} not as in event ${sequence}`
     case 'unrecorded':
       return `${item}: stored, but no event created it`
     case 'deleted':

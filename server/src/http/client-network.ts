@@ -26,7 +26,8 @@ export function clientNetwork(address: string): ClientNetwork {
   const wide = `${groups.slice(0, 3).join(':')}::/48`
   const isp = `${groups.slice(0, 2).join(':')}::/32`
   // The upper half of the fourth group.
-  const home = `${groups.slice(0, 3).join(':')}:${(groups[3] ?? '').padStart(4, '0').slice(0, 2)}::/56`
+  const half = (groups[3] ?? '').padStart(4, '0').slice(0, 2)
+  const home = `${groups.slice(0, 3).join(':')}:${half}::/56`
   return { near, wide, path: [isp, wide, home, near] }
 }
 

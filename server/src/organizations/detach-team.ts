@@ -25,13 +25,15 @@ export async function detachTeam(
   const policies = await writer.policies.listUsingTeam(team.org, team.id)
   if (policies.length > 0 && query.detach === undefined)
     throw inUse(
-      `policies use the team: ${names(policies)}; change their scope first, or send \`detach=policies\``,
+      `policies use the team: ${names(policies)}; ` +
+        'change their scope first, or send `detach=policies`',
     )
   const others = (policy: PolicyHeadRecord) => policy.teams.filter((id) => id !== team.id)
   const sole = policies.filter((policy) => others(policy).length === 0)
   if (sole.length > 0 && query.sole === undefined)
     throw inUse(
-      `policies have no other team: ${names(sole)}; change their scope first, or send \`sole=delete\` to delete them`,
+      `policies have no other team: ${names(sole)}; ` +
+        'change their scope first, or send `sole=delete` to delete them',
     )
 
   for (const policy of policies) {

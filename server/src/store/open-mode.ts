@@ -16,7 +16,8 @@ export function requireExisting(found: number, known: number, label: string): vo
   if (found < known)
     throw new StoreError(
       'ERR_STORE_SCHEMA_TOO_OLD',
-      `database \`${label}\` has schema ${found} and this release needs ${known}; start this release on it once, or use the one that serves it`,
+      `database \`${label}\` has schema ${found} and this release needs ${known}; ` +
+        'start this release on it once, or use the one that serves it',
     )
 }
 

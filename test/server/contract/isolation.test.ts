@@ -72,7 +72,7 @@ async function snapshot(): Promise<string[]> {
 }
 
 describe('another organization', () => {
-  it('looks like one that does not exist, at every endpoint and with every credential', async () => {
+  it('looks like one that does not exist, at every endpoint, with every credential', async () => {
     const before = await snapshot()
     let asked = 0
     for (const operation of world.document.operations)

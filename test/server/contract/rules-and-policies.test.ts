@@ -126,7 +126,7 @@ describe('a policy', () => {
     expect(codeOf(await patch({ scope: { teams: ['no uuid'] } }))).toBe('400 invalid_argument')
   })
 
-  it('has times in UTC with whole seconds, and an empty scope when it is for everybody', async () => {
+  it('has times in UTC with whole seconds, and an empty scope when it is for all', async () => {
     const policy = await newPolicy()
 
     expect(policy.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)

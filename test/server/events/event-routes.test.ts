@@ -250,7 +250,7 @@ describe('the feed of events', () => {
     expect((await test.send('GET', EVENTS, { as: mayNot })).statusCode).toBe(403)
   })
 
-  it('answers 401 without a caller and 404 for another organization before other faults', async () => {
+  it('answers 401 for no caller and 404 for another organization before other faults', async () => {
     const { username, password } = await test.createOrganization('rival', 'rita')
     const rita = await test.signIn(username, password ?? '')
 

@@ -164,7 +164,8 @@ describe('verifying a history', () => {
     if (event === undefined) throw new Error('there is no event 7')
     const { hash: _hash, ...forged } = { ...event, actor: 'user:somebody_else' }
     tamper(
-      `UPDATE events SET actor = '${forged.actor}', hash = '${hashEvent(forged)}' WHERE ${WHERE} = 7`,
+      `UPDATE events SET actor = '${forged.actor}', hash = '${hashEvent(forged)}'
+         WHERE ${WHERE} = 7`,
     )
 
     expect(await verify()).toMatchObject({ intact: false, damage: 'unlinked', sequence: 8 })

@@ -117,7 +117,8 @@ describe('comparing the stored state with the history', () => {
     ],
     [
       'inserted settings of the distribution',
-      `INSERT INTO distribution_settings (org, settings) VALUES ('acme', '{"offline_allow":["x.example:443"]}')`,
+      `INSERT INTO distribution_settings (org, settings)
+         VALUES ('acme', '{"offline_allow":["x.example:443"]}')`,
       /distribution `acme`: stored, but no event created it$/,
     ],
     [

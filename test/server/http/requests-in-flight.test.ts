@@ -41,7 +41,7 @@ async function openHeldRoute() {
   return { ask, count, release: () => released.resolve() }
 }
 
-it('handles sixteen requests of a caller at a time over all connections, besides others', async () => {
+it('handles at most sixteen requests of a caller at a time over all connections', async () => {
   const { ask, count, release } = await openHeldRoute()
 
   for (let sent = 0; sent < 2 * MAX_IN_FLIGHT; sent += 1) await ask('user:ed')

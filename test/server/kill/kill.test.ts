@@ -46,7 +46,8 @@ async function killAndReport(name: string, victim: Victim, secret: string): Prom
   const report = await runKillCycles(victim, { cycles: CYCLES, seed, username: 'alice', secret })
   const { acknowledged, policies, rules } = report
   process.stdout.write(
-    `killing ${name}: ${String(CYCLES)} cycles, ${String(acknowledged)} acknowledged writes, ${String(policies)} policies and ${String(rules)} rules stored as acknowledged\n`,
+    `killing ${name}: ${String(CYCLES)} cycles, ${String(acknowledged)} acknowledged writes, ` +
+      `${String(policies)} policies and ${String(rules)} rules stored as acknowledged\n`,
   )
   expect(acknowledged).toBeGreaterThan(CYCLES)
 }

@@ -66,7 +66,9 @@ it(
     const growth = slope(settled) * 3600
     const most = Math.max(...memory.map(({ mib }) => mib))
     process.stdout.write(
-      `load: ${SECONDS} s of ${RATE} requests/s, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, p99.9 ${at(0.999)} ms, at most ${most.toFixed(0)} MiB resident, ${growth.toFixed(1)} MiB an hour over the second half\n`,
+      `load: ${SECONDS} s of ${RATE} requests/s, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, ` +
+        `p99.9 ${at(0.999)} ms, at most ${most.toFixed(0)} MiB resident, ` +
+        `${growth.toFixed(1)} MiB an hour over the second half\n`,
     )
     expect(sorted).toHaveLength(SECONDS * RATE)
     expect(most).toBeLessThan(MOST_MIB)

@@ -88,7 +88,7 @@ describe('the list of access tokens', () => {
     expect(second.next_page_token).toBeNull()
   })
 
-  it('refuses the page token of another user, and of another organization of the same owner', async () => {
+  it('refuses the page token of another user or of another organization of its owner', async () => {
     const test = await openTestServer()
     const owner = await openOwner(test, 'acme', 'alice')
     const bob = await owner.addMember('bob', 'member', 'a long enough password')

@@ -172,7 +172,7 @@ export function describePages(store: () => Store): void {
       revoked_at: null,
     })
 
-    it('is sorted by creation, may start after a revoked token, and has no expired one', async () => {
+    it('is sorted by creation, may follow a revoked token, and omits expired ones', async () => {
       await store().transaction(async ({ enrolmentTokens }) => {
         for (const id of ['e3', 'e1', 'e2']) await enrolmentTokens.insert(token(id, 'acme'))
         await enrolmentTokens.insert(token('foreign', 'rival'))

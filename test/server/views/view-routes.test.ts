@@ -88,7 +88,7 @@ describe('a view', () => {
     )
   })
 
-  it('describes every document by length, hash, mode, revision and schema, without its scope', async () => {
+  it('describes each document by length, hash, mode, revision and schema alone', async () => {
     await join()
     const device = await enrolled(bob())
 

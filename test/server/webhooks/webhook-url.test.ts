@@ -98,7 +98,8 @@ describe('the URL of a webhook', () => {
 
   it('names the setting that allows a private address', () => {
     expect(() => requireWebhookUrl('https://10.1.2.3/', PUBLIC)).toThrow(
-      '`url` must not point to `10.1.2.3`, an address that is not public; the server allows it with `PALISADE_WEBHOOK_NETWORKS`',
+      '`url` must not point to `10.1.2.3`, an address that is not public; ' +
+        'the server allows it with `PALISADE_WEBHOOK_NETWORKS`',
     )
   })
 

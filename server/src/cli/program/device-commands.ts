@@ -19,7 +19,8 @@ export function addDevice(program: Command): void {
     .option('--json', 'print one JSON object, without the key')
     .addHelpText(
       'after',
-      '\nExample:\n  $ palisade-server device enrol --org acme --user alice --server https://palisade.example.com --out ./device.json',
+      '\nExample:\n  $ palisade-server device enrol --org acme --user alice ' +
+        '--server https://palisade.example.com --out ./device.json',
     )
     .action((options: EnrolOptions) =>
       enrolDeviceCommand(readProcessConfig(), systemSources(), options),

@@ -49,7 +49,8 @@ Example:
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nExample:\n  $ palisade-server keys sign-root --org acme --root-key /media/usb/acme-root.pem',
+      '\nExample:\n  $ palisade-server keys sign-root --org acme ' +
+        '--root-key /media/usb/acme-root.pem',
     )
     .action((options: SignRootOptions) =>
       signRootCommand(readProcessConfig(), systemSources(), options),

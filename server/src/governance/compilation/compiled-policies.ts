@@ -152,7 +152,8 @@ export function createCompiledPolicies({
           source.caller,
         )
       throw limitExceeded(
-        `the policies have more than ${maxResources} resources or ${maxMegabytes} MB, or take too long to compile, for a decision by the server; ask a machine`,
+        `the policies have more than ${maxResources} resources or ${maxMegabytes} MB, ` +
+          'or take too long to compile, for a decision by the server; ask a machine',
       )
     },
   }

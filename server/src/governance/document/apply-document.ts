@@ -68,7 +68,8 @@ export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): P
     }
   }
   throw conflict(
-    `the organization changed at each of ${MAX_ATTEMPTS} attempts to apply the document; send it again`,
+    `the organization changed at each of ${MAX_ATTEMPTS} attempts to apply the document; ` +
+      'send it again',
   )
 }
 

@@ -194,7 +194,8 @@ function change(
 ): PolicyRecord | null {
   if (wanted.teams === null && old.teams.length > 0)
     throw invalidArgument(
-      `policy ${quote(old.name)} applies to teams; write \`scope: {"teams": []}\` to apply it to the whole organization`,
+      `policy ${quote(old.name)} applies to teams; ` +
+        'write `scope: {"teams": []}` to apply it to the whole organization',
       { field: `${wanted.place}.scope` },
     )
   const teams = wanted.teams ?? []

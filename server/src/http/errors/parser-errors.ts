@@ -13,7 +13,8 @@ const LINGER_MS = 1_000
 /** First bytes of a TLS handshake: its record type, and the major version of all TLS records. */
 const TLS_HANDSHAKE = [0x16, 0x03]
 const TLS_ADVICE =
-  'a client used TLS on this port, which speaks plain HTTP: give clients an `http://` address, or set `PALISADE_TLS_CERT` and `PALISADE_TLS_KEY`'
+  'a client used TLS on this port, which speaks plain HTTP: ' +
+  'give clients an `http://` address, or set `PALISADE_TLS_CERT` and `PALISADE_TLS_KEY`'
 
 /** Answers, with the envelope, requests that Node's HTTP parser refuses. */
 export function createClientErrorHandler(

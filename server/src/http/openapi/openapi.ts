@@ -24,7 +24,8 @@ export async function createDocuments(routes: readonly RouteOptions[]): Promise<
       info: {
         title: 'Palisade',
         description:
-          'Governance policies of organizations, and their decisions on machines. A path answers other methods with 405 and `Allow`, and OPTIONS with 204 and `Allow`.',
+          'Governance policies of organizations, and their decisions on machines. ' +
+          'A path answers other methods with 405 and `Allow`, and OPTIONS with 204 and `Allow`.',
         version: '1',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
@@ -58,7 +59,8 @@ export async function createDocuments(routes: readonly RouteOptions[]): Promise<
             scheme: 'dpop',
             bearerFormat: 'pal_dat_…',
             description:
-              'From `POST /api/v1/device/token`, with a proof for each request in the header `DPoP` (RFC 9449), except for the timestamp of a view.',
+              'From `POST /api/v1/device/token`, with a proof for each request ' +
+              'in the header `DPoP` (RFC 9449), except for the timestamp of a view.',
           },
           device_proof: {
             type: 'apiKey',

@@ -23,7 +23,8 @@ interface Column {
 export function describeContent(database: Database): TableContent[] {
   const tables = database
     .prepare<[], string>(
-      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+      `SELECT name FROM sqlite_schema
+         WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`,
     )
     .pluck()
     .all()

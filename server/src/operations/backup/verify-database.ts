@@ -69,7 +69,8 @@ function requireOurs(
   if (schema > known)
     throw refusal(
       path,
-      `has schema ${schema} and this release knows ${known}; use the release that wrote it, or a newer one`,
+      `has schema ${schema} and this release knows ${known}; ` +
+        'use the release that wrote it, or a newer one',
     )
 }
 

@@ -53,7 +53,10 @@ function describeRefusal(file: string, { code, message, cause }: StoreError): st
     case 'ERR_STORE_FOREIGN':
       return message
     case 'ERR_STORE_ABSENT':
-      return `${message}; set \`PALISADE_DATA_DIR\` to the data directory of the server, or run \`palisade-server init\``
+      return (
+        `${message}; set \`PALISADE_DATA_DIR\` to the data directory of the server, ` +
+        'or run `palisade-server init`'
+      )
     default:
       return `database \`${file}\` cannot be opened${reasonOf(cause)}${mendOf(cause)}`
   }
@@ -84,7 +87,8 @@ function ensureDirectory(path: string): void {
   } catch (error) {
     if (error instanceof ConfigError) throw error
     throw refusalOf(
-      `data directory \`${path}\` cannot be created or written${reasonOf(error)}; set \`PALISADE_DATA_DIR\` to one that can`,
+      `data directory \`${path}\` cannot be created or written${reasonOf(error)}; ` +
+        'set `PALISADE_DATA_DIR` to one that can',
       error,
     )
   }

@@ -90,7 +90,10 @@ function describeAnswer(label: string, cause: unknown): string | null {
   switch (code) {
     case '28P01':
     case '28000':
-      return `${database} refuses the role or its password (${code}); check both in \`DATABASE_URL\`, and \`pg_hba.conf\``
+      return (
+        `${database} refuses the role or its password (${code}); ` +
+        'check both in `DATABASE_URL`, and `pg_hba.conf`'
+      )
     case '3D000':
       return `PostgreSQL has no ${database}; create it, or correct its name in \`DATABASE_URL\``
     case '42501':

@@ -44,7 +44,8 @@ async function requireEmpty(to: Connection, table: Table, label: string): Promis
   if (row !== undefined)
     throw new CopyError(
       'ERR_COPY_NOT_EMPTY',
-      `\`${label}\` is in use already (it has ${table.name.replace('_', ' ')}); copy to a new, empty database`,
+      `\`${label}\` is in use already (it has ${table.name.replace('_', ' ')}); ` +
+        'copy to a new, empty database',
     )
 }
 

@@ -13,7 +13,8 @@ export async function* readPages(connection: Connection, table: Table): AsyncGen
   const order = `ORDER BY ${columns} LIMIT ${PAGE_ROWS}`
   const first = connection.prepare<Row>(`SELECT * FROM ${table.name} ${order}`)
   const after = connection.prepare<Row>(
-    `SELECT * FROM ${table.name} WHERE (${columns}) > (${table.key.map(() => '?').join(', ')}) ${order}`,
+    `SELECT * FROM ${table.name}
+       WHERE (${columns}) > (${table.key.map(() => '?').join(', ')}) ${order}`,
   )
   let page = await first.all()
   for (;;) {
@@ -35,7 +36,8 @@ export function createRowWriter(
     const columns = Object.keys(first)
     const places = `(${columns.map(() => '?').join(', ')})`
     const insert = connection.prepare(
-      `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES ${rows.map(() => places).join(', ')}`,
+      `INSERT INTO ${table.name} (${columns.join(', ')})
+         VALUES ${rows.map(() => places).join(', ')}`,
     )
     await insert.run(...rows.flatMap((row) => columns.map((column) => row[column] ?? null)))
   }

@@ -66,7 +66,8 @@ function requireKnown(version: number, { length: known }: readonly Migration[]):
   if (version <= known) return
   throw new StoreError(
     'ERR_STORE_SCHEMA_TOO_NEW',
-    `the database has schema ${version} and this release knows ${known}; start the release that wrote it, or a newer one`,
+    `the database has schema ${version} and this release knows ${known}; ` +
+      'start the release that wrote it, or a newer one',
   )
 }
 

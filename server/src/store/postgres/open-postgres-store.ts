@@ -121,7 +121,8 @@ export async function withConnection<T>(
 
 async function requireUsable(connection: PostgresConnection): Promise<void> {
   const [row] = await connection.execute(
-    "SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding",
+    `SELECT current_setting('server_version_num') AS version,
+       current_setting('server_encoding') AS encoding`,
   )
   if (Number(row?.['version']) < LEAST_SERVER_VERSION)
     throw new StoreError('ERR_STORE_UNAVAILABLE', 'PostgreSQL 14 or newer is needed')

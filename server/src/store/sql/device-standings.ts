@@ -26,7 +26,8 @@ interface Row {
 /** Above every id, which is of letters, digits and hyphens. */
 const BEYOND_ALL = '~'
 
-const STANDING = `SELECT d.id, d.username, d.labels, r.reported_at, r.revision, r.state, r.error_code,
+const STANDING = `SELECT d.id, d.username, d.labels, r.reported_at, r.revision, r.state,
+    r.error_code,
     CASE WHEN d.created_at < ? AND (p.seen_at IS NULL OR p.seen_at < ?)
       AND (r.reported_at IS NULL OR r.reported_at < ?) THEN 1 ELSE 0 END AS is_silent,
     CASE WHEN p.seen_at IS NULL AND r.reported_at IS NULL THEN 1 ELSE 0 END AS is_unheard

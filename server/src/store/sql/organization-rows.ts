@@ -83,8 +83,8 @@ export function createOrganizationWriter(
   memory: Pick<WriterMemory, 'organizations'>,
 ): OrganizationWriter {
   const reader = createOrganizationReader(connection)
-  const insert =
-    connection.prepare(`INSERT INTO organizations (name, entitled, revision, resolve_unlisted_names, created_at)
+  const insert = connection.prepare(`INSERT INTO organizations
+     (name, entitled, revision, resolve_unlisted_names, created_at)
      VALUES (?, ?, 0, ?, ?)`)
   const updateSettings = connection.prepare(
     'UPDATE organizations SET resolve_unlisted_names = ? WHERE name = ?',

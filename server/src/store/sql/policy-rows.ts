@@ -32,8 +32,8 @@ export function createPolicyReader(connection: Connection): PolicyReader {
     `${HEAD} WHERE p.org = ? AND p.id > ? ORDER BY p.id LIMIT ?`,
   )
   const listAll = connection.prepare<HeadRow>(`${HEAD} WHERE p.org = ? ORDER BY p.id`)
-  const listUsingTeam =
-    connection.prepare<HeadRow>(`${HEAD} WHERE p.id IN (SELECT policy_id FROM policy_teams WHERE org = ? AND team_id = ?)
+  const listUsingTeam = connection.prepare<HeadRow>(`${HEAD}
+     WHERE p.id IN (SELECT policy_id FROM policy_teams WHERE org = ? AND team_id = ?)
      ORDER BY p.id`)
   const count = connection.prepare<{ total: number }>(
     'SELECT CAST(count(*) AS INTEGER) AS total FROM policies WHERE org = ?',

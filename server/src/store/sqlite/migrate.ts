@@ -38,7 +38,8 @@ function requireKnown(
   if (version <= known) return
   throw new StoreError(
     'ERR_STORE_SCHEMA_TOO_NEW',
-    `database \`${name}\` has schema ${version} and this release knows ${known}; start the release that wrote it, or a newer one`,
+    `database \`${name}\` has schema ${version} and this release knows ${known}; ` +
+      'start the release that wrote it, or a newer one',
   )
 }
 

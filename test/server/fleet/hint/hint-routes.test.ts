@@ -257,7 +257,10 @@ describe('a hint', () => {
     }
     const format = (as: TestDevice, since: number) => {
       const { authorization, dpop } = headersOf(as, 'GET', URL)
-      return `GET ${URL}?since=${since} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nDPoP: ${dpop}\r\n\r\n`
+      return (
+        `GET ${URL}?since=${since} HTTP/1.1\r\nHost: localhost\r\n` +
+        `Authorization: ${authorization}\r\nDPoP: ${dpop}\r\n\r\n`
+      )
     }
 
     it('frees its place when the machine disconnects', async () => {

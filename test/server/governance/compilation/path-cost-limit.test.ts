@@ -127,7 +127,7 @@ describe('the path patterns of an organization', () => {
     expect([taken.statusCode, instead.statusCode]).toEqual([200, 200])
   })
 
-  it('may change beyond the limit, where an older server accepted them, at the same cost', async () => {
+  it('may change at the same cost beyond the limit, if an older server accepted them', async () => {
     const { id } = await createPolicy(governed, 'old')
     const resources = NAMES.flatMap(costly)
     const ruleId = await storeRule(id, resources)

@@ -299,7 +299,7 @@ describe('If-Match', () => {
     expect(current.json()).toMatchObject({ changes: [], unchanged: 1 })
   })
 
-  it('accepts one of many concurrent documents, and refuses one planned before a write', async () => {
+  it('accepts one of many concurrent documents, and none planned before a write', async () => {
     const policy = await createPolicy(governed, 'web')
     const etag = String((await governed.send({ url: '/api/v1/orgs/acme/export' })).headers.etag)
     const race = await Promise.all(

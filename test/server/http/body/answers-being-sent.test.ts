@@ -56,7 +56,7 @@ const isRefused = (org = 'acme'): boolean => {
   }
 }
 
-it('counts bytes once for all their readers, and refuses further answers beyond the bound', async () => {
+it('counts bytes once for all readers, and refuses further answers beyond the bound', async () => {
   await Promise.all([ask(), ask(), ask(), ask()])
   expect(isRefused()).toBe(false)
   body = Buffer.alloc(BODY_BYTES)

@@ -93,7 +93,7 @@ it('starts the next body while the previous answer is still being read', async (
   for (const document of [slow, next]) document.abandon()
 })
 
-it('reads one large body of an organization at a time, and does not read from the next', async () => {
+it('reads one large body of an organization at a time, and lets the next one wait', async () => {
   const first = await beginDocument('olga')
   const next = await beginDocument('olga', { isTaken: false })
   const other = await beginDocument('rita', { org: 'rival' })

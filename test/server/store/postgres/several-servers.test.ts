@@ -151,7 +151,8 @@ describe.skipIf(!hasPostgres())('a server without its database', () => {
       status: 1,
       stdout: '',
       stderr:
-        'palisade-server: database `postgres://%2Fabsent/palisade` cannot be opened: the database does not answer: ENOENT\n',
+        'palisade-server: database `postgres://%2Fabsent/palisade` cannot be opened: ' +
+        'the database does not answer: ENOENT\n',
     })
     const { url } = await testDatabase()
     const missing = await start(url.replace(/[^/]*$/, 'absent'))

@@ -42,7 +42,8 @@ function openConnection(): { connection: Connection; runs: () => number } {
   onTestFinished(() => void database.close())
   migrate(database, MIGRATIONS)
   database.exec(`INSERT INTO organizations
-    (name, entitled, revision, resolve_unlisted_names, created_at) VALUES ('acme', 1, 1, 0, '${AT}')`)
+    (name, entitled, revision, resolve_unlisted_names, created_at)
+    VALUES ('acme', 1, 1, 0, '${AT}')`)
   const connection = createSqliteConnection(database)
   let runs = 0
   return {

@@ -151,7 +151,7 @@ describe('a publisher', () => {
     targets?.version,
   ]
 
-  it('signs the timestamp every hour, the snapshot every day, the targets every month', async () => {
+  it('signs the timestamp hourly, the snapshot daily and the targets monthly', async () => {
     const { look, advance } = await open()
     const first = await look()
 
