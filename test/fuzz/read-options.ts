@@ -44,7 +44,7 @@ export function readOptions(
       return { wrong: '`--minutes` is missing; write a duration such as `--minutes 1`' }
     if (!/^\d{1,4}(?:\.\d+)?$/.test(minutes) || Number(minutes) === 0)
       return {
-        wrong: `\`--minutes ${minutes}\` is not a duration; write a number such as \`1\` or \`0.5\``,
+        wrong: `\`--minutes ${minutes}\` is not a duration; write a number such as \`0.5\``,
       }
     if (seed !== undefined && (!/^\d{1,10}$/.test(seed) || Number(seed) >= MAX_SEED))
       return {

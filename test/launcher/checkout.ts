@@ -73,7 +73,8 @@ if (process.env.BUNDLER_FAILS) throw new Error('an import was not found')
 const fs = require('node:fs')
 exports.rolldown = async ({ input }) => ({
   write: async ({ dir }) => {
-    for (const [name, main] of Object.entries(input)) fs.copyFileSync(main, dir + '/' + name + '.cjs')
+    for (const [name, main] of Object.entries(input))
+      fs.copyFileSync(main, dir + '/' + name + '.cjs')
   },
   close: async () => {},
 })
@@ -81,7 +82,12 @@ exports.rolldown = async ({ input }) => ({
 
 /** Stands in for our programs: prints its arguments and environment, and exits as requested. */
 const PROGRAM = `
-const report = { args: process.argv.slice(2), cwd: process.cwd(), data: process.env.PALISADE_DATA_DIR, options: process.execArgv }
+const report = {
+  args: process.argv.slice(2),
+  cwd: process.cwd(),
+  data: process.env.PALISADE_DATA_DIR,
+  options: process.execArgv,
+}
 if (process.argv[2] === 'wait') {
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(7))
   setTimeout(() => console.log('never told to end'), 60_000)

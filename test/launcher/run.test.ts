@@ -15,7 +15,7 @@ afterEach(() => {
 })
 
 describe('a first run', () => {
-  it('installs with the pinned pnpm, builds, and returns the exit code of the command', async () => {
+  it("installs with the pinned pnpm, builds, and returns the command's exit code", async () => {
     const run = await checkout.run(['palisade', 'check', '3'])
 
     expect(run.code).toBe(3)

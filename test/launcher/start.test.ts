@@ -41,7 +41,7 @@ function writeEnrolment(enrolment: object): string {
 }
 
 describe('start', () => {
-  it('shows the token once, refuses a second start, stops on a signal, and starts again', async () => {
+  it('shows the token once, refuses a second start, stops on a signal, starts again', async () => {
     const first = start([], env)
     const banner = await first.said(READY)
     const url = /server +(http:\/\/127\.0\.0\.1:\d+)/.exec(banner)?.[1] ?? ''

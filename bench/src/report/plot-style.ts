@@ -27,10 +27,12 @@ text{font:13px "DejaVu Sans",Helvetica,Arial,sans-serif;fill:#1f2328}
 .page{fill:#ffffff}.grid{fill:none;stroke:#e4e8ec}
 .line polyline,.thread{fill:none}.line{stroke-width:1.8;fill:#ffffff}
 .line.ours{stroke-width:4}.name.ours{font-weight:bold}
-.thread{stroke-width:0.8;stroke-dasharray:1 3}.line.c1{stroke-dasharray:6 4}.line.c1 circle{stroke-dasharray:none}
+.thread{stroke-width:0.8;stroke-dasharray:1 3}
+.line.c1{stroke-dasharray:6 4}.line.c1 circle{stroke-dasharray:none}
 ${coloursOf(1)}
 @media (prefers-color-scheme:dark){
-text{fill:#e6edf3}.about,.tick{fill:#9da7b3}.page{fill:#0d1117}.grid{stroke:#262c36}.line{fill:#0d1117}
+text{fill:#e6edf3}.about,.tick{fill:#9da7b3}.page{fill:#0d1117}
+.grid{stroke:#262c36}.line{fill:#0d1117}
 ${coloursOf(2)}
 }
 `

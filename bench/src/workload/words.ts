@@ -9,9 +9,8 @@ export const WORDS =
   mirror nectar north oak oasis ocean olive onyx opal orbit orchid otter panda paper pearl pebble
   pilot pixel planet polar prairie prism pulse quartz quest raven reef ridge river rocket ruby
   sable sage salt shadow shore signal silver slate smoke solar spruce stone storm stream summit
-  swift temple thunder tiger topaz tower tundra umber valley velvet violet walnut willow zenith`.split(
-    /\s+/,
-  )
+  swift temple thunder tiger topaz tower tundra umber valley velvet violet walnut willow
+  zenith`.split(/\s+/)
 export const SERVICES =
   'api www cdn static assets auth login registry files img media mail app staging git docs'.split(
     ' ',

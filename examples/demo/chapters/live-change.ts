@@ -27,7 +27,8 @@ export async function* liveChange(
 export async function syncRow(world: World, what: string): Promise<Row> {
   const result = await syncAgent(world)
   const ok = result.outcome === 'updated'
-  const said = `revision ${result.revision}${result.error === null ? '' : `; ${result.error.message}`}`
+  const why = result.error === null ? '' : `; ${result.error.message}`
+  const said = `revision ${result.revision}${why}`
   const row = { what, program: 'palisade', target: 'sync', expected: 'updated' }
   return factRow(row, { ok, actual: result.outcome, said })
 }

@@ -83,7 +83,8 @@ export function closeServer(server: Server): Promise<void> {
 function explainListen(error: NodeJS.ErrnoException, address: string): Error {
   if (error.code !== 'EADDRNOTAVAIL') return error
   return new LaunchError(
-    `\`${address}\` cannot be listened on; the demo needs the whole of 127.0.0.0/8, as Linux has it`,
+    `\`${address}\` cannot be listened on; ` +
+      'the demo needs the whole of 127.0.0.0/8, as Linux has it',
   )
 }
 

@@ -43,7 +43,8 @@ function takeLock(dataDir: string, file: string) {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new LaunchError(
-      `the data directory \`${dataDir}\` cannot be written (${why}); set PALISADE_DATA_DIR to another one`,
+      `the data directory \`${dataDir}\` cannot be written (${why}); ` +
+        'set PALISADE_DATA_DIR to another one',
       78,
     )
   }
@@ -51,7 +52,8 @@ function takeLock(dataDir: string, file: string) {
 
 function alreadyRunning(dataDir: string, pid: number): LaunchError {
   return new LaunchError(
-    `Palisade already runs on \`${dataDir}\` (process ${pid}); stop it, or set PALISADE_DATA_DIR and PALISADE_PORT`,
+    `Palisade already runs on \`${dataDir}\` (process ${pid}); ` +
+      'stop it, or set PALISADE_DATA_DIR and PALISADE_PORT',
     78,
   )
 }

@@ -52,8 +52,8 @@ export function foreignEnrolment(
   const file = enrolmentFile(surroundings)
   return new LaunchError(
     `this machine is enrolled to organization \`${enrolment?.org}\` at \`${enrolment?.server}\` ` +
-      `in \`${file}\`, ` +
-      'which `npm start` did not make; start its agent with `npm run -s palisade-agent -- start`, ' +
+      `in \`${file}\`, which \`npm start\` did not make; ` +
+      'start its agent with `npm run -s palisade-agent -- start`, ' +
       'or set PALISADE_DATA_DIR to a directory of its own',
     78,
   )

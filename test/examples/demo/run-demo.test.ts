@@ -65,8 +65,8 @@ describe('the demo', () => {
     ])
     const script = `
       const { runDemo } = await import(${JSON.stringify(join(ROOT, 'examples/demo/run-demo.ts'))})
-      const given = { root: ${JSON.stringify(root)}, node: process.execPath, env: process.env, json: true }
-      process.exitCode = await runDemo(given)`
+      const { execPath: node, env } = process
+      process.exitCode = await runDemo({ root: ${JSON.stringify(root)}, node, env, json: true })`
 
     const run = await startScript(['--input-type=module', '--eval', script], env).finished
 

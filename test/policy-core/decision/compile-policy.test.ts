@@ -65,10 +65,10 @@ describe('invalid policies', () => {
   })
 
   test('are rejected as a whole because of one invalid rule', () => {
-    const good = rule('good', 'allow', ['read'], '/**')
+    const good = policy('a', rule('good', 'allow', ['read'], '/**'))
+    const bad = policy('b', rule('bad', 'deny', ['read'], 'x'))
 
-    expect(() => compilePolicy({ policies: [policy('a', good), policy('b', rule('bad', 'deny', ['read'], 'x'))] })) // prettier-ignore
-      .toThrow(PolicyError)
+    expect(() => compilePolicy({ policies: [good, bad] })).toThrow(PolicyError)
   })
 
   test.each<[string, unknown, string]>([

@@ -81,7 +81,7 @@ describe('the vectors of a policy', () => {
     expect(makeSelfTest(hostile)).toEqual([])
   })
 
-  it('stay few and short for the largest policy, and state only matches of a rule too large', () => {
+  it('stay few and short for the largest policy; a rule too large has only matches', () => {
     const names = Array.from({ length: 20_000 }, (_, index) => `h${index}.example.com`)
     const rules = Array.from({ length: 250 }, (_, index) =>
       rule(`rule_${index}`, index % 3 === 0 ? 'deny' : 'allow', ['connect:tcp'], `r${index}.test`),

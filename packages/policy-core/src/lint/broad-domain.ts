@@ -6,14 +6,14 @@ import { quote } from '../quote.ts'
  * is certain, and the full list is larger than the evaluator.
  */
 const OPEN_TO_ALL: ReadonlySet<string> = new Set(
-  `ac.jp ac.uk co.at co.id co.il co.in co.jp co.ke co.kr co.nz co.th co.uk co.za com.ar com.au com.br
-  com.cn com.co com.es com.hk com.mx com.my com.ph com.pl com.sg com.tr com.tw com.ua com.vn gov.uk
-  me.uk ne.jp net.au net.br net.cn net.uk or.jp org.au org.br org.cn org.uk
+  `ac.jp ac.uk co.at co.id co.il co.in co.jp co.ke co.kr co.nz co.th co.uk co.za com.ar com.au
+  com.br com.cn com.co com.es com.hk com.mx com.my com.ph com.pl com.sg com.tr com.tw com.ua com.vn
+  gov.uk me.uk ne.jp net.au net.br net.cn net.uk or.jp org.au org.br org.cn org.uk
   amazonaws.com appspot.com azureedge.net azurewebsites.net blob.core.windows.net blogspot.com
   cloudapp.azure.com cloudapp.net cloudfront.net cloudfunctions.net elasticbeanstalk.com
-  firebaseapp.com fly.dev github.io gitlab.io herokuapp.com lambda-url.us-east-1.on.aws myshopify.com
-  netlify.app ngrok-free.app ngrok.app ngrok.io onrender.com pages.dev r2.dev repl.co run.app
-  s3.amazonaws.com surge.sh trycloudflare.com vercel.app web.app workers.dev`.split(/\s+/),
+  firebaseapp.com fly.dev github.io gitlab.io herokuapp.com lambda-url.us-east-1.on.aws
+  myshopify.com netlify.app ngrok-free.app ngrok.app ngrok.io onrender.com pages.dev r2.dev repl.co
+  run.app s3.amazonaws.com surge.sh trycloudflare.com vercel.app web.app workers.dev`.split(/\s+/),
 )
 
 /** Special-use and customary private names of one label. Strangers cannot register below them. */
