@@ -46,7 +46,8 @@ function nodeFor(root) {
   if (node !== null) return node
   const machine = `${process.platform} ${process.arch}`
   throw new LaunchError(
-    `Node ${running.version} is too old and none is bundled for ${machine}; install Node ${MINIMUM_NODE} or newer`,
+    `Node ${running.version} is too old and none is bundled for ${machine}; ` +
+      `install Node ${MINIMUM_NODE} or newer`,
     78,
   )
 }

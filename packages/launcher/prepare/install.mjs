@@ -92,7 +92,10 @@ function causeOf({ code, output }) {
       output,
     )
   )
-    return 'the package registry cannot be reached; check the network and the registry set in .npmrc'
+    return (
+      'the package registry cannot be reached; ' +
+      'check the network and the registry set in .npmrc'
+    )
   if (/ENOSPC/.test(output)) return 'the disk is full; make room and run again'
   return `installing packages failed (\`npx ${PNPM} install\` ended with ${code})`
 }

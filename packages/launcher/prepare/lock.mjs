@@ -66,7 +66,8 @@ export async function withLock(file, work, options = {}) {
     told = true
     if (Date.now() > deadline)
       throw new Error(
-        `process ${lock.pid} still holds \`${file}\`; end it, or remove the file if it is another program`,
+        `process ${lock.pid} still holds \`${file}\`; ` +
+          'end it, or remove the file if it is another program',
       )
     await sleep(pollMs)
   }

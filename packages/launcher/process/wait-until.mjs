@@ -24,7 +24,8 @@ export async function waitUntil(condition, service, timeoutMs, lastSeen) {
     if (Date.now() > deadline) {
       const detail = lastSeen?.() ?? ''
       throw new LaunchError(
-        `the ${service.name} was not ready after ${timeoutMs / 1000} s${detail}; see ${service.logFile}`,
+        `the ${service.name} was not ready after ${timeoutMs / 1000} s${detail}; ` +
+          `see ${service.logFile}`,
       )
     }
     await sleep(POLL_MS)
