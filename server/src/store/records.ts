@@ -64,7 +64,7 @@ export interface RuleRecord {
 }
 
 /**
- * A policy without its rules. `formatPolicy` in `governance/format-policy.ts` makes the wire form.
+ * A policy without its rules. `formatPolicy` in `history/format-policy.ts` makes the wire form.
  */
 export interface PolicyHeadRecord {
   readonly id: string

@@ -3,8 +3,8 @@ import { invalidArgument } from '../platform/api-error.ts'
 import type { ReachableAddresses } from './reachable-addresses.ts'
 
 /**
- * The URL in its canonical form, or 400. A name is checked again when it is resolved for a delivery;
- * this check refuses only targets that can never be delivered to.
+ * The URL in its canonical form, or 400. A name is checked again when it is resolved for a
+ * delivery; this check refuses only targets that can never be delivered to.
  */
 export function requireWebhookUrl(text: string, reachable: ReachableAddresses): string {
   const url = parseUrl(text)

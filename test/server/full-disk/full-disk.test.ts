@@ -130,7 +130,9 @@ describe.skipIf(!isRoot)(
       expect([full.status, full.stderr]).toEqual([1, expect.stringContaining(noRoom)])
       expect(readOnly).toMatchObject({
         status: 1,
-        stderr: `palisade-server: directory \`${disk}\` cannot be written (EROFS); name another directory\n`,
+        stderr:
+          `palisade-server: directory \`${disk}\` cannot be written (EROFS); ` +
+          'name another directory\n',
       })
       expect(readdirSync(disk)).toEqual(['ballast'])
     })

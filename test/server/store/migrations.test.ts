@@ -1,3 +1,4 @@
+import Sqlite from 'better-sqlite3'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseDatabaseUrl } from '../../../server/src/store/postgres/database-url.ts'
@@ -8,6 +9,7 @@ import {
 } from '../../../server/src/store/postgres/open-postgres-store.ts'
 import type { Migration } from '../../../server/src/store/sql/dialect.ts'
 import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
+import { migrate as migrateSqlite } from '../../../server/src/store/sqlite/migrate.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 import { hasPostgres, unusedDatabase } from '../postgres/test-postgres.ts'
@@ -27,7 +29,13 @@ interface Driver {
   readonly name: string
   readonly isThere: boolean
   /** Opens one new database with the schema that the steps make. */
-  prepare(): Promise<(migrations: readonly Migration[]) => Promise<Store>>
+  prepare(): Promise<OpenDatabase>
+}
+
+interface OpenDatabase {
+  (migrations: readonly Migration[]): Promise<Store>
+  /** The work of an older release, whose schema this one cannot open. */
+  runOlder(migrations: readonly Migration[], sql: string): Promise<void>
 }
 
 const DRIVERS: readonly Driver[] = [
@@ -36,7 +44,16 @@ const DRIVERS: readonly Driver[] = [
     isThere: true,
     async prepare() {
       const path = join(temporaryDirectory(), 'server.db')
-      return async (migrations) => openSqliteStore(path, 'create', migrations)
+      const open = async (migrations: readonly Migration[]) =>
+        openSqliteStore(path, 'create', migrations)
+      return Object.assign(open, {
+        async runOlder(migrations: readonly Migration[], sql: string) {
+          const database = new Sqlite(path)
+          migrateSqlite(database, migrations)
+          database.exec(sql)
+          database.close()
+        },
+      })
     },
   },
   {
@@ -44,7 +61,19 @@ const DRIVERS: readonly Driver[] = [
     isThere: hasPostgres(),
     async prepare() {
       const url = await unusedDatabase()
-      return (migrations) => openPostgresStore(url, { migrations })
+      const open = (migrations: readonly Migration[]) => openPostgresStore(url, { migrations })
+      return Object.assign(open, {
+        async runOlder(migrations: readonly Migration[], sql: string) {
+          await withConnection(
+            parseDatabaseUrl(url),
+            { mayTakeLong: false },
+            async (connection) => {
+              await migratePostgres(connection, migrations)
+              await connection.execute(sql)
+            },
+          )
+        },
+      })
     },
   },
 ]
@@ -54,16 +83,11 @@ describe.each(DRIVERS.filter(({ isThere }) => isThere))('the schema of $name', (
     'migrates from version %i to the newest with its data',
     async (version) => {
       const open = await prepare()
-      const old = await open(NEWER.slice(0, version))
-      await old.transaction(({ organizations }) =>
-        organizations.insert({
-          name: 'acme',
-          entitled: true,
-          resolve_unlisted_names: false,
-          created_at: AT,
-        }),
+      await open.runOlder(
+        NEWER.slice(0, version),
+        `INSERT INTO organizations (name, entitled, revision, resolve_unlisted_names, created_at)
+         VALUES ('acme', 1, 1, 0, '${AT}')`,
       )
-      await old.close()
 
       // The second one has nothing to do.
       for (let start = 0; start < 2; start += 1) {

@@ -23,7 +23,7 @@ export interface CountedStage {
 /**
  * Counts how the machines within the reached stages fare with the current policies. Only a report
  * made since the rollout runs counts as a refusal, and only an error of the policy: a machine that
- * could not reach a server has not evaluated it. A machine that was enrolled and never heard of since
+ * could not reach a server has not evaluated it. A machine that was enrolled and not heard of since
  * is left out: keys without machines would hold a rollout up.
  */
 export async function countStage(

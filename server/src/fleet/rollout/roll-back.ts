@@ -52,8 +52,8 @@ interface PlannedRollBack {
 
 /**
  * Makes the policies that a rollout began with those of the organization again, as a new revision
- * and in the one transaction that ends it: planned, validated and written like a document with `prune`
- * is. Throws ApiError.
+ * and in the one transaction that ends it: planned, validated and written like a document with
+ * `prune`. Throws ApiError.
  */
 export async function rollBack(
   deps: RollBackDeps,

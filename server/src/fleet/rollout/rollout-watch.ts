@@ -13,7 +13,7 @@ import type { Log } from '../../operations/log/create-log.ts'
 import type { Sources } from '../../platform/sources.ts'
 
 const INTERVAL_MS = 10_000
-/** A multiple of the time of an evaluation, which bounds the share of time that large fleets take. */
+/** A multiple of the time of an evaluation. It bounds the share of time that large fleets take. */
 const REST = 9
 
 export interface RolloutWatchDeps {

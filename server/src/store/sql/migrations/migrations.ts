@@ -3,6 +3,7 @@ import { initial } from './initial/initial.ts'
 
 /**
  * The schema, as steps that only go forward, the same for all drivers; the step at index n leads
- * to version n + 1. A released step is never edited.
+ * to version n + 1. A step is never edited, because stores with it exist: a change of the schema
+ * is a step of its own.
  */
 export const MIGRATIONS: readonly Migration[] = [initial]
