@@ -44,8 +44,8 @@ describe('the password of a new member', () => {
     for (const [as, body, status, message, key] of [
       [rival.as, { username: 'dan' }, 404, 'organization not found'],
       [bob, { username: 'dan' }, 403, 'this needs the permission `organization:admin`'],
-      [ci, { username: 'dan', role: 'owner' }, 403, 'the role `owner` holds'],
-      [ci, { username: 'bob', role: 'owner' }, 403, 'the role `owner` holds'],
+      [ci, { username: 'dan', role: 'owner' }, 403, 'the role `owner` has'],
+      [ci, { username: 'bob', role: 'owner' }, 403, 'the role `owner` has'],
       [
         ci,
         { username: 'dan', role: 'owner', password: 'pal_pat_x1234567890' },
