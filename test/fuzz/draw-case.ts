@@ -1,4 +1,9 @@
-import type { CompileOptions, Policy, PolicySet } from '@palisade/policy-core'
+import {
+  isFilesystemAction,
+  type CompileOptions,
+  type Policy,
+  type PolicySet,
+} from '@palisade/policy-core'
 import * as fc from 'fast-check'
 import { createRandom, type Random } from '../../bench/src/workload/random.ts'
 import { requestChoice, requestFrom } from '../policy-core/arbitraries/request.ts'
@@ -86,7 +91,7 @@ function policiesOf(
     open.set(key, [])
   }
   for (const rule of rules) {
-    const isPath = rule.actions[0] === 'read' || rule.actions[0] === 'write'
+    const isPath = isFilesystemAction(rule.actions[0])
     const key = `${random.next() < localShare ? 'local' : 'org'} ${isPath ? 'paths' : 'network'}`
     const held = [...(open.get(key) ?? []), rule]
     open.set(key, held)

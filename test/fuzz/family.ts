@@ -1,4 +1,10 @@
-import type { CompileOptions, PolicySet, Rule } from '@palisade/policy-core'
+import {
+  FILESYSTEM_ACTIONS,
+  NETWORK_ACTIONS,
+  type CompileOptions,
+  type PolicySet,
+  type Rule,
+} from '@palisade/policy-core'
 import type { Random } from '../../bench/src/workload/random.ts'
 
 /** A rule without id and name. */
@@ -53,10 +59,10 @@ function drawDecision(random: Random): Rule['decision'] {
   return random.next() < 0.33 ? 'deny' : 'allow'
 }
 
-const CONNECT_ACTIONS: readonly Rule['actions'][] = [
-  ['connect:tcp'],
-  ['connect:tcp'],
-  ['connect:udp'],
-  ['connect:tcp', 'connect:udp'],
-]
-const PATH_ACTIONS: readonly Rule['actions'][] = [['read'], ['read'], ['write'], ['read', 'write']]
+const CONNECT_ACTIONS = actionsOf(NETWORK_ACTIONS)
+const PATH_ACTIONS = actionsOf(FILESYSTEM_ACTIONS)
+
+/** The first action twice, each other once, and all together. */
+function actionsOf(list: Rule['actions']): readonly Rule['actions'][] {
+  return [list.slice(0, 1), ...list.map((action) => [action]), list]
+}

@@ -1,3 +1,4 @@
+import { FILESYSTEM_ACTIONS } from '@palisade/policy-core'
 import type { Random } from '../../../bench/src/workload/random.ts'
 import { drawMany, pathRules, type Family } from '../family.ts'
 import { respellPath } from '../spellings.ts'
@@ -152,7 +153,7 @@ export const PATH_FAMILIES: readonly Family[] = [
 function path(random: Random, parts: readonly string[]): object {
   const text = `/${parts.join('/')}`
   return {
-    action: random.pick(['read', 'read', 'write']),
+    action: random.pick(['read', ...FILESYSTEM_ACTIONS]),
     path: random.next() < 0.25 ? respellPath(random, text) : text,
   }
 }

@@ -1,3 +1,4 @@
+import { FILESYSTEM_ACTIONS } from '@palisade/policy-core'
 import * as fc from 'fast-check'
 
 /** Hosts that a checker and a resolver may read differently. */
@@ -103,7 +104,7 @@ export function hostileRequest(): fc.Arbitrary<unknown> {
   )
   const path = fc.record(
     {
-      action: fc.constantFrom<unknown>('read', 'write', 'Read', '__proto__'),
+      action: fc.constantFrom<unknown>(...FILESYSTEM_ACTIONS, 'Read', '__proto__'),
       path: fc.constantFrom<unknown>(...PATHS, null, 7, ['/a']),
     },
     { requiredKeys: ['action'] },

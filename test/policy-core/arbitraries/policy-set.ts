@@ -1,5 +1,13 @@
 import * as fc from 'fast-check'
-import type { Action, CompileOptions, Policy, PolicySet, Rule } from '@palisade/policy-core'
+import {
+  FILESYSTEM_ACTIONS,
+  NETWORK_ACTIONS,
+  type Action,
+  type CompileOptions,
+  type Policy,
+  type PolicySet,
+  type Rule,
+} from '@palisade/policy-core'
 import { formatAddress } from '../reference/address.ts'
 import { addresses, addressPatterns } from './address.ts'
 import { namePatterns } from './name.ts'
@@ -51,8 +59,8 @@ type RuleBody = Pick<Rule, 'actions' | 'decision' | 'resources'>
 /** The rules of one policy, all of one domain. */
 function rules(): fc.Arbitrary<[RuleBody, ...RuleBody[]]> {
   return fc.oneof(
-    { weight: 3, arbitrary: rulesOf(['connect:tcp', 'connect:udp'], networkPatterns()) },
-    { weight: 2, arbitrary: rulesOf(['read', 'write'], pathPatterns()) },
+    { weight: 3, arbitrary: rulesOf(NETWORK_ACTIONS, networkPatterns()) },
+    { weight: 2, arbitrary: rulesOf(FILESYSTEM_ACTIONS, pathPatterns()) },
   )
 }
 
@@ -61,11 +69,15 @@ function networkPatterns(): fc.Arbitrary<string> {
 }
 
 function rulesOf(
-  actions: readonly [Action, Action],
+  actions: readonly [Action, ...Action[]],
   resource: fc.Arbitrary<string>,
 ): fc.Arbitrary<[RuleBody, ...RuleBody[]]> {
   const rule = fc.record({
-    actions: fc.constantFrom<readonly Action[]>([actions[0]], [actions[0]], [actions[1]], actions),
+    // The first action often, because most rules share it.
+    actions: fc.oneof(
+      fc.constant<readonly Action[]>([actions[0]]),
+      fc.subarray<Action>([...actions], { minLength: 1 }),
+    ),
     decision: fc.constantFrom('allow', 'allow', 'deny'),
     resources: fc.array(resource, { minLength: 1, maxLength: 3 }),
   })

@@ -1,5 +1,12 @@
 import * as fc from 'fast-check'
-import type { Action, PolicySet, Rule } from '@palisade/policy-core'
+import {
+  FILESYSTEM_ACTIONS,
+  isFilesystemAction,
+  NETWORK_ACTIONS,
+  type Action,
+  type PolicySet,
+  type Rule,
+} from '@palisade/policy-core'
 import { readNetworkPattern } from '../reference/network-pattern.ts'
 import { connectChoice, connectFrom, type ConnectChoice } from './connect-request.ts'
 import { hostileRequest } from './hostile.ts'
@@ -44,7 +51,7 @@ export function requestFrom(
   if (rule === undefined) return null
   const resource = rule.resources[choice.resource % rule.resources.length] ?? ''
   const action = choice.hasOtherAction ? otherAction(rule) : rule.actions[0]
-  if (action === 'read' || action === 'write') {
+  if (isFilesystemAction(action)) {
     return { action, path: pathFrom(resource, set.home, choice.path) }
   }
   const pattern = readNetworkPattern(resource)
@@ -56,12 +63,8 @@ export function requestChoices(count: number) {
   return fc.array(requestChoice(), { minLength: count, maxLength: count })
 }
 
-function otherAction(rule: Rule): Action | undefined {
-  const pairs: Readonly<Record<Action, Action>> = {
-    'connect:tcp': 'connect:udp',
-    'connect:udp': 'connect:tcp',
-    read: 'write',
-    write: 'read',
-  }
-  return rule.actions[0] && pairs[rule.actions[0]]
+/** The next action of the same list. */
+function otherAction({ actions: [action] }: Rule): Action | undefined {
+  const list: readonly Action[] = isFilesystemAction(action) ? FILESYSTEM_ACTIONS : NETWORK_ACTIONS
+  return action && list[(list.indexOf(action) + 1) % list.length]
 }

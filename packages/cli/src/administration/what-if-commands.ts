@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { exitCodeOf } from '../check/check-command.ts'
 import { formatDecision } from '../check/format-decision.ts'
-import { parseTarget } from '../check/target.ts'
+import { ACTION_NAMES, parseTarget } from '../check/target.ts'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
@@ -30,7 +30,7 @@ function addCheck(policy: Command, context: RunContext): void {
   policy
     .command('check')
     .description("Ask the server how a user's machine would decide under the newest policies.")
-    .argument('<action>', 'connect:tcp, connect:udp, read or write')
+    .argument('<action>', ACTION_NAMES)
     .argument('<target>', 'host:port or path')
     .option('--user <name>', 'user of the machine (default: you)')
     .option('--address <ip>', 'address that the host resolves to')

@@ -7,7 +7,7 @@ import { runBatch } from './batch.ts'
 import { createEvaluator, type EvaluatorOptions } from './create-evaluator.ts'
 import { formatDecision } from './format-decision.ts'
 import { formatExplanation } from './format-explanation.ts'
-import { parseTarget, type WrittenRequest } from './target.ts'
+import { ACTION_NAMES, parseTarget, type WrittenRequest } from './target.ts'
 
 interface Options extends EvaluatorOptions {
   readonly address?: string
@@ -100,7 +100,7 @@ Examples:
 
 function addEvaluation(command: Command): Command {
   return command
-    .argument('[action]', 'connect:tcp, connect:udp, read or write')
+    .argument('[action]', ACTION_NAMES)
     .argument('[target]', 'HOST:PORT or a path')
     .option('--address <ip>', 'the address that the host resolved to')
     .option('--policies <path>', 'evaluate with this file or directory instead of asking the agent')

@@ -2,6 +2,11 @@ import { ACTIONS, domainOf, isAction } from '@palisade/policy-core'
 import { isIPv6 } from 'node:net'
 import { usageError } from '../cli-error.ts'
 
+const LIST = new Intl.ListFormat('en-GB', { type: 'disjunction' })
+
+/** The actions as the help of an argument names them. */
+export const ACTION_NAMES: string = LIST.format(ACTIONS)
+
 /** A request as written; the evaluator validates its spelling. */
 export interface WrittenRequest {
   readonly action: string

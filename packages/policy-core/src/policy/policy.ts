@@ -76,9 +76,9 @@ export function domainOf(action: Action): Domain {
   return isFilesystemAction(action) ? 'filesystem' : 'network'
 }
 
-/** Another action of the same list: the next one, or the first after the last. */
-export function otherAction<A extends Action>(action: A, actions: readonly [A, ...A[]]): A {
-  return actions[actions.indexOf(action) + 1] ?? actions[0]
+/** The other actions of the same list. */
+export function otherActions<A extends Action>(action: A, actions: readonly A[]): readonly A[] {
+  return actions.filter((other) => other !== action)
 }
 
 /** The slot of an action: its index among the actions of its domain. */

@@ -4,7 +4,7 @@ import type { NetworkPattern } from '../pattern/network-pattern.ts'
 import {
   isNetworkAction,
   NETWORK_ACTIONS,
-  otherAction,
+  otherActions,
   type NetworkAction,
   type Rule,
 } from '../policy/policy.ts'
@@ -39,7 +39,7 @@ export function hostRequests(pattern: NetworkPattern, rule: Rule): readonly Host
     ...others.slice(0, 1).map((each) => ({ action, host: each, port })),
     ...(pattern.port === null ? [] : [{ action, host, port: otherPort }]),
     ...others.slice(1).map((each) => ({ action, host: each, port })),
-    { action: otherAction(action, NETWORK_ACTIONS), host, port },
+    ...otherActions(action, NETWORK_ACTIONS).map((other) => ({ action: other, host, port })),
   ]
 }
 

@@ -3,7 +3,7 @@ import type { PathPattern } from '../pattern/path-pattern.ts'
 import {
   FILESYSTEM_ACTIONS,
   isFilesystemAction,
-  otherAction,
+  otherActions,
   type FilesystemAction,
   type Rule,
 } from '../policy/policy.ts'
@@ -38,7 +38,10 @@ export function pathRequests(pattern: PathPattern, rule: Rule): readonly TildeRe
   ].map(spell)
   return [
     ...paths.map((path) => ({ action, path })),
-    { action: otherAction(action, FILESYSTEM_ACTIONS), path: spell(plain) },
+    ...otherActions(action, FILESYSTEM_ACTIONS).map((other) => ({
+      action: other,
+      path: spell(plain),
+    })),
   ]
 }
 
