@@ -30,6 +30,7 @@ const LONG = [
   'test/**/*.property.test.ts',
   'test/policy-core/**/*.test.ts',
   'test/agent/sync/state/crash/*.test.ts',
+  'test/agent/sync/trust/{attacks,view-marks}.test.ts',
   'test/cli/policy-source/export-directory.test.ts',
   'test/server/{kill,load,store}/**/*.test.ts',
   'test/server/contract/malformed.test.ts',
@@ -77,7 +78,8 @@ export default defineConfig({
       project('on PostgreSQL', 'postgres', { include: ON_EVERY_STORE, env: fullSize() }),
     ],
     reporters: ['default', new AreaReporter()],
-    maxWorkers: '100%', // the default leaves one of two cores idle
+    // Many tests wait for a process, a timer or a disk; the default leaves one of two cores idle.
+    maxWorkers: '200%',
     globalSetup: ['test/server/postgres/global-setup.ts'],
     coverage: {
       provider: 'v8',

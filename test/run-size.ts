@@ -26,6 +26,11 @@ export function fullSize(): Record<string, string> {
   return { PALISADE_CASES: process.env['PALISADE_CASES'] ?? '1' }
 }
 
+/** Whether a law runs in each of its variants, not in the quickest alone. */
+export function isFullRun(): boolean {
+  return factorOfRun() >= 1
+}
+
 /** A full number of cases at the size of this run: whole, because half a case never ends a law. */
 export function casesOfRun(full: number): number {
   return Math.max(1, Math.round(full * factorOfRun()))

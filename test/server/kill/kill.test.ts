@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { casesOfRun, seedOfRun } from '../../run-size.ts'
+import { casesOfRun, isFullRun, seedOfRun } from '../../run-size.ts'
 import { administer, createCluster, startCluster, urlOf } from '../postgres/cluster.ts'
 import { hasPostgres, place, testDatabase } from '../postgres/test-postgres.ts'
 import { runServerCommand, startServerProcess } from '../server-process.ts'
@@ -72,7 +72,7 @@ describe('no acknowledged write is lost and none is applied twice', () => {
     TIMEOUT_MS,
   )
 
-  describe.skipIf(!hasPostgres())('on PostgreSQL', () => {
+  describe.runIf(hasPostgres() && isFullRun())('on PostgreSQL', () => {
     it(
       'when the server is killed',
       async () => {

@@ -11,6 +11,7 @@ import {
   wide,
 } from '../../fixture/sync-scene.ts'
 import type { Served } from '../../fixture/pack-bundle.ts'
+import { casesOfRun } from '../../../run-size.ts'
 import {
   alter,
   createKeys,
@@ -19,6 +20,7 @@ import {
   type Repository,
 } from '../../fixture/view-repository.ts'
 
+const ENDLESS_ANSWERS = casesOfRun(20)
 const TIMESTAMP = /timestamp\.json$/
 const ASSIGNMENT = '/api/v1/device/view'
 const DOCUMENT = /\/targets\/policies\//
@@ -87,10 +89,10 @@ describe('the last good policy stays in force after', () => {
       endless(asked, response)
     }
 
-    for (let count = 0; count < 20; count += 1) await scene.synchronizer.run(never)
+    for (let count = 0; count < ENDLESS_ANSWERS; count += 1) await scene.synchronizer.run(never)
 
-    expect(begun).toBe(20)
-    await expect.poll(() => ended).toBe(20)
+    expect(begun).toBe(ENDLESS_ANSWERS)
+    await expect.poll(() => ended).toBe(ENDLESS_ANSWERS)
     expectKept(scene)
   })
 
