@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Prepares a fresh machine, then runs one task. Must run on Node 18 without installed packages.
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { productEnvironment, toolEnvironment, userFolder } from './environment.mjs'
 import { ensureBuilt } from './prepare/build.mjs'
@@ -32,11 +32,27 @@ async function run(root, argv) {
       `Node ${process.versions.node} is too old; Node 18 or newer is needed`,
       78,
     )
+  requireTypes(root, task)
   await ensureInstalled(root, tell)
   if (task.extra !== undefined) await tryInstall(join(root, task.extra), tell)
   const node = nodeFor(root)
   if (task.build !== 'nothing') await ensureBuilt(root, node, task.build, tell)
   return runSteps(root, node, name, args)
+}
+
+/**
+ * Node strips no types from files below `node_modules`.
+ *
+ * @param {string} root
+ * @param {import('./tasks.mjs').Task} task
+ */
+function requireTypes(root, { steps }) {
+  const isTypeScript = steps.some(([file = '']) => file.endsWith('.ts'))
+  if (!isTypeScript || !root.split(sep).includes('node_modules')) return
+  throw new LaunchError(
+    `\`${root}\` is below \`node_modules\`, where Node runs no TypeScript; move it elsewhere`,
+    78,
+  )
 }
 
 /** @param {string} root */

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AGENT, SERVER } from '../../packages/launcher/programs.mjs'
@@ -31,6 +32,18 @@ describe('a first run', () => {
     expect(runs.map((run) => run.code)).toEqual([0, 0])
     expect(checkout.logged('npx')).toHaveLength(1)
     expect(checkout.logged('tsc')).toHaveLength(1)
+  })
+
+  it('says that a checkout below `node_modules` must be moved', () => {
+    const inside = join(checkout.root, 'node_modules', 'palisade')
+    cpSync(join(checkout.root, 'packages'), join(inside, 'packages'), { recursive: true })
+
+    const run = spawnSync(process.execPath, [join(inside, 'packages/launcher/run.mjs'), 'start'])
+
+    expect({ status: run.status, stderr: String(run.stderr) }).toEqual({
+      status: 78,
+      stderr: expect.stringContaining('below `node_modules`') as string,
+    })
   })
 
   it('ignores the lock of an ended process', async () => {

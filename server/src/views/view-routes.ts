@@ -33,8 +33,7 @@ export const VOLATILE = 'private, no-cache'
 /** Beside a proof; see the headers in `packages/protocol/src/machine/update.ts`. */
 const assignmentHeadersSchema = proofSchema.extend({
   [ASSIGNMENT_VERSION_HEADER]: assignmentVersionHeaderSchema.optional().meta({
-    description:
-      'Version of the last accepted assignment, 0 for none; only with it, assignments have one',
+    description: 'Version of the last accepted assignment; 0, and absent, for none',
   }),
   [NONCE_HEADER]: nonceSchema.optional().meta({
     description: 'Signed into the assignment, to prove that a refused machine is accepted again',

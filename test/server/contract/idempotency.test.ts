@@ -92,6 +92,13 @@ describe('an idempotency key, at every POST with an effect', () => {
       expect([isReplay, isToldWhy], `${operation.id}: ${again.body}`).toEqual(
         WITH_SECRETS.has(operation.id) ? [false, true] : [true, false],
       )
+      if (operation.body !== null) continue
+      const unread = await post(operation, operation.id, { body: { ignored: 'x' } })
+      const { 'idempotency-replayed': replayed } = unread.headers
+      expect([unread.statusCode, replayed], `${operation.id}: ${unread.body}`).toEqual([
+        again.statusCode,
+        again.headers['idempotency-replayed'],
+      ])
     }
     expect(operations.length).toBeGreaterThan(9)
   })

@@ -36,7 +36,8 @@ export function onceOf(
       ...Object.values(params as Record<string, string>),
       ...(of === undefined ? [] : [of]),
     ],
-    body: Buffer.from(body === undefined ? '' : formatCanonicalJson(body)),
+    // Without a schema the body is unparsed: up to 64 KiB, of which each byte would be a member.
+    body: Buffer.from(routeOptions.schema?.body === undefined ? '' : formatCanonicalJson(body)),
     hasSecret,
   })
 }
