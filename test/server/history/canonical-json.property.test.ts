@@ -67,3 +67,10 @@ it('does not change the value', () => {
 
   expect(JSON.stringify(value)).toBe('{"b":[{"d":1,"c":2}],"a":{"1":0,"2":0}}')
 })
+
+it('is that of the stored text when a member or element is undefined', () => {
+  const value = { b: undefined, 9: [undefined, { c: undefined }], a: 1 }
+
+  expect(formatCanonicalJson(value)).toBe('{"9":[null,{}],"a":1}')
+  expect(formatCanonicalJson(JSON.parse(JSON.stringify(value)))).toBe(formatCanonicalJson(value))
+})
