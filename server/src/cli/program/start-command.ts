@@ -33,7 +33,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 /**
  * Listens for SIGTERM and SIGINT from now on. Resolves with the name of the first, and calls
- * `endAtOnce` at every further one, because a second signal asks not to wait.
+ * `endAtOnce` at each further one: a second signal means that the user does not want to wait.
  */
 function listenForStop(): Promise<string> {
   return new Promise((resolve) => {

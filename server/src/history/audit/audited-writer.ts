@@ -195,7 +195,7 @@ class AuditedWriter implements StoreWriter {
 
 /**
  * The event of a removal holds the checkpoint and a digest of the state kept with it. An attacker
- * who moves the checkpoint or edits that state must make all later hashes anew.
+ * who moves the checkpoint or edits that state must recompute all later hashes.
  */
 function auditEvents(events: EventWriter, record: RecordChange): Pick<EventWriter, 'prune'> {
   return {

@@ -76,8 +76,8 @@ export function secondsOf(time: Date): number {
 }
 
 /**
- * When the time of `periodMs` began in which this view is signed anew, in milliseconds since 1970.
- * Every view has its own, so that neither servers nor machines are all busy when the clock strikes.
+ * Start of the view's renewal period around `ms`, in milliseconds since 1970. Each view has its own
+ * offset, which spreads the load on servers and machines over the period.
  */
 export function startOfPeriod(ms: number, viewId: string, periodMs: number): number {
   const offset = Number.parseInt(viewId.slice(0, 8), 16) % periodMs
