@@ -2,7 +2,7 @@ import { runSteps } from '@palisade/policy-core'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { watchAge } from '../../../agent/src/decision/age-watch.ts'
 import { controlPlane } from '../../../agent/src/decision/offline.ts'
-import { describeDenial } from '../../../agent/src/proxy/describe-denial.ts'
+import { describeDenial } from '../../../agent/src/proxy/denial/describe-denial.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleClaims, hoursFromNow, NOW_MS, policyOf } from '../fixture/bundle.ts'
 

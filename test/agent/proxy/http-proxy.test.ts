@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { createDial } from '../../../agent/src/proxy/dial.ts'
+import { createDial } from '../../../agent/src/proxy/target/dial.ts'
 import { createHttpProxy } from '../../../agent/src/proxy/http-proxy.ts'
-import { createLiveConnections } from '../../../agent/src/proxy/live-connections.ts'
+import { createLiveConnections } from '../../../agent/src/proxy/admission/live-connections.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleOf, type RuleLine } from '../fixture/bundle.ts'
 import {

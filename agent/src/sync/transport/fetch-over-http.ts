@@ -2,8 +2,8 @@ import type { Fetch, FetchAnswer, FetchRequest } from '@palisade/client'
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage, type RequestOptions } from 'node:http'
 import { Socket } from 'node:net'
-import { createLoopTurns, type LoopTurns } from '../../proxy/loop-turns.ts'
-import { paceAnswer, PacedAnswers } from '../../proxy/paced-answers.ts'
+import { createLoopTurns, type LoopTurns } from '../../http/loop-turns.ts'
+import { paceAnswer, PacedAnswers } from '../../http/paced-answers.ts'
 import { readChunks } from './read-chunks.ts'
 
 /** For a connection without a request. */

@@ -1,0 +1,46 @@
+import type { AgentLog } from '../../agent-log.ts'
+import type { ActivePolicy, Enforced } from '../../decision/active-policy.ts'
+import { runInTurns } from '../../decision/run-in-turns.ts'
+import type { LiveConnections } from './live-connections.ts'
+
+/**
+ * Decides the live connections again whenever another bundle, age or grant is enforced, and not at
+ * every poll. The first turn runs at once; a further change restarts the pass.
+ */
+export function recheckOnChange(deps: {
+  readonly active: Pick<ActivePolicy, 'enforced' | 'subscribe'>
+  readonly live: Pick<LiveConnections, 'recheck'>
+  /** Monotonic milliseconds. */
+  readonly uptime: () => number
+  readonly log: Pick<AgentLog, 'info'>
+  readonly onError: (error: unknown) => void
+}): void {
+  const { active, live, uptime, log, onError } = deps
+  let former = active.enforced()
+  let running = new AbortController()
+  const recheckAll = async (signal: AbortSignal): Promise<void> => {
+    const closed = await runInTurns(live.recheck(), signal, uptime)
+    if (closed > 0) log.info({ closed }, 'closed connections that the policy now denies')
+  }
+  active.subscribe(() => {
+    const present = active.enforced()
+    if (isSame(former, present)) return
+    former = present
+    running.abort()
+    running = new AbortController()
+    const { signal } = running
+    recheckAll(signal).catch((error: unknown) => {
+      if (!signal.aborted) onError(error)
+    })
+  })
+}
+
+/** Whether both decide every request alike; a stale bundle decides like a fresh one. */
+function isSame(a: Enforced, b: Enforced): boolean {
+  if (a.kind === 'nothing' || b.kind === 'nothing') return a.kind === b.kind
+  return (
+    a.allows === b.allows &&
+    a.bundle.compiled === b.bundle.compiled &&
+    a.bundle.offline === b.bundle.offline
+  )
+}

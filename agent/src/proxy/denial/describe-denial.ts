@@ -1,0 +1,72 @@
+import type { CanonicalRequest } from '@palisade/policy-core'
+import type { MachineDecision } from '../../decision/active-policy.ts'
+import { formatAuthority } from '../target/authority.ts'
+import { LOOP_HINT } from '../target/refuse-loop.ts'
+
+/** A rule's name may have 255 code points. */
+const MAX_NAME_LENGTH = 64
+
+/**
+ * Describes a denial in one sentence, such as `Palisade: example.com:443 denied by rule "no
+ * uploads"; run: palisade explain connect:tcp example.com:443`. The sentence is printable ASCII of
+ * at most 1,000 characters for every rule name, so it is safe as a reason phrase (RFC 9112 §4) and
+ * on a terminal.
+ */
+export function describeDenial(decision: MachineDecision): string {
+  const { request } = decision
+  const target = formatTarget(request)
+  const isOfPolicy = ['rule', 'default_deny', 'protected_address'].includes(decision.reason)
+  const command =
+    isOfPolicy && request !== null
+      ? `palisade explain ${request.action} ${target}`
+      : 'palisade status'
+  return `Palisade: ${target} ${toPredicate(decision)}; run: ${command}`
+}
+
+function toPredicate(decision: MachineDecision): string {
+  switch (decision.reason) {
+    case 'rule':
+      return describeRules(decision)
+    case 'default_deny':
+      return 'denied, no rule allows it'
+    case 'protected_address':
+      return describeProtection(decision)
+    case 'no_policy':
+      return `denied, ${decision.hint ?? 'this machine has no policy'}`
+    case 'policy_expired':
+      return 'denied, the policy has expired'
+    case 'unsupported_policy':
+      return 'denied, the policy needs a newer agent'
+    case 'invalid_request':
+      return 'denied, the request is invalid'
+  }
+}
+
+function describeRules({ rules }: MachineDecision): string {
+  const first = toPlainText(rules[0]?.rule_name ?? '')
+  return `denied by rule "${first}"${rules.length <= 1 ? '' : ` and ${rules.length - 1} more`}`
+}
+
+function describeProtection({ request, hint }: MachineDecision): string {
+  if (hint === LOOP_HINT) return `denied, ${LOOP_HINT}`
+  if (request === null || !('host' in request) || request.address === request.host)
+    return 'denied, the address is protected'
+  return `denied, it resolves to the protected address ${request.address ?? ''}`
+}
+
+/** How a person can get access, or null. The organization governs every machine. */
+export function describeRemedy({ hint }: MachineDecision): string | null {
+  return hint?.startsWith('allow ') === true
+    ? `an editor of the organization can add: ${hint}`
+    : null
+}
+
+function formatTarget(request: CanonicalRequest | null): string {
+  return request !== null && 'host' in request ? formatAuthority(request, null) : 'the request'
+}
+
+/** Removes line breaks, closing quotes, and characters that confuse a terminal or an old parser. */
+function toPlainText(name: string): string {
+  const plain = name.replaceAll('"', "'").replaceAll(/[^\x20-\x7e]/gu, '?')
+  return plain.length <= MAX_NAME_LENGTH ? plain : `${plain.slice(0, MAX_NAME_LENGTH - 3)}...`
+}

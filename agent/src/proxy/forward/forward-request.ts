@@ -1,0 +1,212 @@
+import type { MachineDecision } from '../../decision/active-policy.ts'
+import { once } from 'node:events'
+import { request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Admission } from '../admission/admission.ts'
+import {
+  answerRefusal,
+  DECISION_HEADER,
+  formatDecisionHeader,
+  type Answer,
+} from '../denial/answer.ts'
+import { awaitFlushed } from '../../http/await-flushed.ts'
+import { watchBodyRate, type BodyRate } from './body-rate.ts'
+import { explainBadHead, explainTooMany, explainOpening } from '../denial/explain-opening.ts'
+import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from '../../http/header-list.ts'
+import type { Slot } from '../admission/live-connections.ts'
+import type { FindNearMisses } from '../denial/near-misses.ts'
+import { openConnection, type OpenDeps, type Opening } from '../target/open-connection.ts'
+import type { LoopTurns } from '../../http/loop-turns.ts'
+import { paceAnswer, PacedAnswers } from '../../http/paced-answers.ts'
+import { connectionOf } from '../../http/paced-connection.ts'
+import { readForwardRequest, type ForwardRequest } from './request-head.ts'
+
+/** Limit for the header of an answer; some sites send large cookies. */
+const MAX_ANSWER_HEADER_BYTES = 65_536
+
+/** How long a client that has ended its side may wait; it may be gone. */
+const HALF_CLOSED_MS = 30_000
+
+export interface PassDeps extends OpenDeps {
+  readonly admission: Admission
+  readonly bodyRate: BodyRate
+  /** Shared by all connections of the proxy. */
+  readonly turns: LoopTurns
+  /** A connection without traffic for this long is closed. */
+  readonly idleMs: number
+  /** A client that does not read a refusal within this time is disconnected. */
+  readonly flushTimeoutMs: number
+  /** Called once for each decided target. */
+  readonly onDecision: (decision: MachineDecision) => void
+  readonly nearMisses: FindNearMisses
+}
+
+type Opened = Extract<Opening, { kind: 'open' }>
+
+/** Forwards one absolute-form request to its origin, or answers with a refusal. */
+export async function forwardRequest(
+  deps: PassDeps,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { method = '', url = '', rawHeaders } = request
+  const forward = readForwardRequest({ method, url, rawHeaders })
+  if (!forward.ok) return reply(response, explainBadHead(forward))
+  const { client } = connectionOf(request)
+  const slot = await deps.admission.enter(client)
+  if (slot === null) return reply(response, explainTooMany())
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  // The response may have closed during the admission.
+  if (client.destroyed) gone.abort()
+  const lift = awaitEnd(client, () => gone.abort())
+  try {
+    const opening = await openConnection(deps, forward.target, slot, gone.signal)
+    if (opening.kind === 'open' || opening.kind === 'refused') deps.onDecision(opening.decision)
+    if (opening.kind !== 'open') {
+      reply(response, explainOpening(deps, opening, forward.target, request.headers))
+      return await awaitFlushed(response, deps.flushTimeoutMs)
+    }
+    if (request.headers.expect !== undefined) response.writeContinue()
+    await exchange(deps, { forward, opening, slot, signal: gone.signal }, request, response)
+  } finally {
+    lift()
+    slot.leave()
+  }
+}
+
+/** Calls `onOver` some time after the client ends its side. */
+function awaitEnd(client: Socket, onOver: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined
+  const onEnd = (): void => {
+    timer = setTimeout(onOver, HALF_CLOSED_MS).unref()
+  }
+  if (client.readableEnded) onEnd()
+  else client.once('end', onEnd)
+  return () => {
+    clearTimeout(timer)
+    client.off('end', onEnd)
+  }
+}
+
+/**
+ * The iterator of a stream joins chunks that arrive together, so a tiny chunk costs no write.
+ * `source` stays open, because the client of a failed body must still be answered.
+ */
+async function* joinChunks(source: Readable): AsyncGenerator<Buffer> {
+  yield* source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+}
+
+interface Passage {
+  readonly forward: ForwardRequest
+  readonly opening: Opened
+  readonly slot: Slot
+  readonly signal: AbortSignal
+}
+
+async function exchange(
+  deps: PassDeps,
+  passage: Passage,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { forward, opening, slot, signal } = passage
+  const upstream = sendRequest({
+    method: forward.method,
+    path: forward.path,
+    headers: forward.headers.flat(),
+    setHost: false,
+    maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
+    // The socket is already connected; without an agent no other request uses it.
+    createConnection: () => new PacedAnswers(opening.socket, deps.turns),
+  })
+  paceAnswer(upstream)
+  const close = (): void => {
+    upstream.destroy()
+    opening.socket.destroy()
+    response.destroy()
+  }
+  slot.guard({ action: 'connect:tcp', ...forward.target, address: opening.address }, close)
+  opening.socket.setTimeout(deps.idleMs, () => upstream.destroy(new Error('idle')))
+  upstream.on('error', () => opening.socket.destroy())
+  let isSlow = false
+  const rate = watchBodyRate(request, upstream, deps.bodyRate, () => {
+    isSlow = true
+    upstream.destroy()
+    if (response.headersSent) response.destroy()
+  })
+  try {
+    // `awaitAnswer` reports a failure of the origin.
+    pipeline(joinChunks(request), upstream).catch(() => {})
+    const answer = await awaitAnswer(upstream, signal)
+    // The piece that held the answer may also have ended the exchange.
+    if (upstream.destroyed) throw new Error('the exchange is over')
+    const headers = readAnswerHeaders(answer, opening.decision)
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', headers.flat())
+    await pipeline(answer, joinChunks, response)
+  } catch {
+    upstream.destroy()
+    if (response.headersSent) response.destroy()
+    else reply(response, isSlow ? explainSlowBody() : explainBrokenOrigin())
+  } finally {
+    rate.stop()
+    opening.socket.destroy()
+  }
+}
+
+/** A 101 without a request for it ends the socket without an `error` event; hence the `close`. */
+async function awaitAnswer(
+  upstream: ReturnType<typeof sendRequest>,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const settled = new AbortController()
+  const options = { signal: AbortSignal.any([signal, settled.signal]) }
+  try {
+    const closed = once(upstream, 'close', options).then(() => {
+      throw new Error('the origin closed the connection')
+    })
+    const answered = once(upstream, 'response', options)
+    const [answer] = await Promise.race([answered, closed])
+    return answer as IncomingMessage
+  } finally {
+    settled.abort()
+  }
+}
+
+function readAnswerHeaders(answer: IncomingMessage, decision: MachineDecision): HeaderList {
+  const headers = pairHeaders(answer.rawHeaders)
+  const codings = valuesOf(headers, 'transfer-encoding')
+  // Node decodes only `chunked`; with another coding the body would not match its headers.
+  if (codings.length > 1 || codings.some((coding) => coding.toLowerCase() !== 'chunked'))
+    throw new Error('the origin used another transfer coding than `chunked`')
+  const kept = withoutHopByHop(headers).filter(
+    ([name]) => name.toLowerCase() !== DECISION_HEADER.toLowerCase(),
+  )
+  return [...kept, [DECISION_HEADER, formatDecisionHeader(decision)]]
+}
+
+function explainBrokenOrigin(): Answer {
+  return answerRefusal({
+    status: 502,
+    code: 'internal',
+    reason: 'bad_answer',
+    message: 'the origin sent an invalid answer',
+  })
+}
+
+function explainSlowBody(): Answer {
+  return answerRefusal({
+    status: 408,
+    code: 'invalid_argument',
+    reason: 'slow_body',
+    message: 'the request body is too slow',
+  })
+}
+
+export function reply(response: ServerResponse, answer: Answer): void {
+  if (response.destroyed) return
+  response.writeHead(answer.status, answer.phrase, answer.headers)
+  response.end(answer.body)
+}

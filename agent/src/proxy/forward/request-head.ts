@@ -1,0 +1,132 @@
+import { formatAuthority, isSameTarget, parseAuthority, type Target } from '../target/authority.ts'
+import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from '../../http/header-list.ts'
+
+/** Limit for header fields; Node itself limits their bytes. */
+const MAX_FIELDS = 100
+
+/** Methods to which Node adds no framing of its own. */
+const BODYLESS_METHODS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'])
+
+/** The head of a request as Node's parser returns it. */
+export interface RequestHead {
+  readonly method: string
+  readonly url: string
+  readonly rawHeaders: readonly string[]
+}
+
+/** A valid request, rebuilt from parsed parts; no part is passed on unparsed. */
+export interface ForwardRequest {
+  readonly ok: true
+  readonly target: Target
+  readonly method: string
+  readonly path: string
+  readonly headers: HeaderList
+}
+
+export interface BadHead {
+  readonly ok: false
+  readonly status: 400 | 431
+  readonly reason: string
+  readonly message: string
+}
+
+/**
+ * Validates the head of an absolute-form request (RFC 9112 §3.2.2). Refuses every form that the
+ * next reader could interpret differently: Node's parser accepts two `Host` fields and any transfer
+ * coding.
+ */
+export function readForwardRequest(head: RequestHead): ForwardRequest | BadHead {
+  const headers = pairHeaders(head.rawHeaders)
+  const problem = checkFraming(headers)
+  if (problem !== null) return problem
+  const url = /^http:\/\/([^/?#]*)([/?][^#]*)?$/i.exec(head.url)
+  if (url === null || !/^[\x21-\x7e]*$/.test(head.url))
+    return refuse(
+      'request_target',
+      'the request target must be `http://host[:port]/path`; use CONNECT for other schemes',
+    )
+  const target = parseAuthority(url[1] ?? '', 80)
+  if (target === null)
+    return refuse('authority', 'the authority must be `host` or `host:port` in a canonical form')
+  const hosts = valuesOf(headers, 'host')
+  const host = hosts.length === 1 ? parseAuthority(hosts[0] ?? '', 80) : null
+  if (host === null || !isSameTarget(host, target))
+    return refuse('host_mismatch', 'there must be exactly one `Host`, equal to the authority')
+  const rest = url[2] ?? ''
+  const path = rest.startsWith('/') ? rest : `/${rest}`
+  return {
+    ok: true,
+    target,
+    method: head.method,
+    path,
+    headers: rebuild(head.method, headers, target),
+  }
+}
+
+/** Validates the head of a CONNECT request (RFC 9110 §9.3.6). */
+export function readConnectTarget(
+  head: RequestHead,
+): { readonly ok: true; readonly target: Target } | BadHead {
+  const headers = pairHeaders(head.rawHeaders)
+  const problem = checkFraming(headers)
+  if (problem !== null) return problem
+  if (valuesOf(headers, 'host').length > 1)
+    return refuse('host_mismatch', 'there must be at most one `Host`')
+  const lengths = valuesOf(headers, 'content-length')
+  if (
+    valuesOf(headers, 'transfer-encoding').length > 0 ||
+    lengths.some((length) => Number(length) !== 0)
+  )
+    return refuse('framing', 'CONNECT has no body')
+  const target = parseAuthority(head.url, null)
+  return target === null
+    ? refuse('authority', 'CONNECT needs `host:port` in a canonical form')
+    : { ok: true, target }
+}
+
+function checkFraming(headers: HeaderList): BadHead | null {
+  if (headers.length > MAX_FIELDS)
+    return {
+      ok: false,
+      status: 431,
+      reason: 'headers',
+      message: `more than ${MAX_FIELDS} header fields`,
+    }
+  const codings = valuesOf(headers, 'transfer-encoding')
+  if (codings.length > 1 || codings.some((coding) => coding.toLowerCase() !== 'chunked'))
+    return refuse('framing', '`Transfer-Encoding` may only be `chunked`, once')
+  const lengths = valuesOf(headers, 'content-length')
+  if (lengths.length > 1 || lengths.some((length) => !/^\d+$/.test(length)))
+    return refuse('framing', '`Content-Length` must be one decimal number')
+  if (codings.length > 0 && lengths.length > 0)
+    return refuse('framing', 'either `Transfer-Encoding` or `Content-Length`, not both')
+  return null
+}
+
+function rebuild(method: string, headers: HeaderList, target: Target): HeaderList {
+  // `Expect` is answered here; the next hop gets the body as it arrives.
+  const kept = withoutHopByHop(headers).filter(
+    ([field]) => !['host', 'expect', 'via'].includes(field.toLowerCase()),
+  )
+  const isChunked = valuesOf(headers, 'transfer-encoding').length > 0
+  const hasLength = valuesOf(headers, 'content-length').length > 0
+  const hasBody = isChunked || hasLength
+  const framing: HeaderList = isChunked
+    ? [['Transfer-Encoding', 'chunked']]
+    : // Otherwise Node would announce a chunked body for all other methods.
+      !hasBody && !BODYLESS_METHODS.has(method)
+      ? [['Content-Length', '0']]
+      : []
+  const via = [...valuesOf(headers, 'via'), '1.1 palisade'].join(', ')
+  return [
+    ['Host', formatAuthority(target, 80)],
+    ...kept,
+    ...framing,
+    ['Via', via],
+    ['Connection', 'close'],
+  ]
+}
+
+function refuse(reason: string, message: string): BadHead {
+  return { ok: false, status: 400, reason, message }
+}

@@ -1,0 +1,52 @@
+import { canonicalAddress } from '@palisade/policy-core'
+import type { MachineDecision } from '../../decision/active-policy.ts'
+import type { Target } from './authority.ts'
+import { decideAddresses, type DecidedAddress } from './decide-addresses.ts'
+import type { Resolve } from './resolver.ts'
+
+type Decided = DecidedAddress<MachineDecision>
+
+export type TargetDecision =
+  | { readonly kind: 'permitted'; readonly addresses: readonly [Decided, ...Decided[]] }
+  | { readonly kind: 'refused'; readonly decision: MachineDecision }
+  /** The name may be resolved, but has no usable address. */
+  | { readonly kind: 'unresolved'; readonly cause: unknown }
+
+export interface DecideDeps {
+  readonly decide: (request: unknown) => MachineDecision
+  /** Returns all addresses of a canonical name, in any spelling; rejects without an address. */
+  readonly resolve: Resolve
+}
+
+/**
+ * Decides where a connection to `target` may go: first the name, then each address that it resolves
+ * to. A name that no rule matches is never resolved, because the query alone would carry its labels
+ * out of the machine. Other names are resolved once, so that a second answer cannot differ from the
+ * decided one.
+ */
+export async function decideTarget(deps: DecideDeps, target: Target): Promise<TargetDecision> {
+  const request = { action: 'connect:tcp', host: target.host, port: target.port } as const
+  const asked = deps.decide(request)
+  if (asked.address_required !== true) {
+    if (asked.decision === 'deny') return { kind: 'refused', decision: asked }
+    return { kind: 'permitted', addresses: [{ address: decidedAddress(asked), decision: asked }] }
+  }
+  let decided: readonly Decided[]
+  try {
+    decided = await decideAddresses(deps, request)
+  } catch (cause) {
+    return { kind: 'unresolved', cause }
+  }
+  const [first, ...others] = decided.filter(({ decision }) => decision.decision === 'allow')
+  if (first !== undefined) return { kind: 'permitted', addresses: [first, ...others] }
+  const [refused] = decided
+  if (refused !== undefined) return { kind: 'refused', decision: refused.decision }
+  return { kind: 'unresolved', cause: new Error('the name has no address') }
+}
+
+function decidedAddress({ request }: MachineDecision): string {
+  const text = request !== null && 'host' in request ? (request.address ?? request.host) : ''
+  const address = canonicalAddress(text)
+  if (address === null) throw new Error('an allowed request without an address needs no address')
+  return address
+}
