@@ -102,9 +102,10 @@ export function createContainer(
     maxConnections: 2 * MAX_CONNECTIONS,
     bodyRate: BODY_RATE,
     nearMisses: createNearMisses(active.explain, uptime),
-    onDecision(decided) {
-      tally.add(decided)
-      logDecision(decided, log)
+    onEvent({ decision, flow }) {
+      if (flow !== undefined) return
+      tally.add(decision)
+      logDecision(decision, log)
     },
     onError,
   })

@@ -20,7 +20,7 @@ function createPoint() {
     maxConnections: 10,
     bodyRate: { bytes: 1, windowMs: 60_000 },
     nearMisses: () => [],
-    onDecision: () => {},
+    onEvent: () => {},
     onError: () => {},
   })
   onTestFinished(() => point.stop())

@@ -243,7 +243,7 @@ describe('a proxy that stops', () => {
       maxConnections: 10,
       bodyRate: { bytes: 1, windowMs: 60_000 },
       nearMisses: () => [],
-      onDecision: () => {},
+      onEvent: () => {},
       onError: () => {},
     })
     await proxy.start()

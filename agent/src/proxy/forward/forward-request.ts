@@ -1,4 +1,6 @@
 import type { MachineDecision } from '../../decision/active-policy.ts'
+import type { PointEvent } from '../../points/point-event.ts'
+import { clientEnd } from '../../programs/client-end.ts'
 import { once } from 'node:events'
 import { request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -38,8 +40,8 @@ export interface PassDeps extends OpenDeps {
   readonly idleMs: number
   /** A client that does not read a refusal within this time is disconnected. */
   readonly flushTimeoutMs: number
-  /** Called once for each decided target. */
-  readonly onDecision: (decision: MachineDecision) => void
+  /** Called once for each decided target, and at the end of each opened connection. */
+  readonly onEvent: (event: PointEvent) => void
   readonly nearMisses: FindNearMisses
 }
 
@@ -64,7 +66,10 @@ export async function forwardRequest(
   const lift = awaitEnd(client, () => gone.abort())
   try {
     const opening = await openConnection(deps, forward.target, slot, gone.signal)
-    if (opening.kind === 'open' || opening.kind === 'refused') deps.onDecision(opening.decision)
+    if (opening.kind === 'open' || opening.kind === 'refused') {
+      const { decision } = opening
+      deps.onEvent({ point: 'proxy', protocol: 'http', decision, client: clientEnd(client) })
+    }
     if (opening.kind !== 'open') {
       reply(response, explainOpening(deps, opening, forward.target, request.headers))
       return await awaitFlushed(response, deps.flushTimeoutMs)

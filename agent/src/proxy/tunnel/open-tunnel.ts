@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { clientEnd } from '../../programs/client-end.ts'
 import { formatRawAnswer, type Answer } from '../denial/answer.ts'
 import { awaitFlushed } from '../../http/await-flushed.ts'
 import { explainBadHead, explainOpening, explainTooMany } from '../denial/explain-opening.ts'
@@ -29,7 +30,10 @@ export async function openTunnel(
   client.once('close', () => gone.abort())
   try {
     const opening = await openConnection(deps, connect.target, slot, gone.signal)
-    if (opening.kind === 'open' || opening.kind === 'refused') deps.onDecision(opening.decision)
+    if (opening.kind === 'open' || opening.kind === 'refused') {
+      const { decision } = opening
+      deps.onEvent({ point: 'proxy', protocol: 'connect', decision, client: clientEnd(client) })
+    }
     if (opening.kind !== 'open') {
       hangUp(client, explainOpening(deps, opening, connect.target, request.headers))
       await awaitFlushed(client, deps.flushTimeoutMs)

@@ -1,0 +1,9 @@
+import type { Socket } from 'node:net'
+import type { TcpEnd } from './tcp-table.ts'
+
+/** The program's end of a connection to this agent; null once it is closed. */
+export function clientEnd({ remoteAddress, remotePort }: Socket): TcpEnd | null {
+  return remoteAddress === undefined || remotePort === undefined
+    ? null
+    : { address: remoteAddress, port: remotePort }
+}
