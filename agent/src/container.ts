@@ -17,7 +17,7 @@ import type { EnforcementPoint } from './points/enforcement-point.ts'
 import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
 import { decideAsAsked } from './local-api/decide-as-proxy.ts'
 import { createDial, type Dial } from './proxy/target/dial.ts'
-import { createHttpProxy } from './proxy/http-proxy.ts'
+import { createProxy } from './proxy/proxy.ts'
 import { createLiveConnections } from './proxy/admission/live-connections.ts'
 import { createNearMisses } from './proxy/denial/near-misses.ts'
 import { recheckOnChange } from './proxy/admission/recheck-on-change.ts'
@@ -91,7 +91,7 @@ export function createContainer(
   const live = createLiveConnections(active.decide, MAX_CONNECTIONS)
   recheckOnChange({ ...shared, live })
   const resolve = parts.resolve(RESOLVE)
-  const proxy = createHttpProxy({
+  const proxy = createProxy({
     port: config.proxyPort,
     decide: active.decide,
     resolve,

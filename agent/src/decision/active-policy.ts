@@ -10,7 +10,7 @@ import {
   runSteps,
   type Steps,
 } from '@palisade/policy-core'
-import type { AgentState, InForce } from '@palisade/protocol'
+import type { AgentState, ContentFault, InForce } from '@palisade/protocol'
 import {
   advance,
   ageAt,
@@ -65,6 +65,8 @@ export interface ActivePolicyDeps {
  */
 export interface MachineDecision extends Decision {
   readonly break_glass?: true
+  /** Why an allowed connection was closed for its content. */
+  readonly content?: ContentFault
 }
 export interface MachineExplanation extends Explanation {
   readonly break_glass?: true

@@ -42,9 +42,9 @@ export class PacedConnection extends PacedStream {
 }
 
 /**
- * Makes `server` read all connections in pieces. Other listeners of `connection` get the clients.
+ * Stops `server` from serving its connections. Returns a function that serves one in pieces.
  */
-export function paceConnections(server: Server, turns: LoopTurns): void {
+export function paceConnections(server: Server, turns: LoopTurns): (client: Socket) => void {
   const serve = server.listeners('connection')
   server.removeAllListeners('connection')
   // The answer of Node without a listener, but tracked by `begin`, so that the next request waits.
@@ -52,10 +52,10 @@ export function paceConnections(server: Server, turns: LoopTurns): void {
     connectionOf(request).begin(request, response)
     response.writeHead(417).end()
   })
-  server.on('connection', (client: Socket) => {
+  return (client) => {
     const connection = new PacedConnection(client, turns)
     for (const listener of serve) listener.call(server, connection)
-  })
+  }
 }
 
 /** The connection of a request. */

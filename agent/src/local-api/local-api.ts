@@ -95,7 +95,7 @@ export function createLocalApi(deps: LocalApiDeps): Server {
       })
     },
   )
-  paceConnections(server, createLoopTurns())
+  server.on('connection', paceConnections(server, createLoopTurns()))
   // A caller that ends its side after the request still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = MAX_CONNECTIONS

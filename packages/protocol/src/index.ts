@@ -248,7 +248,13 @@ export {
   updateQuerySchema,
 } from './machine/update.ts'
 export { MAX_SPREAD_SECONDS, hintQuerySchema, hintSchema, type Hint } from './machine/hint.ts'
-export { decisionSchema, explanationSchema, type StoredDecision } from './machine/decision.ts'
+export {
+  CONTENT_FAULTS,
+  decisionSchema,
+  explanationSchema,
+  type ContentFault,
+  type StoredDecision,
+} from './machine/decision.ts'
 export {
   AGENT_STATES,
   LOCAL_API,

@@ -56,7 +56,7 @@ describe('requests of a paced connection', () => {
       response.once('close', () => (underWay -= 1))
       void answer(request, response)
     })
-    paceConnections(server, createLoopTurns())
+    server.on('connection', paceConnections(server, createLoopTurns()))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     onTestFinished(() => {

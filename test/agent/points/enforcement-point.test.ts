@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createDial } from '../../../agent/src/proxy/target/dial.ts'
-import { createHttpProxy } from '../../../agent/src/proxy/http-proxy.ts'
+import { createProxy } from '../../../agent/src/proxy/proxy.ts'
 import { createLiveConnections } from '../../../agent/src/proxy/admission/live-connections.ts'
 import { describePoints } from '../../../agent/src/points/enforcement-point.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
@@ -9,7 +9,7 @@ import { exchangeRaw, get } from '../fixture/proxy.ts'
 /** The proxy on a free port, not started. */
 function createPoint() {
   const { active } = activePolicy()
-  const point = createHttpProxy({
+  const point = createProxy({
     port: 0,
     decide: active.decide,
     resolve: async () => [],

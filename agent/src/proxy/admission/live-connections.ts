@@ -1,5 +1,6 @@
-import type { Decision, Steps } from '@palisade/policy-core'
+import type { Steps } from '@palisade/policy-core'
 import type { Socket } from 'node:net'
+import type { MachineDecision } from '../../decision/active-policy.ts'
 
 /** Requests and tunnels in progress; bounded, and decided again after each policy change. */
 export interface LiveConnections {
@@ -16,11 +17,16 @@ export interface LiveConnections {
 }
 
 export interface Slot {
-  /** Calls `close` when `request` is denied from now on; replaces an earlier guard. */
-  guard(request: unknown, close: () => void): void
+  /**
+   * Calls `close` with the denial when `request`, or `further` beside it, is denied from now on;
+   * with null when the proxy stops. Replaces an earlier guard.
+   */
+  guard(request: unknown, close: Close, further?: unknown): void
   /** Idempotent. */
   leave(): void
 }
+
+type Close = (denial: MachineDecision | null) => void
 
 interface Entry {
   readonly client: Socket
@@ -29,27 +35,36 @@ interface Entry {
 }
 
 interface Guarded {
-  readonly request: unknown
-  readonly close: () => void
+  readonly requests: readonly unknown[]
+  readonly close: Close
 }
 
 export function createLiveConnections(
-  decide: (request: unknown) => Decision,
+  decide: (request: unknown) => MachineDecision,
   limit: number,
 ): LiveConnections {
   const slots = new Map<Slot, Entry>()
 
-  const end = (slot: Slot, guarded: Guarded): void => {
+  const end = (slot: Slot, guarded: Guarded, denial: MachineDecision | null): void => {
     slots.delete(slot)
-    guarded.close()
+    guarded.close(denial)
+  }
+
+  const findDenial = ({ requests }: Guarded): MachineDecision | null => {
+    for (const request of requests) {
+      const decision = decide(request)
+      if (decision.decision === 'deny') return decision
+    }
+    return null
   }
 
   /** Also visits connections that are added between steps. */
   function* recheck(): Steps<number> {
     let closed = 0
     for (const [slot, { guarded }] of slots) {
-      if (guarded !== null && decide(guarded.request).decision === 'deny') {
-        end(slot, guarded)
+      const denial = guarded === null ? null : findDenial(guarded)
+      if (guarded !== null && denial !== null) {
+        end(slot, guarded, denial)
         closed += 1
       }
       yield
@@ -61,8 +76,9 @@ export function createLiveConnections(
     enter(client) {
       if (slots.size >= limit) return null
       const slot: Slot = {
-        guard(request, close) {
-          slots.set(slot, { client, guarded: { request, close } })
+        guard(request, close, further) {
+          const requests = further === undefined ? [request] : [request, further]
+          slots.set(slot, { client, guarded: { requests, close } })
         },
         leave() {
           slots.delete(slot)
@@ -74,7 +90,7 @@ export function createLiveConnections(
     clients: () => [...slots.values()].map(({ client }) => client),
     recheck,
     closeAll() {
-      for (const [slot, { guarded }] of slots) if (guarded !== null) end(slot, guarded)
+      for (const [slot, { guarded }] of slots) if (guarded !== null) end(slot, guarded, null)
     },
     size: () => slots.size,
     limit,

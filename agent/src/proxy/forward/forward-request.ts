@@ -43,6 +43,8 @@ export interface PassDeps extends OpenDeps {
   /** Called once for each decided target, and at the end of each opened connection. */
   readonly onEvent: (event: PointEvent) => void
   readonly nearMisses: FindNearMisses
+  /** Called with a bug, which is logged once and answered with 500. */
+  readonly onError: (error: unknown) => void
 }
 
 type Opened = Extract<Opening, { kind: 'open' }>

@@ -1,94 +1,105 @@
-import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { clientEnd } from '../../programs/client-end.ts'
-import { formatRawAnswer, type Answer } from '../denial/answer.ts'
+import type { MachineDecision } from '../../decision/active-policy.ts'
 import { awaitFlushed } from '../../http/await-flushed.ts'
-import { explainBadHead, explainOpening, explainTooMany } from '../denial/explain-opening.ts'
+import type { FlowEnd, PointProtocol } from '../../points/point-event.ts'
+import { clientEnd } from '../../programs/client-end.ts'
+import { bindContent } from '../content/bind-content.ts'
+import type { Flight } from '../content/flight.ts'
 import type { PassDeps } from '../forward/forward-request.ts'
-import { openConnection } from '../target/open-connection.ts'
-import { readConnectTarget } from '../forward/request-head.ts'
+import type { Target } from '../target/authority.ts'
+import { openConnection, type Opening } from '../target/open-connection.ts'
+import { awaitFirstFlight } from './await-first-flight.ts'
+import { formatContentDenial } from './format-content-denial.ts'
+import { hangUp } from './hang-up.ts'
+import { startRelay } from './relay.ts'
 
-/** How long a refused client may take to read the reason. */
-const LINGER_MS = 2_000
+export type TunnelRefusal = { readonly kind: 'too_many' } | Exclude<Opening, { kind: 'open' }>
+
+/** A program that asks for a tunnel, in one of the dialects of the proxy. */
+export interface TunnelRequest {
+  readonly protocol: PointProtocol
+  /** Paused; bytes after the request are unread. */
+  readonly client: Socket
+  readonly target: Target
+  /** Tells the program that the tunnel is open. */
+  grant(): void
+  /** Tells the program why it gets no tunnel, and ends its connection. */
+  refuse(refusal: TunnelRefusal): void
+}
 
 /**
- * Answers a CONNECT request with a tunnel to a decided address, or with a refusal. Bytes after the
- * request are still unread in `client`.
+ * Opens a tunnel to a decided address, or refuses it. The bytes of the target are carried at once,
+ * because in many protocols the server speaks first. Those of the program wait until the first of
+ * them are seen to fit the target.
  */
-export async function openTunnel(
-  deps: PassDeps,
-  request: IncomingMessage,
-  client: Socket,
-): Promise<void> {
+export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promise<void> {
+  const { client, target } = request
   client.on('error', () => client.destroy())
-  const { method = '', url = '', rawHeaders } = request
-  const connect = readConnectTarget({ method, url, rawHeaders })
-  if (!connect.ok) return hangUp(client, explainBadHead(connect))
   const slot = await deps.admission.enter(client)
-  if (slot === null) return hangUp(client, explainTooMany())
+  if (slot === null) return request.refuse({ kind: 'too_many' })
   const gone = new AbortController()
   client.once('close', () => gone.abort())
+  const tell = (decision: MachineDecision, flow?: FlowEnd): void =>
+    deps.onEvent({
+      point: 'proxy',
+      protocol: request.protocol,
+      decision,
+      client: end,
+      ...(flow === undefined ? {} : { flow }),
+    })
+  // Read before the end of the connection, which forgets it.
+  const end = clientEnd(client)
   try {
-    const opening = await openConnection(deps, connect.target, slot, gone.signal)
-    if (opening.kind === 'open' || opening.kind === 'refused') {
-      const { decision } = opening
-      deps.onEvent({ point: 'proxy', protocol: 'connect', decision, client: clientEnd(client) })
-    }
+    const opening = await openConnection(deps, target, slot, gone.signal)
+    if (opening.kind === 'open' || opening.kind === 'refused') tell(opening.decision)
     if (opening.kind !== 'open') {
-      hangUp(client, explainOpening(deps, opening, connect.target, request.headers))
+      request.refuse(opening)
       await awaitFlushed(client, deps.flushTimeoutMs)
       return slot.leave()
     }
-    const { socket: upstream, address } = opening
-    const close = (): void => {
-      client.destroy()
-      upstream.destroy()
-    }
-    slot.guard({ action: 'connect:tcp', ...connect.target, address }, close)
-    // A policy change, or the client, may have closed one of them while the other was awaited.
-    if (upstream.destroyed || client.destroyed) {
+    const { socket: upstream, address, decision } = opening
+    let final = decision
+    const relay = startRelay(client, upstream, deps.idleMs, (flow) => {
       slot.leave()
-      return close()
+      tell(final, flow)
+    })
+    const guarded = { action: 'connect:tcp', ...target, address }
+    const revoke = (denial: MachineDecision | null): void => {
+      if (denial !== null) final = denial
+      relay.close(denial === null ? 'closed' : 'revoked')
     }
-    client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
-    // Bytes that the client sent early come first in the tunnel.
-    relay(client, upstream, deps.idleMs, () => slot.leave())
+    slot.guard(guarded, revoke)
+    // A policy change, or the program, may have closed one of them while the other was awaited.
+    if (upstream.destroyed || client.destroyed) return relay.close('closed')
+    request.grant()
+
+    const judge = async (flight: Flight, held: Buffer): Promise<void> => {
+      const content = await bindContent(deps, { target, address, decision }, flight)
+      if (client.destroyed || upstream.destroyed) return
+      if (content.kind === 'refused') {
+        final = content.decision
+        const isSilent = upstream.bytesRead === 0
+        relay.abandon('content')
+        if (isSilent) hangUp(client, formatContentDenial(flight, content.decision))
+        else client.destroy()
+        return
+      }
+      if (content.further !== null) slot.guard(guarded, revoke, content.further)
+      // A terminator of TLS for names with rules on methods and paths would stand here.
+      relay.passOn(held)
+    }
+    awaitFirstFlight(client, {
+      onHarmless: (bytes) => upstream.write(bytes),
+      onFlight(flight, held) {
+        judge(flight, held).catch((error: unknown) => {
+          relay.close('closed')
+          deps.onError(error)
+        })
+      },
+    })
   } catch (error) {
     slot.leave()
     client.destroy()
     throw error
   }
-}
-
-/** Reads on while closing: unread bytes would cause a reset, which discards the answer. */
-export function hangUp(client: Socket, answer: Answer): void {
-  if (client.destroyed) return
-  client.on('error', () => client.destroy())
-  client.end(formatRawAnswer(answer))
-  client.resume()
-  setTimeout(() => client.destroy(), LINGER_MS).unref()
-}
-
-/**
- * Carries bytes both ways until both sides end, one fails, or the connection is idle for `idleMs`.
- * Half-closed connections go on: a client may end its side and still wait for the answer.
- */
-function relay(client: Socket, upstream: Socket, idleMs: number, onEnd: () => void): void {
-  let open = 2
-  const close = (): void => {
-    client.destroy()
-    upstream.destroy()
-  }
-  for (const side of [client, upstream]) {
-    side.setTimeout(idleMs, close)
-    side.once('error', close)
-    side.once('close', () => {
-      // The other side may still have bytes to deliver only if this one ended in order.
-      if (!side.readableEnded || side.errored !== null) close()
-      open -= 1
-      if (open === 0) onEnd()
-    })
-  }
-  client.pipe(upstream)
-  upstream.pipe(client)
 }

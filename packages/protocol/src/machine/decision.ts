@@ -21,6 +21,26 @@ const canonicalRequestSchema = z.union([
   z.object({ action: z.enum(FILESYSTEM_ACTIONS), path: z.string() }),
 ])
 
+/**
+ * Why the bytes of an allowed connection do not fit its target.
+ *
+ * - `foreign_name`: TLS or HTTP names another server, which is not allowed there.
+ * - `no_server_name`: TLS to a name on port 443 names no server.
+ * - `encrypted_hello`: TLS encrypts its server name (ECH) behind another name.
+ * - `http2`: HTTP/2 without TLS.
+ * - `malformed`: begins like TLS or HTTP, but cannot be read without doubt.
+ * - `incomplete`: does not say in time which protocol it is.
+ */
+export const CONTENT_FAULTS = [
+  'foreign_name',
+  'no_server_name',
+  'encrypted_hello',
+  'http2',
+  'malformed',
+  'incomplete',
+] as const
+export type ContentFault = (typeof CONTENT_FAULTS)[number]
+
 /** The decision object on a wire; policy-core's `Decision`. */
 export const decisionSchema = z
   .object({
@@ -32,6 +52,8 @@ export const decisionSchema = z
     stale: z.boolean(),
     /** Set by an agent while a break-glass grant is in force, for every decision. */
     break_glass: z.literal(true).optional(),
+    /** Set by an agent that closes an allowed connection for its content. */
+    content: z.enum(CONTENT_FAULTS).optional(),
     address_required: z.literal(true).optional(),
     hint: z.string().nullable(),
   })

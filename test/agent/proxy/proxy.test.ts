@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { createDial } from '../../../agent/src/proxy/target/dial.ts'
-import { createHttpProxy } from '../../../agent/src/proxy/http-proxy.ts'
+import { createProxy } from '../../../agent/src/proxy/proxy.ts'
 import { createLiveConnections } from '../../../agent/src/proxy/admission/live-connections.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleOf, type RuleLine } from '../fixture/bundle.ts'
@@ -229,7 +229,7 @@ describe('a proxy that stops', () => {
     const asked = Promise.withResolvers<void>()
     const { active, use } = activePolicy()
     use(bundleOf(['allow', 'connect:tcp', '*.a.test']))
-    const proxy = createHttpProxy({
+    const proxy = createProxy({
       port: 0,
       decide: active.decide,
       resolve: () => {

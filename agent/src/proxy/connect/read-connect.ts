@@ -1,0 +1,35 @@
+import type { ClientBytes } from '../client-bytes.ts'
+import { parseHttpHead } from '../content/http-head.ts'
+import { answerRefusal, formatRawAnswer } from '../denial/answer.ts'
+import type { FindNearMisses } from '../denial/near-misses.ts'
+import { hangUp } from '../tunnel/hang-up.ts'
+import type { TunnelRequest } from '../tunnel/open-tunnel.ts'
+import { createConnectRequest } from './connect-request.ts'
+
+/** Limit of the forward server too. */
+const MAX_HEAD_BYTES = 16_384
+const END_OF_HEAD = '\r\n\r\n'
+
+/**
+ * Reads a CONNECT request (RFC 9110 §9.3.6). Returns null for a refused one, which is answered
+ * here. `node:http` could read it too, but more leniently, and at a higher cost for each tunnel.
+ */
+export async function readConnect(
+  deps: { readonly nearMisses: FindNearMisses },
+  bytes: ClientBytes,
+): Promise<TunnelRequest | null> {
+  const received = await bytes.takeUntil(END_OF_HEAD, MAX_HEAD_BYTES)
+  const client = bytes.release()
+  const refuse = (status: number, message: string): null => {
+    const code = 'invalid_argument'
+    const answer = answerRefusal({ status, code, reason: 'malformed_request', message })
+    hangUp(client, formatRawAnswer(answer))
+    return null
+  }
+  if (received === 'too_late') return refuse(408, 'the head of the request is incomplete')
+  if (received === 'too_long') return refuse(431, 'the head of the request is too long')
+  const head = parseHttpHead(received.toString('latin1'))
+  return head === null
+    ? refuse(400, 'the request is not valid HTTP/1.1')
+    : createConnectRequest(deps, client, { ...head, url: head.target })
+}

@@ -1,0 +1,179 @@
+import { canonicalHost, type ConnectRequest } from '@palisade/policy-core'
+import type { ContentFault } from '@palisade/protocol'
+import type { MachineDecision } from '../../decision/active-policy.ts'
+import { pairHeaders, valuesOf } from '../../http/header-list.ts'
+import { formatAuthority, isSameTarget, parseAuthority, type Target } from '../target/authority.ts'
+import { decideAddresses } from '../target/decide-addresses.ts'
+import type { DecideDeps } from '../target/decide-target.ts'
+import type { Flight } from './flight.ts'
+import type { HttpHead } from './http-head.ts'
+
+/** A connection that the policy allowed by its target. */
+export interface OpenedTarget {
+  readonly target: Target
+  /** The address that was dialled. */
+  readonly address: string
+  readonly decision: MachineDecision
+}
+
+export type ContentDecision =
+  /** `further` is to be decided again with each policy change, beside the target. */
+  | { readonly kind: 'granted'; readonly further: ConnectRequest | null }
+  | { readonly kind: 'refused'; readonly decision: MachineDecision }
+
+const GRANTED: ContentDecision = { kind: 'granted', further: null }
+/** On this port programs speak TLS with a server name. */
+const TLS_PORT = 443
+
+/**
+ * Decides whether the first bytes in a tunnel fit its target. Servers of many names share addresses
+ * and choose by TLS server name or `Host`, so a name in the content counts as much as the target:
+ * it must be the target, or be allowed itself and lead to the dialled address.
+ */
+export async function bindContent(
+  deps: DecideDeps,
+  opened: OpenedTarget,
+  flight: Flight,
+): Promise<ContentDecision> {
+  switch (flight.kind) {
+    case 'opaque':
+      return GRANTED
+    case 'http2':
+      return refuse(opened, 'http2', 'HTTP/2 without TLS hides the names of its requests; use TLS')
+    case 'malformed': {
+      const protocol = flight.protocol === 'tls' ? 'TLS' : 'HTTP'
+      return refuse(opened, 'malformed', `the first bytes look like ${protocol}, but are malformed`)
+    }
+    case 'incomplete':
+      return refuse(opened, 'incomplete', 'the first bytes do not tell the protocol in time')
+    case 'tls':
+      return bindHello(deps, opened, flight)
+    case 'http':
+      return bindHead(deps, opened, flight.head)
+  }
+}
+
+function bindHello(
+  deps: DecideDeps,
+  opened: OpenedTarget,
+  { serverName, hasEncryptedHello }: Extract<Flight, { kind: 'tls' }>,
+): ContentDecision | Promise<ContentDecision> {
+  const { target } = opened
+  const isNamed = target.host !== opened.address
+  if (serverName === null)
+    return isNamed && target.port === TLS_PORT
+      ? refuse(opened, 'no_server_name', 'the TLS handshake names no server')
+      : GRANTED
+  if (serverName === target.host) return GRANTED
+  // Other characters would be folded, but the server may read them as they are.
+  const host = /^[!-~]+$/.test(serverName) ? canonicalHost(serverName) : null
+  if (host?.kind !== 'name')
+    return refuse(opened, 'malformed', 'the TLS handshake names no valid host name')
+  const { name } = host
+  if (name === target.host) return GRANTED
+  if (isNamed && hasEncryptedHello)
+    return refuse(
+      opened,
+      'encrypted_hello',
+      `the TLS handshake encrypts its server name behind ${name}; switch ECH off`,
+    )
+  return bindName(deps, opened, name)
+}
+
+function bindHead(
+  deps: DecideDeps,
+  opened: OpenedTarget,
+  head: HttpHead,
+): ContentDecision | Promise<ContentDecision> {
+  // A request to a further proxy, which the policy allowed as a server.
+  if (head.method === 'CONNECT') return GRANTED
+  const headers = pairHeaders(head.rawHeaders)
+  if (valuesOf(headers, 'upgrade').some((value) => /\bh2c\b/i.test(value)))
+    return refuse(opened, 'http2', 'HTTP/2 without TLS hides the names of its requests; use TLS')
+  const named = readNamed(head, valuesOf(headers, 'host'), opened.target.port)
+  if (named === 'none') return GRANTED
+  if (named === null)
+    return refuse(opened, 'malformed', 'the HTTP request does not name exactly one valid host')
+  if (named.port !== opened.target.port)
+    return refuse(
+      opened,
+      'foreign_name',
+      `the HTTP request is for ${formatAuthority(named, null)}, not for this port`,
+    )
+  return named.host === opened.target.host ? GRANTED : bindName(deps, opened, named.host)
+}
+
+/** The server that a request names; null for none or several where one is needed. */
+function readNamed(
+  { target, minorVersion }: HttpHead,
+  hosts: readonly string[],
+  port: number,
+): Target | 'none' | null {
+  const absolute = /^https?:\/\/([^/?#]*)/i.exec(target)?.[1]
+  const [first, ...others] = [...hosts, ...(absolute === undefined ? [] : [absolute])].map((text) =>
+    parseAuthority(text, port),
+  )
+  if (hosts.length > 1) return null
+  if (first === undefined) return minorVersion === 0 ? 'none' : null
+  if (first === null || others.some((other) => other === null || !isSameTarget(first, other)))
+    return null
+  return first
+}
+
+/** Decides a name, or an address in `Host`, that differs from the target. */
+async function bindName(
+  deps: DecideDeps,
+  opened: OpenedTarget,
+  host: string,
+): Promise<ContentDecision> {
+  const { target, address } = opened
+  const request: ConnectRequest = { action: 'connect:tcp', host, port: target.port }
+  // An address as target says that names do not matter, except those that a rule denies.
+  if (target.host === address) return decideFurther(deps, { ...request, address })
+  const asked = deps.decide(request)
+  if (asked.decision === 'deny' && asked.address_required !== true) return foreign(asked)
+  if (host === address) return decideFurther(deps, request)
+  const isName = canonicalHost(host)?.kind === 'name'
+  const decided = isName ? await decideAddresses(deps, request).catch(() => []) : []
+  const there = decided.find((other) => other.address === address)
+  if (there?.decision.decision === 'allow')
+    return { kind: 'granted', further: { ...request, address } }
+  if (there !== undefined) return foreign(there.decision)
+  return refuse(
+    opened,
+    'foreign_name',
+    `the connection is for ${host}, which does not resolve to ${address}`,
+  )
+}
+
+function decideFurther(deps: DecideDeps, further: ConnectRequest): ContentDecision {
+  const decision = deps.decide(further)
+  return decision.decision === 'deny' ? foreign(decision) : { kind: 'granted', further }
+}
+
+function foreign(decision: MachineDecision): ContentDecision {
+  return { kind: 'refused', decision: { ...decision, content: 'foreign_name' } }
+}
+
+/** A denial of the target itself: its rules allow it, the content does not fit. */
+function refuse(
+  { target, address, decision }: OpenedTarget,
+  content: ContentFault,
+  hint: string,
+): ContentDecision {
+  const { revision, stale } = decision
+  return {
+    kind: 'refused',
+    decision: {
+      decision: 'deny',
+      reason: 'invalid_request',
+      rules: [],
+      request: { action: 'connect:tcp', ...target, address },
+      revision,
+      stale,
+      ...(decision.break_glass === true ? { break_glass: true } : {}),
+      hint,
+      content,
+    },
+  }
+}

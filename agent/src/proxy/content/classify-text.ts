@@ -1,0 +1,92 @@
+import type { Classifier, Flight } from './flight.ts'
+import { parseHttpHead } from './http-head.ts'
+
+const MAX_HEAD_BYTES = 32_768
+const MAX_METHOD_BYTES = 256
+
+const NUL = 0
+const TAB = 9
+const LF = 10
+const CR = 13
+const SPACE = 32
+
+const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]$/
+/** Also spellings that only a lenient server accepts, so that they are refused, not passed on. */
+const REQUEST_LINE = /[ \t]HTTP\/[\d.]*\s*$/i
+const HTTP2_PREFACE = /^PRI\b/
+
+const OPAQUE: Flight = { kind: 'opaque' }
+const MALFORMED: Flight = { kind: 'malformed', protocol: 'http' }
+
+/**
+ * Tells HTTP from other protocols. An HTTP request is certain only at the end of its first line:
+ * SMTP and others begin with a word and a space too. That line chooses no server, so it may go on
+ * before its end: in some protocols a command has no line break.
+ */
+export function createTextClassifier(): Classifier {
+  let stage: 'method' | 'line' | 'fields' = 'method'
+  let methodStart: number | null = null
+  let lineStart = 0
+  /** All bytes before it are read. */
+  let position = 0
+
+  const readMethod = (received: Buffer): Flight | null => {
+    for (; position < received.length; position += 1) {
+      const byte = received[position] ?? NUL
+      if (methodStart === null && (byte === CR || byte === LF)) {
+        lineStart = position + 1
+        continue
+      }
+      methodStart ??= position
+      if (byte === SPACE || byte === TAB) {
+        stage = 'line'
+        return null
+      }
+      const isLong = position - methodStart > MAX_METHOD_BYTES
+      if (isLong || !METHOD.test(String.fromCharCode(byte))) return OPAQUE
+    }
+    return null
+  }
+
+  /** The next whole line in latin1, without its LF. */
+  const takeLine = (received: Buffer): string | null => {
+    const end = received.indexOf(LF, position)
+    position = end < 0 ? received.length : end + 1
+    if (end < 0) return null
+    const line = received.toString('latin1', lineStart, end)
+    lineStart = position
+    return line
+  }
+
+  const readFirstLine = (received: Buffer): Flight | null => {
+    const from = position
+    const line = takeLine(received)
+    if (received.subarray(from, position).includes(NUL)) return OPAQUE
+    if (line === null) return null
+    if (!REQUEST_LINE.test(line)) return OPAQUE
+    if (HTTP2_PREFACE.test(line)) return { kind: 'http2' }
+    stage = 'fields'
+    return null
+  }
+
+  const readFields = (received: Buffer): Flight | null => {
+    for (;;) {
+      const line = takeLine(received)
+      if (line === null) return null
+      if (line !== '' && line !== '\r') continue
+      const head = parseHttpHead(received.toString('latin1', 0, lineStart))
+      return head === null ? MALFORMED : { kind: 'http', head }
+    }
+  }
+
+  return {
+    read(received) {
+      const flight =
+        (stage === 'method' ? readMethod(received) : null) ??
+        (stage === 'line' ? readFirstLine(received) : null) ??
+        (stage === 'fields' ? readFields(received) : null)
+      return flight ?? (received.length > MAX_HEAD_BYTES ? MALFORMED : null)
+    },
+    harmless: () => (stage === 'fields' ? 0 : position),
+  }
+}

@@ -1,0 +1,87 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { connectionOf, PacedConnection, paceConnections } from '../../http/paced-connection.ts'
+import { createConnectRequest } from '../connect/connect-request.ts'
+import { answerRefusal, formatRawAnswer, type Answer } from '../denial/answer.ts'
+import { hangUp } from '../tunnel/hang-up.ts'
+import { openTunnel } from '../tunnel/open-tunnel.ts'
+import { forwardRequest, reply, type PassDeps } from './forward-request.ts'
+
+export interface ForwardServer {
+  /** Not listening yet. Its connections are not served before `serve`. */
+  readonly server: Server
+  /** Serves absolute-form requests on a connection, and a CONNECT after them. */
+  serve(client: Socket): void
+}
+
+export function createForwardServer(deps: PassDeps): ForwardServer {
+  const server = createServer({
+    maxHeaderSize: 16_384,
+    // Twelve seconds, including the interval between two checks, which wake an idle agent.
+    headersTimeout: 6_000,
+    // A body may take any time while it moves.
+    requestTimeout: 0,
+    keepAliveTimeout: 5_000,
+    connectionsCheckingInterval: 6_000,
+    // `readForwardRequest` checks the header and explains a refusal in its own answer.
+    requireHostHeader: false,
+    noDelay: true,
+  })
+  // 0 means unlimited: Node silently drops fields beyond its limit, `request-head.ts` refuses them.
+  server.maxHeadersCount = 0
+  server.timeout = deps.idleMs
+  // A client that ends its side after the request still gets its answer.
+  Object.assign(server, { httpAllowHalfOpen: true })
+  const serve = paceConnections(server, deps.turns)
+  attach(server, deps)
+  return { server, serve }
+}
+
+function attach(server: Server, deps: PassDeps): void {
+  const forward = (request: IncomingMessage, response: ServerResponse): void => {
+    connectionOf(request).begin(request, response)
+    forwardRequest(deps, request, response).catch((error: unknown) => {
+      deps.onError(error)
+      if (response.headersSent) response.destroy()
+      else reply(response, internalError())
+    })
+  }
+  server.on('request', forward)
+  server.on('checkContinue', forward)
+  server.on('connect', (request: IncomingMessage, _: Duplex, head: Buffer) => {
+    const client = connectionOf(request).release(head)
+    // A client that ended its side during an earlier request gets no tunnel: unread bytes cannot be
+    // pushed back after the end of its stream.
+    if (client.readableEnded) {
+      client.destroy()
+      return
+    }
+    const { method = '', url = '', rawHeaders } = request
+    const tunnel = createConnectRequest(deps, client, { method, url, rawHeaders })
+    if (tunnel !== null) openTunnel(deps, tunnel).catch(deps.onError)
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, connection: Duplex) => {
+    if (!(connection instanceof PacedConnection) || !connection.writable) connection.destroy()
+    else refuseMalformed(connection, error.code)
+  })
+}
+
+/** Answers malformed input once: a second answer would pass for the answer to the next request. */
+function refuseMalformed(connection: PacedConnection, code: string | undefined): void {
+  const { response } = connection
+  if (response === null) hangUp(connection.release(), formatRawAnswer(describeParseError(code)))
+  else if (response.writableEnded) connection.destroySoon()
+  else connection.destroy()
+}
+
+function describeParseError(code: string | undefined): Answer {
+  const status =
+    code === 'HPE_HEADER_OVERFLOW' ? 431 : code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+  const message = `the request is not valid HTTP/1.1 (${code ?? 'unknown'})`
+  return answerRefusal({ status, code: 'invalid_argument', reason: 'malformed_request', message })
+}
+
+function internalError(): Answer {
+  return answerRefusal({ status: 500, code: 'internal', message: 'internal error' })
+}

@@ -1,0 +1,68 @@
+import type { Socket } from 'node:net'
+import type { FlowEnd } from '../../points/point-event.ts'
+
+export interface Relay {
+  /** Closes both sides. The first cause counts. */
+  close(cause: FlowEnd['cause']): void
+  /** Closes the side of the target; the program may still get a last message. */
+  abandon(cause: FlowEnd['cause']): void
+  /** Carries the bytes of the program too, beginning with `held`. */
+  passOn(held: Buffer): void
+}
+
+/**
+ * Carries the bytes of the target to the program at once, and those of the program after `passOn`.
+ * Ends when both sides have ended, one fails, or neither moves for `idleMs`. Half-closed
+ * connections go on: a program may end its side and still wait for the answer. Calls `onEnd` once.
+ */
+export function startRelay(
+  client: Socket,
+  upstream: Socket,
+  idleMs: number,
+  onEnd: (flow: FlowEnd) => void,
+): Relay {
+  const startedMs = performance.now()
+  const before = { sent: upstream.bytesWritten, received: upstream.bytesRead }
+  let open = 2
+  let cause: FlowEnd['cause'] = 'closed'
+  let isAbandoned = false
+
+  const close = (why: FlowEnd['cause']): void => {
+    if (cause === 'closed') cause = why
+    client.destroy()
+    upstream.destroy()
+  }
+  const finish = (): void =>
+    onEnd({
+      bytesSent: upstream.bytesWritten - before.sent,
+      bytesReceived: upstream.bytesRead - before.received,
+      durationMs: Math.round(performance.now() - startedMs),
+      cause,
+    })
+
+  for (const side of [client, upstream]) {
+    side.setTimeout(idleMs, () => close('idle'))
+    side.once('error', () => close('closed'))
+    side.once('close', () => {
+      // The other side may still have bytes to deliver only if this one ended in order.
+      if (!isAbandoned && (!side.readableEnded || side.errored !== null)) close('closed')
+      open -= 1
+      if (open === 0) finish()
+    })
+  }
+  upstream.pipe(client)
+
+  return {
+    close,
+    abandon(why) {
+      isAbandoned = true
+      cause = why
+      upstream.unpipe(client)
+      upstream.destroy()
+    },
+    passOn(held) {
+      if (held.length > 0) upstream.write(held)
+      client.pipe(upstream)
+    },
+  }
+}
