@@ -20,12 +20,16 @@ export function explainOpening(
         status: 502,
         code: 'internal',
         reason: opening.reason,
-        message:
-          opening.reason === 'resolution_failed'
-            ? `${target.host} cannot be resolved`
-            : `no permitted address of ${formatAuthority(target, null)} can be reached`,
+        message: describeFailure(opening, target),
       })
   }
+}
+
+function describeFailure(opening: Extract<Opening, { kind: 'failed' }>, target: Target): string {
+  if (opening.reason === 'parent_failed') return opening.detail
+  return opening.reason === 'resolution_failed'
+    ? `${target.host} cannot be resolved`
+    : `no permitted address of ${formatAuthority(target, null)} can be reached`
 }
 
 export function explainBadHead({ status, reason, message }: BadHead): Answer {

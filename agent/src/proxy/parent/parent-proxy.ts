@@ -1,0 +1,110 @@
+import type { CanonicalRequest } from '@palisade/policy-core'
+import type { AgentStatus } from '@palisade/protocol'
+import type { Socket } from 'node:net'
+import { formatAuthority, type Target } from '../target/authority.ts'
+import { readConnectAnswer } from './connect-answer.ts'
+import { createIsDirect } from './direct-targets.ts'
+import { ParentFault, refusedBy } from './parent-fault.ts'
+import { createFindParent, reachParent, type ReachDeps } from './reach-parent.ts'
+
+export interface ParentDeps extends ReachDeps {
+  /** Canonical and sorted. */
+  readonly machineAddresses: () => readonly string[]
+  /** Epoch milliseconds. */
+  readonly clock: () => number
+}
+
+export type ParentStatus = NonNullable<AgentStatus['parent_proxy']>
+
+/**
+ * The proxy of the network, through which allowed connections go.
+ *
+ * Every connection is a CONNECT tunnel, also for `http:` requests. By default this machine resolves
+ * a name, and the tunnel leads to the decided address. An absolute-form request could not name that
+ * address and keep the origin's name: the parent replaces `Host` by the authority of the request
+ * (RFC 9112 §3.2.2). So a parent has to accept CONNECT to each port that programs use.
+ *
+ * Where `resolves` is set, the tunnel leads to the name. Rules on names and ports, and on addresses
+ * that a program names itself, hold as before. Rules on addresses and the protection of addresses
+ * do not hold for names: only the parent knows the address. A third way, to decide resolved
+ * addresses and then send the name, is not offered, because the parent could resolve the name to
+ * another address than the decided one.
+ */
+export interface ParentProxy {
+  /** Whether the connection goes through the parent. `address` is undefined for a name. */
+  carries(target: Target, address: string | undefined): boolean
+  /** Whether the parent resolves the host of this request. */
+  resolves(request: CanonicalRequest): boolean
+  /** Opens a tunnel to a name or an address. Throws `ParentFault`; never dials `to` itself. */
+  connect(to: Target, signal: AbortSignal): Promise<Socket>
+  /**
+   * Whether a connection to this name or address would reach the parent itself, where a program
+   * could ask for any target. Knows addresses of the parent's name from its first use on.
+   */
+  isParent(host: string, port: number): boolean
+  status(): ParentStatus
+}
+
+/** Bounds the addresses that a changing name leaves behind. */
+const MAX_SEEN = 256
+
+export function createParentProxy(deps: ParentDeps): ParentProxy {
+  const { access } = deps
+  const isDirect = createIsDirect(access.noProxy, deps.machineAddresses)
+  const findParent = createFindParent(deps)
+  const seen = new Set<string>([access.host])
+  if (access.host === 'localhost') seen.add('127.0.0.1')
+  let lastError: ParentStatus['last_error'] = null
+
+  const open = async (to: Target, signal: AbortSignal): Promise<Socket> => {
+    const addresses = await findParent()
+    for (const address of addresses) if (seen.size < MAX_SEEN) seen.add(address)
+    const socket = await reachParent(deps, addresses, signal)
+    try {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(deps.timeoutMs)])
+      socket.write(formatConnect(to, access.authorization))
+      const status = await readConnectAnswer(socket, limit)
+      if (status < 200 || status > 299) throw refusedBy(status)
+      return socket
+    } catch (error) {
+      socket.destroy()
+      throw error
+    }
+  }
+
+  return {
+    carries: (target, address) => !isDirect(target, address),
+    resolves: (request) =>
+      access.resolves &&
+      'host' in request &&
+      request.action === 'connect:tcp' &&
+      request.address === undefined &&
+      !isDirect({ host: request.host, port: request.port }, undefined),
+    async connect(to, signal) {
+      try {
+        const socket = await open(to, signal)
+        lastError = null
+        return socket
+      } catch (error) {
+        // A client that left says nothing about the parent.
+        if (error instanceof ParentFault && !signal.aborted) {
+          const at = new Date(deps.clock()).toISOString()
+          lastError = { code: error.code, message: error.message, at }
+        }
+        throw error
+      }
+    },
+    isParent: (host, port) => port === access.port && seen.has(host),
+    status: () => ({
+      url: `${access.scheme}://${formatAuthority(access, null)}`,
+      resolves: access.resolves,
+      last_error: lastError,
+    }),
+  }
+}
+
+function formatConnect(to: Target, authorization: string | null): string {
+  const authority = formatAuthority(to, null)
+  const proof = authorization === null ? '' : `Proxy-Authorization: ${authorization}\r\n`
+  return `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${proof}\r\n`
+}
