@@ -16,20 +16,22 @@ export function explainOpening(
     case 'refused':
       return answerDenied(opening.decision, nearMisses(opening.decision), accept)
     case 'failed':
+      if (opening.reason === 'parent_failed') return explainParentFault(opening.detail)
       return answerRefusal({
         status: 502,
         code: 'internal',
         reason: opening.reason,
-        message: describeFailure(opening, target),
+        message:
+          opening.reason === 'resolution_failed'
+            ? `${target.host} cannot be resolved`
+            : `no permitted address of ${formatAuthority(target, null)} can be reached`,
       })
   }
 }
 
-function describeFailure(opening: Extract<Opening, { kind: 'failed' }>, target: Target): string {
-  if (opening.reason === 'parent_failed') return opening.detail
-  return opening.reason === 'resolution_failed'
-    ? `${target.host} cannot be resolved`
-    : `no permitted address of ${formatAuthority(target, null)} can be reached`
+/** The answer to a client when the parent proxy failed. `message` holds no credentials. */
+export function explainParentFault(message: string): Answer {
+  return answerRefusal({ status: 502, code: 'internal', reason: 'parent_failed', message })
 }
 
 export function explainBadHead({ status, reason, message }: BadHead): Answer {

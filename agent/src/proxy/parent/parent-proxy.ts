@@ -1,6 +1,7 @@
 import type { CanonicalRequest } from '@palisade/policy-core'
 import type { AgentStatus } from '@palisade/protocol'
 import type { Socket } from 'node:net'
+import type { HeaderList } from '../../http/header-list.ts'
 import { formatAuthority, type Target } from '../target/authority.ts'
 import { readConnectAnswer } from './connect-answer.ts'
 import { createIsDirect } from './direct-targets.ts'
@@ -16,13 +17,23 @@ export interface ParentDeps extends ReachDeps {
 
 export type ParentStatus = NonNullable<AgentStatus['parent_proxy']>
 
+/** A connection to the parent for one request in absolute form. */
+export interface ParentRequest {
+  readonly socket: Socket
+  /** Fields to add to the request. */
+  readonly headers: HeaderList
+  /** Throws `ParentFault` where the answer with this status is not one of the origin. */
+  check(status: number): void
+}
+
 /**
  * The proxy of the network, through which allowed connections go.
  *
- * Every connection is a CONNECT tunnel, also for `http:` requests. By default this machine resolves
- * a name, and the tunnel leads to the decided address. An absolute-form request could not name that
- * address and keep the origin's name: the parent replaces `Host` by the authority of the request
- * (RFC 9112 §3.2.2). So a parent has to accept CONNECT to each port that programs use.
+ * By default this machine resolves a name, and a CONNECT tunnel leads to the decided address, also
+ * for `http:` requests. An absolute-form request could not name that address and keep the origin's
+ * name: the parent replaces `Host` by the authority of the request (RFC 9112 §3.2.2). Where both
+ * are the same, because the parent resolves the name or the program named an address, an `http:`
+ * request stays in absolute form: many parents refuse CONNECT to port 80.
  *
  * Where `resolves` is set, the tunnel leads to the name. Rules on names and ports, and on addresses
  * that a program names itself, hold as before. Rules on addresses and the protection of addresses
@@ -37,6 +48,8 @@ export interface ParentProxy {
   resolves(request: CanonicalRequest): boolean
   /** Opens a tunnel to a name or an address. Throws `ParentFault`; never dials `to` itself. */
   connect(to: Target, signal: AbortSignal): Promise<Socket>
+  /** Connects to the parent for a request to one target. Throws `ParentFault`. */
+  connectForRequest(signal: AbortSignal): Promise<ParentRequest>
   /**
    * Whether a connection to this name or address would reach the parent itself, where a program
    * could ask for any target. Knows addresses of the parent's name from its first use on.
@@ -56,10 +69,14 @@ export function createParentProxy(deps: ParentDeps): ParentProxy {
   if (access.host === 'localhost') seen.add('127.0.0.1')
   let lastError: ParentStatus['last_error'] = null
 
-  const open = async (to: Target, signal: AbortSignal): Promise<Socket> => {
+  const reach = async (signal: AbortSignal): Promise<Socket> => {
     const addresses = await findParent()
     for (const address of addresses) if (seen.size < MAX_SEEN) seen.add(address)
-    const socket = await reachParent(deps, addresses, signal)
+    return reachParent(deps, addresses, signal)
+  }
+
+  const openTunnel = async (to: Target, signal: AbortSignal): Promise<Socket> => {
+    const socket = await reach(signal)
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(deps.timeoutMs)])
       socket.write(formatConnect(to, access.authorization))
@@ -72,6 +89,22 @@ export function createParentProxy(deps: ParentDeps): ParentProxy {
     }
   }
 
+  const note = (fault: ParentFault): void => {
+    const at = new Date(deps.clock()).toISOString()
+    lastError = { code: fault.code, message: fault.message, at }
+  }
+  const noted = async (opening: Promise<Socket>, signal: AbortSignal): Promise<Socket> => {
+    try {
+      const socket = await opening
+      lastError = null
+      return socket
+    } catch (error) {
+      // A client that left says nothing about the parent.
+      if (error instanceof ParentFault && !signal.aborted) note(error)
+      throw error
+    }
+  }
+
   return {
     carries: (target, address) => !isDirect(target, address),
     resolves: (request) =>
@@ -80,18 +113,18 @@ export function createParentProxy(deps: ParentDeps): ParentProxy {
       request.action === 'connect:tcp' &&
       request.address === undefined &&
       !isDirect({ host: request.host, port: request.port }, undefined),
-    async connect(to, signal) {
-      try {
-        const socket = await open(to, signal)
-        lastError = null
-        return socket
-      } catch (error) {
-        // A client that left says nothing about the parent.
-        if (error instanceof ParentFault && !signal.aborted) {
-          const at = new Date(deps.clock()).toISOString()
-          lastError = { code: error.code, message: error.message, at }
-        }
-        throw error
+    connect: (to, signal) => noted(openTunnel(to, signal), signal),
+    async connectForRequest(signal) {
+      const { authorization } = access
+      return {
+        socket: await noted(reach(signal), signal),
+        headers: authorization === null ? [] : [['Proxy-Authorization', authorization]],
+        check(status) {
+          if (status !== 407) return
+          const fault = refusedBy(status)
+          note(fault)
+          throw fault
+        },
       }
     },
     isParent: (host, port) => port === access.port && seen.has(host),

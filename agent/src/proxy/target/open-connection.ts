@@ -5,13 +5,18 @@ import type { Dial } from './dial.ts'
 import { decideTarget, type DecideDeps, type TargetDecision } from './decide-target.ts'
 import type { Slot } from '../admission/live-connections.ts'
 import { ParentFault } from '../parent/parent-fault.ts'
-import type { ParentProxy } from '../parent/parent-proxy.ts'
+import type { ParentProxy, ParentRequest } from '../parent/parent-proxy.ts'
 import { firstResult, hasBothFamilies, interleaveFamilies } from './staggered-attempts.ts'
+
+/** Use of a connection: for any bytes, or for one `http:` request. */
+export type Purpose = 'tunnel' | 'request'
 
 export interface OpenDeps extends DecideDeps {
   readonly dial: Dial
+  /** Default `tunnel`. */
+  readonly purpose?: Purpose
   /** Null or absent where every connection is dialled directly. */
-  readonly parent?: Pick<ParentProxy, 'carries' | 'connect'> | null
+  readonly parent?: Pick<ParentProxy, 'carries' | 'connect' | 'connectForRequest'> | null
 }
 
 export type Opening =
@@ -22,6 +27,8 @@ export type Opening =
       /** The decided address; undefined where a parent proxy resolves the name. */
       readonly address: string | undefined
       readonly decision: MachineDecision
+      /** Present where `socket` leads to the parent, for a request in absolute form. */
+      readonly viaParent?: ParentRequest
     }
   | { readonly kind: 'refused'; readonly decision: MachineDecision }
   | { readonly kind: 'failed'; readonly reason: 'resolution_failed' | 'dial_failed' | 'cancelled' }
@@ -29,6 +36,8 @@ export type Opening =
   | { readonly kind: 'failed'; readonly reason: 'parent_failed'; readonly detail: string }
 
 type Opened = Extract<Opening, { kind: 'open' }>
+
+type Reached = Pick<Opened, 'socket' | 'viaParent'>
 
 /**
  * Opens a connection that the policy allows, directly or through the parent proxy. Permitted
@@ -68,17 +77,18 @@ export async function openConnection(
       if (!reached.isOfTarget) over.abort()
     }
     if (reached === null || reached instanceof ParentFault) return null
+    const { socket } = reached
     if (either.aborted) {
-      reached.destroy()
+      socket.destroy()
       return null
     }
-    slot.guard(request, () => reached.destroy())
+    slot.guard(request, () => socket.destroy())
     const decision = deps.decide(request)
     if (decision.decision === 'allow') {
       over.abort()
-      return { kind: 'open', socket: reached, address, decision }
+      return { kind: 'open', ...reached, address, decision }
     }
-    reached.destroy()
+    socket.destroy()
     denied = decision
     return null
   }
@@ -106,21 +116,26 @@ function listCandidates(decided: Extract<TargetDecision, { kind: 'permitted' | '
 
 /** Connects the way that the target takes, and no other: a failed parent is never bypassed. */
 async function reach(
-  { dial, parent }: OpenDeps,
+  { dial, parent, purpose = 'tunnel' }: OpenDeps,
   target: Target,
   address: string | undefined,
   signal: AbortSignal,
-): Promise<Socket | ParentFault | null> {
-  if (parent?.carries(target, address) === true) {
-    try {
-      return await parent.connect({ host: address ?? target.host, port: target.port }, signal)
-    } catch (error) {
-      if (error instanceof ParentFault) return error
-      throw error
-    }
+): Promise<Reached | ParentFault | null> {
+  if (parent?.carries(target, address) !== true) {
+    if (address === undefined) throw new Error('only a parent proxy connects to a name')
+    const socket = await dial(address, target.port, signal).catch(() => null)
+    return socket === null ? null : { socket }
   }
-  if (address === undefined) throw new Error('only a parent proxy connects to a name')
-  return dial(address, target.port, signal).catch(() => null)
+  const host = address ?? target.host
+  try {
+    if (purpose === 'tunnel' || host !== target.host)
+      return { socket: await parent.connect({ host, port: target.port }, signal) }
+    const viaParent = await parent.connectForRequest(signal)
+    return { socket: viaParent.socket, viaParent }
+  } catch (error) {
+    if (error instanceof ParentFault) return error
+    throw error
+  }
 }
 
 function describeFailure(

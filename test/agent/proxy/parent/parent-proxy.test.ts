@@ -243,6 +243,77 @@ describe('a parent that resolves names', () => {
   })
 })
 
+describe('an absolute-form request', () => {
+  const start = async (authorization: string | null) => {
+    const parent = await startParent({ names: LEADS, needsCredentials: true })
+    const rules = bundleOf(named, ['allow', 'connect:tcp', '10.0.0.7'])
+    const proxy = await startProxy(rules, NAMES, 100, {
+      parent: { ...parent, resolves: true, authorization },
+    })
+    return { parent, proxy, origin: await startOrigin() }
+  }
+
+  it.each(['x.a.test', '10.0.0.7'])(
+    'reaches the parent as it is where the parent would tunnel to %s anyway',
+    async (host) => {
+      const { parent, proxy, origin } = await start(AUTHORIZATION)
+      const authority = `${host}:${origin.port}`
+
+      const answer = await exchangeRaw(
+        proxy.port,
+        `POST http://${authority}/a?b=c HTTP/1.1\r\nHost: ${authority}\r\n` +
+          'Proxy-Authorization: Basic forged\r\nContent-Length: 4\r\n\r\nbody',
+      )
+
+      expect(answer).toMatchObject({ status: 200, body: '127.0.0.1 /a?b=c' })
+      expect(answer.head).toContain('Palisade-Decision: allow; reason=rule')
+      expect(parent).toMatchObject({ asked: [], requested: [`http://${authority}/a?b=c`] })
+      expect(parent.authorizations).toEqual([AUTHORIZATION])
+      expect(origin.requests[0]).toMatchObject({ body: 'body', headers: { host: authority } })
+      expect(origin.requests[0]?.headers).not.toHaveProperty('proxy-authorization')
+    },
+  )
+
+  it('with the method TRACE is tunnelled, so that no answer repeats the credentials', async () => {
+    const { parent, proxy, origin } = await start(AUTHORIZATION)
+
+    const answer = await exchangeRaw(
+      proxy.port,
+      get(`x.a.test:${origin.port}`, '/', 'Max-Forwards: 0\r\n').replace('GET', 'TRACE'),
+    )
+
+    expect(answer.status).toBe(200)
+    expect(parent).toMatchObject({ asked: [`x.a.test:${origin.port}`], requested: [] })
+    expect(origin.requests[0]?.headers).not.toHaveProperty('proxy-authorization')
+  })
+
+  it('is answered 502 where the parent demands credentials', async () => {
+    const { parent, proxy, origin } = await start(null)
+
+    const answer = await exchangeRaw(proxy.port, get(`x.a.test:${origin.port}`))
+
+    expect(answer.status).toBe(502)
+    expect(answer.head).not.toMatch(/proxy-authenticate|x-seen/i)
+    expect(JSON.parse(answer.body)).toMatchObject({
+      reason: 'parent_failed',
+      message: expect.stringContaining('answered 407'),
+    })
+    expect(proxy.parent?.status().last_error).toMatchObject({ code: 'refused' })
+    expect(proxy.dialled).toEqual([`127.0.0.1:${parent.port}`])
+    expect(origin.requests).toHaveLength(0)
+  })
+
+  it('of a denied name reaches no parent', async () => {
+    const { parent, proxy } = await start(AUTHORIZATION)
+
+    for (const host of ['x.b.test', '10.0.0.8', '127.0.0.1'])
+      expect((await exchangeRaw(proxy.port, get(host))).status).toBe(403)
+
+    expect(parent.requested).toEqual([])
+    expect(proxy.dialled).toEqual([])
+  })
+})
+
 describe('a loop', () => {
   it('to the parent itself is refused, whatever a rule allows', async () => {
     const parent = await startParent({ names: { 'proxy.a.test': '127.0.0.1' } })
