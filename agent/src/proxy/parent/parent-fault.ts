@@ -32,8 +32,8 @@ export function refusedBy(status: number): ParentFault {
     status === 407
       ? ' (authentication required); check the file of PALISADE_PARENT_PROXY_CREDENTIALS'
       : ''
-  // Any other status says that the parent would refuse the next address too. Above all, wrong
-  // credentials are not repeated for each address, because that may lock the account.
-  const isOfTarget = status === 502 || status === 503 || status === 504
+  // Wrong credentials are not repeated for each address, because that may lock the account. Other
+  // answers may be about the address: some parents refuse every IPv6 address with 403.
+  const isOfTarget = status !== 407
   return new ParentFault('refused', `the parent proxy answered ${status}${hint}`, isOfTarget)
 }

@@ -64,6 +64,7 @@ const MAX_SEEN = 256
 export function createParentProxy(deps: ParentDeps): ParentProxy {
   const { access } = deps
   const isDirect = createIsDirect(access.noProxy, deps.machineAddresses)
+  const isProtected = createIsDirect([], deps.machineAddresses)
   const findParent = createFindParent(deps)
   const seen = new Set<string>([access.host])
   if (access.host === 'localhost') seen.add('127.0.0.1')
@@ -127,7 +128,13 @@ export function createParentProxy(deps: ParentDeps): ParentProxy {
         },
       }
     },
-    isParent: (host, port) => port === access.port && seen.has(host),
+    isParent(host, port) {
+      if (port !== access.port) return false
+      if (seen.has(host)) return true
+      // A parent on this machine may listen on all of its addresses.
+      const isLocal = [...seen].some((each) => isProtected({ host: each, port }, undefined))
+      return isLocal && isProtected({ host, port }, undefined)
+    },
     status: () => ({
       url: `${access.scheme}://${formatAuthority(access, null)}`,
       resolves: access.resolves,

@@ -87,11 +87,11 @@ describe('a parent proxy', () => {
     expect(parent.asked).toEqual([])
   })
 
-  it('tries the next permitted address when it cannot reach one', async () => {
+  it.each([403, 503])('is asked for the next permitted address after a %i', async (status) => {
     const echo = await startEcho()
     const parent = await startParent({
       names: LEADS,
-      refuse: (authority) => (authority.startsWith('10.0.0.8:') ? 503 : undefined),
+      refuse: (authority) => (authority.startsWith('10.0.0.8:') ? status : undefined),
     })
     const proxy = await startProxy(bundleOf(named), NAMES, 100, { parent })
 
@@ -317,7 +317,7 @@ describe('an absolute-form request', () => {
 describe('a loop', () => {
   it('to the parent itself is refused, whatever a rule allows', async () => {
     const parent = await startParent({ names: { 'proxy.a.test': '127.0.0.1' } })
-    const rules = bundleOf(named, ['allow', 'connect:tcp', '127.0.0.1'])
+    const rules = bundleOf(named, ['allow', 'connect:tcp', '127.0.0.0/8', '::1'])
     const names = { 'proxy.a.test': ['127.0.0.1'], 'x.a.test': ['127.0.0.1'] }
     const byAddress = await startProxy(rules, names, 100, { parent })
     const byName = await startProxy(rules, names, 100, {
@@ -328,6 +328,8 @@ describe('a loop', () => {
       await exchangeRaw(byAddress.port, connectTo(`127.0.0.1:${parent.port}`)),
       await exchangeRaw(byAddress.port, connectTo(`x.a.test:${parent.port}`)),
       await exchangeRaw(byAddress.port, get(`localhost:${parent.port}`)),
+      await exchangeRaw(byAddress.port, connectTo(`127.0.0.2:${parent.port}`)),
+      await exchangeRaw(byAddress.port, connectTo(`[::1]:${parent.port}`)),
       await exchangeRaw(byName.port, connectTo(`proxy.a.test:${parent.port}`)),
     ]
 
