@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { AgentLog } from './agent-log.ts'
 import type { AgentConfig } from './config/config.ts'
+import type { ParentAccess } from './config/read-parent-access.ts'
 import { createTimeKeeper } from './state/trusted-clock.ts'
 import type { BreakGlass } from './break-glass/break-glass.ts'
 import type { ActivePolicy } from './decision/active-policy.ts'
@@ -23,6 +24,8 @@ const TIME_NOT_KEPT = 'the time cannot be written to disk'
 /** Inputs of the agent from its environment. The container creates all other parts. */
 export interface AgentSurroundings {
   readonly config: AgentConfig
+  /** Null without a parent proxy. */
+  readonly parentAccess: ParentAccess | null
   readonly enrolment: KeptEnrolment
   /** Private key of this machine. */
   readonly key: DeviceKey

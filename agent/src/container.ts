@@ -17,8 +17,14 @@ import type { EnforcementPoint } from './points/enforcement-point.ts'
 import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
 import { decideAsAsked } from './local-api/decide-as-proxy.ts'
 import { createDial, type Dial } from './proxy/target/dial.ts'
-import { createProxy } from './proxy/proxy.ts'
+import { createProxy, type Proxy } from './proxy/proxy.ts'
 import { createLiveConnections } from './proxy/admission/live-connections.ts'
+import { governWithParent } from './proxy/parent/decide-with-parent.ts'
+import {
+  createParentProxy,
+  type ParentDeps,
+  type ParentProxy,
+} from './proxy/parent/parent-proxy.ts'
 import { createNearMisses } from './proxy/denial/near-misses.ts'
 import { recheckOnChange } from './proxy/admission/recheck-on-change.ts'
 import { createResolver, type Resolve } from './proxy/target/resolver.ts'
@@ -88,14 +94,16 @@ export function createContainer(
   const hints = config.hints ? listenForHints({ ...from, fetchFile, poller, reporter }) : null
 
   const tally = createDecisionTally()
-  const live = createLiveConnections(active.decide, MAX_CONNECTIONS)
+  const network = { resolve: parts.resolve(RESOLVE), dial: parts.resolve(DIAL) }
+  const parent = createParent(from, { ...network, isSelf: (...at) => proxy.isSelf(...at) })
+  const ruled = parent === null ? active : governWithParent(active, parent)
+  const live = createLiveConnections(ruled.decide, MAX_CONNECTIONS)
   recheckOnChange({ ...shared, live })
-  const resolve = parts.resolve(RESOLVE)
-  const proxy = createProxy({
+  const proxy: Proxy = createProxy({
+    ...network,
     port: config.proxyPort,
-    decide: active.decide,
-    resolve,
-    dial: parts.resolve(DIAL),
+    decide: ruled.decide,
+    parent,
     live,
     idleMs: IDLE_TIMEOUT_MS,
     flushTimeoutMs: FLUSH_TIMEOUT_MS,
@@ -113,11 +121,11 @@ export function createContainer(
 
   const described = { ...shared, startedAtMs, breakGlass, synchronizer, poller, tally, points }
   const localApi = createLocalApi({
-    ...decideAsAsked({ ...shared, tally, resolve, isSelf: proxy.isSelf }),
+    ...decideAsAsked({ ...shared, ...network, active: ruled, tally, isSelf: proxy.isSelf }),
     ...answerSync({ ...shared, synchronizer, poller }),
     ...answerBreakGlass({ breakGlass, poller, log }),
     status: () =>
-      describeAgent({ ...described, hints: hints?.status() ?? HINTS_OFF, cacheProblem }),
+      describeAgent({ ...described, parent, hints: hints?.status() ?? HINTS_OFF, cacheProblem }),
     flushTimeoutMs: FLUSH_TIMEOUT_MS,
     onError,
   })
@@ -144,4 +152,13 @@ export function createContainer(
     log,
   })
   return { agent }
+}
+
+function createParent(
+  from: AgentSurroundings,
+  reach: Pick<ParentDeps, 'resolve' | 'dial' | 'isSelf'>,
+): ParentProxy | null {
+  const { parentAccess: access } = from
+  if (access === null) return null
+  return createParentProxy({ ...from, ...reach, access, timeoutMs: DIAL_TIMEOUT_MS })
 }

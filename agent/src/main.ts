@@ -22,6 +22,15 @@ Environment:
   PALISADE_AGENT_SOCKET    Unix socket of the local API (default DIR/agent/agent.sock)
   PALISADE_PROXY_PORT      port of the proxy on 127.0.0.1; 0 for any free one (default 8421)
   PALISADE_DNS_SERVERS     resolvers, as ip or ip:port (default: the system's)
+  PALISADE_PARENT_PROXY    http://host:port or https://host:port of the network's proxy, through
+                           which allowed connections go (default: they are dialled directly)
+  PALISADE_PARENT_PROXY_CREDENTIALS
+                           file with its user:password, mode 0600
+  PALISADE_PARENT_CA       PEM file with the authority of an https parent (default: the usual ones)
+  PALISADE_PARENT_NO_PROXY names, addresses and ranges to dial directly, such as
+                           .corp.example,10.0.0.0/8; the policy applies to them too
+  PALISADE_PARENT_RESOLVES yes to let the parent resolve names; rules on addresses then do not
+                           apply to names (default no)
   PALISADE_LOCAL_POLICIES  file with your own rules, a list \`local\` in YAML or JSON; denies only
   PALISADE_SYNC_SCHEDULE   cron expression (default */5 * * * *)
   PALISADE_HINTS           on, or off to learn of changes only by the schedule (default on)

@@ -5,6 +5,7 @@ import type { Agent } from './agent.ts'
 import { readConfig } from './config/config.ts'
 import { lockDirectory } from './config/lock-directory.ts'
 import { preparePrivateDirectory } from './config/private-directory.ts'
+import { readParentAccess } from './config/read-parent-access.ts'
 import { readDeviceKey, readEnrolment } from './config/read-enrolment.ts'
 import { createContainer } from './container.ts'
 import { ensureEnrolled } from './enrol/ensure-enrolled.ts'
@@ -24,6 +25,8 @@ export async function startAgent(
   stop: AbortSignal,
 ): Promise<Agent | null> {
   const config = readConfig(env, cwd)
+  const { parentProxy } = config
+  const parentAccess = parentProxy === null ? null : await readParentAccess(parentProxy)
   const settings = { level: config.logLevel, base: { part: 'agent' } }
   const log = pino(settings, createLogDestination(process.stdout.fd))
   const fetch = createHttpFetch()
@@ -45,6 +48,7 @@ export async function startAgent(
     log.warn('the home directory is not a canonical path: rules with `~` match nothing')
   const { agent } = createContainer({
     config,
+    parentAccess,
     ...surroundings,
     enrolment,
     key,

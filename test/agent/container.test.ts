@@ -5,6 +5,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readConfig } from '../../agent/src/config/config.ts'
+import { readParentAccess } from '../../agent/src/config/read-parent-access.ts'
 import type { AgentSurroundings } from '../../agent/src/agent.ts'
 import { createContainer, createParts, RESOLVE } from '../../agent/src/container.ts'
 import type { Resolve } from '../../agent/src/proxy/target/resolver.ts'
@@ -12,6 +13,7 @@ import { NOW_MS, policyOf, type RuleLine } from './fixture/bundle.ts'
 import { askAgent } from './fixture/local-request.ts'
 import { startNameServer } from './fixture/name-server.ts'
 import { packBundle } from './fixture/pack-bundle.ts'
+import { startParent } from './fixture/parent-proxy.ts'
 import { connectTo, exchangeRaw } from './fixture/proxy.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
 import type { Served } from './fixture/pack-bundle.ts'
@@ -47,6 +49,7 @@ async function startAgent(
   if (place.resolve !== undefined) parts.register(RESOLVE, { useValue: place.resolve })
   const surroundings: AgentSurroundings = {
     config,
+    parentAccess: config.parentProxy && (await readParentAccess(config.parentProxy)),
     enrolment: keepName(repository.enrolment, place.name),
     key: createDeviceKey(),
     localPolicies: place.localPolicies ?? [],
@@ -110,6 +113,47 @@ describe('the container', () => {
     const { body } = await askAgent(socketPath, 'POST', '/v1/decide', JSON.stringify(request))
 
     expect(body).toMatchObject({ decision: 'allow', request: { address: '203.0.113.9' } })
+  })
+
+  it('sends allowed connections through the parent proxy, and decides like it', async () => {
+    const parent = await startParent({ refuse: () => 418 })
+    const settings = {
+      PALISADE_PARENT_PROXY: `http://127.0.0.1:${parent.port}`,
+      PALISADE_PARENT_RESOLVES: 'yes',
+    }
+    const rule = ['allow', 'connect:tcp', 'a.test', '0.0.0.0/0', '127.0.0.1'] as const
+    const socketPath = await startAgent(rule, [], { settings })
+    const statusOf = async () =>
+      agentStatusSchema.parse((await askAgent(socketPath, 'GET', '/v1/status')).body)
+    const proxyPort = Number(new URL((await statusOf()).proxy).port)
+    const decide = async (host: string, port: number): Promise<unknown> => {
+      const request = { action: 'connect:tcp', host, port, resolve: true }
+      return (await askAgent(socketPath, 'POST', '/v1/decide', JSON.stringify(request))).body
+    }
+
+    const carried = await exchangeRaw(proxyPort, connectTo('a.test:443'))
+    const unlisted = await exchangeRaw(proxyPort, connectTo('b.test:443'))
+    const loop = await exchangeRaw(proxyPort, connectTo(`127.0.0.1:${parent.port}`))
+
+    expect(carried.head).toContain('502 Palisade: the parent proxy answered 418')
+    expect(parent.asked).toEqual(['a.test:443'])
+    expect([unlisted.status, loop.status]).toEqual([403, 403])
+    expect(await decide('a.test', 443)).toMatchObject({ decision: 'allow' })
+    expect(await decide('a.test', 443)).not.toHaveProperty('addresses')
+    expect(await decide('b.test', 443)).toMatchObject({
+      decision: 'deny',
+      hint: expect.stringContaining('the parent proxy resolves names'),
+    })
+    expect(await decide('127.0.0.1', parent.port)).toMatchObject({ decision: 'deny' })
+    expect((await statusOf()).parent_proxy).toEqual({
+      url: settings.PALISADE_PARENT_PROXY,
+      resolves: true,
+      last_error: {
+        code: 'refused',
+        message: 'the parent proxy answered 418',
+        at: '2026-11-21T12:00:00.000Z',
+      },
+    })
   })
 
   it.each<[string, RuleLine]>([

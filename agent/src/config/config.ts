@@ -4,6 +4,13 @@ import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { AgentError } from '../errors.ts'
+import {
+  parentContradictions,
+  parentVariables,
+  SECRET_VARIABLES,
+  toParentSettings,
+  type ParentSettings,
+} from './parent-settings.ts'
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
@@ -19,6 +26,8 @@ export interface AgentConfig {
   readonly proxyPort: number
   /** `ip`, `ip:port` or `[ip]:port`; empty for the system's resolver. */
   readonly dnsServers: readonly string[]
+  /** Null where allowed connections are dialled directly. */
+  readonly parentProxy: ParentSettings | null
   readonly localPoliciesPath: string | null
   /** Cron expression. */
   readonly syncSchedule: string
@@ -57,6 +66,7 @@ const environmentSchema = z.object({
   PALISADE_AGENT_SOCKET: z.string().optional(),
   PALISADE_PROXY_PORT: portSchema.default(8421),
   PALISADE_DNS_SERVERS: dnsServersSchema.default([]),
+  ...parentVariables,
   PALISADE_LOCAL_POLICIES: z.string().optional(),
   PALISADE_SYNC_SCHEDULE: scheduleSchema.default('*/5 * * * *'),
   PALISADE_HINTS: z.enum(['on', 'off'], 'must be `on` or `off`').default('on'),
@@ -76,11 +86,15 @@ export function readConfig(env: Environment, cwd: string): AgentConfig {
       'ERR_CONFIG_INVALID',
       parsed.error.issues.map((issue) => {
         const variable = String(issue.path[0])
-        return `${variable}: ${issue.message}, not \`${present[variable]}\``
+        return SECRET_VARIABLES.has(variable)
+          ? `${variable}: ${issue.message}`
+          : `${variable}: ${issue.message}, not \`${present[variable]}\``
       }),
     )
   }
   const settings = parsed.data
+  const contradictions = parentContradictions(settings, { proxyPort: settings.PALISADE_PROXY_PORT })
+  if (contradictions.length > 0) throw new AgentError('ERR_CONFIG_INVALID', contradictions)
   const agentDir = join(resolve(cwd, settings.PALISADE_DATA_DIR), 'agent')
   const absolute = (path: string): string => resolve(cwd, path)
   return {
@@ -96,6 +110,7 @@ export function readConfig(env: Environment, cwd: string): AgentConfig {
         : absolute(settings.PALISADE_AGENT_SOCKET),
     proxyPort: settings.PALISADE_PROXY_PORT,
     dnsServers: settings.PALISADE_DNS_SERVERS,
+    parentProxy: toParentSettings(settings, absolute),
     localPoliciesPath:
       settings.PALISADE_LOCAL_POLICIES === undefined
         ? null

@@ -33,6 +33,8 @@ export interface StatusDeps {
   readonly hints: AgentStatus['hints']
   readonly tally: Pick<DecisionTally, 'read'>
   readonly points: readonly EnforcementPoint[]
+  /** Null without a parent proxy. */
+  readonly parent: { readonly status: () => NonNullable<AgentStatus['parent_proxy']> } | null
   readonly cacheProblem: AgentStatus['cache_problem']
 }
 
@@ -55,6 +57,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
       ? { enrolment_files: [config.enrolmentPath, usualEnrolmentPath(config)] }
       : {}),
     ...describePoints(deps.points),
+    ...(deps.parent === null ? {} : { parent_proxy: deps.parent.status() }),
     bundle: describeBundle(deps.active.current()),
     ...describeLocal(deps.localPolicies),
     break_glass: deps.breakGlass.inForce(),

@@ -74,6 +74,7 @@ async function openMachine() {
       await agent?.stop()
       ;({ agent } = createContainer({
         config,
+        parentAccess: null,
         enrolment,
         key,
         localPolicies: [],

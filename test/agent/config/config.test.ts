@@ -43,6 +43,7 @@ describe('the environment', () => {
       socketPath: '/srv/.palisade/agent/agent.sock',
       proxyPort: 8421,
       dnsServers: [],
+      parentProxy: null,
       localPoliciesPath: null,
       syncSchedule: '*/5 * * * *',
       hints: true,

@@ -58,6 +58,25 @@ describe('palisade status', () => {
     expect(result.out).toMatch(/hints +on\n/)
   })
 
+  it('names the parent proxy, and where addresses are resolved', async () => {
+    const here = { url: 'http://proxy.test:3128', resolves: false, last_error: null }
+    const last_error = {
+      code: 'refused',
+      message: 'the parent proxy answered 407',
+      at: '2026-11-21T11:57:00.000Z',
+    }
+    const show = async (parent_proxy: AgentStatus['parent_proxy']) =>
+      (await ask(['status'], { body: { ...STATUS, parent_proxy } })).out
+
+    expect(await show(here)).toMatch(
+      /\nparent proxy +http:\/\/proxy\.test:3128\naddresses +resolved here\n/,
+    )
+    const other = await show({ ...here, resolves: true, last_error })
+    expect(other).toMatch(/\naddresses +resolved by the parent: rules on addresses do not apply/)
+    expect(other).toMatch(/\nparent error +the parent proxy answered 407, .*ago\n/)
+    expect((await ask(['status'], { body: STATUS })).out).not.toContain('addresses')
+  })
+
   it('shows the name of the enrolment beside the host name', async () => {
     const body = { ...STATUS, enrolled_as: 'build machine' }
 

@@ -11,8 +11,8 @@ import type { HttpHead } from './http-head.ts'
 /** A connection that the policy allowed by its target. */
 export interface OpenedTarget {
   readonly target: Target
-  /** The address that was dialled. */
-  readonly address: string
+  /** The address that was dialled; undefined where a parent proxy resolves the name. */
+  readonly address: string | undefined
   readonly decision: MachineDecision
 }
 
@@ -134,15 +134,18 @@ async function bindName(
   if (asked.decision === 'deny' && asked.address_required !== true) return foreign(asked)
   if (host === address) return decideFurther(deps, request)
   const isName = canonicalHost(host)?.kind === 'name'
-  const decided = isName ? await decideAddresses(deps, request).catch(() => []) : []
+  const decided =
+    isName && address !== undefined ? await decideAddresses(deps, request).catch(() => []) : []
   const there = decided.find((other) => other.address === address)
   if (there?.decision.decision === 'allow')
-    return { kind: 'granted', further: { ...request, address } }
+    return { kind: 'granted', further: { ...request, address: there.address } }
   if (there !== undefined) return foreign(there.decision)
   return refuse(
     opened,
     'foreign_name',
-    `the connection is for ${host}, which does not resolve to ${address}`,
+    address === undefined
+      ? `the connection is for ${host}, but a parent proxy chooses the address of ${target.host}`
+      : `the connection is for ${host}, which does not resolve to ${address}`,
   )
 }
 
@@ -168,7 +171,11 @@ function refuse(
       decision: 'deny',
       reason: 'invalid_request',
       rules: [],
-      request: { action: 'connect:tcp', ...target, address },
+      request: {
+        action: 'connect:tcp',
+        ...target,
+        ...(address === undefined ? {} : { address }),
+      },
       revision,
       stale,
       ...(decision.break_glass === true ? { break_glass: true } : {}),

@@ -1,7 +1,7 @@
 import type { CanonicalRequest } from '@palisade/policy-core'
 import type { MachineDecision } from '../../decision/active-policy.ts'
 import { formatAuthority } from '../target/authority.ts'
-import { LOOP_HINT } from '../target/refuse-loop.ts'
+import { isLoopHint } from '../target/refuse-loop.ts'
 
 /** A rule's name may have 255 code points. */
 const MAX_NAME_LENGTH = 64
@@ -28,7 +28,7 @@ function toPredicate(decision: MachineDecision): string {
     case 'rule':
       return describeRules(decision)
     case 'default_deny':
-      return 'denied, no rule allows it'
+      return describeDefault(decision)
     case 'protected_address':
       return describeProtection(decision)
     case 'no_policy':
@@ -42,13 +42,20 @@ function toPredicate(decision: MachineDecision): string {
   }
 }
 
+/** Where no rule can be named alone, the hint says why. */
+function describeDefault({ hint }: MachineDecision): string {
+  return hint === null || hint.startsWith('allow ')
+    ? 'denied, no rule allows it'
+    : `denied, ${hint}`
+}
+
 function describeRules({ rules }: MachineDecision): string {
   const first = toPlainText(rules[0]?.rule_name ?? '')
   return `denied by rule "${first}"${rules.length <= 1 ? '' : ` and ${rules.length - 1} more`}`
 }
 
 function describeProtection({ request, hint }: MachineDecision): string {
-  if (hint === LOOP_HINT) return `denied, ${LOOP_HINT}`
+  if (isLoopHint(hint)) return `denied, ${hint}`
   if (request === null || !('host' in request) || request.address === request.host)
     return 'denied, the address is protected'
   return `denied, it resolves to the protected address ${request.address ?? ''}`

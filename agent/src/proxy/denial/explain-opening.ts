@@ -16,6 +16,7 @@ export function explainOpening(
     case 'refused':
       return answerDenied(opening.decision, nearMisses(opening.decision), accept)
     case 'failed':
+      if (opening.reason === 'parent_failed') return explainParentFault(opening.detail)
       return answerRefusal({
         status: 502,
         code: 'internal',
@@ -26,6 +27,11 @@ export function explainOpening(
             : `no permitted address of ${formatAuthority(target, null)} can be reached`,
       })
   }
+}
+
+/** The answer to a client when the parent proxy failed. `message` holds no credentials. */
+export function explainParentFault(message: string): Answer {
+  return answerRefusal({ status: 502, code: 'internal', reason: 'parent_failed', message })
 }
 
 export function explainBadHead({ status, reason, message }: BadHead): Answer {

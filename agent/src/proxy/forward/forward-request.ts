@@ -15,10 +15,17 @@ import {
 } from '../denial/answer.ts'
 import { awaitFlushed } from '../../http/await-flushed.ts'
 import { watchBodyRate, type BodyRate } from './body-rate.ts'
-import { explainBadHead, explainTooMany, explainOpening } from '../denial/explain-opening.ts'
+import {
+  explainBadHead,
+  explainOpening,
+  explainParentFault,
+  explainTooMany,
+} from '../denial/explain-opening.ts'
 import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from '../../http/header-list.ts'
 import type { Slot } from '../admission/live-connections.ts'
 import type { FindNearMisses } from '../denial/near-misses.ts'
+import { ParentFault } from '../parent/parent-fault.ts'
+import { formatAuthority } from '../target/authority.ts'
 import { openConnection, type OpenDeps, type Opening } from '../target/open-connection.ts'
 import type { LoopTurns } from '../../http/loop-turns.ts'
 import { paceAnswer, PacedAnswers } from '../../http/paced-answers.ts'
@@ -67,7 +74,9 @@ export async function forwardRequest(
   if (client.destroyed) gone.abort()
   const lift = awaitEnd(client, () => gone.abort())
   try {
-    const opening = await openConnection(deps, forward.target, slot, gone.signal)
+    // A parent proxy may answer TRACE with the fields of the request, which hold its credentials.
+    const purpose = method === 'TRACE' ? 'tunnel' : 'request'
+    const opening = await openConnection({ ...deps, purpose }, forward.target, slot, gone.signal)
     if (opening.kind === 'open' || opening.kind === 'refused') {
       const { decision } = opening
       deps.onEvent({ point: 'proxy', protocol: 'http', decision, client: clientEnd(client) })
@@ -122,8 +131,7 @@ async function exchange(
   const { forward, opening, slot, signal } = passage
   const upstream = sendRequest({
     method: forward.method,
-    path: forward.path,
-    headers: forward.headers.flat(),
+    ...composeRequest(forward, opening),
     setHost: false,
     maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
     // The socket is already connected; without an agent no other request uses it.
@@ -150,13 +158,14 @@ async function exchange(
     const answer = await awaitAnswer(upstream, signal)
     // The piece that held the answer may also have ended the exchange.
     if (upstream.destroyed) throw new Error('the exchange is over')
+    opening.viaParent?.check(answer.statusCode ?? 502)
     const headers = readAnswerHeaders(answer, opening.decision)
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', headers.flat())
     await pipeline(answer, joinChunks, response)
-  } catch {
+  } catch (error) {
     upstream.destroy()
     if (response.headersSent) response.destroy()
-    else reply(response, isSlow ? explainSlowBody() : explainBrokenOrigin())
+    else reply(response, isSlow ? explainSlowBody() : explainFailure(error))
   } finally {
     rate.stop()
     opening.socket.destroy()
@@ -192,6 +201,22 @@ function readAnswerHeaders(answer: IncomingMessage, decision: MachineDecision): 
     ([name]) => name.toLowerCase() !== DECISION_HEADER.toLowerCase(),
   )
   return [...kept, [DECISION_HEADER, formatDecisionHeader(decision)]]
+}
+
+/** The request for the origin, or in absolute form for the parent proxy. */
+function composeRequest(
+  { target, path, headers }: ForwardRequest,
+  { viaParent }: Opened,
+): { readonly path: string; readonly headers: readonly string[] } {
+  if (viaParent === undefined) return { path, headers: headers.flat() }
+  return {
+    path: `http://${formatAuthority(target, 80)}${path}`,
+    headers: [...headers, ...viaParent.headers].flat(),
+  }
+}
+
+function explainFailure(error: unknown): Answer {
+  return error instanceof ParentFault ? explainParentFault(error.message) : explainBrokenOrigin()
 }
 
 function explainBrokenOrigin(): Answer {

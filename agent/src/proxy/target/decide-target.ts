@@ -8,6 +8,8 @@ type Decided = DecidedAddress<MachineDecision>
 
 export type TargetDecision =
   | { readonly kind: 'permitted'; readonly addresses: readonly [Decided, ...Decided[]] }
+  /** The name itself is permitted, because a parent proxy resolves it. */
+  | { readonly kind: 'named'; readonly decision: MachineDecision }
   | { readonly kind: 'refused'; readonly decision: MachineDecision }
   /** The name may be resolved, but has no usable address. */
   | { readonly kind: 'unresolved'; readonly cause: unknown }
@@ -29,7 +31,10 @@ export async function decideTarget(deps: DecideDeps, target: Target): Promise<Ta
   const asked = deps.decide(request)
   if (asked.address_required !== true) {
     if (asked.decision === 'deny') return { kind: 'refused', decision: asked }
-    return { kind: 'permitted', addresses: [{ address: decidedAddress(asked), decision: asked }] }
+    const address = decidedAddress(asked)
+    return address === null
+      ? { kind: 'named', decision: asked }
+      : { kind: 'permitted', addresses: [{ address, decision: asked }] }
   }
   let decided: readonly Decided[]
   try {
@@ -44,9 +49,8 @@ export async function decideTarget(deps: DecideDeps, target: Target): Promise<Ta
   return { kind: 'unresolved', cause: new Error('the name has no address') }
 }
 
-function decidedAddress({ request }: MachineDecision): string {
+/** Null for a name. Only `decideWithParent` allows one without its address. */
+function decidedAddress({ request }: MachineDecision): string | null {
   const text = request !== null && 'host' in request ? (request.address ?? request.host) : ''
-  const address = canonicalAddress(text)
-  if (address === null) throw new Error('an allowed request without an address needs no address')
-  return address
+  return canonicalAddress(text)
 }

@@ -3,25 +3,46 @@ import type { Decision, Explanation } from '@palisade/policy-core'
 /** Whether a connection would return to this proxy. */
 export type IsSelf = (address: string, port: number) => boolean
 
-/** Replaces the hint to add a rule: no rule allows a connection to the proxy itself. */
-export const LOOP_HINT = 'the proxy does not connect to itself, whatever a rule allows'
+/** Texts about a proxy that no rule opens. The hint replaces the one to add a rule. */
+export interface Loop {
+  readonly hint: string
+  readonly detail: string
+}
+
+export const OWN_LOOP: Loop = {
+  hint: 'the proxy does not connect to itself, whatever a rule allows',
+  detail: "the address is that of this machine's own proxy",
+}
+
+export const PARENT_LOOP: Loop = {
+  hint: 'the proxy connects no program to its parent proxy, whatever a rule allows',
+  detail: 'the address is that of the parent proxy',
+}
 
 /**
  * Denies a connection that would return to the proxy: its own address is protected, and no rule
  * opens it. All other decisions stay as they are, including denials by rule.
  */
-export function refuseLoop<D extends Decision>(made: D, isSelf: IsSelf): D {
+export function refuseLoop<D extends Decision>(made: D, isSelf: IsSelf, loop = OWN_LOOP): D {
   const opens = made.decision === 'allow' || made.reason === 'protected_address'
   if (!opens || !comesBack(made, isSelf)) return made
-  return { ...made, decision: 'deny', reason: 'protected_address', rules: [], hint: LOOP_HINT }
+  // Final: no address of a name that stands for the proxy needs a decision of its own.
+  const { address_required: _, ...rest } = made
+  const denied = { decision: 'deny', reason: 'protected_address', rules: [], hint: loop.hint }
+  return { ...rest, ...denied } as unknown as D
 }
 
 /** Applies the same to an explanation: rules that allow the connection match, but do not decide. */
-export function explainLoop<E extends Explanation>(made: E, isSelf: IsSelf): E {
-  const refused = refuseLoop(made, isSelf)
+export function explainLoop<E extends Explanation>(made: E, isSelf: IsSelf, loop = OWN_LOOP): E {
+  const refused = refuseLoop(made, isSelf, loop)
   if (refused === made) return made
   const matched = made.matched.map((rule) => ({ ...rule, deciding: false }))
-  return { ...refused, matched, detail: "the address is that of this machine's own proxy" }
+  return { ...refused, matched, detail: loop.detail }
+}
+
+/** Whether a hint says that a connection leads to a proxy that no rule opens. */
+export function isLoopHint(hint: string | null): hint is string {
+  return hint === OWN_LOOP.hint || hint === PARENT_LOOP.hint
 }
 
 function comesBack({ request }: Decision, isSelf: IsSelf): boolean {

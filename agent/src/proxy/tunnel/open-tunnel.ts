@@ -59,6 +59,8 @@ export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promis
     }
     const { socket: upstream, address, decision } = opening
     let final = decision
+    // A parent proxy has answered on the same connection.
+    const heardBefore = upstream.bytesRead
     const relay = startRelay(client, upstream, deps.idleMs, (flow) => {
       slot.leave()
       tell(final, flow)
@@ -78,7 +80,7 @@ export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promis
       if (client.destroyed || upstream.destroyed) return
       if (content.kind === 'refused') {
         final = content.decision
-        const isSilent = upstream.bytesRead === 0
+        const isSilent = upstream.bytesRead === heardBefore
         relay.abandon('content')
         if (isSilent) hangUp(client, formatContentDenial(flight, content.decision))
         else client.destroy()

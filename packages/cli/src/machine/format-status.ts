@@ -73,6 +73,7 @@ export function formatStatus(
     pairs.push(['cache problem', style.warning(describeCacheProblem(status.cache_problem))])
   pairs.push(
     ['proxy', style.plain(status.proxy)],
+    ...formatParent(status.parent_proxy, age, style),
     ['decisions', `${status.decisions.allowed} allowed, ${status.decisions.denied} denied`],
     [
       'agent',
@@ -122,6 +123,28 @@ function describeCacheProblem({
   message,
 }: NonNullable<AgentStatus['cache_problem']>): string {
   return file === null ? message : `${message}; set aside as ${file}`
+}
+
+/** Names the place where addresses are decided, because rules on addresses hold only there. */
+function formatParent(
+  parent: AgentStatus['parent_proxy'],
+  age: (instant: string) => string,
+  style: Style,
+): readonly [string, string][] {
+  if (parent === undefined) return []
+  const { url, resolves, last_error } = parent
+  const pairs: [string, string][] = [
+    ['parent proxy', style.plain(url)],
+    [
+      'addresses',
+      resolves
+        ? style.warning('resolved by the parent: rules on addresses do not apply to names')
+        : 'resolved here',
+    ],
+  ]
+  if (last_error !== null)
+    pairs.push(['parent error', style.plain(`${last_error.message}, ${age(last_error.at)}`)])
+  return pairs
 }
 
 const MAX_SHOWN = 10

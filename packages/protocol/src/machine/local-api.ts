@@ -157,6 +157,17 @@ export const agentStatusSchema = z.object({
   enrolment_files: z.array(z.string()).optional(),
   /** `http://127.0.0.1:PORT` of the proxy. */
   proxy: z.string(),
+  /** Present where allowed connections go through a proxy of the network. */
+  parent_proxy: z
+    .object({
+      /** `http(s)://host:port`, without credentials. */
+      url: z.string(),
+      /** Whether it resolves names. Rules on addresses then do not apply to names. */
+      resolves: z.boolean(),
+      /** The failure of the last connection through it; null after a success. */
+      last_error: syncErrorSchema.extend({ at: instant }).nullable(),
+    })
+    .optional(),
   bundle: z
     .object({
       revision: z.int(),

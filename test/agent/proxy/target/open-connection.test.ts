@@ -90,6 +90,106 @@ describe('openConnection', () => {
   })
 })
 
+describe('openConnection to addresses of both families', () => {
+  /** Opens a connection where `dialTo` stands for the network. */
+  async function openBoth(
+    dialTo: (address: string, signal: AbortSignal) => Promise<Socket>,
+    rules: readonly RuleLine[] = [['allow', 'connect:tcp', '*.a.test']],
+    signal = never,
+  ) {
+    const { active, use } = activePolicy()
+    use(bundleOf(...rules))
+    const live = createLiveConnections((request) => active.decide(request), 10)
+    const slot = live.enter(new Socket())
+    if (slot === null) throw new Error('no slot')
+    const dialled: string[] = []
+    const opening = await openConnection(
+      {
+        decide: (request) => active.decide(request),
+        resolve: async () => ['192.0.2.1', '192.0.2.2', '2001:db8::1', '2001:db8::2'],
+        dial: (address, _port, each) => {
+          dialled.push(address)
+          return dialTo(address, each)
+        },
+      },
+      { host: 'x.a.test', port: 443 },
+      slot,
+      signal,
+    )
+    const connect = (rule: RuleLine): Promise<void> => {
+      use({ ...bundleOf(rule), revision: 8 })
+      return runSteps(live.recheck()) === 1 ? Promise.resolve() : Promise.reject(new Error('open'))
+    }
+    return { opening, dialled, connect }
+  }
+
+  const hang = (signal: AbortSignal): Promise<Socket> =>
+    new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('aborted')))
+    })
+
+  it('goes on to the other family while the first hangs, and ends the loser', async () => {
+    const ended: string[] = []
+    const socket = new Socket()
+
+    const { opening, dialled } = await openBoth((address, signal) => {
+      signal.addEventListener('abort', () => ended.push(address))
+      return address === '192.0.2.1' ? Promise.resolve(socket) : hang(signal)
+    })
+
+    expect(opening).toMatchObject({ kind: 'open', address: '192.0.2.1', socket })
+    expect(dialled).toEqual(['2001:db8::1', '192.0.2.1'])
+    expect(ended).toContain('2001:db8::1')
+    expect(socket.destroyed).toBe(false)
+  })
+
+  it('keeps one of two sockets that connect in the same turn', async () => {
+    const sockets: Socket[] = []
+    const both = Promise.withResolvers<void>()
+
+    const { opening, connect } = await openBoth(async (address) => {
+      if (address === '192.0.2.1') both.resolve()
+      await both.promise
+      const socket = new Socket()
+      sockets.push(socket)
+      return socket
+    })
+
+    expect(opening).toMatchObject({ kind: 'open', address: '2001:db8::1' })
+    expect(sockets.map((socket) => socket.destroyed)).toEqual([false, true])
+    await connect(['deny', 'connect:tcp', '2001:db8::1'])
+    expect(sockets[0]?.destroyed).toBe(true)
+  })
+
+  it('never dials a denied address', async () => {
+    const { opening, dialled } = await openBoth(
+      () => Promise.reject(new Error('refused')),
+      [
+        ['allow', 'connect:tcp', '*.a.test'],
+        ['deny', 'connect:tcp', '192.0.2.1', '2001:db8::1'],
+      ],
+    )
+
+    expect(dialled).toEqual(['2001:db8::2', '192.0.2.2'])
+    expect(opening).toEqual({ kind: 'failed', reason: 'dial_failed' })
+  })
+
+  it('ends all attempts of a client that leaves', async () => {
+    const gone = new AbortController()
+
+    const { opening } = await openBoth(
+      (address, signal) => {
+        if (address === '192.0.2.1') gone.abort()
+        return signal.aborted ? Promise.reject(new Error('aborted')) : hang(signal)
+      },
+      undefined,
+      gone.signal,
+    )
+
+    expect(opening).toEqual({ kind: 'failed', reason: 'cancelled' })
+  })
+})
+
 describe('dial', () => {
   it('connects to exactly the address, without a lookup', async () => {
     const port = await startTcpServer(() => {}, '127.0.0.2')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   explainLoop,
-  LOOP_HINT,
+  OWN_LOOP,
   refuseLoop,
   type IsSelf,
 } from '../../../../agent/src/proxy/target/refuse-loop.ts'
@@ -26,13 +26,13 @@ describe('refuseLoop', () => {
     const refused = refuseLoop(enforcing(...rules).decide(itself), isSelf)
 
     expect(refused).toMatchObject({ decision: 'deny', reason: 'protected_address', rules: [] })
-    expect(refused.hint).toBe(LOOP_HINT)
+    expect(refused.hint).toBe(OWN_LOOP.hint)
   })
 
   it('denies a name by the address that it resolves to', () => {
     const request = { ...itself, host: 'x.test', address: '::ffff:127.0.0.1' }
 
-    expect(refuseLoop(enforcing(ALLOWED).decide(request), isSelf).hint).toBe(LOOP_HINT)
+    expect(refuseLoop(enforcing(ALLOWED).decide(request), isSelf).hint).toBe(OWN_LOOP.hint)
   })
 
   it.each([
