@@ -69,10 +69,10 @@ export async function forwardRequest(
   const slot = await deps.admission.enter(client)
   if (slot === null) return reply(response, explainTooMany())
   const gone = new AbortController()
-  response.once('close', () => gone.abort())
+  response.once('close', () => gone.abort('the client is gone'))
   // The response may have closed during the admission.
-  if (client.destroyed) gone.abort()
-  const lift = awaitEnd(client, () => gone.abort())
+  if (client.destroyed) gone.abort('the client is gone')
+  const lift = awaitEnd(client, () => gone.abort('the client is gone'))
   try {
     // A parent proxy may answer TRACE with the fields of the request, which hold its credentials.
     const purpose = method === 'TRACE' ? 'tunnel' : 'request'

@@ -19,6 +19,9 @@ export interface OpenDeps extends DecideDeps {
   readonly parent?: Pick<ParentProxy, 'carries' | 'connect' | 'connectForRequest'> | null
 }
 
+/** Without a reason each abort would build an exception with its stack. */
+const OVER = 'another attempt is over'
+
 export type Opening =
   | {
       readonly kind: 'open'
@@ -74,7 +77,7 @@ export async function openConnection(
     const reached = await reach(deps, target, address, either)
     if (reached instanceof ParentFault && !either.aborted) {
       fault = reached
-      if (!reached.isOfTarget) over.abort()
+      if (!reached.isOfTarget) over.abort(OVER)
     }
     if (reached === null || reached instanceof ParentFault) return null
     const { socket } = reached
@@ -85,7 +88,7 @@ export async function openConnection(
     slot.guard(request, () => socket.destroy())
     const decision = deps.decide(request)
     if (decision.decision === 'allow') {
-      over.abort()
+      over.abort(OVER)
       return { kind: 'open', ...reached, address, decision }
     }
     socket.destroy()

@@ -38,7 +38,8 @@ export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promis
   const slot = await deps.admission.enter(client)
   if (slot === null) return request.refuse({ kind: 'too_many' })
   const gone = new AbortController()
-  client.once('close', () => gone.abort())
+  const onClose = (): void => gone.abort('the client is gone')
+  client.once('close', onClose)
   const tell = (decision: MachineDecision, flow?: FlowEnd): void =>
     deps.onEvent({
       point: 'proxy',
@@ -51,6 +52,7 @@ export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promis
   const end = clientEnd(client)
   try {
     const opening = await openConnection(deps, target, slot, gone.signal)
+    client.off('close', onClose)
     if (opening.kind === 'open' || opening.kind === 'refused') tell(opening.decision)
     if (opening.kind !== 'open') {
       request.refuse(opening)

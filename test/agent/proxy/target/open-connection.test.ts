@@ -207,10 +207,10 @@ describe('dial', () => {
     await expect(dial('0.0.0.0', port, never)).rejects.toThrow('not to 0.0.0.0')
   })
 
-  it('ends at its timeout and when it is cancelled', async () => {
+  it('ends when it is cancelled', async () => {
     const gone = new AbortController()
     gone.abort()
 
-    await expect(dial('127.0.0.1', 1, gone.signal)).rejects.toThrow('aborted')
+    await expect(dial('127.0.0.1', 1, gone.signal)).rejects.toThrow('cancelled')
   })
 })
