@@ -41,6 +41,8 @@ export interface AgentSurroundings {
   readonly random: () => number
   readonly fetch: Fetch
   readonly machineAddresses: () => readonly string[]
+  /** Requests and tunnels of the proxy at once. */
+  readonly maxConnections: number
 }
 
 export interface AgentDeps {

@@ -42,7 +42,6 @@ import { createViewChannel } from './sync/update/view-channel.ts'
 const RESOLVE_TIMEOUT_MS = 5_000
 const DIAL_TIMEOUT_MS = 10_000
 const IDLE_TIMEOUT_MS = 10 * 60_000
-const MAX_CONNECTIONS = 1024
 const BODY_RATE = { bytes: 3_000, windowMs: 30_000 }
 
 /** Network access of the proxy; tests may replace these parts. */
@@ -97,7 +96,7 @@ export function createContainer(
   const network = { resolve: parts.resolve(RESOLVE), dial: parts.resolve(DIAL) }
   const parent = createParent(from, { ...network, isSelf: (...at) => proxy.isSelf(...at) })
   const ruled = parent === null ? active : governWithParent(active, parent)
-  const live = createLiveConnections(ruled.decide, MAX_CONNECTIONS)
+  const live = createLiveConnections(ruled.decide, from.maxConnections)
   recheckOnChange({ ...shared, live })
   const proxy: Proxy = createProxy({
     ...network,
@@ -107,7 +106,7 @@ export function createContainer(
     live,
     idleMs: IDLE_TIMEOUT_MS,
     flushTimeoutMs: FLUSH_TIMEOUT_MS,
-    maxConnections: 2 * MAX_CONNECTIONS,
+    maxConnections: 2 * from.maxConnections,
     bodyRate: BODY_RATE,
     nearMisses: createNearMisses(active.explain, uptime),
     onEvent({ decision, flow }) {

@@ -1,4 +1,5 @@
 import { PolicyError, compilePolicy, type Policy } from '@palisade/policy-core'
+import { readFile } from 'node:fs/promises'
 import { homedir, hostname } from 'node:os'
 import { pino } from 'pino'
 import type { Agent } from './agent.ts'
@@ -11,6 +12,7 @@ import { createContainer } from './container.ts'
 import { ensureEnrolled } from './enrol/ensure-enrolled.ts'
 import { readMachineAddresses, watchMachineAddresses } from './decision/machine-addresses.ts'
 import { createLogDestination } from './agent-log.ts'
+import { chooseConnectionLimit } from './proxy/admission/connection-limit.ts'
 import { createHttpFetch } from './sync/transport/fetch-over-http.ts'
 import { agentVersion } from './version.ts'
 
@@ -57,6 +59,7 @@ export async function startAgent(
     version: agentVersion(),
     uptime,
     machineAddresses,
+    maxConnections: chooseConnectionLimit(await readLimits()),
   })
   // Awaited last, so that all of the above happens while flock(1) runs.
   const lock = await locking
@@ -69,6 +72,11 @@ export async function startAgent(
     throw error
   }
   return { ...agent, stop: () => agent.stop().finally(lock.release) }
+}
+
+/** Null outside Linux. Node has raised the soft limit to the hard one by then. */
+function readLimits(): Promise<string | null> {
+  return readFile('/proc/self/limits', 'utf8').catch(() => null)
 }
 
 /** Loads the YAML parser only when there is a file to read: it stays in memory. */

@@ -78,6 +78,7 @@ async function startAgent(
       return new Response(body ?? '{}', { headers, status: body === undefined ? 404 : 200 })
     },
     machineAddresses: () => ['198.51.100.9'],
+    maxConnections: 64,
   }
   const { agent } = createContainer(surroundings, parts)
   await agent.start()

@@ -13,7 +13,7 @@ const AT_ONCE = 64
  */
 export function closeIdleClients(
   clients: ReadonlySet<Socket>,
-  holders: () => readonly Socket[],
+  holders: () => Iterable<Socket>,
   maxConnections: number,
 ): void {
   if (clients.size <= CROWDED_SHARE * maxConnections) return

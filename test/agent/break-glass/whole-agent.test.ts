@@ -89,6 +89,7 @@ async function openMachine() {
           return fetch(...asked)
         },
         machineAddresses: () => [],
+        maxConnections: 64,
       }))
       await agent.start()
       await ask('POST', '/v1/sync')

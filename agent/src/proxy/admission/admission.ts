@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { ClientOwners } from '../../programs/client-owners.ts'
+import type { Owner } from '../../programs/socket-owners.ts'
 import type { LiveConnections, Slot } from './live-connections.ts'
 
 /**
@@ -31,17 +32,28 @@ export function createAdmission(live: LiveConnections, owners: ClientOwners): Ad
       if (client.destroyed) return null
       // Without proc(5) all owners are unknown, and one share would have to do for all programs.
       if (owner === null) return live.enter(client)
-      const holders = live.clients().map((other) => owners.known(other))
-      const ofCrowd = holders.filter((other) => other?.crowd === owner.crowd)
-      const ofProcess = ofCrowd.filter((other) => other?.process === owner.process)
+      const { ofCrowd, ofProcess } = countSlots(live, owners, owner)
       const free = live.limit - live.size()
-      if (ofCrowd.length >= OF_A_CROWD_TO_ONE_FREE * free) return null
-      if (
-        owner.process !== null &&
-        ofProcess.length >= Math.max(free / FREE_TO_ONE_OF_A_PROCESS, 1)
-      )
+      if (ofCrowd >= OF_A_CROWD_TO_ONE_FREE * free) return null
+      if (owner.process !== null && ofProcess >= Math.max(free / FREE_TO_ONE_OF_A_PROCESS, 1))
         return null
       return live.enter(client)
     },
   }
+}
+
+function countSlots(
+  live: LiveConnections,
+  owners: ClientOwners,
+  { crowd, process }: Owner,
+): { readonly ofCrowd: number; readonly ofProcess: number } {
+  let ofCrowd = 0
+  let ofProcess = 0
+  for (const client of live.clients()) {
+    const other = owners.known(client)
+    if (other?.crowd !== crowd) continue
+    ofCrowd += 1
+    if (other.process === process) ofProcess += 1
+  }
+  return { ofCrowd, ofProcess }
 }

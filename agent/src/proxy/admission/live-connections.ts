@@ -7,7 +7,7 @@ export interface LiveConnections {
   /** A slot for one request or tunnel of that connection; null when all are taken. */
   enter(client: Socket): Slot | null
   /** The connection of each slot; a connection may hold several. */
-  clients(): readonly Socket[]
+  clients(): Iterable<Socket>
   /** Closes all connections that the policy in force denies, one a step; returns their number. */
   recheck(): Steps<number>
   closeAll(): void
@@ -87,7 +87,9 @@ export function createLiveConnections(
       slots.set(slot, { client, guarded: null })
       return slot
     },
-    clients: () => [...slots.values()].map(({ client }) => client),
+    *clients() {
+      for (const { client } of slots.values()) yield client
+    },
     recheck,
     closeAll() {
       for (const [slot, { guarded }] of slots) if (guarded !== null) end(slot, guarded, null)

@@ -31,5 +31,10 @@ export async function readConnect(
   const head = parseHttpHead(received.toString('latin1'))
   return head === null
     ? refuse(400, 'the request is not valid HTTP/1.1')
-    : createConnectRequest(deps, client, { ...head, url: head.target })
+    : createConnectRequest(deps, client, {
+        method: head.method,
+        url: head.target,
+        rawHeaders: head.rawHeaders,
+        httpVersion: `1.${head.minorVersion}`,
+      })
 }

@@ -62,8 +62,8 @@ export async function forwardRequest(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { method = '', url = '', rawHeaders } = request
-  const forward = readForwardRequest({ method, url, rawHeaders })
+  const { method = '', url = '', rawHeaders, httpVersion } = request
+  const forward = readForwardRequest({ method, url, rawHeaders, httpVersion })
   if (!forward.ok) return reply(response, explainBadHead(forward))
   const { client } = connectionOf(request)
   const slot = await deps.admission.enter(client)

@@ -49,16 +49,17 @@ function attach(server: Server, deps: PassDeps): void {
   }
   server.on('request', forward)
   server.on('checkContinue', forward)
-  server.on('connect', (request: IncomingMessage, _: Duplex, head: Buffer) => {
-    const client = connectionOf(request).release(head)
+  server.on('connect', (request: IncomingMessage, _: Duplex, following: Buffer) => {
+    const client = connectionOf(request).release(following)
     // A client that ended its side during an earlier request gets no tunnel: unread bytes cannot be
     // pushed back after the end of its stream.
     if (client.readableEnded) {
       client.destroy()
       return
     }
-    const { method = '', url = '', rawHeaders } = request
-    const tunnel = createConnectRequest(deps, client, { method, url, rawHeaders })
+    const { method = '', url = '', rawHeaders, httpVersion } = request
+    const head = { method, url, rawHeaders, httpVersion }
+    const tunnel = createConnectRequest(deps, client, head)
     if (tunnel !== null) openTunnel(deps, tunnel).catch(deps.onError)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, connection: Duplex) => {

@@ -12,6 +12,8 @@ export interface RequestHead {
   readonly method: string
   readonly url: string
   readonly rawHeaders: readonly string[]
+  /** Such as `1.1`; Node's parser takes any. */
+  readonly httpVersion: string
 }
 
 /** A valid request, rebuilt from parsed parts; no part is passed on unparsed. */
@@ -37,7 +39,7 @@ export interface BadHead {
  */
 export function readForwardRequest(head: RequestHead): ForwardRequest | BadHead {
   const headers = pairHeaders(head.rawHeaders)
-  const problem = checkFraming(headers)
+  const problem = checkVersion(head) ?? checkFraming(headers)
   if (problem !== null) return problem
   const url = /^http:\/\/([^/?#]*)([/?][^#]*)?$/i.exec(head.url)
   if (url === null || !/^[\x21-\x7e]*$/.test(head.url))
@@ -68,7 +70,7 @@ export function readConnectTarget(
   head: RequestHead,
 ): { readonly ok: true; readonly target: Target } | BadHead {
   const headers = pairHeaders(head.rawHeaders)
-  const problem = checkFraming(headers)
+  const problem = checkVersion(head) ?? checkFraming(headers)
   if (problem !== null) return problem
   if (valuesOf(headers, 'host').length > 1)
     return refuse('host_mismatch', 'there must be at most one `Host`')
@@ -82,6 +84,12 @@ export function readConnectTarget(
   return target === null
     ? refuse('authority', 'CONNECT needs `host:port` in a canonical form')
     : { ok: true, target }
+}
+
+function checkVersion({ httpVersion }: RequestHead): BadHead | null {
+  return httpVersion === '1.1' || httpVersion === '1.0'
+    ? null
+    : refuse('malformed_request', 'the proxy speaks HTTP/1.1')
 }
 
 function checkFraming(headers: HeaderList): BadHead | null {

@@ -75,7 +75,7 @@ async function countSlots(
   const admission = createAdmission(live, {
     ownerOf: async (client) => {
       // Like a scan, finds the owners of all connections that hold a slot.
-      if (live.size() === 256) live.clients().forEach(find)
+      if (live.size() === 256) for (const other of live.clients()) find(other)
       return find(client)
     },
     known: (client) => owners.get(client) ?? null,
