@@ -248,6 +248,23 @@ export {
   updateQuerySchema,
 } from './machine/update.ts'
 export { MAX_SPREAD_SECONDS, hintQuerySchema, hintSchema, type Hint } from './machine/hint.ts'
+export {
+  DEFAULT_LOG_LIMIT,
+  FIRST_PREVIOUS,
+  MAX_LOG_LIMIT,
+  logVerificationSchema,
+  recordLineSchema,
+  type ChainFault,
+  type DecisionRecord,
+  type FlowCause,
+  type LogVerification,
+  type LossReason,
+  type LossRecord,
+  type RecordLine,
+  type RecordPoint,
+  type RecordProtocol,
+  type RecordedProgram,
+} from './machine/decision-record.ts'
 export { decisionSchema, explanationSchema, type StoredDecision } from './machine/decision.ts'
 export {
   AGENT_STATES,
