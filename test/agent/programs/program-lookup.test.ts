@@ -1,0 +1,112 @@
+import type { RecordedProgram } from '@palisade/protocol'
+import { describe, expect, it } from 'vitest'
+import { createProgramLookup } from '../../../agent/src/programs/program-lookup.ts'
+import type { TcpEnd } from '../../../agent/src/programs/tcp-table.ts'
+
+const end = (port: number): TcpEnd => ({ address: '127.0.0.1', port })
+const program = (pid: number): RecordedProgram => ({ pid, executable: '/x', user: { uid: 1 } })
+
+/** A lookup whose scans and pauses a test ends. */
+function scene() {
+  const scans: { ports: number[]; finish: (found: (RecordedProgram | null)[]) => void }[] = []
+  const pauses: { ms: number; finish: () => void }[] = []
+  let nowMs = 0
+  const lookup = createProgramLookup(
+    (ends) =>
+      new Promise((resolve) =>
+        scans.push({ ports: ends.map(({ port }) => port), finish: resolve }),
+      ),
+    () => nowMs,
+    (ms) => new Promise<void>((resolve) => pauses.push({ ms, finish: resolve })),
+  )
+  const found: (number | null)[] = []
+  const find = (port: number, isOver = false): void =>
+    lookup.find(end(port), isOver, (result) => found.push(result?.pid ?? null))
+  return { lookup, find, found, scans, pauses, pass: (ms: number) => (nowMs += ms) }
+}
+
+describe('the lookup of programs', () => {
+  it('serves all connections that wait with one scan, and pauses before the next', async () => {
+    const { find, found, scans, pauses, pass } = scene()
+
+    find(1)
+    find(2)
+    find(1)
+    await expect.poll(() => scans.length).toBe(1)
+    find(3)
+    pass(10)
+    scans[0]?.finish([program(11), null])
+    await expect.poll(() => pauses.length).toBe(1)
+
+    expect(scans.map(({ ports }) => ports)).toEqual([[1, 2]])
+    expect(found).toEqual([11, 11, null])
+    expect(pauses[0]?.ms).toBe(190)
+    pauses[0]?.finish()
+    await expect.poll(() => scans.length).toBe(2)
+    expect(scans[1]?.ports).toEqual([3])
+  })
+
+  it('keeps the program of a connection until its end, and no longer', async () => {
+    const { find, found, scans } = scene()
+    find(1)
+    await expect.poll(() => scans.length).toBe(1)
+    find(1, true)
+    scans[0]?.finish([program(11)])
+    await expect.poll(() => found).toEqual([11, 11])
+
+    find(1, true)
+    find(1, true)
+    find(2, true)
+
+    expect(found).toEqual([11, 11, 11, null, null])
+    expect(scans).toHaveLength(1)
+  })
+
+  it('forgets a program when the port belongs to an unknown one', async () => {
+    const { find, found, scans, pauses } = scene()
+    find(1)
+    await expect.poll(() => scans.length).toBe(1)
+    scans[0]?.finish([program(11)])
+    await expect.poll(() => pauses.length).toBe(1)
+    find(1)
+    pauses[0]?.finish()
+    await expect.poll(() => scans.length).toBe(2)
+    scans[1]?.finish([null])
+    await expect.poll(() => found.length).toBe(2)
+
+    find(1, true)
+
+    expect(found).toEqual([11, null, null])
+  })
+
+  it('lets a thousand connections wait, and leaves the program of others unknown', async () => {
+    const { find, found } = scene()
+
+    for (let port = 0; port < 1_010; port += 1) find(port)
+
+    expect(found).toEqual(Array(10).fill(null))
+  })
+
+  it('settles at a stop, and when a scan fails', async () => {
+    const { lookup, find, found, scans } = scene()
+    find(1)
+    await expect.poll(() => scans.length).toBe(1)
+    find(2)
+    const settled = lookup.settled()
+
+    lookup.settle()
+    await settled
+
+    expect(found).toEqual([null, null])
+    scans[0]?.finish([program(11)])
+    await lookup.settled()
+    expect(found).toHaveLength(2)
+
+    const failing = createProgramLookup(
+      () => Promise.reject(new Error('no proc')),
+      () => 0,
+    )
+    const result = await new Promise((resolve) => failing.find(end(1), false, resolve))
+    expect(result).toBeNull()
+  })
+})
