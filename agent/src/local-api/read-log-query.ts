@@ -3,7 +3,8 @@ import type { LogQuery } from '../records/stream-log.ts'
 
 /** Reads the query of `GET /v1/log`. Returns a message for an invalid one. */
 export function readLogQuery(text: string): LogQuery | string {
-  const query = new URLSearchParams(text)
+  // A leading `?` would be skipped.
+  const query = new URLSearchParams(`&${text}`)
   const names = [...query.keys()]
   if (new Set(names).size < names.length) return 'a parameter is repeated; write each once'
   const unknown = names.find((name) => !['follow', 'denied', 'limit'].includes(name))
