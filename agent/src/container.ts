@@ -113,6 +113,7 @@ export function createContainer(
     maxConnections: 2 * MAX_CONNECTIONS,
     bodyRate: BODY_RATE,
     nearMisses: createNearMisses(active.explain, uptime),
+    onClient: recorder.notice,
     onEvent,
     onError,
   })

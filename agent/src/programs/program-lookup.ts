@@ -5,10 +5,11 @@ import type { TcpEnd } from './tcp-table.ts'
 
 /** The pause after a scan is this many times its duration: scans take a twentieth of the time. */
 const PAUSE_FACTOR = 19
-const MAX_PAUSE_MS = 400
+/** Bounds the delay of a record. */
+const MAX_PAUSE_MS = 2_000
 /** Connections that wait for a scan. */
 const MAX_WAITING = 1_000
-/** Connections whose program is kept until their end. */
+/** Connections whose program is kept, the newest. */
 const MAX_KEPT = 10_000
 
 /** By `address port`. */
@@ -18,10 +19,15 @@ type Use = (program: RecordedProgram | null) => void
 /** Finds the programs behind connections, later than the caller needs to wait. */
 export interface ProgramLookup {
   /**
-   * Calls `use` once, with null for an unknown program. One scan serves all that wait, and scans
-   * are spaced. `isOver` for a connection that has ended: its program is the one found before.
+   * Call for each new connection. A program that is refused may end at once, so the search begins
+   * before its request has arrived.
    */
-  find(end: TcpEnd, isOver: boolean, use: Use): void
+  notice(end: TcpEnd): void
+  /**
+   * Calls `use` once, with null for an unknown program. One scan serves all that wait, and scans
+   * are spaced. The program of a connection is searched once, and is known after its end too.
+   */
+  find(end: TcpEnd, use: Use): void
   /** Calls each waiting `use` now, with null. */
   settle(): void
   /** Resolves when all connections that wait now are settled. */
@@ -36,12 +42,12 @@ export function createProgramLookup(
 ): ProgramLookup {
   let waiting: Waiting = new Map()
   let scanned: Waiting = new Map()
-  const kept = new Map<string, RecordedProgram>()
+  /** Null for a program that was not found. */
+  const kept = new Map<string, RecordedProgram | null>()
   let isScanning = false
 
   const keep = (key: string, program: RecordedProgram | null): void => {
     kept.delete(key)
-    if (program === null) return
     const [oldest] = kept.keys()
     if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
     kept.set(key, program)
@@ -72,24 +78,34 @@ export function createProgramLookup(
     isScanning = false
   }
 
+  /** Returns null without room for another. */
+  const wait = (key: string, end: TcpEnd): Use[] | null => {
+    if (waiting.size >= MAX_WAITING) return null
+    const uses: Use[] = []
+    waiting.set(key, { end, uses })
+    if (isScanning) return uses
+    isScanning = true
+    queueMicrotask(() => void scanAll())
+    return uses
+  }
+
   return {
-    find(end, isOver, use) {
-      const key = `${end.address} ${end.port}`
-      const present = waiting.get(key) ?? (isOver ? scanned.get(key) : undefined)
-      if (present !== undefined) {
-        present.uses.push(use)
-      } else if (isOver) {
-        const program = kept.get(key) ?? null
-        kept.delete(key)
-        use(program)
-      } else if (waiting.size >= MAX_WAITING) {
-        use(null)
-      } else {
-        waiting.set(key, { end, uses: [use] })
-        if (isScanning) return
-        isScanning = true
-        // Later: the caller is about to answer the program.
-        setImmediate(() => void scanAll())
+    notice(end) {
+      const key = keyOf(end)
+      // The port may have belonged to another program.
+      kept.delete(key)
+      wait(key, end)
+    },
+    find(end, use) {
+      const key = keyOf(end)
+      const pending = waiting.get(key) ?? scanned.get(key)
+      const known = kept.get(key)
+      if (pending !== undefined) pending.uses.push(use)
+      else if (known !== undefined) use(known)
+      else {
+        const uses = wait(key, end)
+        if (uses === null) use(null)
+        else uses.push(use)
       }
     },
     settle() {
@@ -104,4 +120,8 @@ export function createProgramLookup(
       return promise
     },
   }
+}
+
+function keyOf({ address, port }: TcpEnd): string {
+  return `${address} ${port}`
 }

@@ -13,6 +13,8 @@ import { createLoopTurns } from '../http/loop-turns.ts'
 import { hangUp, openTunnel } from './tunnel/open-tunnel.ts'
 import { connectionOf, PacedConnection, paceConnections } from '../http/paced-connection.ts'
 import { refuseLoop, type IsSelf } from './target/refuse-loop.ts'
+import { clientEnd } from '../programs/client-end.ts'
+import type { TcpEnd } from '../programs/tcp-table.ts'
 import { createFindOwners } from '../programs/socket-owners.ts'
 import { closeIdleClients } from '../http/close-idle-clients.ts'
 
@@ -24,6 +26,8 @@ export interface HttpProxyDeps extends Omit<PassDeps, 'admission' | 'turns'> {
   readonly port: number
   readonly live: LiveConnections
   readonly maxConnections: number
+  /** Called with each new connection. */
+  readonly onClient?: (client: TcpEnd) => void
   /** Called with a bug, which is logged once and answered with 500. */
   readonly onError: (error: unknown) => void
 }
@@ -74,6 +78,8 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
   attach(server, pass, deps.onError)
   server.on('connection', (client: Socket) => {
     clients.add(client)
+    const end = clientEnd(client)
+    if (end !== null) deps.onClient?.(end)
     client.once('close', () => clients.delete(client))
     closeIdleClients(clients, deps.live.clients, deps.maxConnections)
   })

@@ -1,5 +1,5 @@
 import type { RecordedProgram } from '@palisade/protocol'
-import { recordedDecision, type StampedEvent } from './recorded-event.ts'
+import type { StampedEvent } from './recorded-event.ts'
 
 /** Equal events with their sums, not yet a line. */
 export interface RecordDraft {
@@ -107,7 +107,7 @@ function createSum(
   program: RecordedProgram | null,
 ): Sum {
   return {
-    event: { point, protocol, decision: recordedDecision(decision) },
+    event: { point, protocol, decision },
     program,
     cause: flow?.cause ?? null,
     ...EMPTY,

@@ -7,6 +7,7 @@ import {
 } from '@palisade/protocol'
 import { createHash } from 'node:crypto'
 import type { RecordDraft } from './minute-window.ts'
+import { recordedDecision } from './recorded-event.ts'
 
 /** Decisions and ended connections without a record. */
 export interface Loss {
@@ -71,7 +72,7 @@ function toRecord(draft: RecordDraft): Omit<DecisionRecord, keyof Unplaced> {
     ...(count === 1 ? {} : { until: formatInstant(untilMs) }),
     point,
     protocol,
-    decision: decision as DecisionRecord['decision'],
+    decision: recordedDecision(decision) as DecisionRecord['decision'],
     count,
     ...(program === null ? {} : { program }),
     ...(flow === null

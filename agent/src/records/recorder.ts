@@ -2,6 +2,7 @@ import { backOffMs } from '@palisade/client'
 import type { AgentStatus, LossReason, RecordedProgram } from '@palisade/protocol'
 import { systemErrorCode } from '../errors.ts'
 import type { ProgramLookup } from '../programs/program-lookup.ts'
+import type { TcpEnd } from '../programs/tcp-table.ts'
 import { createMinuteWindow, type RecordDraft } from './minute-window.ts'
 import type { ChainedLine, Loss } from './record-chain.ts'
 import type { RecordWriter } from './record-writer.ts'
@@ -22,6 +23,8 @@ export type OnLines = (lines: readonly ChainedLine[]) => void
 export interface Recorder {
   /** Returns at once and never throws. */
   record(event: RecordedEvent): void
+  /** Call for each new connection of a program, so that its program is searched early. */
+  notice(client: TcpEnd): void
   /**
    * Writes the events so far, except repetitions in the present minute, whose sum is not known yet.
    * Resolves at once while the disk refuses records.
@@ -122,11 +125,12 @@ export function createRecorder(deps: RecorderDeps): Recorder {
 
   return {
     record(event) {
-      const { client, flow } = event
       const stamped = stampEvent(event, now())
-      if (client === null) file(stamped, null)
-      else programs.find(client, flow !== undefined, (program) => file(stamped, program))
+      if (event.client === null) file(stamped, null)
+      else programs.find(event.client, (program) => file(stamped, program))
     },
+
+    notice: programs.notice,
 
     async flush() {
       await programs.settled()

@@ -20,8 +20,8 @@ function scene() {
     (ms) => new Promise<void>((resolve) => pauses.push({ ms, finish: resolve })),
   )
   const found: (number | null)[] = []
-  const find = (port: number, isOver = false): void =>
-    lookup.find(end(port), isOver, (result) => found.push(result?.pid ?? null))
+  const find = (port: number): void =>
+    lookup.find(end(port), (result) => found.push(result?.pid ?? null))
   return { lookup, find, found, scans, pauses, pass: (ms: number) => (nowMs += ms) }
 }
 
@@ -46,37 +46,36 @@ describe('the lookup of programs', () => {
     expect(scans[1]?.ports).toEqual([3])
   })
 
-  it('keeps the program of a connection until its end, and no longer', async () => {
-    const { find, found, scans } = scene()
-    find(1)
+  it('searches the program of a connection once, and keeps it', async () => {
+    const { lookup, find, found, scans } = scene()
+    lookup.notice(end(1))
+    lookup.notice(end(2))
     await expect.poll(() => scans.length).toBe(1)
-    find(1, true)
-    scans[0]?.finish([program(11)])
-    await expect.poll(() => found).toEqual([11, 11])
+    find(1)
+    expect(found).toEqual([])
+    scans[0]?.finish([program(11), null])
+    await expect.poll(() => found).toEqual([11])
 
-    find(1, true)
-    find(1, true)
-    find(2, true)
+    find(1)
+    find(2)
 
-    expect(found).toEqual([11, 11, 11, null, null])
+    expect(found).toEqual([11, 11, null])
     expect(scans).toHaveLength(1)
   })
 
-  it('forgets a program when the port belongs to an unknown one', async () => {
-    const { find, found, scans, pauses } = scene()
+  it('searches again for a new connection from the same port', async () => {
+    const { lookup, find, found, scans, pauses } = scene()
     find(1)
     await expect.poll(() => scans.length).toBe(1)
     scans[0]?.finish([program(11)])
     await expect.poll(() => pauses.length).toBe(1)
+
+    lookup.notice(end(1))
     find(1)
     pauses[0]?.finish()
     await expect.poll(() => scans.length).toBe(2)
-    scans[1]?.finish([null])
-    await expect.poll(() => found.length).toBe(2)
-
-    find(1, true)
-
-    expect(found).toEqual([11, null, null])
+    scans[1]?.finish([program(12)])
+    await expect.poll(() => found).toEqual([11, 12])
   })
 
   it('lets a thousand connections wait, and leaves the program of others unknown', async () => {
@@ -106,7 +105,7 @@ describe('the lookup of programs', () => {
       () => Promise.reject(new Error('no proc')),
       () => 0,
     )
-    const result = await new Promise((resolve) => failing.find(end(1), false, resolve))
+    const result = await new Promise((resolve) => failing.find(end(1), resolve))
     expect(result).toBeNull()
   })
 })

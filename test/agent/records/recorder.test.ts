@@ -163,12 +163,9 @@ describe('a recorder', () => {
     await recorder.stop()
 
     const records = await readRecords(directory)
-    expect(records.map((line) => ('program' in line ? line.program : undefined))).toEqual([
-      curl,
-      undefined,
-      curl,
-      undefined,
-    ])
+    expect(
+      records.map((line) => ('program' in line ? [line.program?.pid, line.count] : [])),
+    ).toEqual([[7, 1], [], [7, 2]])
     expect(lookedUp).toEqual([5_000, 5_001])
   })
 
