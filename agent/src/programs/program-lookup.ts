@@ -53,20 +53,24 @@ export function createProgramLookup(
     kept.set(key, program)
   }
 
-  const settle = (from: Waiting, programs: readonly (RecordedProgram | null)[]): void => {
-    for (const [index, [key, { uses }]] of [...from].entries()) {
-      const program = programs[index] ?? null
-      keep(key, program)
-      for (const use of uses) use(program)
-      from.delete(key)
-    }
+  const settle = (from: Waiting, key: string, program: RecordedProgram | null): void => {
+    const uses = from.get(key)?.uses ?? []
+    from.delete(key)
+    for (const use of uses) use(program)
   }
 
   const scan = async (): Promise<void> => {
     scanned = waiting
     waiting = new Map()
-    const ends = [...scanned.values()].map(({ end }) => end)
-    settle(scanned, await findPrograms(ends).catch(() => []))
+    const batch = [...scanned]
+    const programs = await findPrograms(batch.map(([, { end }]) => end)).catch(() => [])
+    for (const [index, [key, entry]] of batch.entries()) {
+      // Meanwhile the port may belong to another connection.
+      if (scanned.get(key) !== entry) continue
+      const program = programs[index] ?? null
+      keep(key, program)
+      settle(scanned, key, program)
+    }
   }
 
   const scanAll = async (): Promise<void> => {
@@ -92,8 +96,10 @@ export function createProgramLookup(
   return {
     notice(end) {
       const key = keyOf(end)
-      // The port may have belonged to another program.
+      // The port may have belonged to another program, which cannot be found any more.
       kept.delete(key)
+      settle(scanned, key, null)
+      settle(waiting, key, null)
       wait(key, end)
     },
     find(end, use) {
@@ -109,8 +115,8 @@ export function createProgramLookup(
       }
     },
     settle() {
-      settle(scanned, [])
-      settle(waiting, [])
+      for (const key of scanned.keys()) settle(scanned, key, null)
+      for (const key of waiting.keys()) settle(waiting, key, null)
     },
     settled() {
       const last = [...waiting.values()].at(-1) ?? [...scanned.values()].at(-1)

@@ -78,6 +78,26 @@ describe('the lookup of programs', () => {
     await expect.poll(() => found).toEqual([11, 12])
   })
 
+  it('answers all that wait for a connection whose port begins another one', async () => {
+    const { lookup, find, found, scans, pauses } = scene()
+    find(1)
+    await expect.poll(() => scans.length).toBe(1)
+    find(2)
+
+    lookup.notice(end(1))
+    lookup.notice(end(2))
+    expect(found).toEqual([null, null])
+    find(1)
+    scans[0]?.finish([program(11)])
+    await expect.poll(() => pauses.length).toBe(1)
+    expect(found).toHaveLength(2)
+    pauses[0]?.finish()
+    await expect.poll(() => scans.length).toBe(2)
+    scans[1]?.finish([program(12), program(13)])
+
+    await expect.poll(() => found).toEqual([null, null, 12])
+  })
+
   it('lets a thousand connections wait, and leaves the program of others unknown', async () => {
     const { find, found } = scene()
 
