@@ -3,6 +3,7 @@ import type { AgentStatus, LossReason, RecordedProgram } from '@palisade/protoco
 import { systemErrorCode } from '../errors.ts'
 import type { ProgramLookup } from '../programs/program-lookup.ts'
 import type { TcpEnd } from '../programs/tcp-table.ts'
+import { createLossCounter } from './loss-counter.ts'
 import { createMinuteWindow, type RecordDraft } from './minute-window.ts'
 import type { ChainedLine, Loss } from './record-chain.ts'
 import type { RecordWriter } from './record-writer.ts'
@@ -56,7 +57,7 @@ const RETRY = { firstMs: 1_000, capMs: 60_000 } as const
 export function createRecorder(deps: RecorderDeps): Recorder {
   const { writer, programs, limits, now } = deps
   const window = createMinuteWindow(limits)
-  const losses = createLosses()
+  const losses = createLossCounter(limits)
   const wake = createWake(() => void write())
   const listeners = new Set<OnLines>()
   let ready: readonly RecordDraft[] = []
@@ -76,11 +77,13 @@ export function createRecorder(deps: RecorderDeps): Recorder {
 
   const schedule = (): void => {
     if (writing !== null || isStopped || failures > 0) return
-    const dueMs = ready.length > 0 || losses.size() > 0 ? 0 : window.dueMs()
-    if (dueMs === 0) wake.soon(limits.tickMs)
+    const dueMs =
+      ready.length > 0 ? 0 : Math.min(window.dueMs() ?? Infinity, losses.dueMs() ?? Infinity)
+    if (dueMs === Infinity) return
     // At most a minute, even if the clock was set back.
-    else if (dueMs !== null)
-      wake.later(Math.min(Math.max(dueMs - now(), 0), limits.windowMs) + limits.tickMs)
+    const leftMs = Math.min(dueMs - now(), limits.windowMs)
+    if (leftMs <= 0) wake.soon(limits.tickMs)
+    else wake.later(leftMs + limits.tickMs)
   }
 
   const write = (take: 'due' | 'all' = 'due'): Promise<void> => {
@@ -95,13 +98,16 @@ export function createRecorder(deps: RecorderDeps): Recorder {
   }
 
   const writeAll = async (take: 'due' | 'all'): Promise<void> => {
-    ready = ready.concat(window.take(take === 'all' ? 'all' : now()))
-    while (ready.length > 0 || losses.size() > 0) if (!(await writeSome())) return
+    ready = ready.concat(window.take(take === 'all' ? take : now()))
+    for (;;) {
+      const lost = losses.take(take === 'all' ? take : now())
+      if (ready.length === 0 && lost.length === 0) return
+      if (!(await writeSome(lost))) return
+    }
   }
 
   /** Returns whether the disk took them. */
-  const writeSome = async (): Promise<boolean> => {
-    const lost = losses.take()
+  const writeSome = async (lost: readonly Loss[]): Promise<boolean> => {
     const drafts = ready.slice(0, MAX_LINES)
     const result = await writer.write([...lost, ...drafts])
     if (!result.ok) {
@@ -160,40 +166,6 @@ export function createRecorder(deps: RecorderDeps): Recorder {
 
 function sumOf(drafts: readonly RecordDraft[]): number {
   return drafts.reduce((sum, { count }) => sum + count, 0)
-}
-
-/** Counts lost events by their reason, until they are recorded. */
-interface Losses {
-  add(lost: number, reason: LossReason, atMs: number): void
-  /** Reasons that are not recorded yet. */
-  size(): number
-  take(): readonly Loss[]
-  putBack(taken: readonly Loss[]): void
-  total(): number
-}
-
-function createLosses(): Losses {
-  const unrecorded = new Map<LossReason, Loss>()
-  let total = 0
-  const keep = ({ lost, reason, atMs }: Loss): void => {
-    const former = unrecorded.get(reason)
-    unrecorded.set(reason, { lost: lost + (former?.lost ?? 0), reason, atMs })
-  }
-  return {
-    add(lost, reason, atMs) {
-      if (lost === 0) return
-      total += lost
-      keep({ lost, reason, atMs })
-    },
-    size: () => unrecorded.size,
-    take() {
-      const taken = [...unrecorded.values()]
-      unrecorded.clear()
-      return taken
-    },
-    putBack: (taken) => taken.forEach(keep),
-    total: () => total,
-  }
 }
 
 /** One timer, so that an agent without decisions does not wake. */

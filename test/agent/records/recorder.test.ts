@@ -264,4 +264,24 @@ describe('a recorder without room', () => {
     expect(countEvents(records)).toBe(32)
     expect(recorder.status()).toMatchObject({ written: 12, lost: 20 })
   })
+
+  it('sums up the losses of a minute after the first', async () => {
+    let nowMs = NOW_MS
+    const { recorder, directory } = await startRecorder({
+      now: () => nowMs,
+      limits: { maxTuples: 2 },
+    })
+
+    for (let index = 0; index < 30; index += 1) {
+      recorder.record(denial(`h${index}.test`))
+      await recorder.flush()
+      nowMs += 1_000
+    }
+    nowMs = NOW_MS + 62_000
+    await recorder.flush()
+    await recorder.stop()
+
+    const losses = (await readRecords(directory)).filter((line) => 'lost' in line)
+    expect(losses.map((line) => line.lost)).toEqual([1, 27])
+  })
 })

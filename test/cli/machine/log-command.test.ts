@@ -53,7 +53,7 @@ describe('palisade log', () => {
         '3',
         '/usr/bin/curl (4711)',
       ],
-      ['2026-11-21T11:58:00.000Z', 'lost', '9 decisions are not recorded (queue_full)'],
+      ['2026-11-21T11:58:00.000Z', 'lost', '9 decisions not recorded (queue_full)'],
       [''],
     ])
   })

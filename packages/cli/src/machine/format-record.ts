@@ -1,5 +1,6 @@
 import type { DecisionRecord, RecordLine } from '@palisade/protocol'
 import { formatTarget } from '../check/format-decision.ts'
+import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
 
 /**
@@ -10,13 +11,13 @@ const WIDTHS = { time: 24, decision: 8, target: 44, why: 28, count: 5 } as const
 
 /** The head of the columns of `formatRecord`. */
 export function formatRecordHead(style: Style): string {
-  const { time, decision, target, why, count } = WIDTHS
+  const { time, decision, target, why } = WIDTHS
   const names = [
     'TIME'.padEnd(time),
     'DECISION'.padEnd(decision),
     'TARGET'.padEnd(target),
     'WHY'.padEnd(why),
-    'COUNT'.padStart(count),
+    'COUNT'.padStart(WIDTHS.count),
     'PROGRAM',
   ]
   return `${style.strong(names.join('  '))}\n`
@@ -26,7 +27,7 @@ export function formatRecordHead(style: Style): string {
 export function formatRecord(line: RecordLine, style: Style): string {
   const time = style.quiet(line.time.padEnd(WIDTHS.time))
   if ('lost' in line) {
-    const words = `${line.lost} decisions are not recorded (${line.reason})`
+    const words = `${count(line.lost, 'decision')} not recorded (${line.reason})`
     return `${time}  ${style.warning('lost'.padEnd(WIDTHS.decision))}  ${style.plain(words)}\n`
   }
   const { decision, reason, request } = line.decision

@@ -215,7 +215,7 @@ export const agentStatusSchema = z.object({
       /** Decisions and ended connections that are on disk. */
       written: z.int(),
       lost: z.int(),
-      /** Size of all files, of earlier starts too. */
+      /** Size of all files, of earlier starts too; 0 before the first record of this one. */
       bytes: z.int(),
       /** Code of the last failure to write, such as `ENOSPC`; null after a success. */
       error: z.string().nullable(),
