@@ -19,6 +19,7 @@ const NEAR_MISS = {
 async function why(
   denial: DecisionRecord | null,
   argv: readonly string[] = [],
+  log = denial === null ? '' : formatLines(denial),
 ): Promise<CliRun & { readonly asked: readonly string[] }> {
   await using directory = await temporaryDirectory()
   await using agent = await startLoopbackServer(
@@ -28,7 +29,7 @@ async function why(
         return {
           body: { ...denial?.decision, matched: [], near_misses: [NEAR_MISS], detail: null },
         }
-      return { body: denial === null ? '' : formatLines(denial) }
+      return { body: log }
     },
     join(directory.path, 'agent.sock'),
   )
@@ -41,7 +42,7 @@ describe('palisade why', () => {
     const { code, out, asked } = await why(DENIAL)
 
     expect(code).toBe(0)
-    expect(asked).toEqual(['/v1/log?limit=1&denied=1', '/v1/status', '/v1/explain'])
+    expect(asked).toEqual(['/v1/log?limit=1000&denied=1', '/v1/status', '/v1/explain'])
     expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
       ['denied', 'connect:tcp api.example.com:443'],
       ['when', '2026-11-21T11:57:00.000Z, 3 minutes ago'],
@@ -126,6 +127,16 @@ describe('palisade why', () => {
       server: 'http://127.0.0.1:8420',
       command: 'palisade explain connect:tcp api.example.com:443',
     })
+  })
+
+  it('takes the last denial, not the sums of a minute that were written after it', async () => {
+    const at = (second: number): string => `2026-11-21T11:57:0${second}.000Z`
+    const last = { ...DENIAL, time: at(5) }
+    const sums = { ...RULE_DENIAL, time: at(1), until: at(4), count: 3 }
+
+    const { out } = await why(DENIAL, ['--json'], formatLines(sums, last, sums))
+
+    expect(JSON.parse(out)).toMatchObject({ denial: last })
   })
 
   it('says that there is no denial yet', async () => {

@@ -1,4 +1,4 @@
-import type { DecisionRecord, LocalExplanation } from '@palisade/protocol'
+import type { DecisionRecord, LocalExplanation, RecordLine } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { formatRule, formatTarget } from '../check/format-decision.ts'
 import { EXIT } from '../exit-code.ts'
@@ -18,6 +18,9 @@ const PROTOCOLS: Readonly<Record<DecisionRecord['protocol'], string>> = {
   socks5_udp: 'UDP over SOCKS5 through the proxy',
   decide: 'a question to the local API',
 }
+
+/** Newest records of denials among which the last denial is. */
+const SEARCHED = 1_000
 
 /** A near miss of the policy in force now. */
 type NearMiss = LocalExplanation['near_misses'][number]
@@ -54,9 +57,7 @@ Examples:
     .action(async (options: { readonly json?: true }) => {
       const { io, style } = context
       const answer = await askAgent(io, EXIT.failed, async (agent): Promise<Answer> => {
-        let denial: DecisionRecord | null = null
-        for await (const line of agent.log({ limit: 1, denied: true }))
-          if ('decision' in line) denial = line
+        const denial = await findLast(agent.log({ limit: SEARCHED, denied: true }))
         const { org, server } = await agent.status()
         const request = denial?.decision.request ?? null
         const isOpen = denial?.decision.reason === 'default_deny'
@@ -73,12 +74,25 @@ Examples:
     })
 }
 
+/** The sums of a minute are written after it, so the last line may have an earlier denial. */
+async function findLast(lines: AsyncIterable<RecordLine>): Promise<DecisionRecord | null> {
+  let last: DecisionRecord | null = null
+  for await (const line of lines)
+    if ('decision' in line && (last === null || lastTime(line) >= lastTime(last))) last = line
+  return last
+}
+
+/** RFC 3339 in UTC with a fixed number of digits, so that texts compare like times. */
+function lastTime({ until, time }: DecisionRecord): string {
+  return until ?? time
+}
+
 function formatAnswer(answer: Answer, nowMs: number, style: Style): string {
   const { denial } = answer
   if (denial === null) return 'no denial is recorded yet; `palisade status` shows the policies\n'
-  const { decision, until, time } = denial
+  const { decision } = denial
   const { request, reason, revision, hint } = decision
-  const at = until ?? time
+  const at = lastTime(denial)
   const pairs: [string, string][] = [
     ['denied', style.bad(request === null ? 'an invalid request' : formatTarget(request))],
     ['when', style.plain(`${at}, ${formatAge(at, nowMs)}${formatCount(denial)}`)],
