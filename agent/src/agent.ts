@@ -14,6 +14,7 @@ import { watchAge, type AgeWatch } from './decision/age-watch.ts'
 import type { HintListener } from './hint/hint-listener.ts'
 import { claimSocket, listenOnSocket } from './local-api/listen-on-socket.ts'
 import { describePoints, type EnforcementPoint } from './points/enforcement-point.ts'
+import type { Recorder } from './records/recorder.ts'
 import type { Reporter } from './report/reporter.ts'
 import type { Poller } from './sync/update/poller.ts'
 import type { CacheProblem, Synchronizer } from './sync/update/synchronizer.ts'
@@ -50,6 +51,7 @@ export interface AgentDeps {
   readonly socketPath: string
   /** In start order. */
   readonly points: readonly EnforcementPoint[]
+  readonly recorder: Pick<Recorder, 'stop'>
   readonly synchronizer: Pick<Synchronizer, 'restore' | 'keepTime'>
   readonly breakGlass: Pick<BreakGlass, 'restore' | 'stop' | 'remainingMs' | 'tick'>
   readonly poller: Poller
@@ -97,6 +99,8 @@ export function createAgent(deps: AgentDeps): Agent {
       deps.onCacheProblem(problem)
     }
     await deps.breakGlass.restore()
+    // Stopped after the points and the local API, which record their last events.
+    closers.push(() => deps.recorder.stop())
     for (const point of deps.points) {
       // Registered before `start`, because a failed start may leave resources open.
       closers.push(() => point.stop())

@@ -6,16 +6,17 @@ import { createAgent, type Agent, type AgentSurroundings } from './agent.ts'
 import { answerBreakGlass } from './break-glass/answer-break-glass.ts'
 import { createBreakGlass } from './break-glass/break-glass.ts'
 import { createActivePolicy } from './decision/active-policy.ts'
-import { createDecisionTally } from './decision/decision-tally.ts'
+import { createDecisionTally, type DecisionTally } from './decision/decision-tally.ts'
 import { controlPlane } from './decision/offline.ts'
 import { createConflictCheck } from './enrol/second-enrolment.ts'
 import { HINTS_OFF, listenForHints } from './hint/hint-listener.ts'
 import { describeAgent } from './local-api/agent-status.ts'
 import { createLocalApi } from './local-api/local-api.ts'
-import { logDecision, logOutcomes, logStates } from './agent-log.ts'
+import { logDecision, logOutcomes, logStates, type AgentLog } from './agent-log.ts'
 import type { EnforcementPoint } from './points/enforcement-point.ts'
 import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
 import { decideAsAsked } from './local-api/decide-as-proxy.ts'
+import { endOf } from './programs/client-end.ts'
 import { createDial, type Dial } from './proxy/target/dial.ts'
 import { createProxy, type Proxy } from './proxy/proxy.ts'
 import { createLiveConnections } from './proxy/admission/live-connections.ts'
@@ -28,6 +29,9 @@ import {
 import { createNearMisses } from './proxy/denial/near-misses.ts'
 import { recheckOnChange } from './proxy/admission/recheck-on-change.ts'
 import { createResolver, type Resolve } from './proxy/target/resolver.ts'
+import { keepRecords } from './records/keep-records.ts'
+import type { RecordedEvent } from './records/recorded-event.ts'
+import type { Recorder } from './records/recorder.ts'
 import { reportToServer } from './report/report-to-server.ts'
 import { createTrustedClock } from './state/trusted-clock.ts'
 import { createSelfTestMemory } from './sync/state/self-test-memory.ts'
@@ -96,6 +100,13 @@ export function createContainer(
   const network = { resolve: parts.resolve(RESOLVE), dial: parts.resolve(DIAL) }
   const parent = createParent(from, { ...network, isSelf: (...at) => proxy.isSelf(...at) })
   const ruled = parent === null ? active : governWithParent(active, parent)
+  const { recorder, ...records } = keepRecords({
+    ...from,
+    directory: join(config.agentDir, 'records'),
+    proxy: () => endOf(proxy.describe()),
+    now: time.now,
+  })
+  const onEvent = takeEvents({ recorder, tally, log })
   const live = createLiveConnections(ruled.decide, from.maxConnections)
   recheckOnChange({ ...shared, live })
   const proxy: Proxy = createProxy({
@@ -109,18 +120,17 @@ export function createContainer(
     maxConnections: 2 * from.maxConnections,
     bodyRate: BODY_RATE,
     nearMisses: createNearMisses(active.explain, uptime),
-    onEvent({ decision, flow }) {
-      if (flow !== undefined) return
-      tally.add(decision)
-      logDecision(decision, log)
-    },
+    onClient: recorder.notice,
+    onEvent,
     onError,
   })
   const points: readonly EnforcementPoint[] = [proxy]
 
-  const described = { ...shared, startedAtMs, breakGlass, synchronizer, poller, tally, points }
+  const counted = { tally, recorder, points }
+  const described = { ...shared, ...counted, startedAtMs, breakGlass, synchronizer, poller }
   const localApi = createLocalApi({
-    ...decideAsAsked({ ...shared, ...network, active: ruled, tally, isSelf: proxy.isSelf }),
+    ...decideAsAsked({ ...shared, ...network, active: ruled, onEvent, isSelf: proxy.isSelf }),
+    ...records,
     ...answerSync({ ...shared, synchronizer, poller }),
     ...answerBreakGlass({ breakGlass, poller, log }),
     status: () =>
@@ -132,6 +142,7 @@ export function createContainer(
     localApi,
     socketPath: config.socketPath,
     points,
+    recorder,
     active,
     now: time.now,
     uptime,
@@ -160,4 +171,18 @@ function createParent(
   const { parentAccess: access } = from
   if (access === null) return null
   return createParentProxy({ ...from, ...reach, access, timeoutMs: DIAL_TIMEOUT_MS })
+}
+
+/** Records, counts and logs the events of all places that decide. */
+function takeEvents(to: {
+  readonly recorder: Pick<Recorder, 'record'>
+  readonly tally: Pick<DecisionTally, 'add'>
+  readonly log: AgentLog
+}): (event: RecordedEvent) => void {
+  return (event) => {
+    to.recorder.record(event)
+    if (event.flow !== undefined) return
+    to.tally.add(event.decision)
+    logDecision(event.decision, to.log)
+  }
 }

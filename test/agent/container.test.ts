@@ -1,7 +1,10 @@
-import { createDeviceKey, keepName } from '@palisade/client'
+import { createAgentClient, createDeviceKey, keepName } from '@palisade/client'
 import type { Policy } from '@palisade/policy-core'
-import { agentStatusSchema, UPDATE_PATH } from '@palisade/protocol'
+import { agentStatusSchema, UPDATE_PATH, type RecordLine } from '@palisade/protocol'
+import { once } from 'node:events'
+import { realpathSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readConfig } from '../../agent/src/config/config.ts'
@@ -270,6 +273,40 @@ describe('the container', () => {
       sync: { last_success_at: null, failing_since: '2026-11-21T12:00:00.000Z' },
     })
     expect(lines).toContainEqual({ outcome: 'updated', revision: 7 })
+  })
+
+  it('records the decisions of proxy and socket, with the program, and checks them', async () => {
+    const socketPath = await startAgent(['allow', 'read', '/data/**'])
+    const client = createAgentClient({ socketPath })
+    const port = Number(new URL((await client.status()).proxy).port)
+
+    // Its end stays open, so that its program can be found however slowly.
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    onTestFinished(() => void socket.destroy())
+    socket.write(connectTo('a.test:443'))
+    await once(socket, 'data')
+    await client.decide({ action: 'read', path: '/data/x' })
+    const records: RecordLine[] = []
+    for await (const line of client.log()) records.push(line)
+
+    const proxied = records.find((line) => 'point' in line && line.point === 'proxy')
+    expect(records).toHaveLength(2)
+    expect(proxied).toMatchObject({
+      protocol: 'connect',
+      time: new Date(NOW_MS).toISOString(),
+      decision: { reason: 'default_deny', request: { host: 'a.test', port: 443 }, revision: 7 },
+      count: 1,
+      program: { pid: process.pid, executable: realpathSync(process.execPath) },
+    })
+    expect(records).toContainEqual(
+      expect.objectContaining({
+        point: 'local_api',
+        protocol: 'decide',
+        decision: expect.objectContaining({ decision: 'allow', reason: 'rule' }),
+      }),
+    )
+    expect(await client.verifyLog()).toMatchObject({ intact: true, lines: 2 })
+    expect((await client.status()).records).toMatchObject({ written: 2, lost: 0, error: null })
   })
 
   it('logs a change of the state', async () => {

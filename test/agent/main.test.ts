@@ -107,6 +107,7 @@ describe('palisade-agent start', () => {
       'enrolment.json',
       'enrolment.json.key',
       'policy',
+      'records',
     ])
 
     server.answer = (_request, response) => response.destroy()

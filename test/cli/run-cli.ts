@@ -29,6 +29,7 @@ export async function runCli(argv: readonly string[], setting: CliSetting = {}):
     progress: false,
     prompts: null,
     fetch,
+    interruption: () => new AbortController().signal,
     ...rest,
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
   })

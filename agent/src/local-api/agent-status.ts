@@ -11,6 +11,7 @@ import {
   type SyncRecord,
 } from '../sync/update/sync-status.ts'
 import { describePoints, type EnforcementPoint } from '../points/enforcement-point.ts'
+import type { Recorder } from '../records/recorder.ts'
 import type { Poller } from '../sync/update/poller.ts'
 
 /** The user's own file may be large, and the status is read often. */
@@ -32,6 +33,7 @@ export interface StatusDeps {
   readonly poller: Pick<Poller, 'nextAttemptAt'>
   readonly hints: AgentStatus['hints']
   readonly tally: Pick<DecisionTally, 'read'>
+  readonly recorder: Pick<Recorder, 'status'>
   readonly points: readonly EnforcementPoint[]
   /** Null without a parent proxy. */
   readonly parent: { readonly status: () => NonNullable<AgentStatus['parent_proxy']> } | null
@@ -69,6 +71,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     hints: deps.hints,
     cache_problem: deps.cacheProblem,
     decisions: deps.tally.read(),
+    records: deps.recorder.status(),
   }
 }
 

@@ -1,22 +1,23 @@
 import type { Decision, Explanation } from '@palisade/policy-core'
 import type { LocalDecision } from '@palisade/protocol'
-import type { ActivePolicy } from '../decision/active-policy.ts'
+import type { ActivePolicy, MachineDecision } from '../decision/active-policy.ts'
 import {
   listDecision,
   listExplanation,
   type ListedDecision,
   type ListedExplanation,
 } from '../decision/listed-rules.ts'
-import type { DecisionTally } from '../decision/decision-tally.ts'
 import { decideAddresses } from '../proxy/target/decide-addresses.ts'
 import { explainLoop, refuseLoop, type IsSelf } from '../proxy/target/refuse-loop.ts'
+import type { RecordedEvent } from '../records/recorded-event.ts'
 import type { Resolve } from '../proxy/target/resolver.ts'
 import { createSpacedExplanations } from './spaced-explanations.ts'
 
-/** The `decide` and `explain` of the local API. A decision counts as one given to a program. */
+/** The `decide` and `explain` of the local API. */
 export function decideAsAsked(deps: {
   readonly active: Pick<ActivePolicy, 'decide' | 'explain'>
-  readonly tally: Pick<DecisionTally, 'add'>
+  /** Called with each decision, which counts as one given to a program. */
+  readonly onEvent: (event: RecordedEvent) => void
   readonly resolve: Resolve
   readonly isSelf: IsSelf
   /** Monotonic milliseconds. */
@@ -25,17 +26,17 @@ export function decideAsAsked(deps: {
   readonly decide: (request: unknown) => Promise<ListedDecision>
   readonly explain: (request: unknown) => Promise<ListedExplanation>
 } {
-  const { active, tally, resolve, isSelf, uptime } = deps
-  const decide = (request: unknown): Decision => refuseLoop(active.decide(request), isSelf)
+  const { active, onEvent, resolve, isSelf, uptime } = deps
+  const decide = (request: unknown): MachineDecision => refuseLoop(active.decide(request), isSelf)
   const explain = createSpacedExplanations(
     (request) => explainLoop(active.explain(request), isSelf),
     uptime,
   )
   return {
     async decide(request) {
-      const decision = await decideAsProxy(decide, resolve, request)
-      tally.add(decision)
-      return listDecision(decision)
+      const { addresses, ...decision } = await decideAsProxy(decide, resolve, request)
+      onEvent({ point: 'local_api', protocol: 'decide', decision, client: null })
+      return { ...listDecision(decision), ...(addresses === undefined ? {} : { addresses }) }
     },
     explain: async (request) =>
       listExplanation(await explainAsProxy({ decide, explain, resolve }, request)),

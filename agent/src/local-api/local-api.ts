@@ -4,6 +4,7 @@ import {
   MAX_GRANT_BYTES,
   type AgentStatus,
   type BreakGlassResult,
+  type LogVerification,
   type SyncResult,
 } from '@palisade/protocol'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -13,8 +14,11 @@ import { connectionOf, paceConnections } from '../http/paced-connection.ts'
 import type { ListedDecision, ListedExplanation } from '../decision/listed-rules.ts'
 import { awaitFlushed } from '../http/await-flushed.ts'
 import { closeIdleClients } from '../http/close-idle-clients.ts'
+import type { LogQuery } from '../records/stream-log.ts'
 import { formatEnvelope, type Refusal } from './envelope.ts'
+import { readLogQuery } from './read-log-query.ts'
 import { readRequestBody, readRequestBytes, readRequestChunks } from './read-request.ts'
+import { streamAnswer, type StreamReader } from './stream-answer.ts'
 
 export interface LocalApiDeps {
   readonly decide: (request: unknown) => Promise<ListedDecision>
@@ -26,15 +30,28 @@ export interface LocalApiDeps {
   /** A grant file, at most `MAX_GRANT_BYTES` long. */
   readonly beginBreakGlass: (body: Uint8Array) => Promise<BreakGlassResult>
   readonly endBreakGlass: () => Promise<BreakGlassResult>
+  /** Lines of the decision records, each with its line feed. */
+  readonly log: (query: LogQuery, reader: StreamReader) => AsyncIterable<string>
+  readonly verifyLog: () => Promise<LogVerification>
   /** A caller that does not read its answer within this time is disconnected. */
   readonly flushTimeoutMs: number
   /** Called with a bug, which is logged once and answered with 500. */
   readonly onError: (error: unknown) => void
 }
 
-interface Route {
-  readonly method: 'GET' | 'POST'
+type Route = AnswerRoute | StreamRoute
+
+interface AnswerRoute extends RouteLimits {
   readonly answer: (request: IncomingMessage) => Promise<unknown>
+}
+
+/** The only kind of route that takes a query, which it may refuse. */
+interface StreamRoute extends RouteLimits {
+  readonly stream: (query: string) => (reader: StreamReader) => AsyncIterable<string>
+}
+
+interface RouteLimits {
+  readonly method: 'GET' | 'POST'
   /**
    * Most requests at once; `closeIdleClients` spares their connections. 0 for a route that answers
    * at once.
@@ -50,6 +67,8 @@ const MAX_EXPLANATIONS = 16
 /** Each may hold `MAX_BUNDLE_BYTES`. */
 const MAX_IMPORTS = 2
 const MAX_GRANTS = 8
+/** Each may hold the history that it has not sent yet. */
+const MAX_LOGS = 8
 
 /** Carries a refusal out of a route. */
 class Refused extends Error {
@@ -155,6 +174,11 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
     if (!body.ok) throw new Refused(body.refusal)
     return deps.import(body.value)
   }
+  const streamLog = (text: string): ReturnType<StreamRoute['stream']> => {
+    const query = readLogQuery(text)
+    if (typeof query !== 'string') return (reader) => deps.log(query, reader)
+    throw new Refused({ status: 400, code: 'invalid_argument', message: query })
+  }
   return new Map<string, Route>([
     [LOCAL_API.decide, { method: 'POST', answer: answerRequest(deps.decide), maxRequests: 0 }],
     [
@@ -169,6 +193,8 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
       LOCAL_API.endBreakGlass,
       { method: 'POST', answer: () => deps.endBreakGlass(), maxRequests: MAX_GRANTS },
     ],
+    [LOCAL_API.log, { method: 'GET', stream: streamLog, maxRequests: MAX_LOGS }],
+    [LOCAL_API.logVerification, { method: 'GET', answer: () => deps.verifyLog(), maxRequests: 1 }],
   ])
 }
 
@@ -183,7 +209,7 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const route = routes.get(request.url ?? '')
+  const { route, query } = findRoute(routes, request.url ?? '')
   if (route === undefined) {
     refuse(request, response, { status: 404, code: 'not_found', message: 'no such path' })
     return
@@ -203,14 +229,33 @@ async function answer(
     return
   }
   try {
-    send(response, 200, `${JSON.stringify(await route.answer(request))}\n`)
-    // Until the caller reads the answer, its bytes are in this process, so the slot stays taken.
-    await awaitFlushed(response, flushTimeoutMs)
+    if ('stream' in route) {
+      const { client } = connectionOf(request)
+      await streamAnswer(response, client, route.stream(query), flushTimeoutMs)
+    } else {
+      send(response, 200, `${JSON.stringify(await route.answer(request))}\n`)
+      // Until the caller reads the answer, its bytes are in this process, so the slot stays taken.
+      await awaitFlushed(response, flushTimeoutMs)
+    }
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     refuse(request, response, error.refusal)
   } finally {
     leave()
+  }
+}
+
+/** A path with a query is unknown unless its route takes one. */
+function findRoute(
+  routes: Serving['routes'],
+  target: string,
+): { readonly route: Route | undefined; readonly query: string } {
+  const at = target.indexOf('?')
+  if (at < 0) return { route: routes.get(target), query: '' }
+  const route = routes.get(target.slice(0, at))
+  return {
+    route: route !== undefined && 'stream' in route ? route : undefined,
+    query: target.slice(at + 1),
   }
 }
 

@@ -7,3 +7,9 @@ export function clientEnd({ remoteAddress, remotePort }: Socket): TcpEnd | null 
     ? null
     : { address: remoteAddress, port: remotePort }
 }
+
+/** The end that a URL such as `http://127.0.0.1:8421` names. */
+export function endOf(url: string): TcpEnd {
+  const { hostname, port } = new URL(url)
+  return { address: hostname, port: Number(port) }
+}

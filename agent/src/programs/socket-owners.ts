@@ -28,26 +28,50 @@ const NO_INODE = '0'
 /** Reads proc(5); without it all owners are unknown. */
 export function createFindOwners(proxy: () => TcpEnd): FindOwners {
   return async (clients) => {
-    // A client may connect by an IPv6 socket to the IPv4 address, as Java does.
-    const tables = await Promise.all(
-      ['/proc/net/tcp', '/proc/net/tcp6'].map((path) => readFile(path, 'latin1').catch(() => '')),
-    )
-    if (tables.every((table) => table === '')) return clients.map(() => null)
-    const find = readTcpTables(tables, proxy())
-    const found = clients.map((client) => ({
-      theirs: find(client, proxy()),
-      ours: find(proxy(), client),
-    }))
-    const inodes = found.flatMap(({ theirs }) => (theirs === null ? [] : [theirs.inode]))
-    const processes = await findProcesses(new Set(inodes.filter((inode) => inode !== NO_INODE)))
-    return found.map(({ theirs, ours }) => {
-      if (isOver(theirs, ours)) return 'closed'
-      if (theirs === null) return null
-      const user = `user ${theirs.uid}`
-      const pid = processes.get(theirs.inode) ?? null
+    const found = await findHolders(proxy(), clients, 'oldest')
+    return found.map((holder) => {
+      if (holder === null || holder === 'closed') return holder
+      const { pid, uid } = holder
+      const user = `user ${uid}`
       return { process: pid, crowd: pid === null ? user : (sessionOf(pid) ?? user) }
     })
   }
+}
+
+/** The process at the other end of a connection. */
+export interface Holder {
+  /** Null for a process of another user, which is not visible. */
+  readonly pid: string | null
+  readonly uid: string
+}
+
+/**
+ * Finds the process at the client end of each connection to `proxy`: `closed` once the client has
+ * closed or reset the connection, and null for an unknown one. Several processes may hold a
+ * connection; `order` chooses the one that started first or last, as far as ids tell.
+ */
+export async function findHolders(
+  proxy: TcpEnd,
+  clients: readonly TcpEnd[],
+  order: 'oldest' | 'newest',
+): Promise<readonly (Holder | 'closed' | null)[]> {
+  // A client may connect by an IPv6 socket to the IPv4 address, as Java does.
+  const tables = await Promise.all(
+    ['/proc/net/tcp', '/proc/net/tcp6'].map((path) => readFile(path, 'latin1').catch(() => '')),
+  )
+  if (tables.every((table) => table === '')) return clients.map(() => null)
+  const find = readTcpTables(tables, proxy)
+  const found = clients.map((client) => ({
+    theirs: find(client, proxy),
+    ours: find(proxy, client),
+  }))
+  const inodes = found.flatMap(({ theirs }) => (theirs === null ? [] : [theirs.inode]))
+  const wanted = new Set(inodes.filter((inode) => inode !== NO_INODE))
+  const processes = await findProcesses(wanted, order)
+  return found.map(({ theirs, ours }) => {
+    if (isOver(theirs, ours)) return 'closed'
+    return theirs === null ? null : { pid: processes.get(theirs.inode) ?? null, uid: theirs.uid }
+  })
 }
 
 /**
@@ -60,10 +84,16 @@ function isOver(theirs: TcpSocket | null, ours: TcpSocket | null): boolean {
 }
 
 /** Maps sockets to their processes; stops when all are found. */
-async function findProcesses(inodes: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
+async function findProcesses(
+  inodes: ReadonlySet<string>,
+  order: 'oldest' | 'newest',
+): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
+  if (inodes.size === 0) return found
+  const pids = list('/proc').filter((name) => /^\d+$/.test(name))
+  if (order === 'newest') pids.sort((a, b) => Number(b) - Number(a))
   let links = 0
-  for (const pid of list('/proc').filter((name) => /^\d+$/.test(name))) {
+  for (const pid of pids) {
     const folder = `/proc/${pid}/fd`
     for (const descriptor of list(folder)) {
       if (found.size === inodes.size) return found
@@ -84,7 +114,7 @@ function sessionOf(pid: string): string | null {
 }
 
 /** Empty for a process that has ended, or that belongs to another user. */
-function list(folder: string): readonly string[] {
+function list(folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch {

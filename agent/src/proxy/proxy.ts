@@ -4,8 +4,10 @@ import { AgentError, systemErrorCode } from '../errors.ts'
 import { closeIdleClients } from '../http/close-idle-clients.ts'
 import { createLoopTurns } from '../http/loop-turns.ts'
 import type { EnforcementPoint } from '../points/enforcement-point.ts'
+import { clientEnd } from '../programs/client-end.ts'
 import { createClientOwners } from '../programs/client-owners.ts'
 import { createFindOwners } from '../programs/socket-owners.ts'
+import type { TcpEnd } from '../programs/tcp-table.ts'
 import { createAdmission } from './admission/admission.ts'
 import type { LiveConnections } from './admission/live-connections.ts'
 import { readClientBytes, type ClientBytes } from './client-bytes.ts'
@@ -31,6 +33,8 @@ export interface ProxyDeps extends Omit<PassDeps, 'admission' | 'turns'> {
   readonly port: number
   readonly live: LiveConnections
   readonly maxConnections: number
+  /** Called with each new connection. */
+  readonly onClient?: (client: TcpEnd) => void
 }
 
 /**
@@ -61,6 +65,8 @@ export function createProxy(deps: ProxyDeps): Proxy {
   server.maxConnections = deps.maxConnections
   server.on('connection', (client: Socket) => {
     clients.add(client)
+    const end = clientEnd(client)
+    if (end !== null) deps.onClient?.(end)
     client.once('close', () => clients.delete(client))
     client.on('error', () => client.destroy())
     closeIdleClients(clients, deps.live.clients, deps.maxConnections)

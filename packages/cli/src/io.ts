@@ -22,4 +22,6 @@ export interface Io {
   /** Null in a run that is not interactive. */
   readonly prompts: Prompts | null
   readonly fetch: typeof fetch
+  /** Aborts at Ctrl-C (SIGINT), which from this call on does not end the process. */
+  readonly interruption: () => AbortSignal
 }

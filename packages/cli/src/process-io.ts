@@ -35,6 +35,7 @@ export function createProcessIo(): Io {
     progress: stderr.isTTY,
     prompts: stdin.isTTY && stdout.isTTY ? createPrompts(stdin, stdout) : null,
     fetch: nameProxy(fetch, env),
+    interruption,
   }
 }
 
@@ -68,6 +69,13 @@ function homeDirectory(): string {
   } catch (error) {
     throw configurationError('this user has no home directory; set PALISADE_CONFIG_DIR', error)
   }
+}
+
+function interruption(): AbortSignal {
+  const interrupted = new AbortController()
+  // Once: a second Ctrl-C ends a process that does not end by itself.
+  process.once('SIGINT', () => interrupted.abort())
+  return interrupted.signal
 }
 
 function ignore(): void {

@@ -18,8 +18,10 @@ import { addWebhookCommands } from './administration/webhook-commands.ts'
 import { addCheckCommand, addExplainCommand } from './check/check-command.ts'
 import { addBreakGlassCommands } from './machine/break-glass-commands.ts'
 import { addBundleCommands } from './machine/bundle-commands.ts'
+import { addLogCommand } from './machine/log-command.ts'
 import { addStatusCommand } from './machine/status-command.ts'
 import { addSyncCommand } from './machine/sync-command.ts'
+import { addWhyCommand } from './machine/why-command.ts'
 import { addLintCommand } from './policy-file/lint-command.ts'
 import { addApplyCommand } from './policy-source/apply-command.ts'
 import { addExportCommand } from './policy-source/export-command.ts'
@@ -61,6 +63,8 @@ Examples:
   addLintCommand(program, context)
   program.commandsGroup('This machine:')
   addStatusCommand(program, context)
+  addLogCommand(program, context)
+  addWhyCommand(program, context)
   addSyncCommand(program, context)
   addBundleCommands(program, context)
   addBreakGlassCommands(program, context)

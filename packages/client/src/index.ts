@@ -9,6 +9,7 @@ export {
   createAgentClient,
   type AgentClient,
   type AgentClientOptions,
+  type LogOptions,
 } from './agent/agent-client.ts'
 export { backOffMs, type BackOff } from './back-off.ts'
 export { readBoundedBody } from './bounded-body.ts'

@@ -256,6 +256,23 @@ export {
   type StoredDecision,
 } from './machine/decision.ts'
 export {
+  DEFAULT_LOG_LIMIT,
+  FIRST_PREVIOUS,
+  MAX_LOG_LIMIT,
+  logVerificationSchema,
+  recordLineSchema,
+  type ChainFault,
+  type DecisionRecord,
+  type FlowCause,
+  type LogVerification,
+  type LossReason,
+  type LossRecord,
+  type RecordLine,
+  type RecordPoint,
+  type RecordProtocol,
+  type RecordedProgram,
+} from './machine/decision-record.ts'
+export {
   AGENT_STATES,
   LOCAL_API,
   agentStatusSchema,

@@ -42,6 +42,15 @@ async function startApi(
       return { outcome: 'begun', grant: null, error: null }
     },
     endBreakGlass: async () => ({ outcome: 'ended', grant: null, error: null }),
+    log: async function* () {},
+    verifyLog: async () => ({
+      intact: true,
+      lines: 0,
+      files: 0,
+      lost: 0,
+      faults: [],
+      head: null,
+    }),
     flushTimeoutMs: 60_000,
     onError: (error) => errors.push(error),
     ...others,

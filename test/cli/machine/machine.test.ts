@@ -5,38 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { envelope, startLoopbackServer, type Reply } from '../../client/loopback-server.ts'
 import { runCli, type CliRun } from '../run-cli.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
-
-const STATUS: AgentStatus = {
-  state: 'fresh',
-  server: 'http://127.0.0.1:8420',
-  org: 'acme',
-  user: 'alice',
-  device_id: 'dev_1',
-  agent_version: '0.1.0',
-  started_at: '2026-11-21T09:00:00.000Z',
-  proxy: 'http://127.0.0.1:8421',
-  bundle: {
-    revision: 12,
-    issued_at: '2026-11-21T11:57:00.000Z',
-    stale_at: '2026-11-22T11:57:00.000Z',
-    expires_at: '2026-11-28T12:00:00.000Z',
-    policies: 3,
-    rules: 9,
-    source: 'server',
-  },
-  break_glass: null,
-  sync: {
-    last_attempt_at: '2026-11-21T11:57:00.000Z',
-    last_success_at: '2026-11-21T11:57:00.000Z',
-    failing_since: null,
-    last_error: null,
-    next_attempt_at: '2026-11-21T12:02:00.000Z',
-    awaiting: null,
-  },
-  hints: { is_on: true, failing_since: null, last_error: null },
-  cache_problem: null,
-  decisions: { allowed: 4, denied: 2 },
-}
+import { STATUS } from './status.ts'
 
 async function ask(argv: readonly string[], reply: Reply, progress = false): Promise<CliRun> {
   await using directory = await temporaryDirectory()
@@ -124,6 +93,19 @@ describe('palisade status', () => {
     )
     expect(long.match(/by rule `quiet`/g)).toHaveLength(10)
     expect(long).toMatch(/\n +and 15 more rules\n/)
+  })
+
+  it('says how many decisions are not recorded, and why, only if there are any', async () => {
+    const show = async (records: AgentStatus['records']) =>
+      (await ask(['status'], { body: { ...STATUS, records } })).out
+    const fine = { written: 5, lost: 0, bytes: 900, error: null }
+
+    expect(await show(undefined)).not.toContain('records')
+    expect(await show(fine)).not.toContain('records')
+    expect(await show({ ...fine, lost: 1 })).toMatch(/\nrecords +1 decision not recorded\n/)
+    expect(await show({ ...fine, lost: 3, error: 'ENOSPC' })).toMatch(
+      /\nrecords +3 decisions not recorded; they cannot be written now \(ENOSPC\)\n/,
+    )
   })
 
   it('says that policies have expired once they have', async () => {

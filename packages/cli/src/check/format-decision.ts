@@ -38,7 +38,8 @@ export function formatVerdict(answer: DecisionAnswer, style: Style): string {
       ? style.good('allow')
       : style.bad('deny')
   const reason = style.quiet(`(${answer.reason})`)
-  return `${verdict}  ${style.plain(formatRequest(answer.request))}  ${reason}`
+  const target = answer.request === null ? 'invalid request' : formatTarget(answer.request)
+  return `${verdict}  ${style.plain(target)}  ${reason}`
 }
 
 /** "allow rule `api` of policy `web`: *.example.com:443" */
@@ -95,8 +96,8 @@ function formatOther({ address, decision, reason }: ResolvedAddress): string {
   return `also resolves to ${address}: ${decision} (${reason})`
 }
 
-function formatRequest(request: DecisionAnswer['request']): string {
-  if (request === null) return 'invalid request'
+/** "connect:tcp example.com:443 at 192.0.2.7", "read /data/x"; not escaped. */
+export function formatTarget(request: NonNullable<DecisionAnswer['request']>): string {
   if (request.path !== undefined) return `${request.action} ${request.path}`
   const host = request.host ?? ''
   const shown = host.includes(':') ? `[${host}]` : host

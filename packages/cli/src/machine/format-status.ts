@@ -75,6 +75,7 @@ export function formatStatus(
     ['proxy', style.plain(status.proxy)],
     ...formatParent(status.parent_proxy, age, style),
     ['decisions', `${status.decisions.allowed} allowed, ${status.decisions.denied} denied`],
+    ...formatRecords(status.records, style),
     [
       'agent',
       style.plain(`${status.agent_version}, started ${formatAge(status.started_at, nowMs)}`),
@@ -116,6 +117,14 @@ function describeHints(
   if (failing_since === null) return 'on'
   const why = last_error === null ? '' : `: ${last_error.message} (${last_error.code})`
   return `${style.warning('none')} since ${age(failing_since)}${style.plain(why)}`
+}
+
+/** Only where records are lost or cannot be written. */
+function formatRecords(records: AgentStatus['records'], style: Style): readonly [string, string][] {
+  if (records === undefined || (records.lost === 0 && records.error === null)) return []
+  const failing = records.error === null ? '' : `; they cannot be written now (${records.error})`
+  const lost = `${count(records.lost, 'decision')} not recorded${failing}`
+  return [['records', style.warning(lost)]]
 }
 
 function describeCacheProblem({

@@ -4,21 +4,37 @@ import {
   breakGlassResultSchema,
   localDecisionSchema,
   localExplanationSchema,
+  logVerificationSchema,
+  recordLineSchema,
   syncResultSchema,
   type AgentStatus,
   type BreakGlassResult,
   type LocalDecision,
   type LocalExplanation,
+  type LogVerification,
+  type RecordLine,
   type SyncResult,
 } from '@palisade/protocol'
 import { parseAnswer } from '../parse-answer.ts'
 import { agentExchange } from './agent-exchange.ts'
+import { agentLines } from './agent-lines.ts'
 
 export interface AgentClientOptions {
   /** See `agentSocketPath`. */
   readonly socketPath: string
   /** Milliseconds, default 10 000. A sync may take 120 000. */
   readonly timeoutMs?: number | undefined
+}
+
+export interface LogOptions {
+  /** Newest lines to begin with: 1 to 10,000, default 1,000. */
+  readonly limit?: number | undefined
+  /** Denials only. */
+  readonly denied?: boolean | undefined
+  /** Whether to go on with each line as it is written, until the signal aborts. */
+  readonly follow?: boolean | undefined
+  /** Ends the lines without an error. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /**
@@ -39,10 +55,18 @@ export interface AgentClient {
   /** Resolves when the agent has started or refused a grant. */
   beginBreakGlass(grant: string): Promise<BreakGlassResult>
   endBreakGlass(): Promise<BreakGlassResult>
+  /**
+   * The newest decision records, the oldest of them first. Their iteration throws `ClientError`,
+   * also when the agent disconnects a caller that reads too slowly.
+   */
+  log(options?: LogOptions): AsyncIterable<RecordLine>
+  /** Checks the chain of all decision records on disk. */
+  verifyLog(): Promise<LogVerification>
 }
 
 /** Also covers the wait for the end of a running attempt. */
 const SYNC_TIMEOUT_MS = 120_000
+const VERIFY_TIMEOUT_MS = 120_000
 
 /** A client of the agent's local API over its Unix socket. */
 export function createAgentClient(options: AgentClientOptions): AgentClient {
@@ -64,6 +88,25 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
   return {
     beginBreakGlass: (grant) => breakGlass(LOCAL_API.breakGlass, grant),
     endBreakGlass: () => breakGlass(LOCAL_API.endBreakGlass, ''),
+    async *log({ limit, denied, follow = false, signal } = {}) {
+      const query = new URLSearchParams()
+      if (limit !== undefined) query.set('limit', String(limit))
+      if (denied === true) query.set('denied', '1')
+      if (follow) query.set('follow', '1')
+      const path = query.size === 0 ? LOCAL_API.log : `${LOCAL_API.log}?${query.toString()}`
+      const lines = agentLines({ socketPath, path, timeoutMs, isEndless: follow, signal })
+      for await (const line of lines) yield parseAnswer(recordLineSchema, line)
+    },
+    verifyLog: async () =>
+      parseAnswer(
+        logVerificationSchema,
+        await agentExchange({
+          socketPath,
+          method: 'GET',
+          path: LOCAL_API.logVerification,
+          timeoutMs: VERIFY_TIMEOUT_MS,
+        }),
+      ),
     decide: async (request) =>
       parseAnswer(localDecisionSchema, await post(LOCAL_API.decide, request)),
     explain: async (request) =>

@@ -22,28 +22,42 @@ export interface AgentRequest {
 export async function agentExchange(request: AgentRequest): Promise<string> {
   const signal = AbortSignal.timeout(request.timeoutMs)
   try {
-    const response = await send(request, signal)
+    const response = await sendToAgent(request, signal)
     const text = await readAnswer(response)
-    const status = response.statusCode ?? 0
-    if (status < 200 || status > 299) throw parseFailure(status, text)
+    requireSuccess(response, text)
     return text
   } catch (error) {
-    if (error instanceof ClientError) throw error
-    if (signal.aborted)
-      throw new ClientError(
-        'ERR_AGENT_TIMEOUT',
-        `no answer from the agent within ${request.timeoutMs / 1000} s`,
-        { cause: error },
-      )
-    throw new ClientError(
-      'ERR_AGENT_UNREACHABLE',
-      `cannot reach the agent at \`${request.socketPath}\`: ${describeSocketError(error)}`,
-      { cause: error },
-    )
+    throw exchangeError(error, request, signal.aborted)
   }
 }
 
-function send(request: AgentRequest, signal: AbortSignal): Promise<IncomingMessage> {
+/** Throws the error for a non-2xx answer with this text. */
+export function requireSuccess({ statusCode: status = 0 }: IncomingMessage, text: string): void {
+  if (status < 200 || status > 299) throw parseFailure(status, text)
+}
+
+/** The error of a failed exchange; `isLate` after its timeout. */
+export function exchangeError(
+  error: unknown,
+  request: Pick<AgentRequest, 'socketPath' | 'timeoutMs'>,
+  isLate: boolean,
+): ClientError {
+  if (error instanceof ClientError) return error
+  if (isLate)
+    return new ClientError(
+      'ERR_AGENT_TIMEOUT',
+      `no answer from the agent within ${request.timeoutMs / 1000} s`,
+      { cause: error },
+    )
+  return new ClientError(
+    'ERR_AGENT_UNREACHABLE',
+    `cannot reach the agent at \`${request.socketPath}\`: ${describeSocketError(error)}`,
+    { cause: error },
+  )
+}
+
+/** Sends the request; resolves to the head of the answer. */
+export function sendToAgent(request: AgentRequest, signal: AbortSignal): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const body = request.body
     const outgoing = httpRequest({
@@ -65,7 +79,8 @@ function send(request: AgentRequest, signal: AbortSignal): Promise<IncomingMessa
   })
 }
 
-async function readAnswer(response: IncomingMessage): Promise<string> {
+/** Reads a whole answer. */
+export async function readAnswer(response: IncomingMessage): Promise<string> {
   const body = await readBoundedBody(response as AsyncIterable<Buffer>, MAX_ANSWER_BYTES)
   if (body === null) throw unexpected(`it is longer than ${MAX_ANSWER_BYTES} bytes`)
   return Buffer.from(body).toString('utf8')

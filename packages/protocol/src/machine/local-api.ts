@@ -13,6 +13,11 @@ import { decisionSchema, explanationSchema } from './decision.ts'
  * - `POST /v1/break-glass`      a grant file (`break-glass.ts`) → BreakGlassResult, once the grant
  *   has started or is refused
  * - `POST /v1/break-glass/end`  → BreakGlassResult; ends the grant in force
+ * - `GET  /v1/log`      → the newest decision records, the oldest first, as NDJSON of `RecordLine`.
+ *   `limit=N` for other than the newest 1,000 (1 to 10,000; at most 8 MiB), `denied=1` for denials
+ *   only, `follow=1` to go on with each record as it is written. A caller that reads too slowly is
+ *   disconnected
+ * - `GET  /v1/log/verification` → LogVerification
  *
  * Errors use the server's envelope. Too many waiting requests give 429 `limit_exceeded` with
  * `Retry-After`. An invalid request is not an error: the answer is 200 with `deny` and
@@ -29,6 +34,8 @@ export const LOCAL_API = {
   import: '/v1/import',
   breakGlass: '/v1/break-glass',
   endBreakGlass: '/v1/break-glass/end',
+  log: '/v1/log',
+  logVerification: '/v1/log/verification',
 } as const
 
 /**
@@ -213,6 +220,18 @@ export const agentStatusSchema = z.object({
    */
   cache_problem: z.object({ file: z.string().nullable(), message: z.string() }).nullable(),
   decisions: z.object({ allowed: z.int(), denied: z.int() }),
+  /** Decision records since the start. Optional, so that clients also accept its absence. */
+  records: z
+    .object({
+      /** Decisions and ended connections that are on disk. */
+      written: z.int(),
+      lost: z.int(),
+      /** Size of all files, of earlier starts too; 0 before the first record of this one. */
+      bytes: z.int(),
+      /** Code of the last failure to write, such as `ENOSPC`; null after a success. */
+      error: z.string().nullable(),
+    })
+    .optional(),
 })
 export type AgentStatus = z.infer<typeof agentStatusSchema>
 

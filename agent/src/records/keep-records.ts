@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import type { AgentLog } from '../agent-log.ts'
+import type { LocalApiDeps } from '../local-api/local-api.ts'
+import { createFindPrograms } from '../programs/find-programs.ts'
+import { createProgramLookup } from '../programs/program-lookup.ts'
+import type { TcpEnd } from '../programs/tcp-table.ts'
+import { createRecordDisk } from './record-disk.ts'
+import { createRecordWriter, type SegmentLimits } from './record-writer.ts'
+import { createRecorder, type Recorder, type RecorderLimits } from './recorder.ts'
+import { streamLog } from './stream-log.ts'
+import { verifyRecords } from './verify-records.ts'
+
+const MIB = 1024 * 1024
+const DAY_MS = 24 * 60 * 60_000
+
+/** Together, no line is kept for more than seven days. */
+const LIMITS: RecorderLimits & SegmentLimits = {
+  windowMs: 60_000,
+  tickMs: 250,
+  maxTuples: 10_000,
+  maxSegmentBytes: 4 * MIB,
+  maxSegmentMs: DAY_MS,
+  maxTotalBytes: 64 * MIB,
+  maxAgeMs: 6 * DAY_MS,
+  maxSegments: 1_000,
+}
+
+/** The decision records of this machine in one directory, with the local API's view of them. */
+export function keepRecords(deps: {
+  readonly directory: string
+  /** The end that programs connect to. */
+  readonly proxy: () => TcpEnd
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  /** Monotonic milliseconds. */
+  readonly uptime: () => number
+  /** 0 to 1, exclusive. */
+  readonly random: () => number
+  readonly log: Pick<AgentLog, 'warn'>
+}): { readonly recorder: Recorder } & Pick<LocalApiDeps, 'log' | 'verifyLog'> {
+  const { now, uptime, random, log } = deps
+  const disk = createRecordDisk(deps.directory)
+  const writer = createRecordWriter({ disk, boot: randomUUID(), limits: LIMITS, now })
+  const recorder = createRecorder({
+    writer,
+    programs: createProgramLookup(createFindPrograms(deps.proxy), uptime),
+    limits: LIMITS,
+    now,
+    random,
+    onFailure: (err) => log.warn({ err }, 'decision records cannot be written'),
+  })
+  return {
+    recorder,
+    log: (query, reader) => streamLog({ disk, recorder }, query, reader),
+    async verifyLog() {
+      await recorder.flush()
+      return verifyRecords(disk, writer.head())
+    },
+  }
+}

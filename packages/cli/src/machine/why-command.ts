@@ -1,0 +1,171 @@
+import type { DecisionRecord, LocalExplanation, RecordLine } from '@palisade/protocol'
+import type { Command } from 'commander'
+import { formatRule, formatTarget } from '../check/format-decision.ts'
+import { EXIT } from '../exit-code.ts'
+import { present, type RunContext } from '../run-context.ts'
+import { formatAge } from '../terminal/age.ts'
+import { count } from '../terminal/count.ts'
+import type { Style } from '../terminal/style.ts'
+import { quoteForShell } from '../terminal/quote-for-shell.ts'
+import { formatPairs } from '../terminal/table.ts'
+import { askAgent } from './agent.ts'
+import { formatProgram } from './format-record.ts'
+
+const PROTOCOLS: Readonly<Record<DecisionRecord['protocol'], string>> = {
+  http: 'HTTP through the proxy',
+  connect: 'CONNECT through the proxy',
+  socks5: 'SOCKS5 through the proxy',
+  socks5_udp: 'UDP over SOCKS5 through the proxy',
+  decide: 'a question to the local API',
+}
+
+/** Newest records of denials among which the last denial is. */
+const SEARCHED = 1_000
+
+/** A near miss of the policy in force now. */
+type NearMiss = LocalExplanation['near_misses'][number]
+
+interface Answer {
+  /** Null before the first denial. */
+  readonly denial: DecisionRecord | null
+  readonly near_misses: readonly NearMiss[]
+  readonly organization: string
+  readonly server: string
+  /** Explains the request by the policy in force now; null for an invalid request. */
+  readonly command: string | null
+}
+
+/** `palisade why` */
+export function addWhyCommand(program: Command, context: RunContext): void {
+  program
+    .command('why')
+    .summary('explain the last denial on this machine')
+    .description('Explain the last denial: program, rule, and the rule that would allow it.')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Decision, rule and hint are those of the denial; rules that nearly matched are those of the policies
+in force now. \`palisade log --denied\` shows earlier denials.
+
+Exit codes: 0 the agent answered, also before the first denial (with \`denial\`: null), 1 it did not
+
+Examples:
+  palisade why
+  palisade why --json`,
+    )
+    .action(async (options: { readonly json?: true }) => {
+      const { io, style } = context
+      const answer = await askAgent(io, EXIT.failed, async (agent): Promise<Answer> => {
+        const denial = await findLast(agent.log({ limit: SEARCHED, denied: true }))
+        const { org, server } = await agent.status()
+        const request = denial?.decision.request ?? null
+        const isOpen = denial?.decision.reason === 'default_deny'
+        const explained = isOpen && request !== null ? await agent.explain(request) : null
+        return {
+          denial,
+          near_misses: explained?.near_misses ?? [],
+          organization: org,
+          server,
+          command: request === null ? null : `palisade explain ${formatArguments(request)}`,
+        }
+      })
+      await present(context, options.json, answer, () => formatAnswer(answer, io.now(), style))
+    })
+}
+
+/** The sums of a minute are written after it, so the last line may have an earlier denial. */
+async function findLast(lines: AsyncIterable<RecordLine>): Promise<DecisionRecord | null> {
+  let last: DecisionRecord | null = null
+  for await (const line of lines)
+    if ('decision' in line && (last === null || lastTime(line) >= lastTime(last))) last = line
+  return last
+}
+
+/** RFC 3339 in UTC with a fixed number of digits, so that texts compare like times. */
+function lastTime({ until, time }: DecisionRecord): string {
+  return until ?? time
+}
+
+function formatAnswer(answer: Answer, nowMs: number, style: Style): string {
+  const { denial } = answer
+  if (denial === null) return 'no denial is recorded yet; `palisade status` shows the policies\n'
+  const { decision } = denial
+  const { request, reason, revision, hint } = decision
+  const at = lastTime(denial)
+  const pairs: [string, string][] = [
+    ['denied', style.bad(request === null ? 'an invalid request' : formatTarget(request))],
+    ['when', style.plain(`${at}, ${formatAge(at, nowMs)}${formatCount(denial)}`)],
+    ['by', PROTOCOLS[denial.protocol]],
+    ['program', style.plain(formatProgram(denial)) || 'unknown: it ended before it was found'],
+    ['reason', `${reason}${revision === null ? '' : ` (revision ${revision})`}`],
+    ...decision.rules.map((rule): [string, string] => ['rule', formatRule(rule, style)]),
+    ...formatOthers(decision.rules_omitted),
+    ...formatEnding(denial),
+    ...answer.near_misses
+      .filter(({ miss }) => miss !== 'inactive')
+      .map((miss): [string, string] => [
+        'nearly',
+        `${formatRule(miss, style)}: ${style.plain(miss.message)}`,
+      ]),
+    ...formatHint(hint, style),
+    ...formatAdvice(answer, denial, style),
+  ]
+  return formatPairs(pairs, style)
+}
+
+function formatCount({ count: times, flow }: DecisionRecord): string {
+  if (times === 1) return ''
+  return `, ${count(times, flow === undefined ? 'time' : 'connection')} within a minute`
+}
+
+function formatOthers(omitted = 0): readonly [string, string][] {
+  return omitted === 0 ? [] : [['', `and ${count(omitted, 'more rule')}`]]
+}
+
+function formatEnding({ flow }: DecisionRecord): readonly [string, string][] {
+  if (flow === undefined) return []
+  const why =
+    flow.cause === 'content'
+      ? 'the connection was open, and its content contradicts its target'
+      : 'the connection was open when the policy changed'
+  return [['closed', why]]
+}
+
+function formatHint(hint: string | null, style: Style): readonly [string, string][] {
+  if (hint === null) return []
+  return [[hint.startsWith('allow ') ? 'to allow' : 'hint', style.plain(hint)]]
+}
+
+/** Whom to ask, or the command that says what is missing. */
+function formatAdvice(
+  { organization, server, command }: Answer,
+  { decision: { reason, rules } }: DecisionRecord,
+  style: Style,
+): readonly [string, string][] {
+  switch (reason) {
+    case 'invalid_request':
+      return []
+    case 'no_policy':
+    case 'policy_expired':
+    case 'unsupported_policy':
+      return [['more', '`palisade status` says what the policies lack']]
+    default: {
+      const isOwn = rules.length > 0 && rules.every(({ origin }) => origin === 'local')
+      const whom = isOwn
+        ? 'nobody: the rule is in the file of this machine'
+        : `an editor of ${organization} at ${server}`
+      const ask: [string, string] = ['ask', style.plain(whom)]
+      return command === null ? [ask] : [ask, ['more', style.plain(command)]]
+    }
+  }
+}
+
+/** The arguments of `palisade check` and `explain`, quoted for a shell. */
+function formatArguments(request: NonNullable<DecisionRecord['decision']['request']>): string {
+  if ('path' in request) return `${request.action} ${quoteForShell(request.path)}`
+  const { action, host, port, address } = request
+  const target = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const at = address === undefined || address === host ? '' : ` --address ${quoteForShell(address)}`
+  return `${action} ${quoteForShell(target)}${at}`
+}

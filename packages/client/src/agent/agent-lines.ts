@@ -1,0 +1,50 @@
+import {
+  exchangeError,
+  readAnswer,
+  requireSuccess,
+  sendToAgent,
+  type AgentRequest,
+} from './agent-exchange.ts'
+import { unexpected } from '../parse-answer.ts'
+
+export interface LinesRequest extends Pick<AgentRequest, 'socketPath' | 'path'> {
+  /** Longest silence in milliseconds; with `isEndless`, only until the head of the answer. */
+  readonly timeoutMs: number
+  /** Whether the answer may pause for any time. */
+  readonly isEndless: boolean
+  /** Ends the lines without an error. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const MAX_LINE = 1024 * 1024
+
+/**
+ * Sends a GET request over the agent's Unix socket and returns the lines of its answer as they
+ * come, without their line feeds. Throws `ClientError`.
+ */
+export async function* agentLines(request: LinesRequest): AsyncGenerator<string> {
+  const { timeoutMs, isEndless, signal: given } = request
+  const late = new AbortController()
+  const signal = given === undefined ? late.signal : AbortSignal.any([late.signal, given])
+  const timer = setTimeout(() => late.abort(), timeoutMs)
+  try {
+    const response = await sendToAgent({ ...request, method: 'GET' }, signal)
+    if (response.statusCode !== 200) requireSuccess(response, await readAnswer(response))
+    if (isEndless) clearTimeout(timer)
+    const decoder = new TextDecoder()
+    let rest = ''
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      if (!isEndless) timer.refresh()
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      if (rest.length > MAX_LINE) throw unexpected(`a line is longer than ${MAX_LINE} characters`)
+      yield* lines
+    }
+    if (rest !== '') throw unexpected('its last line breaks off')
+  } catch (error) {
+    if (given?.aborted === true) return
+    throw exchangeError(error, request, late.signal.aborted)
+  } finally {
+    clearTimeout(timer)
+  }
+}
