@@ -11,6 +11,7 @@ import { controlPlane } from './decision/offline.ts'
 import { createConflictCheck } from './enrol/second-enrolment.ts'
 import { HINTS_OFF, listenForHints } from './hint/hint-listener.ts'
 import { describeAgent } from './local-api/agent-status.ts'
+import { listPolicies } from './local-api/list-policies.ts'
 import { createLocalApi } from './local-api/local-api.ts'
 import { logDecision, logOutcomes, logStates } from './agent-log.ts'
 import type { EnforcementPoint } from './points/enforcement-point.ts'
@@ -118,6 +119,7 @@ export function createContainer(
     ...answerBreakGlass({ breakGlass, poller, log }),
     status: () =>
       describeAgent({ ...described, hints: hints?.status() ?? HINTS_OFF, cacheProblem }),
+    policies: () => listPolicies(active),
     flushTimeoutMs: FLUSH_TIMEOUT_MS,
     onError,
   })

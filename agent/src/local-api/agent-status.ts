@@ -10,6 +10,7 @@ import {
   type AwaitedIssue,
   type SyncRecord,
 } from '../sync/update/sync-status.ts'
+import { countRules } from './list-policies.ts'
 import { describePoints, type EnforcementPoint } from '../points/enforcement-point.ts'
 import type { Poller } from '../sync/update/poller.ts'
 
@@ -89,7 +90,7 @@ function describeLocal(policies: readonly Policy[]): Pick<AgentStatus, 'local_ru
 function describeBundle(inForce: ReturnType<ActivePolicy['current']>): AgentStatus['bundle'] {
   if (inForce === null) return null
   const { revision, issued_at, stale_at, expires_at, policies } = inForce.bundle
-  const rules = policies.reduce((sum, policy) => sum + (policy.allowlist_v0?.rules.length ?? 0), 0)
+  const rules = countRules(policies)
   const { source } = inForce
   return { revision, issued_at, stale_at, expires_at, policies: policies.length, rules, source }
 }

@@ -4,6 +4,7 @@ import {
   MAX_GRANT_BYTES,
   type AgentStatus,
   type BreakGlassResult,
+  type PolicyListLine,
   type SyncResult,
 } from '@palisade/protocol'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -13,6 +14,7 @@ import { connectionOf, paceConnections } from '../http/paced-connection.ts'
 import type { ListedDecision, ListedExplanation } from '../decision/listed-rules.ts'
 import { awaitFlushed } from '../http/await-flushed.ts'
 import { closeIdleClients } from '../http/close-idle-clients.ts'
+import { sendLines } from '../http/send-lines.ts'
 import { formatEnvelope, type Refusal } from './envelope.ts'
 import { readRequestBody, readRequestBytes, readRequestChunks } from './read-request.ts'
 
@@ -20,6 +22,8 @@ export interface LocalApiDeps {
   readonly decide: (request: unknown) => Promise<ListedDecision>
   readonly explain: (request: unknown) => Promise<ListedExplanation>
   readonly status: () => AgentStatus
+  /** The rules of this machine, computed while they are sent. */
+  readonly policies: () => Iterable<PolicyListLine>
   readonly sync: () => Promise<SyncResult>
   /** The chunks of a bundle file, at most `MAX_BUNDLE_BYTES` long. */
   readonly import: (body: readonly Uint8Array[]) => Promise<SyncResult>
@@ -47,9 +51,20 @@ const MAX_CONNECTIONS = 256
 const MAX_SYNCS = 64
 /** Explanations are spaced; the last of this many still comes before its caller times out. */
 const MAX_EXPLANATIONS = 16
+/** Each holds the policy that was in force at its start. */
+const MAX_LISTINGS = 4
 /** Each may hold `MAX_BUNDLE_BYTES`. */
 const MAX_IMPORTS = 2
 const MAX_GRANTS = 8
+
+/** An answer of NDJSON lines, which are made while the caller reads. */
+class Lines {
+  readonly lines: Iterable<unknown>
+
+  constructor(lines: Iterable<unknown>) {
+    this.lines = lines
+  }
+}
 
 /** Carries a refusal out of a route. */
 class Refused extends Error {
@@ -162,6 +177,14 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
       { method: 'POST', answer: answerRequest(deps.explain), maxRequests: MAX_EXPLANATIONS },
     ],
     [LOCAL_API.status, { method: 'GET', answer: async () => deps.status(), maxRequests: 0 }],
+    [
+      LOCAL_API.policies,
+      {
+        method: 'GET',
+        answer: async () => new Lines(deps.policies()),
+        maxRequests: MAX_LISTINGS,
+      },
+    ],
     [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync(), maxRequests: MAX_SYNCS }],
     [LOCAL_API.import, { method: 'POST', answer: takeBundle, maxRequests: MAX_IMPORTS }],
     [LOCAL_API.breakGlass, { method: 'POST', answer: takeGrant, maxRequests: MAX_GRANTS }],
@@ -203,7 +226,9 @@ async function answer(
     return
   }
   try {
-    send(response, 200, `${JSON.stringify(await route.answer(request))}\n`)
+    const answered = await route.answer(request)
+    if (answered instanceof Lines) await sendLines(response, answered.lines, flushTimeoutMs)
+    else send(response, 200, `${JSON.stringify(answered)}\n`)
     // Until the caller reads the answer, its bytes are in this process, so the slot stays taken.
     await awaitFlushed(response, flushTimeoutMs)
   } catch (error) {

@@ -269,6 +269,13 @@ export {
   type SyncResult,
 } from './machine/local-api.ts'
 export {
+  policyListLineSchema,
+  type InactiveReason,
+  type ListedRule,
+  type PolicyListHead,
+  type PolicyListLine,
+} from './machine/policy-listing.ts'
+export {
   EVENT_KINDS,
   eventSchema,
   listEventsQuerySchema,

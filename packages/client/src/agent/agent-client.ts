@@ -4,15 +4,17 @@ import {
   breakGlassResultSchema,
   localDecisionSchema,
   localExplanationSchema,
+  policyListLineSchema,
   syncResultSchema,
   type AgentStatus,
   type BreakGlassResult,
   type LocalDecision,
   type LocalExplanation,
+  type PolicyListLine,
   type SyncResult,
 } from '@palisade/protocol'
 import { parseAnswer } from '../parse-answer.ts'
-import { agentExchange } from './agent-exchange.ts'
+import { agentExchange, agentLines } from './agent-exchange.ts'
 
 export interface AgentClientOptions {
   /** See `agentSocketPath`. */
@@ -32,6 +34,8 @@ export interface AgentClient {
   decide(request: unknown): Promise<LocalDecision>
   explain(request: unknown): Promise<LocalExplanation>
   status(): Promise<AgentStatus>
+  /** The head, then the rules of this machine as they are read; see `PolicyListHead`. */
+  policies(): AsyncGenerator<PolicyListLine>
   /** Resolves at the end of the agent's attempt to fetch policies, even if it failed. */
   sync(): Promise<SyncResult>
   /** Resolves when the agent has verified a bundle file, even if it is refused. */
@@ -43,6 +47,8 @@ export interface AgentClient {
 
 /** Also covers the wait for the end of a running attempt. */
 const SYNC_TIMEOUT_MS = 120_000
+/** Tens of megabytes of rules, which the agent sends between decisions. */
+const LIST_TIMEOUT_MS = 60_000
 
 /** A client of the agent's local API over its Unix socket. */
 export function createAgentClient(options: AgentClientOptions): AgentClient {
@@ -73,6 +79,11 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
         agentStatusSchema,
         await agentExchange({ socketPath, method: 'GET', path: LOCAL_API.status, timeoutMs }),
       ),
+    async *policies() {
+      const request = { socketPath, method: 'GET', path: LOCAL_API.policies } as const
+      for await (const line of agentLines({ ...request, timeoutMs: LIST_TIMEOUT_MS }))
+        yield parseAnswer(policyListLineSchema, line)
+    },
     sync: async () =>
       parseAnswer(
         syncResultSchema,

@@ -2,8 +2,11 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { readBoundedBody } from '../bounded-body.ts'
 import { ClientError } from '../client-error.ts'
 import { parseFailure, unexpected } from '../parse-answer.ts'
+import { splitLines, type Line } from '../split-lines.ts'
 
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
+/** Above any rule: a whole policy has at most 400 KB. */
+const MAX_LINE_BYTES = 1024 * 1024
 
 export interface AgentRequest {
   readonly socketPath: string
@@ -22,25 +25,56 @@ export interface AgentRequest {
 export async function agentExchange(request: AgentRequest): Promise<string> {
   const signal = AbortSignal.timeout(request.timeoutMs)
   try {
-    const response = await send(request, signal)
-    const text = await readAnswer(response)
-    const status = response.statusCode ?? 0
-    if (status < 200 || status > 299) throw parseFailure(status, text)
-    return text
+    return await readAnswer(await sendSuccessfully(request, signal))
   } catch (error) {
-    if (error instanceof ClientError) throw error
-    if (signal.aborted)
-      throw new ClientError(
-        'ERR_AGENT_TIMEOUT',
-        `no answer from the agent within ${request.timeoutMs / 1000} s`,
-        { cause: error },
-      )
-    throw new ClientError(
-      'ERR_AGENT_UNREACHABLE',
-      `cannot reach the agent at \`${request.socketPath}\`: ${describeSocketError(error)}`,
-      { cause: error },
-    )
+    throw describeFailure(error, request, signal)
   }
+}
+
+/**
+ * The same for an answer of lines, which may be longer than memory should hold. Each line has at
+ * most `MAX_LINE_BYTES`. A broken-off answer throws after its last complete line.
+ */
+export async function* agentLines(request: AgentRequest): AsyncGenerator<string> {
+  const signal = AbortSignal.timeout(request.timeoutMs)
+  try {
+    const response = await sendSuccessfully(request, signal)
+    for await (const lines of splitLines(response as AsyncIterable<Buffer>, MAX_LINE_BYTES))
+      yield* lines.map(decodeLine)
+  } catch (error) {
+    throw describeFailure(error, request, signal)
+  }
+}
+
+function decodeLine(line: Line): string {
+  if (line === null) throw unexpected(`a line is longer than ${MAX_LINE_BYTES} bytes`)
+  return line.toString('utf8')
+}
+
+/** Rejects with `ClientError` for another status than 2xx. */
+async function sendSuccessfully(
+  request: AgentRequest,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const response = await send(request, signal)
+  const status = response.statusCode ?? 0
+  if (status < 200 || status > 299) throw parseFailure(status, await readAnswer(response))
+  return response
+}
+
+function describeFailure(
+  error: unknown,
+  { timeoutMs, socketPath }: AgentRequest,
+  signal: AbortSignal,
+): ClientError {
+  if (error instanceof ClientError) return error
+  const [code, message] = signal.aborted
+    ? (['ERR_AGENT_TIMEOUT', `no answer from the agent within ${timeoutMs / 1000} s`] as const)
+    : ([
+        'ERR_AGENT_UNREACHABLE',
+        `cannot reach the agent at \`${socketPath}\`: ${describeSocketError(error)}`,
+      ] as const)
+  return new ClientError(code, message, { cause: error })
 }
 
 function send(request: AgentRequest, signal: AbortSignal): Promise<IncomingMessage> {

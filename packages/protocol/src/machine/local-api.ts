@@ -7,6 +7,7 @@ import { decisionSchema, explanationSchema } from './decision.ts'
  * - `POST /v1/decide`   one request → the decision object, with `addresses` where it was resolved
  * - `POST /v1/explain`  one request → the explanation, likewise
  * - `GET  /v1/status`   → AgentStatus
+ * - `GET  /v1/policies` → NDJSON, the rules of this machine (`policy-listing.ts`)
  * - `POST /v1/sync`     fetches now → SyncResult at the end of the attempt. After thirty without a
  *                       pause, attempts begin once a second, and all waiting callers share one
  * - `POST /v1/import`   a bundle file (`bundle.ts`) → SyncResult; verified like a fetched one
@@ -25,6 +26,7 @@ export const LOCAL_API = {
   decide: '/v1/decide',
   explain: '/v1/explain',
   status: '/v1/status',
+  policies: '/v1/policies',
   sync: '/v1/sync',
   import: '/v1/import',
   breakGlass: '/v1/break-glass',
