@@ -29,6 +29,8 @@ export async function runCli(argv: readonly string[], setting: CliSetting = {}):
     progress: false,
     prompts: null,
     fetch,
+    self: ['/opt/node', '/opt/palisade.cjs'],
+    runProgram: () => Promise.reject(new Error('no program runs in this test')),
     ...rest,
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
   })

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import type { RunProgram } from './programs/run-program.ts'
 import type { Prompts } from './terminal/prompts.ts'
 
 /** Everything outside the command that it reads or writes; tests pass their own. */
@@ -22,4 +23,7 @@ export interface Io {
   /** Null in a run that is not interactive. */
   readonly prompts: Prompts | null
   readonly fetch: typeof fetch
+  /** The command line of this program, absolute, for programs that start it again. */
+  readonly self: readonly string[]
+  readonly runProgram: RunProgram
 }

@@ -25,6 +25,9 @@ import { addApplyCommand } from './policy-source/apply-command.ts'
 import { addExportCommand } from './policy-source/export-command.ts'
 import { addPlanCommand } from './policy-source/plan-command.ts'
 import { addSchemaCommand } from './policy-source/schema-command.ts'
+import { addConnectCommand } from './programs/connect-command.ts'
+import { addEnvCommand } from './programs/env-command.ts'
+import { addExecCommand } from './programs/exec-command.ts'
 import type { RunContext } from './run-context.ts'
 import { VERSION } from './version.ts'
 
@@ -61,6 +64,9 @@ Examples:
   addLintCommand(program, context)
   program.commandsGroup('This machine:')
   addStatusCommand(program, context)
+  addEnvCommand(program, context)
+  addExecCommand(program, context)
+  addConnectCommand(program, context)
   addSyncCommand(program, context)
   addBundleCommands(program, context)
   addBreakGlassCommands(program, context)

@@ -1,6 +1,7 @@
 import { access, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Io } from '../io.ts'
+import { quoteShell } from '../quote-shell.ts'
 
 type Surroundings = Pick<Io, 'env' | 'cwd'>
 
@@ -57,7 +58,7 @@ function prefixOf({ env, cwd }: Surroundings, dataDir: string): string {
   ] as const
   return settings
     .filter(([, value]) => value !== '')
-    .map(([name, value]) => `${name}=${quote(value)} `)
+    .map(([name, value]) => `${name}=${quoteShell(value)} `)
     .join('')
 }
 
@@ -79,8 +80,4 @@ async function isThere(path: string): Promise<boolean> {
   } catch {
     return false
   }
-}
-
-function quote(value: string): string {
-  return /^[\w./:@%+=-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`
 }
