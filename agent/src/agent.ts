@@ -1,6 +1,6 @@
 import type { Fetch } from '@palisade/client'
 import type { Policy } from '@palisade/policy-core'
-import type { DeviceKey, KeptEnrolment } from '@palisade/protocol'
+import type { DeviceKey, KeptEnrolment, LocalDeny } from '@palisade/protocol'
 import type { Server } from 'node:http'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
@@ -26,7 +26,10 @@ export interface AgentSurroundings {
   readonly enrolment: KeptEnrolment
   /** Private key of this machine. */
   readonly key: DeviceKey
+  /** Policies of PALISADE_LOCAL_POLICIES. */
   readonly localPolicies: readonly Policy[]
+  /** The user's own denies, as they were read from their file. */
+  readonly localDenies: readonly LocalDeny[]
   readonly home: string | null
   readonly version: string
   readonly log: AgentLog

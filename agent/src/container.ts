@@ -12,6 +12,9 @@ import { createConflictCheck } from './enrol/second-enrolment.ts'
 import { HINTS_OFF, listenForHints } from './hint/hint-listener.ts'
 import { describeAgent } from './local-api/agent-status.ts'
 import { listPolicies } from './local-api/list-policies.ts'
+import { denyFileOf } from './local-rules/deny-file.ts'
+import { denyPolicies } from './local-rules/deny-policies.ts'
+import { createLocalRules } from './local-rules/local-rules.ts'
 import { createLocalApi } from './local-api/local-api.ts'
 import { logDecision, logOutcomes, logStates } from './agent-log.ts'
 import type { EnforcementPoint } from './points/enforcement-point.ts'
@@ -63,7 +66,8 @@ export function createContainer(
 
   const time = createTrustedClock({ wall: clock, uptime })
   const control = controlPlane(enrolment.server)
-  const active = createActivePolicy({ ...from, clock: time, controlPlane: control })
+  const localPolicies = [...from.localPolicies, ...denyPolicies(from.localDenies)]
+  const active = createActivePolicy({ ...from, localPolicies, clock: time, controlPlane: control })
   logStates(active, log)
   const shared = { ...from, active, onError }
 
@@ -116,6 +120,7 @@ export function createContainer(
   const localApi = createLocalApi({
     ...decideAsAsked({ ...shared, tally, resolve, isSelf: proxy.isSelf }),
     ...answerSync({ ...shared, synchronizer, poller }),
+    ...createLocalRules({ ...shared, denies: from.localDenies, file: denyFileOf(config.agentDir) }),
     ...answerBreakGlass({ breakGlass, poller, log }),
     status: () =>
       describeAgent({ ...described, hints: hints?.status() ?? HINTS_OFF, cacheProblem }),

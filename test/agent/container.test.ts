@@ -50,6 +50,7 @@ async function startAgent(
     enrolment: keepName(repository.enrolment, place.name),
     key: createDeviceKey(),
     localPolicies: place.localPolicies ?? [],
+    localDenies: [],
     home: '/home/dev',
     version: '0.0.0',
     log: {

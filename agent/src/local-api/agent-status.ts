@@ -23,8 +23,7 @@ export interface StatusDeps {
   readonly enrolment: KeptEnrolment
   readonly version: string
   readonly startedAtMs: number
-  readonly localPolicies: readonly Policy[]
-  readonly active: Pick<ActivePolicy, 'current' | 'state'>
+  readonly active: Pick<ActivePolicy, 'current' | 'local' | 'state'>
   readonly breakGlass: Pick<BreakGlass, 'inForce'>
   readonly synchronizer: {
     readonly record: () => SyncRecord
@@ -57,7 +56,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
       : {}),
     ...describePoints(deps.points),
     bundle: describeBundle(deps.active.current()),
-    ...describeLocal(deps.localPolicies),
+    ...describeLocal(deps.active.local()),
     break_glass: deps.breakGlass.inForce(),
     sync: {
       ...deps.synchronizer.record(),

@@ -4,6 +4,7 @@ import {
   MAX_GRANT_BYTES,
   type AgentStatus,
   type BreakGlassResult,
+  type LocalRulesResult,
   type PolicyListLine,
   type SyncResult,
 } from '@palisade/protocol'
@@ -24,6 +25,8 @@ export interface LocalApiDeps {
   readonly status: () => AgentStatus
   /** The rules of this machine, computed while they are sent. */
   readonly policies: () => Iterable<PolicyListLine>
+  readonly addDeny: (request: unknown) => Promise<LocalRulesResult>
+  readonly removeDenies: (request: unknown) => Promise<LocalRulesResult>
   readonly sync: () => Promise<SyncResult>
   /** The chunks of a bundle file, at most `MAX_BUNDLE_BYTES` long. */
   readonly import: (body: readonly Uint8Array[]) => Promise<SyncResult>
@@ -56,6 +59,8 @@ const MAX_LISTINGS = 4
 /** Each may hold `MAX_BUNDLE_BYTES`. */
 const MAX_IMPORTS = 2
 const MAX_GRANTS = 8
+/** Each change is written to disk in its turn. */
+const MAX_CHANGES = 8
 
 /** An answer of NDJSON lines, which are made while the caller reads. */
 class Lines {
@@ -184,6 +189,14 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
         answer: async () => new Lines(deps.policies()),
         maxRequests: MAX_LISTINGS,
       },
+    ],
+    [
+      LOCAL_API.addLocalDeny,
+      { method: 'POST', answer: answerRequest(deps.addDeny), maxRequests: MAX_CHANGES },
+    ],
+    [
+      LOCAL_API.removeLocalDenies,
+      { method: 'POST', answer: answerRequest(deps.removeDenies), maxRequests: MAX_CHANGES },
     ],
     [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync(), maxRequests: MAX_SYNCS }],
     [LOCAL_API.import, { method: 'POST', answer: takeBundle, maxRequests: MAX_IMPORTS }],

@@ -18,6 +18,7 @@ import { addWebhookCommands } from './administration/webhook-commands.ts'
 import { addCheckCommand, addExplainCommand } from './check/check-command.ts'
 import { addBreakGlassCommands } from './machine/break-glass-commands.ts'
 import { addBundleCommands } from './machine/bundle-commands.ts'
+import { addDenyCommands } from './machine/deny-commands.ts'
 import { addStatusCommand } from './machine/status-command.ts'
 import { addSyncCommand } from './machine/sync-command.ts'
 import { addLintCommand } from './policy-file/lint-command.ts'
@@ -67,6 +68,7 @@ Examples:
   addEnvCommand(program, context)
   addExecCommand(program, context)
   addConnectCommand(program, context)
+  addDenyCommands(program, context)
   addSyncCommand(program, context)
   addBundleCommands(program, context)
   addBreakGlassCommands(program, context)

@@ -269,6 +269,17 @@ export {
   type SyncResult,
 } from './machine/local-api.ts'
 export {
+  MAX_LOCAL_DENIES,
+  addLocalDenyRequestSchema,
+  localDenySchema,
+  localRulesResultSchema,
+  removeLocalDenyRequestSchema,
+  type AddLocalDenyRequest,
+  type LocalDeny,
+  type LocalRulesResult,
+  type RemoveLocalDenyRequest,
+} from './machine/local-rules.ts'
+export {
   policyListLineSchema,
   type InactiveReason,
   type ListedRule,

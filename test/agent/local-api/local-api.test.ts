@@ -34,6 +34,8 @@ async function startApi(
       throw new Error('a bug')
     },
     policies: () => listPolicies(active),
+    addDeny: async () => ({ outcome: 'unchanged', denies: [], error: null }),
+    removeDenies: async () => ({ outcome: 'unchanged', denies: [], error: null }),
     sync,
     import: async (body) => {
       imported.push(Buffer.concat(body).toString())

@@ -4,13 +4,17 @@ import {
   breakGlassResultSchema,
   localDecisionSchema,
   localExplanationSchema,
+  localRulesResultSchema,
   policyListLineSchema,
   syncResultSchema,
+  type AddLocalDenyRequest,
   type AgentStatus,
   type BreakGlassResult,
   type LocalDecision,
   type LocalExplanation,
+  type LocalRulesResult,
   type PolicyListLine,
+  type RemoveLocalDenyRequest,
   type SyncResult,
 } from '@palisade/protocol'
 import { parseAnswer } from '../parse-answer.ts'
@@ -36,6 +40,9 @@ export interface AgentClient {
   status(): Promise<AgentStatus>
   /** The head, then the rules of this machine as they are read; see `PolicyListHead`. */
   policies(): AsyncGenerator<PolicyListLine>
+  /** Resolves once the deny of the user is in force and on disk, or refused. */
+  addLocalDeny(request: AddLocalDenyRequest): Promise<LocalRulesResult>
+  removeLocalDenies(request: RemoveLocalDenyRequest): Promise<LocalRulesResult>
   /** Resolves at the end of the agent's attempt to fetch policies, even if it failed. */
   sync(): Promise<SyncResult>
   /** Resolves when the agent has verified a bundle file, even if it is refused. */
@@ -79,6 +86,10 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
         agentStatusSchema,
         await agentExchange({ socketPath, method: 'GET', path: LOCAL_API.status, timeoutMs }),
       ),
+    addLocalDeny: async (request) =>
+      parseAnswer(localRulesResultSchema, await post(LOCAL_API.addLocalDeny, request)),
+    removeLocalDenies: async (request) =>
+      parseAnswer(localRulesResultSchema, await post(LOCAL_API.removeLocalDenies, request)),
     async *policies() {
       const request = { socketPath, method: 'GET', path: LOCAL_API.policies } as const
       for await (const line of agentLines({ ...request, timeoutMs: LIST_TIMEOUT_MS }))

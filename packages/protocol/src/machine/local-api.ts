@@ -11,6 +11,8 @@ import { decisionSchema, explanationSchema } from './decision.ts'
  * - `POST /v1/sync`     fetches now → SyncResult at the end of the attempt. After thirty without a
  *                       pause, attempts begin once a second, and all waiting callers share one
  * - `POST /v1/import`   a bundle file (`bundle.ts`) → SyncResult; verified like a fetched one
+ * - `POST /v1/local-rules`        adds a deny of the user (`local-rules.ts`) → LocalRulesResult
+ * - `POST /v1/local-rules/remove` → LocalRulesResult, once the change is in force and on disk
  * - `POST /v1/break-glass`      a grant file (`break-glass.ts`) → BreakGlassResult, once the grant
  *   has started or is refused
  * - `POST /v1/break-glass/end`  → BreakGlassResult; ends the grant in force
@@ -29,6 +31,8 @@ export const LOCAL_API = {
   policies: '/v1/policies',
   sync: '/v1/sync',
   import: '/v1/import',
+  addLocalDeny: '/v1/local-rules',
+  removeLocalDenies: '/v1/local-rules/remove',
   breakGlass: '/v1/break-glass',
   endBreakGlass: '/v1/break-glass/end',
 } as const
