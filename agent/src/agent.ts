@@ -13,6 +13,7 @@ import { watchAge, type AgeWatch } from './decision/age-watch.ts'
 import type { HintListener } from './hint/hint-listener.ts'
 import { claimSocket, listenOnSocket } from './local-api/listen-on-socket.ts'
 import { describePoints, type EnforcementPoint } from './points/enforcement-point.ts'
+import type { Prober } from './points/probe/prober.ts'
 import type { Reporter } from './report/reporter.ts'
 import type { Poller } from './sync/update/poller.ts'
 import type { CacheProblem, Synchronizer } from './sync/update/synchronizer.ts'
@@ -54,6 +55,7 @@ export interface AgentDeps {
   readonly reporter: Reporter
   /** Null when hints are switched off. */
   readonly hints: Pick<HintListener, 'start' | 'stop'> | null
+  readonly prober: Pick<Prober, 'start' | 'stop'>
   readonly active: ActivePolicy
   /** The trusted time, in epoch milliseconds. */
   readonly now: () => number
@@ -120,6 +122,8 @@ export function createAgent(deps: AgentDeps): Agent {
     deps.poller.start()
     deps.hints?.start()
     closers.push(() => deps.poller.stop())
+    deps.prober.start()
+    closers.push(() => deps.prober.stop())
   }
 
   return {

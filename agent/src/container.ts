@@ -1,5 +1,6 @@
 // Imported first: tsyringe throws on import without `Reflect.getMetadata`.
 import '@abraham/reflection'
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { container as root, type DependencyContainer, type InjectionToken } from 'tsyringe'
 import { createAgent, type Agent, type AgentSurroundings } from './agent.ts'
@@ -17,7 +18,9 @@ import { denyPolicies } from './local-rules/deny-policies.ts'
 import { createLocalRules } from './local-rules/local-rules.ts'
 import { createLocalApi } from './local-api/local-api.ts'
 import { logDecision, logOutcomes, logStates } from './agent-log.ts'
-import type { EnforcementPoint } from './points/enforcement-point.ts'
+import { createCanaries } from './points/probe/canaries.ts'
+import { probeProxy } from './points/probe/probe-proxy.ts'
+import { createProber, everyHour } from './points/probe/prober.ts'
 import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
 import { decideAsAsked } from './local-api/decide-as-proxy.ts'
 import { createDial, type Dial } from './proxy/target/dial.ts'
@@ -93,13 +96,15 @@ export function createContainer(
   const hints = config.hints ? listenForHints({ ...from, fetchFile, poller, reporter }) : null
 
   const tally = createDecisionTally()
-  const live = createLiveConnections(active.decide, MAX_CONNECTIONS)
+  const canaries = createCanaries()
+  const decide = canaries.decide(active.decide)
+  const live = createLiveConnections(decide, MAX_CONNECTIONS)
   recheckOnChange({ ...shared, live })
   const resolve = parts.resolve(RESOLVE)
   const proxy = createHttpProxy({
     port: config.proxyPort,
-    decide: active.decide,
-    resolve,
+    decide,
+    resolve: canaries.resolve(resolve),
     dial: parts.resolve(DIAL),
     live,
     idleMs: IDLE_TIMEOUT_MS,
@@ -108,13 +113,17 @@ export function createContainer(
     bodyRate: BODY_RATE,
     nearMisses: createNearMisses(active.explain, uptime),
     onEvent({ decision, flow }) {
-      if (flow !== undefined) return
+      if (flow !== undefined || canaries.isOwn(decision)) return
       tally.add(decision)
       logDecision(decision, log)
     },
     onError,
   })
-  const points: readonly EnforcementPoint[] = [proxy]
+  const token = (): string => randomUUID().replaceAll('-', '')
+  const probe = { canaries, token, clock }
+  const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]
+  const timetable = createTimetable(everyHour(clock), random(), clock)
+  const prober = createProber({ points, timetable, onChange: reporter.notice, log })
 
   const described = { ...shared, startedAtMs, breakGlass, synchronizer, poller, tally, points }
   const localApi = createLocalApi({
@@ -123,7 +132,7 @@ export function createContainer(
     ...createLocalRules({ ...shared, denies: from.localDenies, file: denyFileOf(config.agentDir) }),
     ...answerBreakGlass({ breakGlass, poller, log }),
     status: () =>
-      describeAgent({ ...described, hints: hints?.status() ?? HINTS_OFF, cacheProblem }),
+      describeAgent({ ...described, prober, hints: hints?.status() ?? HINTS_OFF, cacheProblem }),
     policies: () => listPolicies(active),
     flushTimeoutMs: FLUSH_TIMEOUT_MS,
     onError,
@@ -132,6 +141,7 @@ export function createContainer(
     localApi,
     socketPath: config.socketPath,
     points,
+    prober,
     active,
     now: time.now,
     uptime,

@@ -178,6 +178,22 @@ describe('the container', () => {
     })
   })
 
+  it('shows that its proxy is in force, without counting its own probe', async () => {
+    const socketPath = await startAgent(['allow', 'connect:tcp', '**.internal'])
+    const status = async () =>
+      agentStatusSchema.parse((await askAgent(socketPath, 'GET', '/v1/status')).body)
+
+    await expect
+      .poll(async () => (await status()).probes?.proxy, { timeout: 60_000 })
+      .toMatchObject({ ok: true, at: '2026-11-21T12:00:00.000Z' })
+    expect((await status()).decisions).toEqual({ allowed: 0, denied: 0 })
+
+    const port = Number(new URL((await status()).proxy).port)
+    const answer = await exchangeRaw(port, connectTo('denied.probe.palisade.internal:443'))
+    expect(answer.status).toBe(403)
+    expect((await status()).decisions).toEqual({ allowed: 0, denied: 1 })
+  })
+
   it('composes a complete agent from its surroundings', async () => {
     const socketPath = await startAgent(['allow', 'read', '~/work/**'])
 

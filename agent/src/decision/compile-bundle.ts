@@ -1,4 +1,5 @@
 import { compileInSteps, type CompiledPolicy, type Policy, type Steps } from '@palisade/policy-core'
+import { PROBE_POLICY } from '../points/probe/probe-policy.ts'
 import { compileOffline } from './offline.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
 
@@ -41,7 +42,7 @@ export function* compileBundle(
   const { resolve_unlisted_names, offline_allow } = bundle.settings
   const set = {
     policies: bundle.policies,
-    local,
+    local: [...local, PROBE_POLICY],
     governed: true,
     machine_addresses: machineAddresses,
     resolve_unlisted_names,

@@ -12,6 +12,7 @@ import {
 } from '../sync/update/sync-status.ts'
 import { countRules } from './list-policies.ts'
 import { describePoints, type EnforcementPoint } from '../points/enforcement-point.ts'
+import type { Prober } from '../points/probe/prober.ts'
 import type { Poller } from '../sync/update/poller.ts'
 
 /** The user's own file may be large, and the status is read often. */
@@ -33,6 +34,7 @@ export interface StatusDeps {
   readonly hints: AgentStatus['hints']
   readonly tally: Pick<DecisionTally, 'read'>
   readonly points: readonly EnforcementPoint[]
+  readonly prober: Pick<Prober, 'results'>
   readonly cacheProblem: AgentStatus['cache_problem']
 }
 
@@ -55,6 +57,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
       ? { enrolment_files: [config.enrolmentPath, usualEnrolmentPath(config)] }
       : {}),
     ...describePoints(deps.points),
+    probes: deps.prober.results(),
     bundle: describeBundle(deps.active.current()),
     ...describeLocal(deps.active.local()),
     break_glass: deps.breakGlass.inForce(),

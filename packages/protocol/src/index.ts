@@ -268,6 +268,7 @@ export {
   type InForce,
   type SyncResult,
 } from './machine/local-api.ts'
+export { PROBE_NAMES, probeResultSchema, type ProbeResult } from './machine/self-probe.ts'
 export {
   MAX_LOCAL_DENIES,
   addLocalDenyRequestSchema,

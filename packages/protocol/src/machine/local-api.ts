@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { decisionSchema, explanationSchema } from './decision.ts'
+import { probeResultSchema } from './self-probe.ts'
 
 /**
  * The agent's local API: HTTP/1.1 over a Unix socket (mode 0600), JSON bodies.
@@ -163,6 +164,11 @@ export const agentStatusSchema = z.object({
   enrolment_files: z.array(z.string()).optional(),
   /** `http://127.0.0.1:PORT` of the proxy. */
   proxy: z.string(),
+  /**
+   * The last self-test of each enforcement point; null before its first. Optional, so that clients
+   * also accept its absence.
+   */
+  probes: z.object({ proxy: probeResultSchema.nullable() }).optional(),
   bundle: z
     .object({
       revision: z.int(),
