@@ -31,6 +31,7 @@ export async function runCli(argv: readonly string[], setting: CliSetting = {}):
     fetch,
     self: ['/opt/node', '/opt/palisade.cjs'],
     runProgram: () => Promise.reject(new Error('no program runs in this test')),
+    captureProgram: async () => ({ kind: 'missing' }),
     ...rest,
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
   })

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import type { CaptureProgram } from './programs/capture-program.ts'
 import type { RunProgram } from './programs/run-program.ts'
 import type { Prompts } from './terminal/prompts.ts'
 
@@ -26,4 +27,5 @@ export interface Io {
   /** The command line of this program, absolute, for programs that start it again. */
   readonly self: readonly string[]
   readonly runProgram: RunProgram
+  readonly captureProgram: CaptureProgram
 }

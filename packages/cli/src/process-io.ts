@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { configurationError, usageError } from './cli-error.ts'
 import type { Io } from './io.ts'
 import { nameProxy } from './name-proxy.ts'
+import { captureProgram } from './programs/capture-program.ts'
 import { createRunProgram } from './programs/run-program.ts'
 import { createPrompts } from './terminal/prompts.ts'
 
@@ -39,6 +40,7 @@ export function createProcessIo(): Io {
     fetch: nameProxy(fetch, env),
     self: [process.execPath, ...process.execArgv, resolve(process.argv[1] ?? '')],
     runProgram: createRunProgram(process),
+    captureProgram,
   }
 }
 

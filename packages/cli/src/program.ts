@@ -16,6 +16,7 @@ import { addTeamCommands } from './administration/team-commands.ts'
 import { addTokenCommands } from './administration/token-commands.ts'
 import { addWebhookCommands } from './administration/webhook-commands.ts'
 import { addCheckCommand, addExplainCommand } from './check/check-command.ts'
+import { addDoctorCommand } from './doctor/doctor-command.ts'
 import { addBreakGlassCommands } from './machine/break-glass-commands.ts'
 import { addBundleCommands } from './machine/bundle-commands.ts'
 import { addDenyCommands } from './machine/deny-commands.ts'
@@ -65,6 +66,7 @@ Examples:
   addLintCommand(program, context)
   program.commandsGroup('This machine:')
   addStatusCommand(program, context)
+  addDoctorCommand(program, context)
   addEnvCommand(program, context)
   addExecCommand(program, context)
   addConnectCommand(program, context)
