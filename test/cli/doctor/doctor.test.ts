@@ -142,12 +142,17 @@ describe('the checks of the agent', () => {
     ['another version', { agent_version: '0' }, { version: 'warn' }],
     ['stale policies', { state: 'stale' }, { policy: 'warn' }],
     ['no policies', { state: 'never_loaded', bundle: null }, { policy: 'fail' }],
+    [
+      'no policies, and a server that never answered',
+      { state: 'never_loaded', bundle: null, sync: { ...sync, last_success_at: null } },
+      { policy: 'fail', server: 'fail' },
+    ],
     ['expired policies', { state: 'expired' }, { policy: 'fail' }],
     ['a server that fails', { sync: { ...sync, failing_since: since } }, { server: 'warn' }],
     [
       'a server that never answered',
       { sync: { ...sync, last_success_at: null } },
-      { server: 'fail' },
+      { server: 'warn' },
     ],
     [
       'no hints',

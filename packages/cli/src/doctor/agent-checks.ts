@@ -44,11 +44,14 @@ function checkState({ state, bundle }: AgentStatus): Check {
   return WORKING.has(state) ? warn('policy', detail, mend) : fail('policy', detail, mend)
 }
 
-function checkServer({ sync, server }: AgentStatus, nowMs: number): Check {
+function checkServer({ sync, server, bundle }: AgentStatus, nowMs: number): Check {
   const { failing_since, last_error, last_success_at } = sync
   const why = last_error === null ? '' : `: ${last_error.message} (${last_error.code})`
   const mend = `make ${server} reachable from this machine, then run \`palisade sync\``
-  if (last_success_at === null) return fail('server', `has never answered${why}`, mend)
+  if (last_success_at === null) {
+    const detail = `has not answered since the start of the agent${why}`
+    return bundle === null ? fail('server', detail, mend) : warn('server', detail, mend)
+  }
   if (failing_since !== null)
     return warn('server', `fails since ${formatAge(failing_since, nowMs)}${why}`, mend)
   return ok('server', `${server} answered ${formatAge(last_success_at, nowMs)}`)
