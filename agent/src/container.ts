@@ -20,7 +20,7 @@ import { createLocalApi } from './local-api/local-api.ts'
 import { logDecision, logOutcomes, logStates } from './agent-log.ts'
 import { createCanaries } from './points/probe/canaries.ts'
 import { probeProxy } from './points/probe/probe-proxy.ts'
-import { createProber, everyHour } from './points/probe/prober.ts'
+import { createProber, everyHour, type Prober } from './points/probe/prober.ts'
 import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
 import { decideAsAsked } from './local-api/decide-as-proxy.ts'
 import { createDial, type Dial } from './proxy/target/dial.ts'
@@ -91,7 +91,8 @@ export function createContainer(
   const { inTurn } = poller
   const breakGlass = createBreakGlass({ ...shared, channel, store, clock: time, inTurn })
   const { record } = synchronizer
-  const reporter = reportToServer({ ...shared, breakGlass, record, fetchFile })
+  const probes: Prober['results'] = () => prober.results()
+  const reporter = reportToServer({ ...shared, breakGlass, record, probes, fetchFile })
   poller.subscribe(reporter.notice)
   const hints = config.hints ? listenForHints({ ...from, fetchFile, poller, reporter }) : null
 
@@ -119,8 +120,7 @@ export function createContainer(
     },
     onError,
   })
-  const token = (): string => randomUUID().replaceAll('-', '')
-  const probe = { canaries, token, clock }
+  const probe = { canaries, token: createToken, clock }
   const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]
   const timetable = createTimetable(everyHour(clock), random(), clock)
   const prober = createProber({ points, timetable, onChange: reporter.notice, log })
@@ -161,4 +161,9 @@ export function createContainer(
     log,
   })
   return { agent }
+}
+
+/** A label of a name, with 122 random bits. */
+function createToken(): string {
+  return randomUUID().replaceAll('-', '')
 }

@@ -257,7 +257,13 @@ describe('the container', () => {
 
     await startAgent(['allow', 'read', '/one'], [], { sent })
 
-    const report = { revision: 7, state: 'fresh', agent_version: '0.0.0' }
+    const report = {
+      revision: 7,
+      state: 'fresh',
+      agent_version: '0.0.0',
+      enforcement: { proxy: 'in_force' },
+      policy_digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    }
     await expect
       .poll(() => sent, { timeout: 300_000 })
       .toContainEqual(['/api/v1/device/report', report])

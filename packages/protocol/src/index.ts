@@ -198,6 +198,7 @@ export {
   MAX_REPORT_DETAIL,
   deviceReportSchema,
   type DeviceReport,
+  type EnforcementReport,
 } from './machine/report.ts'
 export {
   GRANT_LIMITS,
