@@ -1,6 +1,6 @@
 import type { Fetch } from '@palisade/client'
 import type { Policy } from '@palisade/policy-core'
-import type { DeviceKey, KeptEnrolment } from '@palisade/protocol'
+import type { DeviceKey, KeptEnrolment, LocalDeny } from '@palisade/protocol'
 import type { Server } from 'node:http'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
@@ -15,6 +15,7 @@ import type { HintListener } from './hint/hint-listener.ts'
 import { claimSocket, listenOnSocket } from './local-api/listen-on-socket.ts'
 import { describePoints, type EnforcementPoint } from './points/enforcement-point.ts'
 import type { Recorder } from './records/recorder.ts'
+import type { Prober } from './points/probe/prober.ts'
 import type { Reporter } from './report/reporter.ts'
 import type { Poller } from './sync/update/poller.ts'
 import type { CacheProblem, Synchronizer } from './sync/update/synchronizer.ts'
@@ -30,7 +31,10 @@ export interface AgentSurroundings {
   readonly enrolment: KeptEnrolment
   /** Private key of this machine. */
   readonly key: DeviceKey
+  /** Policies of PALISADE_LOCAL_POLICIES. */
   readonly localPolicies: readonly Policy[]
+  /** The user's own denies, as they were read from their file. */
+  readonly localDenies: readonly LocalDeny[]
   readonly home: string | null
   readonly version: string
   readonly log: AgentLog
@@ -58,6 +62,7 @@ export interface AgentDeps {
   readonly reporter: Reporter
   /** Null when hints are switched off. */
   readonly hints: Pick<HintListener, 'start' | 'stop'> | null
+  readonly prober: Pick<Prober, 'start' | 'stop'>
   readonly active: ActivePolicy
   /** The trusted time, in epoch milliseconds. */
   readonly now: () => number
@@ -126,6 +131,8 @@ export function createAgent(deps: AgentDeps): Agent {
     deps.poller.start()
     deps.hints?.start()
     closers.push(() => deps.poller.stop())
+    deps.prober.start()
+    closers.push(() => deps.prober.stop())
   }
 
   return {

@@ -1,5 +1,6 @@
 // Imported first: tsyringe throws on import without `Reflect.getMetadata`.
 import '@abraham/reflection'
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { container as root, type DependencyContainer, type InjectionToken } from 'tsyringe'
 import { createAgent, type Agent, type AgentSurroundings } from './agent.ts'
@@ -11,9 +12,15 @@ import { controlPlane } from './decision/offline.ts'
 import { createConflictCheck } from './enrol/second-enrolment.ts'
 import { HINTS_OFF, listenForHints } from './hint/hint-listener.ts'
 import { describeAgent } from './local-api/agent-status.ts'
+import { listPolicies } from './local-api/list-policies.ts'
+import { denyFileOf } from './local-rules/deny-file.ts'
+import { denyPolicies } from './local-rules/deny-policies.ts'
+import { createLocalRules } from './local-rules/local-rules.ts'
 import { createLocalApi } from './local-api/local-api.ts'
 import { logDecision, logOutcomes, logStates, type AgentLog } from './agent-log.ts'
-import type { EnforcementPoint } from './points/enforcement-point.ts'
+import { createCanaries, type Canaries } from './points/probe/canaries.ts'
+import { probeProxy } from './points/probe/probe-proxy.ts'
+import { createProber, everyHour, type Prober } from './points/probe/prober.ts'
 import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
 import { decideAsAsked } from './local-api/decide-as-proxy.ts'
 import { endOf } from './programs/client-end.ts'
@@ -71,7 +78,8 @@ export function createContainer(
 
   const time = createTrustedClock({ wall: clock, uptime })
   const control = controlPlane(enrolment.server)
-  const active = createActivePolicy({ ...from, clock: time, controlPlane: control })
+  const localPolicies = [...from.localPolicies, ...denyPolicies(from.localDenies)]
+  const active = createActivePolicy({ ...from, localPolicies, clock: time, controlPlane: control })
   logStates(active, log)
   const shared = { ...from, active, onError }
 
@@ -92,7 +100,8 @@ export function createContainer(
   const { inTurn } = poller
   const breakGlass = createBreakGlass({ ...shared, channel, store, clock: time, inTurn })
   const { record } = synchronizer
-  const reporter = reportToServer({ ...shared, breakGlass, record, fetchFile })
+  const probes: Prober['results'] = () => prober.results()
+  const reporter = reportToServer({ ...shared, breakGlass, record, probes, fetchFile })
   poller.subscribe(reporter.notice)
   const hints = config.hints ? listenForHints({ ...from, fetchFile, poller, reporter }) : null
 
@@ -106,13 +115,21 @@ export function createContainer(
     proxy: () => endOf(proxy.describe()),
     now: time.now,
   })
-  const onEvent = takeEvents({ recorder, tally, log })
-  const live = createLiveConnections(ruled.decide, from.maxConnections)
+  const onEvent = takeEvents({
+    recorder,
+    tally,
+    log,
+    isProbe: (decision) => canaries.isOwn(decision),
+  })
+  const canaries = createCanaries()
+  const decide = canaries.decide(ruled.decide)
+  const live = createLiveConnections(decide, from.maxConnections)
   recheckOnChange({ ...shared, live })
   const proxy: Proxy = createProxy({
     ...network,
     port: config.proxyPort,
-    decide: ruled.decide,
+    decide,
+    resolve: canaries.resolve(network.resolve),
     parent,
     live,
     idleMs: IDLE_TIMEOUT_MS,
@@ -124,7 +141,10 @@ export function createContainer(
     onEvent,
     onError,
   })
-  const points: readonly EnforcementPoint[] = [proxy]
+  const probe = { canaries, token: createToken, clock }
+  const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]
+  const timetable = createTimetable(everyHour(clock), random(), clock)
+  const prober = createProber({ points, timetable, onChange: reporter.notice, log })
 
   const counted = { tally, recorder, points }
   const described = { ...shared, ...counted, startedAtMs, breakGlass, synchronizer, poller }
@@ -132,9 +152,17 @@ export function createContainer(
     ...decideAsAsked({ ...shared, ...network, active: ruled, onEvent, isSelf: proxy.isSelf }),
     ...records,
     ...answerSync({ ...shared, synchronizer, poller }),
+    ...createLocalRules({ ...shared, denies: from.localDenies, file: denyFileOf(config.agentDir) }),
     ...answerBreakGlass({ breakGlass, poller, log }),
     status: () =>
-      describeAgent({ ...described, parent, hints: hints?.status() ?? HINTS_OFF, cacheProblem }),
+      describeAgent({
+        ...described,
+        prober,
+        parent,
+        hints: hints?.status() ?? HINTS_OFF,
+        cacheProblem,
+      }),
+    policies: () => listPolicies(active),
     flushTimeoutMs: FLUSH_TIMEOUT_MS,
     onError,
   })
@@ -143,6 +171,7 @@ export function createContainer(
     socketPath: config.socketPath,
     points,
     recorder,
+    prober,
     active,
     now: time.now,
     uptime,
@@ -178,11 +207,18 @@ function takeEvents(to: {
   readonly recorder: Pick<Recorder, 'record'>
   readonly tally: Pick<DecisionTally, 'add'>
   readonly log: AgentLog
+  readonly isProbe: Canaries['isOwn']
 }): (event: RecordedEvent) => void {
   return (event) => {
+    if (to.isProbe(event.decision)) return
     to.recorder.record(event)
     if (event.flow !== undefined) return
     to.tally.add(event.decision)
     logDecision(event.decision, to.log)
   }
+}
+
+/** A label of a name, with 122 random bits. */
+function createToken(): string {
+  return randomUUID().replaceAll('-', '')
 }

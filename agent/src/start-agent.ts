@@ -11,6 +11,7 @@ import { readDeviceKey, readEnrolment } from './config/read-enrolment.ts'
 import { createContainer } from './container.ts'
 import { ensureEnrolled } from './enrol/ensure-enrolled.ts'
 import { readMachineAddresses, watchMachineAddresses } from './decision/machine-addresses.ts'
+import { denyFileOf, readDenies } from './local-rules/deny-file.ts'
 import { createLogDestination } from './agent-log.ts'
 import { chooseConnectionLimit } from './proxy/admission/connection-limit.ts'
 import { createHttpFetch } from './sync/transport/fetch-over-http.ts'
@@ -38,6 +39,7 @@ export async function startAgent(
   const key = await readDeviceKey(config.enrolmentPath)
   const localPolicies = await readLocal(config.localPoliciesPath)
   await preparePrivateDirectory(config.agentDir)
+  const localDenies = await readDenies(denyFileOf(config.agentDir))
   const uptime = (): number => performance.now()
   const machineAddresses = watchMachineAddresses({
     read: readMachineAddresses,
@@ -55,6 +57,7 @@ export async function startAgent(
     enrolment,
     key,
     localPolicies,
+    localDenies,
     home,
     version: agentVersion(),
     uptime,

@@ -51,6 +51,7 @@ async function createScene(
     },
     reporter: { notice: () => {}, holdBack: () => {}, stop: nothing },
     hints: null,
+    prober: { start: () => {}, stop: nothing },
     active,
     now: () => 0,
     uptime: () => 0,

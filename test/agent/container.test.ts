@@ -56,6 +56,7 @@ async function startAgent(
     enrolment: keepName(repository.enrolment, place.name),
     key: createDeviceKey(),
     localPolicies: place.localPolicies ?? [],
+    localDenies: [],
     home: '/home/dev',
     version: '0.0.0',
     log: {
@@ -225,6 +226,22 @@ describe('the container', () => {
     })
   })
 
+  it('shows that its proxy is in force, without counting its own probe', async () => {
+    const socketPath = await startAgent(['allow', 'connect:tcp', '**.internal'])
+    const status = async () =>
+      agentStatusSchema.parse((await askAgent(socketPath, 'GET', '/v1/status')).body)
+
+    await expect
+      .poll(async () => (await status()).probes?.proxy, { timeout: 60_000 })
+      .toMatchObject({ ok: true, at: '2026-11-21T12:00:00.000Z' })
+    expect((await status()).decisions).toEqual({ allowed: 0, denied: 0 })
+
+    const port = Number(new URL((await status()).proxy).port)
+    const answer = await exchangeRaw(port, connectTo('denied.probe.palisade.internal:443'))
+    expect(answer.status).toBe(403)
+    expect((await status()).decisions).toEqual({ allowed: 0, denied: 1 })
+  })
+
   it('composes a complete agent from its surroundings', async () => {
     const socketPath = await startAgent(['allow', 'read', '~/work/**'])
 
@@ -322,7 +339,13 @@ describe('the container', () => {
 
     await startAgent(['allow', 'read', '/one'], [], { sent })
 
-    const report = { revision: 7, state: 'fresh', agent_version: '0.0.0' }
+    const report = {
+      revision: 7,
+      state: 'fresh',
+      agent_version: '0.0.0',
+      enforcement: { proxy: 'in_force' },
+      policy_digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    }
     await expect
       .poll(() => sent, { timeout: 300_000 })
       .toContainEqual(['/api/v1/device/report', report])

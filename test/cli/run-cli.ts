@@ -30,6 +30,9 @@ export async function runCli(argv: readonly string[], setting: CliSetting = {}):
     prompts: null,
     fetch,
     interruption: () => new AbortController().signal,
+    self: ['/opt/node', '/opt/palisade.cjs'],
+    runProgram: () => Promise.reject(new Error('no program runs in this test')),
+    captureProgram: async () => ({ kind: 'missing' }),
     ...rest,
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
   })

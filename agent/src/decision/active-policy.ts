@@ -49,6 +49,7 @@ export interface ActivePolicyDeps {
   readonly clock: Pick<TrustedClock, 'now' | 'noteKeptIssue' | 'noteFetchedIssue'>
   /** Canonical and sorted; read before every decision. */
   readonly machineAddresses: () => readonly string[]
+  /** Until they are replaced. */
   readonly localPolicies: readonly Policy[]
   /** The home directory that `~` stands for, or null. */
   readonly home: string | null
@@ -89,6 +90,13 @@ export interface ActivePolicy {
   compile(bundle: PolicyBundle, source: CompiledBundle['source']): Steps<CompiledBundle>
   /** Makes one assignment, then calls the subscribers in order. */
   apply(event: PolicyEvent): void
+  /** The machine's own policies, of which the denies count. */
+  local(): readonly Policy[]
+  /**
+   * Replaces them, and puts the bundle in force with them at the last step. They must compile. The
+   * subscribers are called at the end.
+   */
+  replaceLocal(policies: readonly Policy[]): Steps<void>
   /** The bundle in force, or null. */
   current(): CompiledBundle | null
   state(): AgentState
@@ -110,6 +118,7 @@ export interface ActivePolicy {
 
 export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   let facts: Facts<CompiledBundle> = STARTED
+  let local = deps.localPolicies
   let isGrantOver = (): boolean => true
   let newest: CompiledBundle | UnreadableBundle | null = null
   const listeners: (() => void)[] = []
@@ -124,18 +133,19 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
 
   const compile: ActivePolicy['compile'] = (bundle, source) => {
     const former = facts.bundle.kind === 'readable' ? facts.bundle.value : null
-    return compileBundle(bundle, { ...deps, source, former })
+    return compileBundle(bundle, { ...deps, localPolicies: local, source, former })
   }
 
   /** Computes the enforcement for the present time and the present machine addresses. */
   const enforced = (): Enforced => {
     if (facts.grant && isGrantOver()) advanceQuietly({ kind: 'grant_ended' })
     if (facts.bundle.kind === 'readable') {
-      const { bundle, source, machineAddresses } = facts.bundle.value
+      const { bundle, source, machineAddresses, local: compiledLocal } = facts.bundle.value
       advanceQuietly({ kind: 'aged', age: ageAt(deps.clock.now(), bundle) })
       // An address added since the last compilation is protected at once. No decision may be made
-      // without it, so this compilation does not run in turns.
-      if (!isSameList(machineAddresses, deps.machineAddresses()))
+      // without it, so this compilation does not run in turns. The same holds for a bundle whose
+      // compilation began before a change of the local policies.
+      if (compiledLocal !== local || !isSameList(machineAddresses, deps.machineAddresses()))
         advanceQuietly({ kind: 'recompiled', bundle: runSteps(compile(bundle, source)) })
     }
     return enforcementOf(facts)
@@ -167,30 +177,32 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     decide(request) {
       const rule = enforced()
       if (rule.kind === 'nothing') return denyUnavailable(rule.reason, request, unreadable())
-      const { bundle, stale } = rule
-      const decision = decide(bundle.compiled, request, { stale })
-      const lapsed = findLapse(rule, decision)
-      if (lapsed === null) return marked(decision)
-      const { revision } = bundle.bundle
-      const denied = denyUnavailable(lapsed, decision.request, { revision, stale })
-      return lapsed === 'no_policy' ? { ...denied, hint: CONFLICT } : denied
+      const made = decide(rule.bundle.compiled, request, { stale: rule.stale })
+      return marked(settle(rule, made, denyUnavailable, { hint: CONFLICT }))
     },
 
     explain(request) {
       const rule = enforced()
       if (rule.kind === 'nothing') return explainUnavailable(rule.reason, request, unreadable())
-      const { bundle, stale } = rule
-      const explanation = explain(bundle.compiled, request, { stale })
-      const lapsed = findLapse(rule, explanation)
-      if (lapsed === null) return marked(explanation)
-      const { revision } = bundle.bundle
-      const denied = explainUnavailable(lapsed, explanation.request, { revision, stale })
-      return lapsed === 'no_policy' ? { ...denied, hint: CONFLICT, detail: null } : denied
+      const made = explain(rule.bundle.compiled, request, { stale: rule.stale })
+      return marked(settle(rule, made, explainUnavailable, { hint: CONFLICT, detail: null }))
     },
 
     apply(event) {
       if ('bundle' in event) takeBundle(event.kind, event.bundle)
       else facts = advance(facts, event)
+      notify()
+    },
+
+    local: () => local,
+
+    *replaceLocal(policies) {
+      const former = facts.bundle.kind === 'readable' ? facts.bundle.value : null
+      const compiled = former && (yield* recompile(former, { ...deps, localPolicies: policies }))
+      local = policies
+      // A bundle that came into force meanwhile is compiled again by `enforced`.
+      if (compiled !== null && facts.bundle.kind === 'readable' && facts.bundle.value === former)
+        facts = advance(facts, { kind: 'recompiled', bundle: compiled })
       notify()
     },
 
@@ -232,6 +244,34 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   }
 }
 
+/** The same bundle for other surroundings. */
+function recompile(
+  former: CompiledBundle,
+  deps: Omit<ActivePolicyDeps, 'clock'>,
+): Steps<CompiledBundle> {
+  return compileBundle(former.bundle, { ...deps, source: former.source, former })
+}
+
+/** The decision of a bundle as it counts; a lapsed one is replaced. */
+function settle<D extends Decision>(
+  rule: InForceRule,
+  made: D,
+  deny: (reason: UnavailableReason, request: unknown, from: Provenance) => D,
+  conflict: Partial<D>,
+): D {
+  const lapsed = findLapse(rule, made)
+  if (lapsed === null) return made
+  const { revision } = rule.bundle.bundle
+  const denied = deny(lapsed, made.request, { revision, stale: rule.stale })
+  return lapsed === 'no_policy' ? { ...denied, ...conflict } : denied
+}
+
+type InForceRule = Extract<Enforced, { readonly kind: 'bundle' }>
+interface Provenance {
+  readonly revision: number
+  readonly stale: boolean
+}
+
 /** Hint for people beside `no_policy`: there is a policy, and its denies count. */
 const CONFLICT = 'two organizations claim this machine, so nothing is allowed'
 
@@ -240,7 +280,7 @@ const CONFLICT = 'two organizations claim this machine, so nothing is allowed'
  * default deny is reported as the lapse, because a new rule would not open the resource either.
  */
 function findLapse(
-  { allows, bundle }: Extract<Enforcement<CompiledBundle>, { kind: 'bundle' }>,
+  { allows, bundle }: InForceRule,
   { decision, reason, request }: Decision,
 ): UnavailableReason | null {
   if (allows === 'all') return null

@@ -1,4 +1,5 @@
 import { compileInSteps, type CompiledPolicy, type Policy, type Steps } from '@palisade/policy-core'
+import { PROBE_POLICY } from '../points/probe/probe-policy.ts'
 import { compileOffline } from './offline.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
 
@@ -11,6 +12,8 @@ export interface CompiledBundle {
   /** Hosts that stay reachable after expiry. */
   readonly offline: CompiledPolicy
   readonly machineAddresses: readonly string[]
+  /** The machine's own policies, of which the denies count. */
+  readonly local: readonly Policy[]
   /** The home directory that `~` stands for, or null. */
   readonly home: string | null
 }
@@ -31,15 +34,15 @@ export interface CompileDeps {
 /** Compiles in steps, as policy-core does. `next` throws policy-core's `PolicyError`. */
 export function* compileBundle(
   bundle: PolicyBundle,
-  { former, source, home, ...deps }: CompileDeps,
+  { former, source, home, localPolicies: local, ...deps }: CompileDeps,
 ): Steps<CompiledBundle> {
   const machineAddresses = deps.machineAddresses()
-  if (former !== null && isSameContent(former, bundle, machineAddresses))
+  if (former !== null && isSameContent(former, bundle, { machineAddresses, local }))
     return { ...former, bundle, source }
   const { resolve_unlisted_names, offline_allow } = bundle.settings
   const set = {
     policies: bundle.policies,
-    local: deps.localPolicies,
+    local: [...local, PROBE_POLICY],
     governed: true,
     machine_addresses: machineAddresses,
     resolve_unlisted_names,
@@ -53,14 +56,14 @@ export function* compileBundle(
     former !== null && isSameList(former.bundle.settings.offline_allow, offline_allow)
       ? former.offline
       : compileOffline([...deps.controlPlane, ...offline_allow])
-  return { kind: 'bundle', bundle, source, compiled, offline, machineAddresses, home }
+  return { kind: 'bundle', bundle, source, compiled, offline, machineAddresses, local, home }
 }
 
 /** Whether only the times differ, as in the hourly signatures. */
 function isSameContent(
   former: CompiledBundle,
   { policies, revision, settings }: PolicyBundle,
-  machineAddresses: readonly string[],
+  { machineAddresses, local }: Pick<CompiledBundle, 'machineAddresses' | 'local'>,
 ): boolean {
   const { bundle } = former
   return (
@@ -68,7 +71,8 @@ function isSameContent(
     bundle.revision === revision &&
     bundle.settings.resolve_unlisted_names === settings.resolve_unlisted_names &&
     isSameList(bundle.settings.offline_allow, settings.offline_allow) &&
-    isSameList(former.machineAddresses, machineAddresses)
+    isSameList(former.machineAddresses, machineAddresses) &&
+    former.local === local
   )
 }
 

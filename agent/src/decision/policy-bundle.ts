@@ -15,4 +15,6 @@ export interface PolicyBundle {
     readonly offline_allow: readonly string[]
   }
   readonly policies: readonly Policy[]
+  /** SHA-256 of the settings and of the documents, in hexadecimal. */
+  readonly digest: string
 }

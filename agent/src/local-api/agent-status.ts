@@ -10,8 +10,10 @@ import {
   type AwaitedIssue,
   type SyncRecord,
 } from '../sync/update/sync-status.ts'
+import { countRules } from './list-policies.ts'
 import { describePoints, type EnforcementPoint } from '../points/enforcement-point.ts'
 import type { Recorder } from '../records/recorder.ts'
+import type { Prober } from '../points/probe/prober.ts'
 import type { Poller } from '../sync/update/poller.ts'
 
 /** The user's own file may be large, and the status is read often. */
@@ -23,8 +25,7 @@ export interface StatusDeps {
   readonly enrolment: KeptEnrolment
   readonly version: string
   readonly startedAtMs: number
-  readonly localPolicies: readonly Policy[]
-  readonly active: Pick<ActivePolicy, 'current' | 'state'>
+  readonly active: Pick<ActivePolicy, 'current' | 'local' | 'state'>
   readonly breakGlass: Pick<BreakGlass, 'inForce'>
   readonly synchronizer: {
     readonly record: () => SyncRecord
@@ -37,6 +38,7 @@ export interface StatusDeps {
   readonly points: readonly EnforcementPoint[]
   /** Null without a parent proxy. */
   readonly parent: { readonly status: () => NonNullable<AgentStatus['parent_proxy']> } | null
+  readonly prober: Pick<Prober, 'results'>
   readonly cacheProblem: AgentStatus['cache_problem']
 }
 
@@ -60,8 +62,9 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
       : {}),
     ...describePoints(deps.points),
     ...(deps.parent === null ? {} : { parent_proxy: deps.parent.status() }),
+    probes: deps.prober.results(),
     bundle: describeBundle(deps.active.current()),
-    ...describeLocal(deps.localPolicies),
+    ...describeLocal(deps.active.local()),
     break_glass: deps.breakGlass.inForce(),
     sync: {
       ...deps.synchronizer.record(),
@@ -95,7 +98,7 @@ function describeLocal(policies: readonly Policy[]): Pick<AgentStatus, 'local_ru
 function describeBundle(inForce: ReturnType<ActivePolicy['current']>): AgentStatus['bundle'] {
   if (inForce === null) return null
   const { revision, issued_at, stale_at, expires_at, policies } = inForce.bundle
-  const rules = policies.reduce((sum, policy) => sum + (policy.allowlist_v0?.rules.length ?? 0), 0)
+  const rules = countRules(policies)
   const { source } = inForce
   return { revision, issued_at, stale_at, expires_at, policies: policies.length, rules, source }
 }

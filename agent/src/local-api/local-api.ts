@@ -4,7 +4,9 @@ import {
   MAX_GRANT_BYTES,
   type AgentStatus,
   type BreakGlassResult,
+  type LocalRulesResult,
   type LogVerification,
+  type PolicyListLine,
   type SyncResult,
 } from '@palisade/protocol'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -16,6 +18,7 @@ import { awaitFlushed } from '../http/await-flushed.ts'
 import { closeIdleClients } from '../http/close-idle-clients.ts'
 import type { LogQuery } from '../records/stream-log.ts'
 import { formatEnvelope, type Refusal } from './envelope.ts'
+import { joinLines } from './join-lines.ts'
 import { readLogQuery } from './read-log-query.ts'
 import { readRequestBody, readRequestBytes, readRequestChunks } from './read-request.ts'
 import { streamAnswer, type StreamReader } from './stream-answer.ts'
@@ -24,6 +27,10 @@ export interface LocalApiDeps {
   readonly decide: (request: unknown) => Promise<ListedDecision>
   readonly explain: (request: unknown) => Promise<ListedExplanation>
   readonly status: () => AgentStatus
+  /** The rules of this machine, computed while they are sent. */
+  readonly policies: () => Iterable<PolicyListLine>
+  readonly addDeny: (request: unknown) => Promise<LocalRulesResult>
+  readonly removeDenies: (request: unknown) => Promise<LocalRulesResult>
   readonly sync: () => Promise<SyncResult>
   /** The chunks of a bundle file, at most `MAX_BUNDLE_BYTES` long. */
   readonly import: (body: readonly Uint8Array[]) => Promise<SyncResult>
@@ -64,11 +71,15 @@ const MAX_CONNECTIONS = 256
 const MAX_SYNCS = 64
 /** Explanations are spaced; the last of this many still comes before its caller times out. */
 const MAX_EXPLANATIONS = 16
+/** Each holds the policy that was in force at its start. */
+const MAX_LISTINGS = 4
 /** Each may hold `MAX_BUNDLE_BYTES`. */
 const MAX_IMPORTS = 2
 const MAX_GRANTS = 8
 /** Each may hold the history that it has not sent yet. */
 const MAX_LOGS = 8
+/** Each change is written to disk in its turn. */
+const MAX_CHANGES = 8
 
 /** Carries a refusal out of a route. */
 class Refused extends Error {
@@ -179,6 +190,11 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
     if (typeof query !== 'string') return (reader) => deps.log(query, reader)
     throw new Refused({ status: 400, code: 'invalid_argument', message: query })
   }
+  const streamPolicies = (text: string): ReturnType<StreamRoute['stream']> => {
+    if (text === '') return () => joinLines(deps.policies())
+    const message = 'this path takes no query'
+    throw new Refused({ status: 400, code: 'invalid_argument', message })
+  }
   return new Map<string, Route>([
     [LOCAL_API.decide, { method: 'POST', answer: answerRequest(deps.decide), maxRequests: 0 }],
     [
@@ -186,6 +202,22 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
       { method: 'POST', answer: answerRequest(deps.explain), maxRequests: MAX_EXPLANATIONS },
     ],
     [LOCAL_API.status, { method: 'GET', answer: async () => deps.status(), maxRequests: 0 }],
+    [
+      LOCAL_API.policies,
+      {
+        method: 'GET',
+        stream: streamPolicies,
+        maxRequests: MAX_LISTINGS,
+      },
+    ],
+    [
+      LOCAL_API.addLocalDeny,
+      { method: 'POST', answer: answerRequest(deps.addDeny), maxRequests: MAX_CHANGES },
+    ],
+    [
+      LOCAL_API.removeLocalDenies,
+      { method: 'POST', answer: answerRequest(deps.removeDenies), maxRequests: MAX_CHANGES },
+    ],
     [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync(), maxRequests: MAX_SYNCS }],
     [LOCAL_API.import, { method: 'POST', answer: takeBundle, maxRequests: MAX_IMPORTS }],
     [LOCAL_API.breakGlass, { method: 'POST', answer: takeGrant, maxRequests: MAX_GRANTS }],

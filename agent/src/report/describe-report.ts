@@ -1,5 +1,11 @@
-import { MAX_REPORT_DETAIL, type BreakGlassStatus, type DeviceReport } from '@palisade/protocol'
-import type { ActivePolicy } from '../decision/active-policy.ts'
+import {
+  MAX_REPORT_DETAIL,
+  type BreakGlassStatus,
+  type DeviceReport,
+  type ProbeResult,
+} from '@palisade/protocol'
+import type { ActivePolicy, Enforced } from '../decision/active-policy.ts'
+import type { PointName } from '../points/enforcement-point.ts'
 import type { SyncRecord } from '../sync/update/sync-status.ts'
 
 /**
@@ -25,7 +31,12 @@ export function describeReport(
   {
     agent_version,
     grant,
-  }: { readonly agent_version: string; readonly grant: BreakGlassStatus | null },
+    enforcement = {},
+  }: {
+    readonly agent_version: string
+    readonly grant: BreakGlassStatus | null
+    readonly enforcement?: EnforcementMembers
+  },
 ): DeviceReport {
   const revision = active.revision()
   const report = {
@@ -33,10 +44,25 @@ export function describeReport(
     state: active.state(),
     ...(grant === null ? {} : { break_glass: { grant_id: grant.id, begun_at: grant.begun_at } }),
     agent_version,
+    ...enforcement,
   }
   if (last_error === null || KNOWN_TO_THE_SERVER.has(last_error.code)) return report
   const { code, message } = last_error
   return { ...report, error: { code, detail: cutLine(message) } }
+}
+
+export type EnforcementMembers = Pick<DeviceReport, 'enforcement' | 'policy_digest'>
+
+/** The members of a report that show whether the policy is in force, and which one. */
+export function describeEnforcement(
+  enforced: Enforced,
+  { proxy }: Readonly<Record<PointName, ProbeResult | null>>,
+): EnforcementMembers {
+  const isInForce = enforced.kind === 'bundle' && enforced.allows !== 'none'
+  return {
+    ...(proxy === null ? {} : { enforcement: { proxy: proxy.ok ? 'in_force' : 'failed' } }),
+    ...(isInForce ? { policy_digest: enforced.bundle.bundle.digest } : {}),
+  }
 }
 
 /** Cuts between characters, because half of a surrogate pair is not printable. */

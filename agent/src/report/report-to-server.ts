@@ -1,9 +1,10 @@
 import type { AgentLog } from '../agent-log.ts'
 import type { BreakGlass } from '../break-glass/break-glass.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
+import type { Prober } from '../points/probe/prober.ts'
 import type { SyncRecord } from '../sync/update/sync-status.ts'
 import type { FetchFile } from '../sync/transport/fetch-file.ts'
-import { describeReport } from './describe-report.ts'
+import { describeEnforcement, describeReport } from './describe-report.ts'
 import { createReporter, type Reporter } from './reporter.ts'
 
 const PATH = '/api/v1/device/report'
@@ -11,9 +12,10 @@ const MAX_RECEIPT_BYTES = 1024
 
 /** Creates a reporter of this machine's state and of its last fetch attempt. */
 export function reportToServer(deps: {
-  readonly active: Pick<ActivePolicy, 'state' | 'revision' | 'subscribe'>
+  readonly active: Pick<ActivePolicy, 'enforced' | 'state' | 'revision' | 'subscribe'>
   readonly breakGlass: Pick<BreakGlass, 'inForce'>
   readonly record: () => SyncRecord
+  readonly probes: Prober['results']
   readonly fetchFile: FetchFile
   readonly version: string
   readonly random: () => number
@@ -23,7 +25,12 @@ export function reportToServer(deps: {
 }): Reporter {
   const { active, breakGlass, record, fetchFile, log, version: agent_version } = deps
   const reporter = createReporter({
-    read: () => describeReport(active, record(), { agent_version, grant: breakGlass.inForce() }),
+    read: () =>
+      describeReport(active, record(), {
+        agent_version,
+        grant: breakGlass.inForce(),
+        enforcement: describeEnforcement(active.enforced(), deps.probes()),
+      }),
     async send(report, signal) {
       const body = JSON.stringify(report)
       const answer = await fetchFile({ path: PATH, maxBytes: MAX_RECEIPT_BYTES, body }, signal)

@@ -71,6 +71,7 @@ export function createLightAgent(
   const reporter = reportToServer({
     active,
     breakGlass: { inForce: () => null },
+    probes: () => ({ proxy: null }),
     record: () => synchronizer.record(),
     fetchFile,
     version: 'bench',

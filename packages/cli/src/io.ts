@@ -1,4 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
+import type { CaptureProgram } from './programs/capture-program.ts'
+import type { RunProgram } from './programs/run-program.ts'
 import type { Prompts } from './terminal/prompts.ts'
 
 /** Everything outside the command that it reads or writes; tests pass their own. */
@@ -24,4 +26,8 @@ export interface Io {
   readonly fetch: typeof fetch
   /** Aborts at Ctrl-C (SIGINT), which from this call on does not end the process. */
   readonly interruption: () => AbortSignal
+  /** The command line of this program, absolute, for programs that start it again. */
+  readonly self: readonly string[]
+  readonly runProgram: RunProgram
+  readonly captureProgram: CaptureProgram
 }

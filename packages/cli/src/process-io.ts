@@ -1,9 +1,12 @@
 import { fstatSync } from 'node:fs'
 import { homedir, hostname } from 'node:os'
+import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { configurationError, usageError } from './cli-error.ts'
 import type { Io } from './io.ts'
 import { nameProxy } from './name-proxy.ts'
+import { captureProgram } from './programs/capture-program.ts'
+import { createRunProgram } from './programs/run-program.ts'
 import { createPrompts } from './terminal/prompts.ts'
 
 const STANDARD_INPUT = 0
@@ -36,6 +39,9 @@ export function createProcessIo(): Io {
     prompts: stdin.isTTY && stdout.isTTY ? createPrompts(stdin, stdout) : null,
     fetch: nameProxy(fetch, env),
     interruption,
+    self: [process.execPath, ...process.execArgv, resolve(process.argv[1] ?? '')],
+    runProgram: createRunProgram(process),
+    captureProgram,
   }
 }
 

@@ -16,9 +16,11 @@ import { addTeamCommands } from './administration/team-commands.ts'
 import { addTokenCommands } from './administration/token-commands.ts'
 import { addWebhookCommands } from './administration/webhook-commands.ts'
 import { addCheckCommand, addExplainCommand } from './check/check-command.ts'
+import { addDoctorCommand } from './doctor/doctor-command.ts'
 import { addBreakGlassCommands } from './machine/break-glass-commands.ts'
 import { addBundleCommands } from './machine/bundle-commands.ts'
 import { addLogCommand } from './machine/log-command.ts'
+import { addDenyCommands } from './machine/deny-commands.ts'
 import { addStatusCommand } from './machine/status-command.ts'
 import { addSyncCommand } from './machine/sync-command.ts'
 import { addWhyCommand } from './machine/why-command.ts'
@@ -27,6 +29,9 @@ import { addApplyCommand } from './policy-source/apply-command.ts'
 import { addExportCommand } from './policy-source/export-command.ts'
 import { addPlanCommand } from './policy-source/plan-command.ts'
 import { addSchemaCommand } from './policy-source/schema-command.ts'
+import { addConnectCommand } from './programs/connect-command.ts'
+import { addEnvCommand } from './programs/env-command.ts'
+import { addExecCommand } from './programs/exec-command.ts'
 import type { RunContext } from './run-context.ts'
 import { VERSION } from './version.ts'
 
@@ -65,6 +70,11 @@ Examples:
   addStatusCommand(program, context)
   addLogCommand(program, context)
   addWhyCommand(program, context)
+  addDoctorCommand(program, context)
+  addEnvCommand(program, context)
+  addExecCommand(program, context)
+  addConnectCommand(program, context)
+  addDenyCommands(program, context)
   addSyncCommand(program, context)
   addBundleCommands(program, context)
   addBreakGlassCommands(program, context)

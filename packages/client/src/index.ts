@@ -37,4 +37,5 @@ export {
 } from './server/server-client.ts'
 export type { AnswerBody, Fetch, FetchAnswer, FetchRequest } from './server/fetch.ts'
 export { parseServerUrl } from './server/server-url.ts'
+export { splitLines, type Line } from './split-lines.ts'
 export type { WebhooksClient } from './server/webhooks.ts'

@@ -198,6 +198,7 @@ export {
   MAX_REPORT_DETAIL,
   deviceReportSchema,
   type DeviceReport,
+  type EnforcementReport,
 } from './machine/report.ts'
 export {
   GRANT_LIMITS,
@@ -291,6 +292,25 @@ export {
   type InForce,
   type SyncResult,
 } from './machine/local-api.ts'
+export { PROBE_NAMES, probeResultSchema, type ProbeResult } from './machine/self-probe.ts'
+export {
+  MAX_LOCAL_DENIES,
+  addLocalDenyRequestSchema,
+  localDenySchema,
+  localRulesResultSchema,
+  removeLocalDenyRequestSchema,
+  type AddLocalDenyRequest,
+  type LocalDeny,
+  type LocalRulesResult,
+  type RemoveLocalDenyRequest,
+} from './machine/local-rules.ts'
+export {
+  policyListLineSchema,
+  type InactiveReason,
+  type ListedRule,
+  type PolicyListHead,
+  type PolicyListLine,
+} from './machine/policy-listing.ts'
 export {
   EVENT_KINDS,
   eventSchema,

@@ -1,4 +1,10 @@
-import type { AgentState, RejectionLimit, RolloutStage, RolloutState } from '@palisade/protocol'
+import type {
+  AgentState,
+  EnforcementReport,
+  RejectionLimit,
+  RolloutStage,
+  RolloutState,
+} from '@palisade/protocol'
 import type { JWK } from 'jose'
 
 // Rows of machines and of the files that they fetch. Instants are as in `records.ts`.
@@ -65,6 +71,10 @@ export interface DeviceReportRecord {
   readonly grant_id: string | null
   readonly grant_begun_at: string | null
   readonly agent_version: string
+  /** Null before the first self-probe of the machine's proxy. */
+  readonly proxy_enforcement: EnforcementReport['proxy'] | null
+  /** Null while no policy is in force. */
+  readonly policy_digest: string | null
 }
 
 /** A break-glass grant that was issued; the signed file itself is not kept. */

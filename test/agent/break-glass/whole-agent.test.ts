@@ -78,6 +78,7 @@ async function openMachine() {
         enrolment,
         key,
         localPolicies: [],
+        localDenies: [],
         home: null,
         version: '0.0.0',
         log: { error: warn, warn, info: () => {}, debug: () => {} },

@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createLocalApi, type LocalApiDeps } from '../../../agent/src/local-api/local-api.ts'
+import { listPolicies } from '../../../agent/src/local-api/list-policies.ts'
 import { claimSocket, listenOnSocket } from '../../../agent/src/local-api/listen-on-socket.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleOf } from '../fixture/bundle.ts'
@@ -32,6 +33,9 @@ async function startApi(
     status: () => {
       throw new Error('a bug')
     },
+    policies: () => listPolicies(active),
+    addDeny: async () => ({ outcome: 'unchanged', denies: [], error: null }),
+    removeDenies: async () => ({ outcome: 'unchanged', denies: [], error: null }),
     sync,
     import: async (body) => {
       imported.push(Buffer.concat(body).toString())

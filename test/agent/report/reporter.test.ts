@@ -1,6 +1,8 @@
 import { deviceReportSchema, type DeviceReport } from '@palisade/protocol'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { describeReport } from '../../../agent/src/report/describe-report.ts'
+import { describeEnforcement, describeReport } from '../../../agent/src/report/describe-report.ts'
+import { activePolicy } from '../fixture/active-policy.ts'
+import { bundleOf } from '../fixture/bundle.ts'
 import { createReporter, type Reporter } from '../../../agent/src/report/reporter.ts'
 
 const HOUR_MS = 3_600_000
@@ -220,6 +222,25 @@ describe('the report of a machine', () => {
     const none = { state: () => 'never_loaded' as const, revision: () => null }
     const report = describeReport(none, { last_error: null }, ALONE)
     expect(deviceReportSchema.parse(report)).toEqual({ state: 'never_loaded', agent_version: '1' })
+  })
+
+  it('shows a failed self-probe, and the digest of a policy in force only', () => {
+    const { active: policy, use } = activePolicy()
+    const probe = (ok: boolean) => ({ proxy: { at: '', ok, detail: 'x' } })
+    const reported = (probes: Parameters<typeof describeEnforcement>[1]) => {
+      const enforcement = describeEnforcement(policy.enforced(), probes)
+      const report = describeReport(policy, { last_error: null }, { ...ALONE, enforcement })
+      const { enforcement: kept, policy_digest } = deviceReportSchema.parse(report)
+      return [kept?.proxy, policy_digest]
+    }
+
+    expect(reported({ proxy: null })).toEqual([undefined, undefined])
+    use(bundleOf(['allow', 'read', '/x']))
+    const { digest } = bundleOf()
+    expect(reported(probe(true))).toEqual(['in_force', digest])
+    expect(reported(probe(false))).toEqual(['failed', digest])
+    policy.apply({ kind: 'second_enrolment' })
+    expect(reported(probe(true))).toEqual(['in_force', undefined])
   })
 
   it('contains no text that a server refuses', () => {

@@ -28,7 +28,7 @@ async function openAcme(cwd: string) {
   }
   const machine = (argv: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
     runCli(['enrol', ...argv], { now, cwd, ...setting })
-  const report = (device_id: string): Promise<void> =>
+  const report = (device_id: string, proxy: 'failed' | null = null): Promise<void> =>
     store.transaction((writer) =>
       writer.deviceReports.put([
         {
@@ -40,6 +40,8 @@ async function openAcme(cwd: string) {
           error_detail: null,
           grant_id: null,
           grant_begun_at: null,
+          proxy_enforcement: proxy,
+          policy_digest: null,
           agent_version: '0.1.0',
         },
       ]),
@@ -157,6 +159,9 @@ describe('palisade device', () => {
     await report(id)
     // The report counts as last contact; polls are recorded up to a minute late.
     expect(await ok('device', 'list')).toMatch(/ fresh +3 +just now +0\.1\.0/)
+    expect(await ok('device', 'list')).not.toContain('probe failed')
+    await report(id, 'failed')
+    expect(await ok('device', 'list')).toMatch(/ fresh +3 .*\n.* probe failed\n/)
     expect(JSON.parse(await ok('device', 'list', '--json', '--label', 'ci')).data).toHaveLength(1)
     for (const filter of [
       ['--label', 'x'],

@@ -430,6 +430,8 @@ export function describeCredentials(store: () => Store): void {
         grant_id: revision === null ? null : 'g1',
         grant_begun_at: revision === null ? null : NOW,
         agent_version: '0.1.0',
+        proxy_enforcement: revision === null ? null : ('failed' as const),
+        policy_digest: revision === null ? null : 'd1'.repeat(32),
       })
       await store().transaction(async (writer) => {
         for (const each of [device('d1', 'acme'), device('d2', 'rival'), device('d3', 'acme')])

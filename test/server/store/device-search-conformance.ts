@@ -88,6 +88,8 @@ async function live(writer: StoreWriter, id: string, given: Life): Promise<void>
         error_detail: null,
         grant_id: null,
         grant_begun_at: null,
+        proxy_enforcement: null,
+        policy_digest: null,
         agent_version: '0.1.0',
       },
     ])

@@ -17,6 +17,8 @@ const REPORT = {
   error_detail: null,
   grant_id: null,
   grant_begun_at: null,
+  proxy_enforcement: null,
+  policy_digest: null,
   agent_version: '0.1.0',
 } as const
 const KEPT = {

@@ -6,6 +6,7 @@ import type { PolicyBundle } from '../../decision/policy-bundle.ts'
 import { testBundle, type SelfTest } from '../../decision/test-bundle.ts'
 import { fault, type Fault } from '../fault.ts'
 import type { FetchedView } from '../state/state-keeper.ts'
+import { sha256 as digest } from '../trust/signed-metadata.ts'
 import type { VerifiedView } from '../trust/verify-view.ts'
 
 /** A bundle that can be put into force. */
@@ -162,9 +163,15 @@ function build(
       expires_at: new Date(view.issuedMs + expires_after_seconds * 1000).toISOString(),
       settings: { resolve_unlisted_names, offline_allow },
       policies,
+      digest: digestOf(view),
     },
     selfTests,
   }
+}
+
+/** Equal for two views with the same settings and documents, whenever they were signed. */
+function digestOf({ settings, documents }: VerifiedView): string {
+  return digest(JSON.stringify([settings, documents.map((each) => [each.id, each.sha256])]))
 }
 
 interface ReadDocument extends SelfTest {

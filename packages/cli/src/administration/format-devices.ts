@@ -1,7 +1,7 @@
 import type { Device } from '@palisade/protocol'
 import type { RunContext } from '../run-context.ts'
 import { formatAge } from '../terminal/age.ts'
-import { formatTable } from '../terminal/table.ts'
+import { formatTable, type Cell } from '../terminal/table.ts'
 
 /** Longer names are cut, so that the table fits a terminal. */
 const MAX_NAME = 20
@@ -27,7 +27,7 @@ export function formatDevices(
       each.user ?? '',
       each.labels,
       each.revoked_at === undefined
-        ? (each.state ?? '')
+        ? formatState(each)
         : ['revoked', style.quiet(age(each.revoked_at))],
       each.revision === undefined ? '' : `${each.revision}`,
       each.last_error?.code ?? '',
@@ -36,6 +36,11 @@ export function formatDevices(
     ]),
     style,
   )
+}
+
+/** A failed self-probe comes before all else: the policies may not be in force at all. */
+function formatState({ state, enforcement }: Device): Cell {
+  return enforcement?.proxy === 'failed' ? [state ?? '', 'probe failed'] : (state ?? '')
 }
 
 function shorten(name: string): string {

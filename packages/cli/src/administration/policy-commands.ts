@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
+import { addPolicyLsCommand } from '../machine/policy-ls-command.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { count } from '../terminal/count.ts'
 import { printable } from '../terminal/printable.ts'
@@ -15,7 +16,7 @@ interface JsonOption {
   readonly json?: true
 }
 
-/** `palisade policy list|show|create|rename|teams|delete|check|effective` */
+/** `palisade policy list|ls|show|create|rename|teams|delete|check|effective` */
 export function addPolicyCommands(program: Command, context: RunContext): void {
   const policy = program
     .command('policy')
@@ -23,6 +24,7 @@ export function addPolicyCommands(program: Command, context: RunContext): void {
     .description("Read and write the organization's policies.")
     .helpCommand(false)
   addList(policy, context)
+  addPolicyLsCommand(policy, context)
   addShow(policy, context)
   addCreate(policy, context)
   addPolicyChangeCommands(policy, context)
@@ -33,7 +35,11 @@ export function addPolicyCommands(program: Command, context: RunContext): void {
 function addList(policy: Command, context: RunContext): void {
   policy
     .command('list')
-    .description('List all policies.')
+    .summary('list all policies of the organization')
+    .description(
+      'List all policies of the organization, as the server has them. ' +
+        '`palisade policy ls` lists the rules that this machine enforces.',
+    )
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExamples:\n  palisade policy list\n  palisade policy list --json')
     .action(async (options: JsonOption) => {

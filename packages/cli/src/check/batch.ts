@@ -1,3 +1,4 @@
+import { splitLines, type Line } from '@palisade/client'
 import { parseJson } from '@palisade/protocol'
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
@@ -7,7 +8,6 @@ import { describeSystemError } from '../system-error.ts'
 import { jsonLine } from '../terminal/printable.ts'
 import { write } from '../terminal/write.ts'
 import type { Evaluator } from './answer.ts'
-import { splitLines, type Line } from './split-lines.ts'
 
 /** A path of 4096 bytes with every byte written as `\u00xx` fits with room to spare. */
 export const MAX_LINE_BYTES = 32 * 1024

@@ -74,6 +74,7 @@ export function formatStatus(
   pairs.push(
     ['proxy', style.plain(status.proxy)],
     ...formatParent(status.parent_proxy, age, style),
+    ...describeProbe(status, age, style),
     ['decisions', `${status.decisions.allowed} allowed, ${status.decisions.denied} denied`],
     ...formatRecords(status.records, style),
     [
@@ -87,6 +88,17 @@ export function formatStatus(
 /** The name at enrolment; the agent does not learn of a later rename on the server. */
 function enrolledAs({ enrolled_as }: AgentStatus, style: Style): readonly [string, string][] {
   return enrolled_as === undefined ? [] : [['enrolled as', style.plain(enrolled_as)]]
+}
+
+function describeProbe(
+  { probes }: AgentStatus,
+  age: (instant: string) => string,
+  style: Style,
+): readonly [string, string][] {
+  const probe = probes?.proxy ?? null
+  if (probe === null) return []
+  if (probe.ok) return [['self-probe', `${style.good('in force')}, tested ${age(probe.at)}`]]
+  return [['self-probe', `${style.bad('failed')} ${age(probe.at)}: ${style.plain(probe.detail)}`]]
 }
 
 function describeSync(

@@ -1,7 +1,7 @@
 import { access, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Io } from '../io.ts'
-import { quoteForShell } from '../terminal/quote-for-shell.ts'
+import { quoteShell } from '../quote-shell.ts'
 
 type Surroundings = Pick<Io, 'env' | 'cwd'>
 
@@ -58,7 +58,7 @@ function prefixOf({ env, cwd }: Surroundings, dataDir: string): string {
   ] as const
   return settings
     .filter(([, value]) => value !== '')
-    .map(([name, value]) => `${name}=${quoteForShell(value)} `)
+    .map(([name, value]) => `${name}=${quoteShell(value)} `)
     .join('')
 }
 

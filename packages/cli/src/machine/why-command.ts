@@ -6,7 +6,7 @@ import { present, type RunContext } from '../run-context.ts'
 import { formatAge } from '../terminal/age.ts'
 import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
-import { quoteForShell } from '../terminal/quote-for-shell.ts'
+import { quoteShell } from '../quote-shell.ts'
 import { formatPairs } from '../terminal/table.ts'
 import { askAgent } from './agent.ts'
 import { formatProgram } from './format-record.ts'
@@ -163,9 +163,9 @@ function formatAdvice(
 
 /** The arguments of `palisade check` and `explain`, quoted for a shell. */
 function formatArguments(request: NonNullable<DecisionRecord['decision']['request']>): string {
-  if ('path' in request) return `${request.action} ${quoteForShell(request.path)}`
+  if ('path' in request) return `${request.action} ${quoteShell(request.path)}`
   const { action, host, port, address } = request
   const target = `${host.includes(':') ? `[${host}]` : host}:${port}`
-  const at = address === undefined || address === host ? '' : ` --address ${quoteForShell(address)}`
-  return `${action} ${quoteForShell(target)}${at}`
+  const at = address === undefined || address === host ? '' : ` --address ${quoteShell(address)}`
+  return `${action} ${quoteShell(target)}${at}`
 }

@@ -6,13 +6,19 @@ import {
   localExplanationSchema,
   logVerificationSchema,
   recordLineSchema,
+  localRulesResultSchema,
+  policyListLineSchema,
   syncResultSchema,
+  type AddLocalDenyRequest,
   type AgentStatus,
   type BreakGlassResult,
   type LocalDecision,
   type LocalExplanation,
+  type LocalRulesResult,
   type LogVerification,
+  type PolicyListLine,
   type RecordLine,
+  type RemoveLocalDenyRequest,
   type SyncResult,
 } from '@palisade/protocol'
 import { parseAnswer } from '../parse-answer.ts'
@@ -48,6 +54,11 @@ export interface AgentClient {
   decide(request: unknown): Promise<LocalDecision>
   explain(request: unknown): Promise<LocalExplanation>
   status(): Promise<AgentStatus>
+  /** The head, then the rules of this machine as they are read; see `PolicyListHead`. */
+  policies(): AsyncGenerator<PolicyListLine>
+  /** Resolves once the deny of the user is in force and on disk, or refused. */
+  addLocalDeny(request: AddLocalDenyRequest): Promise<LocalRulesResult>
+  removeLocalDenies(request: RemoveLocalDenyRequest): Promise<LocalRulesResult>
   /** Resolves at the end of the agent's attempt to fetch policies, even if it failed. */
   sync(): Promise<SyncResult>
   /** Resolves when the agent has verified a bundle file, even if it is refused. */
@@ -67,6 +78,8 @@ export interface AgentClient {
 /** Also covers the wait for the end of a running attempt. */
 const SYNC_TIMEOUT_MS = 120_000
 const VERIFY_TIMEOUT_MS = 120_000
+/** Tens of megabytes of rules, which the agent sends between decisions. */
+const LIST_TIMEOUT_MS = 60_000
 
 /** A client of the agent's local API over its Unix socket. */
 export function createAgentClient(options: AgentClientOptions): AgentClient {
@@ -116,6 +129,15 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
         agentStatusSchema,
         await agentExchange({ socketPath, method: 'GET', path: LOCAL_API.status, timeoutMs }),
       ),
+    addLocalDeny: async (request) =>
+      parseAnswer(localRulesResultSchema, await post(LOCAL_API.addLocalDeny, request)),
+    removeLocalDenies: async (request) =>
+      parseAnswer(localRulesResultSchema, await post(LOCAL_API.removeLocalDenies, request)),
+    async *policies() {
+      const request = { socketPath, path: LOCAL_API.policies, isEndless: false }
+      for await (const line of agentLines({ ...request, timeoutMs: LIST_TIMEOUT_MS }))
+        yield parseAnswer(policyListLineSchema, line)
+    },
     sync: async () =>
       parseAnswer(
         syncResultSchema,

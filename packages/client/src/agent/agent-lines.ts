@@ -16,6 +16,7 @@ export interface LinesRequest extends Pick<AgentRequest, 'socketPath' | 'path'> 
   readonly signal?: AbortSignal | undefined
 }
 
+/** Above any rule: a whole policy has at most 400 KB. */
 const MAX_LINE = 1024 * 1024
 
 /**

@@ -3,7 +3,7 @@ import { grantInForceSchema } from './break-glass.ts'
 import { deviceLabelSchema, deviceLabelsSchema } from './enrolment-token.ts'
 import { deviceNameSchema } from './device-name.ts'
 import { AGENT_STATES } from './local-api.ts'
-import { reportErrorSchema } from './report.ts'
+import { enforcementReportSchema, policyDigestSchema, reportErrorSchema } from './report.ts'
 import { usernameSchema } from '../name.ts'
 import { pageSizeSchema, queryNumberSchema } from '../query-number.ts'
 import { timestampSchema } from '../timestamp.ts'
@@ -111,6 +111,10 @@ export const deviceSchema = z
     last_error: reportErrorSchema.optional(),
     /** Present while a break-glass grant is in force. */
     break_glass: grantInForceSchema.optional(),
+    /** Absent before the machine has tested its enforcement points. */
+    enforcement: enforcementReportSchema.optional(),
+    /** Absent while no policy is in force. */
+    policy_digest: policyDigestSchema.optional(),
   })
   .meta({ id: 'Device' })
 export type Device = z.infer<typeof deviceSchema>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { decisionSchema, explanationSchema } from './decision.ts'
+import { probeResultSchema } from './self-probe.ts'
 
 /**
  * The agent's local API: HTTP/1.1 over a Unix socket (mode 0600), JSON bodies.
@@ -7,9 +8,12 @@ import { decisionSchema, explanationSchema } from './decision.ts'
  * - `POST /v1/decide`   one request → the decision object, with `addresses` where it was resolved
  * - `POST /v1/explain`  one request → the explanation, likewise
  * - `GET  /v1/status`   → AgentStatus
+ * - `GET  /v1/policies` → NDJSON, the rules of this machine (`policy-listing.ts`)
  * - `POST /v1/sync`     fetches now → SyncResult at the end of the attempt. After thirty without a
  *                       pause, attempts begin once a second, and all waiting callers share one
  * - `POST /v1/import`   a bundle file (`bundle.ts`) → SyncResult; verified like a fetched one
+ * - `POST /v1/local-rules`        adds a deny of the user (`local-rules.ts`) → LocalRulesResult
+ * - `POST /v1/local-rules/remove` → LocalRulesResult, once the change is in force and on disk
  * - `POST /v1/break-glass`      a grant file (`break-glass.ts`) → BreakGlassResult, once the grant
  *   has started or is refused
  * - `POST /v1/break-glass/end`  → BreakGlassResult; ends the grant in force
@@ -30,8 +34,11 @@ export const LOCAL_API = {
   decide: '/v1/decide',
   explain: '/v1/explain',
   status: '/v1/status',
+  policies: '/v1/policies',
   sync: '/v1/sync',
   import: '/v1/import',
+  addLocalDeny: '/v1/local-rules',
+  removeLocalDenies: '/v1/local-rules/remove',
   breakGlass: '/v1/break-glass',
   endBreakGlass: '/v1/break-glass/end',
   log: '/v1/log',
@@ -175,6 +182,11 @@ export const agentStatusSchema = z.object({
       last_error: syncErrorSchema.extend({ at: instant }).nullable(),
     })
     .optional(),
+  /**
+   * The last self-test of each enforcement point; null before its first. Optional, so that clients
+   * also accept its absence.
+   */
+  probes: z.object({ proxy: probeResultSchema.nullable() }).optional(),
   bundle: z
     .object({
       revision: z.int(),

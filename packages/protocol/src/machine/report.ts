@@ -29,6 +29,15 @@ export const reportErrorSchema = z.strictObject({
   detail: lineSchema.max(MAX_REPORT_DETAIL),
 })
 
+/** The last self-probe of each enforcement point. */
+export const enforcementReportSchema = z
+  .strictObject({ proxy: z.enum(['in_force', 'failed']) })
+  .meta({ id: 'EnforcementReport' })
+export type EnforcementReport = z.infer<typeof enforcementReportSchema>
+
+/** SHA-256, in hexadecimal. */
+export const policyDigestSchema = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 of 0-9 and a-f')
+
 /**
  * `POST /api/v1/device/report`: the revision in force on a machine and its state. Sent at each
  * change and every few hours. The report is unverified, so no decision depends on it.
@@ -45,6 +54,13 @@ export const deviceReportSchema = z
     /** Present while a break-glass grant is in force. */
     break_glass: grantInForceSchema.exactOptional(),
     agent_version: lineSchema.min(1).max(64),
+    /** Absent before the first self-probe. */
+    enforcement: enforcementReportSchema.exactOptional(),
+    /**
+     * Of the signed settings and documents in force; absent while there are none. Machines with the
+     * same digest enforce the same policies, apart from their local denies.
+     */
+    policy_digest: policyDigestSchema.exactOptional(),
   })
   .meta({
     id: 'DeviceReport',

@@ -25,7 +25,8 @@ export function openReportLog({ store, log }: { store: Store; log: Log }): Repor
     onFailure: (err) => log.warn({ err }, 'reports of devices could not be written'),
   })
   return {
-    record(device_id, { revision, state, error, break_glass, agent_version }, at) {
+    record(device_id, report, at) {
+      const { revision, state, error, break_glass, agent_version } = report
       reports.record(device_id, {
         device_id,
         reported_at: at.toISOString(),
@@ -36,8 +37,19 @@ export function openReportLog({ store, log }: { store: Store; log: Log }): Repor
         grant_id: break_glass?.grant_id ?? null,
         grant_begun_at: break_glass?.begun_at ?? null,
         agent_version,
+        ...enforcementOf(report),
       })
     },
     close: () => reports.close(),
+  }
+}
+
+function enforcementOf({
+  enforcement,
+  policy_digest,
+}: DeviceReport): Pick<DeviceReportRecord, 'proxy_enforcement' | 'policy_digest'> {
+  return {
+    proxy_enforcement: enforcement?.proxy ?? null,
+    policy_digest: policy_digest ?? null,
   }
 }

@@ -14,6 +14,8 @@ const COLUMNS: readonly (InsertedColumn & { readonly name: keyof DeviceReportRec
   { name: 'grant_id', type: 'TEXT' },
   { name: 'grant_begun_at', type: 'TEXT' },
   { name: 'agent_version', type: 'TEXT' },
+  { name: 'proxy_enforcement', type: 'TEXT' },
+  { name: 'policy_digest', type: 'TEXT' },
 ]
 
 export function createDeviceReportReader(connection: Connection): DeviceReportReader {

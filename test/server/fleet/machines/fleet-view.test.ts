@@ -32,6 +32,8 @@ function tell(device: TestDevice, report: Partial<DeviceReportRecord>): Promise<
     error_detail: null,
     grant_id: null,
     grant_begun_at: null,
+    proxy_enforcement: null,
+    policy_digest: null,
     agent_version: '0.1.0',
     ...report,
   } as const

@@ -54,6 +54,8 @@ describe('a list of the devices of a large fleet', () => {
           error_detail: null,
           grant_id: null,
           grant_begun_at: null,
+          proxy_enforcement: null,
+          policy_digest: null,
           agent_version: '0.1.0',
         },
       ])

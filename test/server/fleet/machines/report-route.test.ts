@@ -54,6 +54,8 @@ describe('a report of a device', () => {
       error_detail: error.detail,
       grant_id: null,
       grant_begun_at: null,
+      proxy_enforcement: null,
+      policy_digest: null,
       agent_version: '0.1.0',
     })
     expect((await kept()).get(idOf(other))).toMatchObject({
@@ -62,6 +64,35 @@ describe('a report of a device', () => {
       error_code: null,
       error_detail: null,
     })
+  })
+
+  it('keeps the last self-probe and the digest, and shows them with the device', async () => {
+    const enforcement = { proxy: 'failed' }
+    const policy_digest = 'd1'.repeat(32)
+    expect((await report({ ...GOOD, enforcement, policy_digest })).statusCode).toBe(200)
+
+    await expect.poll(async () => (await kept()).size, PATIENCE).toBe(1)
+    const listed = await test.send('GET', '/api/v1/orgs/acme/devices', { as: owner.as })
+    expect(listed.json()).toMatchObject({ data: [{ enforcement, policy_digest }] })
+    test.advance(1_000)
+    await report()
+    const shown = async () =>
+      (await test.send('GET', '/api/v1/orgs/acme/devices', { as: owner.as })).json<{
+        data: object[]
+      }>().data[0]
+    await expect.poll(shown, PATIENCE).not.toHaveProperty('enforcement')
+    expect(await shown()).not.toHaveProperty('policy_digest')
+  })
+
+  it.each([
+    { enforcement: { proxy: 'maybe' } },
+    { enforcement: {} },
+    { enforcement: { proxy: 'failed', other: 'failed' } },
+    { enforcement: null },
+    { policy_digest: 'D1'.repeat(32) },
+    { policy_digest: 'd1' },
+  ])('is refused with %j', async (more) => {
+    expect((await report({ ...GOOD, ...more })).statusCode).toBe(400)
   })
 
   it('is written by a stopping server, and updates the last contact', async () => {

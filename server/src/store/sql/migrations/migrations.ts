@@ -1,9 +1,10 @@
 import type { Migration } from '../dialect.ts'
 import { initial } from './initial/initial.ts'
+import { reportEnforcement } from './report-enforcement.ts'
 
 /**
  * The schema, as steps that only go forward, the same for all drivers; the step at index n leads
  * to version n + 1. A step is never edited, because stores with it exist: a change of the schema
  * is a step of its own.
  */
-export const MIGRATIONS: readonly Migration[] = [initial]
+export const MIGRATIONS: readonly Migration[] = [initial, reportEnforcement]

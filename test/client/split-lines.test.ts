@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { splitLines } from '../../../packages/cli/src/check/split-lines.ts'
+import { splitLines } from '../../packages/client/src/split-lines.ts'
 
 async function split(chunks: readonly string[], maxBytes: number): Promise<(string | null)[]> {
   async function* source(): AsyncGenerator<Buffer> {

@@ -1,0 +1,92 @@
+import type { AgentStatus } from '@palisade/protocol'
+import { formatAge } from '../terminal/age.ts'
+import { fail, ok, warn, type Check } from './check.ts'
+
+/** A probe comes every hour. */
+const OLD_PROBE_MS = 2 * 3_600_000
+/** Clocks that differ by less do no harm. */
+const CLOCK_TOLERANCE_MS = 60_000
+
+/** Checks of the agent by its own status. */
+export function checkAgent(
+  status: AgentStatus,
+  { version, nowMs }: { readonly version: string; readonly nowMs: number },
+): readonly Check[] {
+  return [
+    checkVersion(status, version),
+    checkState(status),
+    checkServer(status, nowMs),
+    checkHints(status, nowMs),
+    checkClock(status, nowMs),
+    checkCache(status),
+    checkProbe(status, nowMs),
+  ]
+}
+
+function checkVersion({ agent_version }: AgentStatus, version: string): Check {
+  if (agent_version === version) return ok('version', version)
+  const detail = `the agent has version ${agent_version}, this command ${version}`
+  return warn('version', detail, 'restart the agent after an update')
+}
+
+const WORKING: ReadonlySet<AgentStatus['state']> = new Set([
+  'stale',
+  'rejected',
+  'revoked',
+  'break_glass',
+])
+
+function checkState({ state, bundle }: AgentStatus): Check {
+  const revision = bundle === null ? 'no policies' : `revision ${bundle.revision}`
+  const detail = `${state}, ${revision}`
+  if (state === 'fresh') return ok('policy', detail)
+  const mend = '`palisade status` says what this state means; `palisade sync` fetches now'
+  return WORKING.has(state) ? warn('policy', detail, mend) : fail('policy', detail, mend)
+}
+
+function checkServer({ sync, server, bundle }: AgentStatus, nowMs: number): Check {
+  const { failing_since, last_error, last_success_at } = sync
+  const why = last_error === null ? '' : `: ${last_error.message} (${last_error.code})`
+  const mend = `make ${server} reachable from this machine, then run \`palisade sync\``
+  if (last_success_at === null) {
+    const detail = `has not answered since the start of the agent${why}`
+    return bundle === null ? fail('server', detail, mend) : warn('server', detail, mend)
+  }
+  if (failing_since !== null)
+    return warn('server', `fails since ${formatAge(failing_since, nowMs)}${why}`, mend)
+  return ok('server', `${server} answered ${formatAge(last_success_at, nowMs)}`)
+}
+
+function checkHints({ hints }: AgentStatus, nowMs: number): Check {
+  if (!hints.is_on) return ok('hints', 'off: changes arrive by scheduled polls')
+  if (hints.failing_since === null) return ok('hints', 'on')
+  const why = hints.last_error === null ? '' : `: ${hints.last_error.message}`
+  const detail = `none since ${formatAge(hints.failing_since, nowMs)}${why}`
+  return warn('hints', detail, 'changes arrive by polls; let long requests pass to the server')
+}
+
+function checkClock({ sync, bundle }: AgentStatus, nowMs: number): Check {
+  const mend = 'set the clock of this machine, such as with `timedatectl set-ntp true`'
+  if (sync.awaiting !== null) return fail('clock', 'the clock of this machine was ahead', mend)
+  const issuedMs = bundle === null ? NaN : Date.parse(bundle.issued_at)
+  if (issuedMs - nowMs > CLOCK_TOLERANCE_MS)
+    return fail('clock', 'the policies are signed in the future of this machine', mend)
+  return ok('clock', 'agrees with the signed policies')
+}
+
+function checkCache({ cache_problem }: AgentStatus): Check {
+  if (cache_problem === null) return ok('cache', 'the kept policies could be read')
+  return warn('cache', cache_problem.message, 'run `palisade sync`; check the disk')
+}
+
+function checkProbe({ probes }: AgentStatus, nowMs: number): Check {
+  const probe = probes?.proxy ?? null
+  const wait = 'wait some seconds after a start, or update the agent'
+  if (probe === null) return warn('self-probe', 'the agent has not tested itself yet', wait)
+  if (!probe.ok)
+    return fail('self-probe', probe.detail, 'restart the agent; the policy may not be in force')
+  const age = formatAge(probe.at, nowMs)
+  if (nowMs - Date.parse(probe.at) > OLD_PROBE_MS)
+    return warn('self-probe', `the last one passed ${age}`, 'restart the agent')
+  return ok('self-probe', `passed ${age}: the policy is in force`)
+}

@@ -1,0 +1,74 @@
+import type { AgentStatus } from '@palisade/protocol'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { bundleOf } from '../../agent/fixture/bundle.ts'
+import { startOrigin, startProxy, type ProxyScene } from '../../agent/fixture/proxy.ts'
+import { temporaryDirectory } from '../../agent/fixture/temporary-directory.ts'
+
+export interface Machine {
+  readonly proxy: ProxyScene
+  /** An origin that the policy allows as `good.test`. */
+  readonly port: number
+  readonly env: Record<string, string>
+  readonly cwd: string
+}
+
+/** A proxy that allows `good.test`, and a socket that tells its address, as an agent does. */
+export async function startMachine(changes: Partial<AgentStatus> = {}): Promise<Machine> {
+  const origin = await startOrigin()
+  const proxy = await startProxy(bundleOf(['allow', 'connect:tcp', 'good.test', '127.0.0.1/32']), {
+    'good.test': ['127.0.0.1'],
+  })
+  const directory = await temporaryDirectory()
+  const socket = join(directory, 'agent.sock')
+  const server = createServer((_, response) => {
+    const { port, decisions } = proxy
+    const denied = decisions.filter(({ decision }) => decision === 'deny').length
+    const status = statusOf(`http://127.0.0.1:${port}`, denied)
+    response.end(JSON.stringify({ ...status, ...changes }))
+  })
+  await listen(server, socket)
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: directory,
+    PALISADE_AGENT_SOCKET: socket,
+  }
+  return { proxy, port: origin.port, env, cwd: directory }
+}
+
+async function listen(server: Server, socket: string): Promise<void> {
+  server.listen(socket)
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+}
+
+function statusOf(proxy: string, denied: number): AgentStatus {
+  return {
+    state: 'fresh',
+    server: 'http://127.0.0.1:8420',
+    org: 'acme',
+    user: null,
+    device_id: 'dev_1',
+    agent_version: '0.1.0',
+    started_at: '2026-11-21T09:00:00.000Z',
+    proxy,
+    bundle: null,
+    break_glass: null,
+    sync: {
+      last_attempt_at: null,
+      last_success_at: null,
+      failing_since: null,
+      last_error: null,
+      next_attempt_at: null,
+      awaiting: null,
+    },
+    hints: { is_on: true, failing_since: null, last_error: null },
+    cache_problem: null,
+    decisions: { allowed: 0, denied },
+  }
+}
