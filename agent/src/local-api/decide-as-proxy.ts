@@ -23,6 +23,8 @@ export function decideAsAsked(deps: {
   readonly uptime: () => number
 }): {
   readonly decide: (request: unknown) => Promise<ListedDecision>
+  /** Decides at once, without resolving a name. */
+  readonly decideUnresolved: (request: unknown) => ListedDecision
   readonly explain: (request: unknown) => Promise<ListedExplanation>
 } {
   const { active, tally, resolve, isSelf, uptime } = deps
@@ -34,6 +36,11 @@ export function decideAsAsked(deps: {
   return {
     async decide(request) {
       const decision = await decideAsProxy(decide, resolve, request)
+      tally.add(decision)
+      return listDecision(decision)
+    },
+    decideUnresolved(request) {
+      const decision = decide(request)
       tally.add(decision)
       return listDecision(decision)
     },

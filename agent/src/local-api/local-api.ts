@@ -1,5 +1,6 @@
 import {
   LOCAL_API,
+  MAX_BATCH_BYTES,
   MAX_BUNDLE_BYTES,
   MAX_GRANT_BYTES,
   type AgentStatus,
@@ -8,16 +9,24 @@ import {
 } from '@palisade/protocol'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { createLoopTurns } from '../http/loop-turns.ts'
+import { createLoopTurns, type LoopTurns } from '../http/loop-turns.ts'
 import { connectionOf, paceConnections } from '../http/paced-connection.ts'
 import type { ListedDecision, ListedExplanation } from '../decision/listed-rules.ts'
 import { awaitFlushed } from '../http/await-flushed.ts'
 import { closeIdleClients } from '../http/close-idle-clients.ts'
+import { answerBatch, isBatch, splitBatch } from './batch.ts'
 import { formatEnvelope, type Refusal } from './envelope.ts'
-import { readRequestBody, readRequestBytes, readRequestChunks } from './read-request.ts'
+import {
+  readRequestBody,
+  readRequestBytes,
+  readRequestChunks,
+  type RequestBody,
+} from './read-request.ts'
 
 export interface LocalApiDeps {
   readonly decide: (request: unknown) => Promise<ListedDecision>
+  /** Decides a line of a batch. */
+  readonly decideUnresolved: (request: unknown) => ListedDecision
   readonly explain: (request: unknown) => Promise<ListedExplanation>
   readonly status: () => AgentStatus
   readonly sync: () => Promise<SyncResult>
@@ -34,7 +43,7 @@ export interface LocalApiDeps {
 
 interface Route {
   readonly method: 'GET' | 'POST'
-  readonly answer: (request: IncomingMessage) => Promise<unknown>
+  readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>
   /**
    * Most requests at once; `closeIdleClients` spares their connections. 0 for a route that answers
    * at once.
@@ -50,6 +59,8 @@ const MAX_EXPLANATIONS = 16
 /** Each may hold `MAX_BUNDLE_BYTES`. */
 const MAX_IMPORTS = 2
 const MAX_GRANTS = 8
+/** Each may hold `MAX_BATCH_BYTES`. */
+const MAX_BATCHES = 16
 
 /** Carries a refusal out of a route. */
 class Refused extends Error {
@@ -67,8 +78,10 @@ class Refused extends Error {
  */
 export function createLocalApi(deps: LocalApiDeps): Server {
   const waiting = createWaiting()
+  const turns = createLoopTurns()
   const serving: Serving = {
     routes: createRoutes(deps),
+    batches: createBatchRoute(deps, turns),
     waiting,
     flushTimeoutMs: deps.flushTimeoutMs,
   }
@@ -87,15 +100,12 @@ export function createLocalApi(deps: LocalApiDeps): Server {
       answer(serving, request, response).catch((error: unknown) => {
         if (hasHungUp(request)) return
         deps.onError(error)
-        send(
-          response,
-          500,
-          formatEnvelope({ status: 500, code: 'internal', message: 'internal error' }),
-        )
+        if (response.headersSent) response.destroy()
+        else refuse(request, response, { status: 500, code: 'internal', message: 'internal error' })
       })
     },
   )
-  paceConnections(server, createLoopTurns())
+  paceConnections(server, turns)
   // A caller that ends its side after the request still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = MAX_CONNECTIONS
@@ -138,52 +148,68 @@ function createWaiting(): Waiting {
 }
 
 function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
-  const answerRequest =
-    (decide: (value: unknown) => Promise<unknown>) =>
-    async (request: IncomingMessage): Promise<unknown> => {
-      const body = await readRequestBody(request)
-      if (!body.ok) throw new Refused(body.refusal)
-      return decide(body.value)
-    }
-  const takeGrant = async (request: IncomingMessage): Promise<unknown> => {
-    const body = await readRequestBytes(request, MAX_GRANT_BYTES)
-    if (!body.ok) throw new Refused(body.refusal)
-    return deps.beginBreakGlass(body.value)
-  }
-  const takeBundle = async (request: IncomingMessage): Promise<unknown> => {
-    const body = await readRequestChunks(request, MAX_BUNDLE_BYTES)
-    if (!body.ok) throw new Refused(body.refusal)
-    return deps.import(body.value)
-  }
+  const sendResult =
+    (result: (request: IncomingMessage) => Promise<unknown>): Route['answer'] =>
+    async (request, response) =>
+      send(response, 200, `${JSON.stringify(await result(request))}\n`)
+  const answerRequest = (decide: (value: unknown) => Promise<unknown>): Route['answer'] =>
+    sendResult(async (request) => decide(accept(await readRequestBody(request))))
+  const takeGrant = sendResult(async (request) =>
+    deps.beginBreakGlass(accept(await readRequestBytes(request, MAX_GRANT_BYTES))),
+  )
+  const takeBundle = sendResult(async (request) =>
+    deps.import(accept(await readRequestChunks(request, MAX_BUNDLE_BYTES))),
+  )
+  const status = sendResult(async () => deps.status())
+  const sync = sendResult(() => deps.sync())
+  const endGrant = sendResult(() => deps.endBreakGlass())
   return new Map<string, Route>([
     [LOCAL_API.decide, { method: 'POST', answer: answerRequest(deps.decide), maxRequests: 0 }],
     [
       LOCAL_API.explain,
       { method: 'POST', answer: answerRequest(deps.explain), maxRequests: MAX_EXPLANATIONS },
     ],
-    [LOCAL_API.status, { method: 'GET', answer: async () => deps.status(), maxRequests: 0 }],
-    [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync(), maxRequests: MAX_SYNCS }],
+    [LOCAL_API.status, { method: 'GET', answer: status, maxRequests: 0 }],
+    [LOCAL_API.sync, { method: 'POST', answer: sync, maxRequests: MAX_SYNCS }],
     [LOCAL_API.import, { method: 'POST', answer: takeBundle, maxRequests: MAX_IMPORTS }],
     [LOCAL_API.breakGlass, { method: 'POST', answer: takeGrant, maxRequests: MAX_GRANTS }],
-    [
-      LOCAL_API.endBreakGlass,
-      { method: 'POST', answer: () => deps.endBreakGlass(), maxRequests: MAX_GRANTS },
-    ],
+    [LOCAL_API.endBreakGlass, { method: 'POST', answer: endGrant, maxRequests: MAX_GRANTS }],
   ])
+}
+
+function createBatchRoute(deps: LocalApiDeps, turns: LoopTurns): Route {
+  const batch = { decide: deps.decideUnresolved, turns, flushTimeoutMs: deps.flushTimeoutMs }
+  return {
+    method: 'POST',
+    async answer(request, response) {
+      const bytes = accept(await readRequestBytes(request, MAX_BATCH_BYTES))
+      await answerBatch(batch, accept(splitBatch(bytes)), response)
+    },
+    maxRequests: MAX_BATCHES,
+  }
+}
+
+/** The value of a body that was accepted. Throws the refusal of another. */
+function accept<T>(body: RequestBody<T>): T {
+  if (!body.ok) throw new Refused(body.refusal)
+  return body.value
 }
 
 interface Serving {
   readonly routes: ReadonlyMap<string, Route>
+  /** The route of `decide` for batches. */
+  readonly batches: Route
   readonly waiting: Waiting
   readonly flushTimeoutMs: number
 }
 
 async function answer(
-  { routes, waiting, flushTimeoutMs }: Serving,
+  { routes, batches, waiting, flushTimeoutMs }: Serving,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const route = routes.get(request.url ?? '')
+  const { url = '' } = request
+  const route = url === LOCAL_API.decide && isBatch(request) ? batches : routes.get(url)
   if (route === undefined) {
     refuse(request, response, { status: 404, code: 'not_found', message: 'no such path' })
     return
@@ -203,7 +229,7 @@ async function answer(
     return
   }
   try {
-    send(response, 200, `${JSON.stringify(await route.answer(request))}\n`)
+    await route.answer(request, response)
     // Until the caller reads the answer, its bytes are in this process, so the slot stays taken.
     await awaitFlushed(response, flushTimeoutMs)
   } catch (error) {

@@ -252,6 +252,9 @@ export { decisionSchema, explanationSchema, type StoredDecision } from './machin
 export {
   AGENT_STATES,
   LOCAL_API,
+  MAX_BATCH_BYTES,
+  MAX_BATCH_LINES,
+  NDJSON,
   agentStatusSchema,
   breakGlassResultSchema,
   localDecisionSchema,

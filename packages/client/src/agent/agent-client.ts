@@ -1,5 +1,6 @@
 import {
   LOCAL_API,
+  NDJSON,
   agentStatusSchema,
   breakGlassResultSchema,
   localDecisionSchema,
@@ -11,8 +12,9 @@ import {
   type LocalExplanation,
   type SyncResult,
 } from '@palisade/protocol'
-import { parseAnswer } from '../parse-answer.ts'
+import { parseAnswer, unexpected } from '../parse-answer.ts'
 import { agentExchange } from './agent-exchange.ts'
+import { splitIntoBatches, type DecisionBatch } from './decision-batches.ts'
 
 export interface AgentClientOptions {
   /** See `agentSocketPath`. */
@@ -30,6 +32,11 @@ export interface AgentClient {
    * the agent decides the addresses of a name as its proxy would.
    */
   decide(request: unknown): Promise<LocalDecision>
+  /**
+   * Decides many requests, answer N for request N, in batches of a thousand, one after another. No
+   * name is resolved: a decision that an address could change has `address_required`.
+   */
+  decideMany(requests: readonly unknown[]): Promise<readonly LocalDecision[]>
   explain(request: unknown): Promise<LocalExplanation>
   status(): Promise<AgentStatus>
   /** Resolves at the end of the agent's attempt to fetch policies, even if it failed. */
@@ -40,6 +47,9 @@ export interface AgentClient {
   beginBreakGlass(grant: string): Promise<BreakGlassResult>
   endBreakGlass(): Promise<BreakGlassResult>
 }
+
+/** A thousand decisions with a hundred deciding rules each. */
+const MAX_BATCH_ANSWER_BYTES = 64 * 1024 * 1024
 
 /** Also covers the wait for the end of a running attempt. */
 const SYNC_TIMEOUT_MS = 120_000
@@ -56,6 +66,21 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       body: JSON.stringify(request ?? null),
       timeoutMs,
     })
+  const decideBatch = async (batch: DecisionBatch): Promise<readonly LocalDecision[]> => {
+    const answer = await agentExchange({
+      socketPath,
+      method: 'POST',
+      path: LOCAL_API.decide,
+      mediaType: NDJSON,
+      body: batch.text,
+      timeoutMs,
+      maxAnswerBytes: MAX_BATCH_ANSWER_BYTES,
+    })
+    const lines = answer.split('\n')
+    if (lines.pop() !== '' || lines.length !== batch.lines)
+      throw unexpected('it does not have one line for each request')
+    return lines.map((line) => parseAnswer(localDecisionSchema, line))
+  }
   const breakGlass = async (path: string, body: string): Promise<BreakGlassResult> =>
     parseAnswer(
       breakGlassResultSchema,
@@ -66,6 +91,11 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
     endBreakGlass: () => breakGlass(LOCAL_API.endBreakGlass, ''),
     decide: async (request) =>
       parseAnswer(localDecisionSchema, await post(LOCAL_API.decide, request)),
+    async decideMany(requests) {
+      const decisions: LocalDecision[] = []
+      for (const batch of splitIntoBatches(requests)) decisions.push(...(await decideBatch(batch)))
+      return decisions
+    },
     explain: async (request) =>
       parseAnswer(localExplanationSchema, await post(LOCAL_API.explain, request)),
     status: async () =>

@@ -9,10 +9,13 @@ export interface AgentRequest {
   readonly socketPath: string
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** JSON text. */
   readonly body?: string
+  /** Of the body; default JSON. */
+  readonly mediaType?: string
   /** Milliseconds until the last byte of the answer. */
   readonly timeoutMs: number
+  /** Default 8 MiB. */
+  readonly maxAnswerBytes?: number
 }
 
 /**
@@ -23,7 +26,7 @@ export async function agentExchange(request: AgentRequest): Promise<string> {
   const signal = AbortSignal.timeout(request.timeoutMs)
   try {
     const response = await send(request, signal)
-    const text = await readAnswer(response)
+    const text = await readAnswer(response, request.maxAnswerBytes ?? MAX_ANSWER_BYTES)
     const status = response.statusCode ?? 0
     if (status < 200 || status > 299) throw parseFailure(status, text)
     return text
@@ -45,7 +48,7 @@ export async function agentExchange(request: AgentRequest): Promise<string> {
 
 function send(request: AgentRequest, signal: AbortSignal): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const body = request.body
+    const { body, mediaType = 'application/json' } = request
     const outgoing = httpRequest({
       socketPath: request.socketPath,
       method: request.method,
@@ -56,7 +59,7 @@ function send(request: AgentRequest, signal: AbortSignal): Promise<IncomingMessa
         host: 'localhost',
         ...(body === undefined
           ? {}
-          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+          : { 'content-type': mediaType, 'content-length': Buffer.byteLength(body) }),
       },
     })
     outgoing.once('response', resolve)
@@ -65,9 +68,9 @@ function send(request: AgentRequest, signal: AbortSignal): Promise<IncomingMessa
   })
 }
 
-async function readAnswer(response: IncomingMessage): Promise<string> {
-  const body = await readBoundedBody(response as AsyncIterable<Buffer>, MAX_ANSWER_BYTES)
-  if (body === null) throw unexpected(`it is longer than ${MAX_ANSWER_BYTES} bytes`)
+async function readAnswer(response: IncomingMessage, maxBytes: number): Promise<string> {
+  const body = await readBoundedBody(response as AsyncIterable<Buffer>, maxBytes)
+  if (body === null) throw unexpected(`it is longer than ${maxBytes} bytes`)
   return Buffer.from(body).toString('utf8')
 }
 

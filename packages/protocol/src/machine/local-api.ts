@@ -5,6 +5,8 @@ import { decisionSchema, explanationSchema } from './decision.ts'
  * The agent's local API: HTTP/1.1 over a Unix socket (mode 0600), JSON bodies.
  *
  * - `POST /v1/decide`   one request → the decision object, with `addresses` where it was resolved
+ *                       With the media type `application/x-ndjson`, a batch: at most a thousand
+ *                       requests, one a line → as many decision objects, line N for line N
  * - `POST /v1/explain`  one request → the explanation, likewise
  * - `GET  /v1/status`   → AgentStatus
  * - `POST /v1/sync`     fetches now → SyncResult at the end of the attempt. After thirty without a
@@ -20,6 +22,12 @@ import { decisionSchema, explanationSchema } from './decision.ts'
  *
  * A request with the member `resolve: true` is decided like a request to the proxy: a name that the
  * proxy would resolve is resolved, and every address is decided. Other names are not resolved.
+ *
+ * A batch never resolves: its answers begin at once, and its names would be as many queries. In a
+ * batch `resolve` has no effect, and a decision that an address could change has
+ * `address_required`. A line that is blank, longer than 64 KiB or not a JSON object is answered
+ * `deny`, `invalid_request`. More than a thousand lines are refused with 400, and more than 4 MiB
+ * with 413.
  */
 export const LOCAL_API = {
   decide: '/v1/decide',
@@ -30,6 +38,15 @@ export const LOCAL_API = {
   breakGlass: '/v1/break-glass',
   endBreakGlass: '/v1/break-glass/end',
 } as const
+
+/** Media type of a batch of requests, and of its answer. */
+export const NDJSON = 'application/x-ndjson'
+
+/** Most lines of a batch; text after the last line feed is a line. */
+export const MAX_BATCH_LINES = 1_000
+
+/** Most bytes of a batch with its line feeds. */
+export const MAX_BATCH_BYTES = 4 * 1024 * 1024
 
 /**
  * State of a machine. `docs/agent-states.md` has the enforcement and the causes of each.
