@@ -249,12 +249,10 @@ export {
 } from './machine/update.ts'
 export { MAX_SPREAD_SECONDS, hintQuerySchema, hintSchema, type Hint } from './machine/hint.ts'
 export { decisionSchema, explanationSchema, type StoredDecision } from './machine/decision.ts'
+export { DECIDE_PATH, MAX_BATCH_BYTES, MAX_BATCH_LINES, NDJSON } from './machine/decide-path.ts'
 export {
   AGENT_STATES,
   LOCAL_API,
-  MAX_BATCH_BYTES,
-  MAX_BATCH_LINES,
-  NDJSON,
   agentStatusSchema,
   breakGlassResultSchema,
   localDecisionSchema,

@@ -1,3 +1,4 @@
+import { unexpected } from '../client-error.ts'
 import {
   LOCAL_API,
   NDJSON,
@@ -12,8 +13,8 @@ import {
   type LocalExplanation,
   type SyncResult,
 } from '@palisade/protocol'
-import { parseAnswer, unexpected } from '../parse-answer.ts'
-import { agentExchange } from './agent-exchange.ts'
+import { parseAnswer, parseFailure } from '../parse-answer.ts'
+import { agentExchange, type AgentRequest } from './agent-exchange.ts'
 import { splitIntoBatches, type DecisionBatch } from './decision-batches.ts'
 
 export interface AgentClientOptions {
@@ -58,7 +59,7 @@ const SYNC_TIMEOUT_MS = 120_000
 export function createAgentClient(options: AgentClientOptions): AgentClient {
   const { socketPath, timeoutMs = 10_000 } = options
   const post = (path: string, request: unknown): Promise<string> =>
-    agentExchange({
+    askForText({
       socketPath,
       method: 'POST',
       path,
@@ -67,7 +68,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       timeoutMs,
     })
   const decideBatch = async (batch: DecisionBatch): Promise<readonly LocalDecision[]> => {
-    const answer = await agentExchange({
+    const answer = await askForText({
       socketPath,
       method: 'POST',
       path: LOCAL_API.decide,
@@ -84,7 +85,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
   const breakGlass = async (path: string, body: string): Promise<BreakGlassResult> =>
     parseAnswer(
       breakGlassResultSchema,
-      await agentExchange({ socketPath, method: 'POST', path, body, timeoutMs: SYNC_TIMEOUT_MS }),
+      await askForText({ socketPath, method: 'POST', path, body, timeoutMs: SYNC_TIMEOUT_MS }),
     )
   return {
     beginBreakGlass: (grant) => breakGlass(LOCAL_API.breakGlass, grant),
@@ -101,12 +102,12 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
     status: async () =>
       parseAnswer(
         agentStatusSchema,
-        await agentExchange({ socketPath, method: 'GET', path: LOCAL_API.status, timeoutMs }),
+        await askForText({ socketPath, method: 'GET', path: LOCAL_API.status, timeoutMs }),
       ),
     sync: async () =>
       parseAnswer(
         syncResultSchema,
-        await agentExchange({
+        await askForText({
           socketPath,
           method: 'POST',
           path: LOCAL_API.sync,
@@ -116,7 +117,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
     import: async (bundle) =>
       parseAnswer(
         syncResultSchema,
-        await agentExchange({
+        await askForText({
           socketPath,
           method: 'POST',
           path: LOCAL_API.import,
@@ -125,4 +126,11 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
         }),
       ),
   }
+}
+
+/** Returns the text of a 2xx answer. */
+async function askForText(request: AgentRequest): Promise<string> {
+  const { status, text } = await agentExchange(request)
+  if (status < 200 || status > 299) throw parseFailure(status, text)
+  return text
 }

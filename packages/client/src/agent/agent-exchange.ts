@@ -1,7 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { readBoundedBody } from '../bounded-body.ts'
-import { ClientError } from '../client-error.ts'
-import { parseFailure, unexpected } from '../parse-answer.ts'
+import { ClientError, unexpected } from '../client-error.ts'
 
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
@@ -18,18 +17,21 @@ export interface AgentRequest {
   readonly maxAnswerBytes?: number
 }
 
+export interface AgentAnswer {
+  readonly status: number
+  readonly text: string
+}
+
 /**
- * Sends one request over the agent's Unix socket and returns the text of a 2xx answer. Each
- * exchange opens a new connection: it is cheap, and a kept one might be closed as idle.
+ * Sends one request over the agent's Unix socket. Each exchange opens a new connection: it is
+ * cheap, and a kept one might be closed as idle.
  */
-export async function agentExchange(request: AgentRequest): Promise<string> {
+export async function agentExchange(request: AgentRequest): Promise<AgentAnswer> {
   const signal = AbortSignal.timeout(request.timeoutMs)
   try {
     const response = await send(request, signal)
     const text = await readAnswer(response, request.maxAnswerBytes ?? MAX_ANSWER_BYTES)
-    const status = response.statusCode ?? 0
-    if (status < 200 || status > 299) throw parseFailure(status, text)
-    return text
+    return { status: response.statusCode ?? 0, text }
   } catch (error) {
     if (error instanceof ClientError) throw error
     if (signal.aborted)

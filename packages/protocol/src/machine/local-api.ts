@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DECIDE_PATH } from './decide-path.ts'
 import { decisionSchema, explanationSchema } from './decision.ts'
 
 /**
@@ -30,7 +31,7 @@ import { decisionSchema, explanationSchema } from './decision.ts'
  * with 413.
  */
 export const LOCAL_API = {
-  decide: '/v1/decide',
+  decide: DECIDE_PATH,
   explain: '/v1/explain',
   status: '/v1/status',
   sync: '/v1/sync',
@@ -38,15 +39,6 @@ export const LOCAL_API = {
   breakGlass: '/v1/break-glass',
   endBreakGlass: '/v1/break-glass/end',
 } as const
-
-/** Media type of a batch of requests, and of its answer. */
-export const NDJSON = 'application/x-ndjson'
-
-/** Most lines of a batch; text after the last line feed is a line. */
-export const MAX_BATCH_LINES = 1_000
-
-/** Most bytes of a batch with its line feeds. */
-export const MAX_BATCH_BYTES = 4 * 1024 * 1024
 
 /**
  * State of a machine. `docs/agent-states.md` has the enforcement and the causes of each.
