@@ -7,60 +7,23 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createLoopTurns } from '../../../agent/src/http/loop-turns.ts'
 import { answerBatch, isBatch, splitBatch } from '../../../agent/src/local-api/batch.ts'
-import { decideAsAsked } from '../../../agent/src/local-api/decide-as-proxy.ts'
-import { createLocalApi, type LocalApiDeps } from '../../../agent/src/local-api/local-api.ts'
-import { claimSocket, listenOnSocket } from '../../../agent/src/local-api/listen-on-socket.ts'
+import type { LocalApiDeps } from '../../../agent/src/local-api/local-api.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleOf } from '../fixture/bundle.ts'
+import { startLocalApi } from '../fixture/local-api.ts'
 import { exchange } from '../fixture/local-request.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 
 const ALLOWED = '{"action":"connect:tcp","host":"api.example.com","port":443}'
 const DENIED = '{"action":"connect:tcp","host":"bad.example.com","port":443}'
 
-/** The local API of a policy that allows `api.example.com`; every query for a name is recorded. */
+/** The local API of a policy that allows `api.example.com`. */
 async function startApi(others: Partial<LocalApiDeps> = {}) {
-  const { active, use } = activePolicy()
-  use(bundleOf(['allow', 'connect:tcp', 'api.example.com']))
-  const resolved: string[] = []
-  const counted = { allow: 0, deny: 0 }
-  const unused = async (): Promise<never> => {
-    throw new Error('not part of this test')
-  }
-  const server = createLocalApi({
-    ...decideAsAsked({
-      active,
-      tally: { add: ({ decision }) => (counted[decision] += 1) },
-      resolve: async (name) => {
-        resolved.push(name)
-        return []
-      },
-      isSelf: () => false,
-      uptime: () => 0,
-    }),
-    status: () => {
-      throw new Error('not part of this test')
-    },
-    sync: unused,
-    import: unused,
-    beginBreakGlass: unused,
-    endBreakGlass: unused,
-    flushTimeoutMs: 60_000,
-    onError: (error) => {
-      throw error
-    },
-    ...others,
-  })
-  const socketPath = join(await temporaryDirectory(), 'agent', 'agent.sock')
-  await claimSocket(socketPath)
-  await listenOnSocket(server, socketPath)
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
+  const bundle = bundleOf(['allow', 'connect:tcp', 'api.example.com'])
+  const api = await startLocalApi(bundle, {}, others)
   const batch = (body: string | Buffer, type = NDJSON) =>
-    exchange(socketPath, { method: 'POST', path: '/v1/decide', type, body })
-  return { socketPath, batch, resolved, counted, decide: active.decide }
+    exchange(api.socketPath, { method: 'POST', path: '/v1/decide', type, body })
+  return { ...api, batch }
 }
 
 function decisionsOf(text: string): readonly unknown[] {
