@@ -16,6 +16,7 @@ import { addTeamCommands } from './administration/team-commands.ts'
 import { addTokenCommands } from './administration/token-commands.ts'
 import { addWebhookCommands } from './administration/webhook-commands.ts'
 import { addCheckCommand, addExplainCommand } from './check/check-command.ts'
+import { addDeciderCommands } from './decider/decider-command.ts'
 import { addHookCommand } from './hook/hook-command.ts'
 import { addBreakGlassCommands } from './machine/break-glass-commands.ts'
 import { addBundleCommands } from './machine/bundle-commands.ts'
@@ -67,6 +68,7 @@ Examples:
   addBreakGlassCommands(program, context)
   program.commandsGroup('For other programs:')
   addHookCommand(program, context)
+  addDeciderCommands(program, context)
   program.commandsGroup('Administration:')
   addLoginCommand(program, context)
   addLogoutCommand(program, context)

@@ -1,6 +1,6 @@
 import type { BriefDecision } from '@palisade/client'
 import { printable } from '../terminal/printable.ts'
-import type { HookRequest } from './requests-of-call.ts'
+import type { AccessRequest } from './access-request.ts'
 
 const MAX_LENGTH = 2_000
 const MAX_PART_LENGTH = 500
@@ -10,7 +10,7 @@ const NO_RETRY =
   'Do not retry or look for a way around: the answer stays the same until the policy changes.'
 
 /** The text for a call of which `request` is denied. One line, safe to print. */
-export function describeDenied(request: HookRequest, decision: BriefDecision): string {
+export function describeDenied(request: AccessRequest, decision: BriefDecision): string {
   const target = shorten(formatRequest(request))
   const remedy = decision.hint?.startsWith('allow ') === true ? decision.hint : null
   return toLine([
@@ -49,7 +49,7 @@ function predicateOf({ reason, rule, hint }: BriefDecision): string {
   }
 }
 
-function formatRequest(request: HookRequest): string {
+function formatRequest(request: AccessRequest): string {
   if (request.action !== 'connect:tcp') return `${request.action} ${request.path}`
   const host = request.host.includes(':') ? `[${request.host}]` : request.host
   return `${request.action} ${host}:${request.port}`

@@ -1,16 +1,16 @@
-import { askBriefly, decodeUtf8, readBoundedBody, type BriefDecision } from '@palisade/client'
+import { decodeUtf8, readBoundedBody } from '@palisade/client'
 import { parseJson } from '@palisade/protocol'
 import { addAbortSignal } from 'node:stream'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import type { Io } from '../io.ts'
-import { reachAgent } from '../machine/reach-agent.ts'
 import { write } from '../terminal/write.ts'
 import { isObject } from './asks.ts'
-import { describeDenied, describeUndecided } from './denial-text.ts'
+import { describeUndecided } from './denial-text.ts'
+import { findDenial } from './find-denial.ts'
 import { HOOK_FORMATS } from './formats/hook-formats.ts'
 import type { HookAnswer, HookFormat, HookInput, ToolCall } from './hook-format.ts'
-import { requestsOfCall, type HookRequest } from './requests-of-call.ts'
+import { requestsOfCall } from './requests-of-call.ts'
 
 export type HookIo = Pick<Io, 'stdin' | 'stdout' | 'stderr' | 'env' | 'cwd' | 'home'>
 
@@ -80,34 +80,5 @@ async function denialOf(call: ToolCall, io: HookIo): Promise<string | null> {
   if (call.asks.length === 0) return null
   const asked = await requestsOfCall(call, io.home)
   if (!asked.ok) return describeUndecided(`the call ${asked.problem}`)
-  const { requests } = asked
-  const decisions = await decideAll(requests, io)
-  for (const [index, request] of requests.entries()) {
-    const decision = decisions.get(request)
-    if (decision === undefined) return describeUndecided(`request ${index} has no decision`)
-    if (decision.decision !== 'allow') return describeDenied(request, decision)
-  }
-  return null
-}
-
-/** One exchange for all paths, and beside it one for each name, because a batch resolves none. */
-async function decideAll(
-  requests: readonly HookRequest[],
-  io: HookIo,
-): Promise<ReadonlyMap<HookRequest, BriefDecision>> {
-  const paths = requests.filter((request) => request.action !== 'connect:tcp')
-  const names = requests.filter((request) => request.action === 'connect:tcp')
-  const exchanges = [...(paths.length === 0 ? [] : [paths]), ...names.map((name) => [name])]
-  const answers = await reachAgent(io, EXIT.failed, (socketPath) =>
-    Promise.all(
-      exchanges.map((each) => askBriefly({ socketPath, timeoutMs: AGENT_TIMEOUT_MS }, each)),
-    ),
-  )
-  const found = new Map<HookRequest, BriefDecision>()
-  for (const [at, exchange] of exchanges.entries())
-    for (const [index, request] of exchange.entries()) {
-      const decision = answers[at]?.[index]
-      if (decision !== undefined) found.set(request, decision)
-    }
-  return found
+  return findDenial(asked.requests, io, AGENT_TIMEOUT_MS)
 }
