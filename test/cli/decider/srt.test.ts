@@ -5,11 +5,12 @@ import { createServer, request } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
-import { PassThrough, Readable, type Duplex } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bundleOf, type RuleLine } from '../../agent/fixture/bundle.ts'
 import { startLocalApi } from '../../agent/fixture/local-api.ts'
+import { BUILT_CLI } from '../../built-programs.ts'
 import { runCli } from '../run-cli.ts'
 
 const NAMES = { 'allowed.test': ['192.0.2.7'], 'inner.test': ['127.0.0.1'] }
@@ -255,7 +256,26 @@ describe('palisade decider srt', () => {
   })
 })
 
-describe('the proxy of srt with our decider', () => {
+describe('palisade decider srt with a command', () => {
+  it('says which command cannot be started', async () => {
+    const run = await runCli(['decider', 'srt', '--domain', 'a.test', '--', '/nonexistent/srt'], {
+      cwd: '/',
+    })
+
+    expect(run).toMatchObject({
+      code: 2,
+      err: 'error: cannot start `/nonexistent/srt`: no such file or directory\n',
+    })
+  })
+
+  it('ends with the status of the command', async () => {
+    const script = ['--', process.execPath, '-e', 'process.exit(7)', '--']
+
+    const run = await runCli(['decider', 'srt', '--domain', 'a.test', ...script], { cwd: '/' })
+
+    expect(run.code).toBe(7)
+  })
+
   it('forwards an allowed request and refuses another', async () => {
     const seen: string[] = []
     const upstreams = [0, 1].map(() =>
@@ -276,23 +296,17 @@ describe('the proxy of srt with our decider', () => {
     const manifest = createRequire(import.meta.url).resolve(
       '@anthropic-ai/sandbox-runtime/package.json',
     )
+    const domains = ports.flatMap((port) => ['--domain', `127.0.0.1:${port}`])
+    const proxy = [process.execPath, join(dirname(manifest), 'dist/cli.js'), 'proxy']
     const child = spawn(
       process.execPath,
-      [join(dirname(manifest), 'dist/cli.js'), 'proxy'].concat(
-        '--listen 127.0.0.1:0 --decider-in 3 --decider-out 4'.split(' '),
-      ),
-      { stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] },
+      [...BUILT_CLI, 'decider', 'srt', ...domains, '--', ...proxy, '--listen', '127.0.0.1:0'],
+      { env: { PALISADE_AGENT_SOCKET: api.socketPath } },
     )
     onTestFinished(() => void child.kill())
-    const [, , stderr, toSrt, fromSrt] = child.stdio
-    void startDecider(
-      { PALISADE_AGENT_SOCKET: api.socketPath },
-      { stdin: fromSrt as Duplex, stdout: toSrt as Duplex },
-      ports.map((port) => `127.0.0.1:${port}`),
-    )
     const proxyPort = await new Promise<number>((resolve) => {
       let told = ''
-      stderr?.on('data', (chunk: Buffer) => {
+      child.stderr.on('data', (chunk: Buffer) => {
         told += chunk.toString()
         const port = /serving 127\.0\.0\.1:(\d+)/.exec(told)?.[1]
         if (port !== undefined) resolve(Number(port))

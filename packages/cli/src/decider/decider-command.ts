@@ -4,11 +4,12 @@ import { EXIT } from '../exit-code.ts'
 import type { RunContext } from '../run-context.ts'
 import { serveHttpjail } from './httpjail.ts'
 import { serveSrt } from './srt.ts'
+import { startSrt } from './srt-command.ts'
 import { parseSrtDomain } from './srt-domain.ts'
 import { SrtViolation } from './srt-frames.ts'
 
 /** `palisade decider` */
-export function addDeciderCommands(program: Command, { io }: RunContext): void {
+export function addDeciderCommands(program: Command, { io, exit }: RunContext): void {
   const decider = program
     .command('decider')
     .description('Answer another proxy that asks a process about each request.')
@@ -19,10 +20,12 @@ export function addDeciderCommands(program: Command, { io }: RunContext): void {
     .description('Speak the decider protocol of `srt proxy` on standard input and output.')
     .option('--domain <host>', 'host that srt asks about; may be repeated', collect, [])
     .addHelpText('after', SRT)
-    .action(async ({ domain }: { domain: readonly string[] }) => {
+    .argument('[command...]', '`srt proxy` and its options; `--decider-fd` is added')
+    .action(async (command: readonly string[], { domain }: { domain: readonly string[] }) => {
       if (domain.length === 0)
         throw usageError('srt refuses every host without a list; name one with `--domain HOST`')
-      await endOnViolation(serveSrt(io, domain))
+      if (command.length === 0) await endOnViolation(serveSrt(io, domain))
+      else exit(await endOnViolation(startSrt(io, domain, command)))
     })
   decider
     .command('httpjail')
@@ -41,9 +44,12 @@ srt forwards to no host outside its list, whatever the decider says, so name eve
 policy may allow. In srt \`*.example.com\` means every name below example.com, at any depth; the
 policy still decides each. The Host header and the TLS server name must be allowed, too.
 
-Example (bash):
-  coproc D { palisade decider srt --domain example.com --domain '*.example.com'; }
-  srt proxy --listen 127.0.0.1:8080 --decider-in "\${D[0]}" --decider-out "\${D[1]}"`
+Without a command the protocol is spoken on standard input and output. \`srt\` needs sockets there,
+as a program makes them; pipes of a shell do not serve.
+
+Example:
+  palisade decider srt --domain example.com --domain '*.example.com' -- \\
+    srt proxy --listen 127.0.0.1:8080`
 
 const HTTPJAIL = `
 httpjail runs a program without arguments, so give it a script with these two lines:
@@ -54,9 +60,9 @@ function collect(value: string, previous: readonly string[]): readonly string[] 
   return [...new Set([...previous, parseSrtDomain(value)])]
 }
 
-async function endOnViolation(serving: Promise<void>): Promise<void> {
+async function endOnViolation<T>(serving: Promise<T>): Promise<T> {
   try {
-    await serving
+    return await serving
   } catch (error) {
     if (!(error instanceof SrtViolation)) throw error
     throw new CliError('ERR_INPUT_UNREADABLE', EXIT.failed, `srt: ${error.message}`, {
