@@ -1,4 +1,5 @@
 import { compileInSteps, type CompiledPolicy, type Policy, type Steps } from '@palisade/policy-core'
+import { ageLimitsOf, type AgeLimits } from '../state/agent-state.ts'
 import { compileOffline } from './offline.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
 
@@ -6,6 +7,7 @@ import type { PolicyBundle } from './policy-bundle.ts'
 export interface CompiledBundle {
   readonly kind: 'bundle'
   readonly bundle: PolicyBundle
+  readonly limits: AgeLimits
   readonly source: 'server' | 'cache' | 'file'
   readonly compiled: CompiledPolicy
   /** Hosts that stay reachable after expiry. */
@@ -35,7 +37,7 @@ export function* compileBundle(
 ): Steps<CompiledBundle> {
   const machineAddresses = deps.machineAddresses()
   if (former !== null && isSameContent(former, bundle, machineAddresses))
-    return { ...former, bundle, source }
+    return { ...former, bundle, limits: ageLimitsOf(bundle), source }
   const { resolve_unlisted_names, offline_allow } = bundle.settings
   const set = {
     policies: bundle.policies,
@@ -53,7 +55,8 @@ export function* compileBundle(
     former !== null && isSameList(former.bundle.settings.offline_allow, offline_allow)
       ? former.offline
       : compileOffline([...deps.controlPlane, ...offline_allow])
-  return { kind: 'bundle', bundle, source, compiled, offline, machineAddresses, home }
+  const limits = ageLimitsOf(bundle)
+  return { kind: 'bundle', bundle, limits, source, compiled, offline, machineAddresses, home }
 }
 
 /** Whether only the times differ, as in the hourly signatures. */
