@@ -3,18 +3,18 @@ import type { Ask, HookInput } from './hook-format.ts'
 /** Asks of a tool, from its arguments. */
 export type AsksOf = (args: HookInput) => readonly Ask[]
 
-/** Reads the file or directory that one of these members names; the first present one counts. */
+/** Reads the file or directory that these members name; versions of a host differ in the name. */
 export function readOf(...members: readonly string[]): AsksOf {
-  return (args) => [pathAsk(args, members, ['read'])]
+  return (args) => pathAsks(args, members, ['read'])
 }
 
 export function writeOf(...members: readonly string[]): AsksOf {
-  return (args) => [pathAsk(args, members, ['write'])]
+  return (args) => pathAsks(args, members, ['write'])
 }
 
 /** An edit shows and changes the file. */
 export function editOf(...members: readonly string[]): AsksOf {
-  return (args) => [pathAsk(args, members, ['read', 'write'])]
+  return (args) => pathAsks(args, members, ['read', 'write'])
 }
 
 /** A search reads the directory in which it starts; absent, the working directory. */
@@ -22,7 +22,35 @@ export function searchOf(member: string): AsksOf {
   return (args) =>
     args[member] === undefined || args[member] === null
       ? [{ kind: 'path', actions: ['read'], path: '.' }]
-      : [pathAsk(args, [member], ['read'])]
+      : pathAsks(args, [member], ['read'])
+}
+
+/** A search by name reads the directories in which it and its pattern start. */
+export function globOf(member: string): AsksOf {
+  return (args) => [
+    ...searchOf(member)(args),
+    patternAsk(args['pattern'], textOf(args, member) ?? '.'),
+  ]
+}
+
+/**
+ * Reads the directory in which a pattern starts, or the file that it names without a wildcard. A
+ * pattern that may lead out of that directory is unclear.
+ */
+export function patternAsk(pattern: unknown, directory: string): Ask {
+  if (typeof pattern !== 'string' || pattern === '') return missing(['pattern'])
+  const special = pattern.search(/[*?[\]{}()!@+\\]/)
+  const slash = special < 0 ? pattern.length : pattern.lastIndexOf('/', special)
+  const start = slash < 0 ? '.' : pattern.slice(0, slash) || '/'
+  const rest = pattern.slice(Math.max(0, slash))
+  // `{a,/etc}` and `*/../..` name other directories.
+  if (/\.\.|\\|[{(][^})]*\//.test(rest))
+    return { kind: 'unclear', problem: `has the pattern \`${pattern}\`, which names no directory` }
+  return {
+    kind: 'path',
+    actions: ['read'],
+    path: /^[/~]/.test(start) ? start : `${directory}/${start}`,
+  }
 }
 
 export function fetchOf(member: string): AsksOf {
@@ -49,16 +77,20 @@ export function asksOfTool(
   return isObject(args) ? asksOf(args) : [{ kind: 'unclear', problem: 'has no arguments' }]
 }
 
-function pathAsk(
+/** Every member that is there counts, because the host may read any of them. */
+function pathAsks(
   args: HookInput,
   members: readonly string[],
   actions: readonly ('read' | 'write')[],
-): Ask {
-  const member = members.find((each) => args[each] !== undefined)
-  const path = member === undefined ? undefined : args[member]
-  return typeof path === 'string' && path !== ''
-    ? { kind: 'path', actions, path }
-    : missing(members)
+): readonly Ask[] {
+  const present = members.filter((each) => args[each] !== undefined)
+  if (present.length === 0) return [missing(members)]
+  return present.map((member) => {
+    const path = args[member]
+    return typeof path === 'string' && path !== ''
+      ? { kind: 'path', actions, path }
+      : missing([member])
+  })
 }
 
 function missing(members: readonly string[]): Ask {

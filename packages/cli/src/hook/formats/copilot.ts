@@ -2,6 +2,7 @@ import {
   asksOfTool,
   editOf,
   fetchOf,
+  globOf,
   parseArguments,
   readOf,
   searchOf,
@@ -16,7 +17,7 @@ const TOOLS: Readonly<Record<string, AsksOf>> = {
   create: writeOf('path'),
   edit: editOf('path'),
   str_replace_editor: (args) => asksOfEditor(args),
-  glob: searchOf('path'),
+  glob: globOf('path'),
   grep: searchOf('path'),
   web_fetch: fetchOf('url'),
 }

@@ -1,11 +1,21 @@
-import { asksOfTool, editOf, readOf, searchOf, textOf, writeOf, type AsksOf } from '../asks.ts'
+import {
+  asksOfTool,
+  editOf,
+  globOf,
+  patternAsk,
+  readOf,
+  searchOf,
+  textOf,
+  writeOf,
+  type AsksOf,
+} from '../asks.ts'
 import type { Ask, HookFormat, HookInput } from '../hook-format.ts'
 
 const TOOLS: Readonly<Record<string, AsksOf>> = {
   read_file: readOf('file_path', 'absolute_path'),
   read_many_files: asksOfPatterns,
   list_directory: readOf('dir_path', 'path'),
-  glob: searchOf('dir_path'),
+  glob: globOf('dir_path'),
   grep_search: searchOf('dir_path'),
   search_file_content: searchOf('dir_path'),
   write_file: writeOf('file_path'),
@@ -45,10 +55,14 @@ export const GEMINI: HookFormat = {
   pass: () => ({ stdout: '{}\n', stderr: '', exitCode: 0 }),
 }
 
-/** Gemini CLI takes every word with `://` from the prompt as an address. */
+/**
+ * Gemini CLI takes every word with `://` from the prompt as an address, or the whole of `url`,
+ * where `https:example.com` is an address too.
+ */
 function asksOfPrompt(args: HookInput): readonly Ask[] {
-  const text = `${textOf(args, 'prompt') ?? ''} ${textOf(args, 'url') ?? ''}`
-  const urls = text.split(/\s+/).filter((word) => word.includes('://'))
+  const words = (textOf(args, 'prompt') ?? '').split(/\s+/).filter((word) => word.includes('://'))
+  const direct = textOf(args, 'url') ?? ''
+  const urls = direct === '' ? words : [...words, direct]
   if (urls.length === 0) return [{ kind: 'unclear', problem: 'names no address to fetch' }]
   return urls.flatMap(withRawFile).map((url) => ({ kind: 'url', url }))
 }
@@ -60,21 +74,9 @@ function withRawFile(url: string): readonly string[] {
     : [url]
 }
 
-/** A pattern is decided by the directory in which it starts. */
 function asksOfPatterns(args: HookInput): readonly Ask[] {
   const patterns = args['include'] ?? args['paths']
-  if (!Array.isArray(patterns) || patterns.length === 0)
-    return [{ kind: 'unclear', problem: 'has no list `include`' }]
-  return patterns.map((pattern: unknown): Ask =>
-    typeof pattern === 'string' && pattern !== ''
-      ? { kind: 'path', actions: ['read'], path: startOf(pattern) }
-      : { kind: 'unclear', problem: 'has an entry of `include` that is no text' },
-  )
-}
-
-function startOf(pattern: string): string {
-  const special = pattern.search(/[*?[\]{}()!]/)
-  if (special < 0) return pattern
-  const slash = pattern.lastIndexOf('/', special)
-  return slash < 0 ? '.' : pattern.slice(0, slash) || '/'
+  return Array.isArray(patterns) && patterns.length > 0
+    ? patterns.map((pattern: unknown) => patternAsk(pattern, '.'))
+    : [{ kind: 'unclear', problem: 'has no list `include`' }]
 }
