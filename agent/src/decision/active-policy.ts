@@ -140,8 +140,8 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   const enforced = (): Enforced => {
     if (facts.grant && isGrantOver()) advanceQuietly({ kind: 'grant_ended' })
     if (facts.bundle.kind === 'readable') {
-      const { bundle, source, machineAddresses, local: compiledLocal } = facts.bundle.value
-      advanceQuietly({ kind: 'aged', age: ageAt(deps.clock.now(), bundle) })
+      const { bundle, limits, source, machineAddresses, local: compiledLocal } = facts.bundle.value
+      advanceQuietly({ kind: 'aged', age: ageAt(deps.clock.now(), limits) })
       // An address added since the last compilation is protected at once. No decision may be made
       // without it, so this compilation does not run in turns. The same holds for a bundle whose
       // compilation began before a change of the local policies.
@@ -163,7 +163,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     else deps.clock.noteFetchedIssue(issuedMs, Date.parse(claims.stale_at))
     if (bundle.kind === 'unsupported')
       facts = advance(facts, { kind: kind === 'imported' ? 'imported_unreadable' : 'unreadable' })
-    else facts = advance(facts, { kind, bundle, age: ageAt(deps.clock.now(), bundle.bundle) })
+    else facts = advance(facts, { kind, bundle, age: ageAt(deps.clock.now(), bundle.limits) })
     if (facts.bundle !== former.bundle) newest = bundle
   }
 
@@ -226,7 +226,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     lifetime() {
       enforced()
       if (facts.bundle.kind !== 'readable') return null
-      return { age: facts.age, expiresMs: Date.parse(facts.bundle.value.bundle.expires_at) }
+      return { age: facts.age, expiresMs: facts.bundle.value.limits.expiresMs }
     },
 
     revision() {

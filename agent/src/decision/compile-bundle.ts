@@ -1,5 +1,6 @@
 import { compileInSteps, type CompiledPolicy, type Policy, type Steps } from '@palisade/policy-core'
 import { PROBE_POLICY } from '../points/probe/probe-policy.ts'
+import { ageLimitsOf, type AgeLimits } from '../state/agent-state.ts'
 import { compileOffline } from './offline.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
 
@@ -7,6 +8,7 @@ import type { PolicyBundle } from './policy-bundle.ts'
 export interface CompiledBundle {
   readonly kind: 'bundle'
   readonly bundle: PolicyBundle
+  readonly limits: AgeLimits
   readonly source: 'server' | 'cache' | 'file'
   readonly compiled: CompiledPolicy
   /** Hosts that stay reachable after expiry. */
@@ -38,7 +40,7 @@ export function* compileBundle(
 ): Steps<CompiledBundle> {
   const machineAddresses = deps.machineAddresses()
   if (former !== null && isSameContent(former, bundle, { machineAddresses, local }))
-    return { ...former, bundle, source }
+    return { ...former, bundle, limits: ageLimitsOf(bundle), source }
   const { resolve_unlisted_names, offline_allow } = bundle.settings
   const set = {
     policies: bundle.policies,
@@ -56,7 +58,18 @@ export function* compileBundle(
     former !== null && isSameList(former.bundle.settings.offline_allow, offline_allow)
       ? former.offline
       : compileOffline([...deps.controlPlane, ...offline_allow])
-  return { kind: 'bundle', bundle, source, compiled, offline, machineAddresses, local, home }
+  const limits = ageLimitsOf(bundle)
+  return {
+    kind: 'bundle',
+    bundle,
+    limits,
+    source,
+    compiled,
+    offline,
+    machineAddresses,
+    local,
+    home,
+  }
 }
 
 /** Whether only the times differ, as in the hourly signatures. */

@@ -14,13 +14,27 @@ export const FLUSH_TIMEOUT_MS = 10_000
 export async function awaitFlushed(answer: Writable, flushTimeoutMs: number): Promise<void> {
   // `finished` of `node:stream` also resolves for a response that has ended but is not flushed.
   if (answer.writableFinished || answer.destroyed) return
+  await awaitEvent(answer, 'finish', flushTimeoutMs)
+}
+
+/**
+ * Resolves when an answer that is not ended takes more bytes, or when its connection is closed.
+ * Closes the connection after `drainTimeoutMs`.
+ */
+export async function awaitDrained(answer: Writable, drainTimeoutMs: number): Promise<void> {
+  if (!answer.writableNeedDrain || answer.destroyed) return
+  await awaitEvent(answer, 'drain', drainTimeoutMs)
+}
+
+async function awaitEvent(answer: Writable, event: string, timeoutMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   // A response that has lost its connection emits neither `finish` nor `close`.
   const timer = setTimeout(() => {
     answer.destroy()
     resolve()
-  }, flushTimeoutMs).unref()
-  answer.once('finish', resolve).once('close', resolve)
+  }, timeoutMs).unref()
+  answer.once(event, resolve).once('close', resolve)
   await promise
   clearTimeout(timer)
+  answer.off(event, resolve).off('close', resolve)
 }

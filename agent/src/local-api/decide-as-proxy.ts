@@ -24,6 +24,8 @@ export function decideAsAsked(deps: {
   readonly uptime: () => number
 }): {
   readonly decide: (request: unknown) => Promise<ListedDecision>
+  /** Decides at once, without resolving a name. */
+  readonly decideUnresolved: (request: unknown) => ListedDecision
   readonly explain: (request: unknown) => Promise<ListedExplanation>
 } {
   const { active, onEvent, resolve, isSelf, uptime } = deps
@@ -37,6 +39,11 @@ export function decideAsAsked(deps: {
       const { addresses, ...decision } = await decideAsProxy(decide, resolve, request)
       onEvent({ point: 'local_api', protocol: 'decide', decision, client: null })
       return { ...listDecision(decision), ...(addresses === undefined ? {} : { addresses }) }
+    },
+    decideUnresolved(request) {
+      const decision = decide(request)
+      onEvent({ point: 'local_api', protocol: 'decide', decision, client: null })
+      return listDecision(decision)
     },
     explain: async (request) =>
       listExplanation(await explainAsProxy({ decide, explain, resolve }, request)),

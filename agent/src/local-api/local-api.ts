@@ -1,95 +1,21 @@
-import {
-  LOCAL_API,
-  MAX_BUNDLE_BYTES,
-  MAX_GRANT_BYTES,
-  type AgentStatus,
-  type BreakGlassResult,
-  type LocalRulesResult,
-  type LogVerification,
-  type PolicyListLine,
-  type SyncResult,
-} from '@palisade/protocol'
+import { LOCAL_API } from '@palisade/protocol'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { createLoopTurns } from '../http/loop-turns.ts'
-import { connectionOf, paceConnections } from '../http/paced-connection.ts'
-import type { ListedDecision, ListedExplanation } from '../decision/listed-rules.ts'
 import { awaitFlushed } from '../http/await-flushed.ts'
 import { closeIdleClients } from '../http/close-idle-clients.ts'
-import type { LogQuery } from '../records/stream-log.ts'
+import { createLoopTurns } from '../http/loop-turns.ts'
+import { connectionOf, paceConnections } from '../http/paced-connection.ts'
+import { isBatch } from './batch.ts'
 import { formatEnvelope, type Refusal } from './envelope.ts'
-import { joinLines } from './join-lines.ts'
-import { readLogQuery } from './read-log-query.ts'
-import { readRequestBody, readRequestBytes, readRequestChunks } from './read-request.ts'
-import { streamAnswer, type StreamReader } from './stream-answer.ts'
+import { createBatchRoute, createRoutes, Refused, type Route, type RouteDeps } from './routes.ts'
+import { sendJson } from './send-json.ts'
 
-export interface LocalApiDeps {
-  readonly decide: (request: unknown) => Promise<ListedDecision>
-  readonly explain: (request: unknown) => Promise<ListedExplanation>
-  readonly status: () => AgentStatus
-  /** The rules of this machine, computed while they are sent. */
-  readonly policies: () => Iterable<PolicyListLine>
-  readonly addDeny: (request: unknown) => Promise<LocalRulesResult>
-  readonly removeDenies: (request: unknown) => Promise<LocalRulesResult>
-  readonly sync: () => Promise<SyncResult>
-  /** The chunks of a bundle file, at most `MAX_BUNDLE_BYTES` long. */
-  readonly import: (body: readonly Uint8Array[]) => Promise<SyncResult>
-  /** A grant file, at most `MAX_GRANT_BYTES` long. */
-  readonly beginBreakGlass: (body: Uint8Array) => Promise<BreakGlassResult>
-  readonly endBreakGlass: () => Promise<BreakGlassResult>
-  /** Lines of the decision records, each with its line feed. */
-  readonly log: (query: LogQuery, reader: StreamReader) => AsyncIterable<string>
-  readonly verifyLog: () => Promise<LogVerification>
-  /** A caller that does not read its answer within this time is disconnected. */
-  readonly flushTimeoutMs: number
+export interface LocalApiDeps extends RouteDeps {
   /** Called with a bug, which is logged once and answered with 500. */
   readonly onError: (error: unknown) => void
 }
 
-type Route = AnswerRoute | StreamRoute
-
-interface AnswerRoute extends RouteLimits {
-  readonly answer: (request: IncomingMessage) => Promise<unknown>
-}
-
-/** The only kind of route that takes a query, which it may refuse. */
-interface StreamRoute extends RouteLimits {
-  readonly stream: (query: string) => (reader: StreamReader) => AsyncIterable<string>
-}
-
-interface RouteLimits {
-  readonly method: 'GET' | 'POST'
-  /**
-   * Most requests at once; `closeIdleClients` spares their connections. 0 for a route that answers
-   * at once.
-   */
-  readonly maxRequests: number
-}
-
 const MAX_CONNECTIONS = 256
-/** Limit of callers that wait for a fetch attempt, which all of them share. */
-const MAX_SYNCS = 64
-/** Explanations are spaced; the last of this many still comes before its caller times out. */
-const MAX_EXPLANATIONS = 16
-/** Each holds the policy that was in force at its start. */
-const MAX_LISTINGS = 4
-/** Each may hold `MAX_BUNDLE_BYTES`. */
-const MAX_IMPORTS = 2
-const MAX_GRANTS = 8
-/** Each may hold the history that it has not sent yet. */
-const MAX_LOGS = 8
-/** Each change is written to disk in its turn. */
-const MAX_CHANGES = 8
-
-/** Carries a refusal out of a route. */
-class Refused extends Error {
-  readonly refusal: Refusal
-
-  constructor(refusal: Refusal) {
-    super(refusal.message)
-    this.refusal = refusal
-  }
-}
 
 /**
  * The local decision API of `protocol/machine/local-api.ts`, not listening yet. The socket's mode
@@ -97,8 +23,10 @@ class Refused extends Error {
  */
 export function createLocalApi(deps: LocalApiDeps): Server {
   const waiting = createWaiting()
+  const turns = createLoopTurns()
   const serving: Serving = {
     routes: createRoutes(deps),
+    batches: createBatchRoute(deps, turns),
     waiting,
     flushTimeoutMs: deps.flushTimeoutMs,
   }
@@ -117,15 +45,12 @@ export function createLocalApi(deps: LocalApiDeps): Server {
       answer(serving, request, response).catch((error: unknown) => {
         if (hasHungUp(request)) return
         deps.onError(error)
-        send(
-          response,
-          500,
-          formatEnvelope({ status: 500, code: 'internal', message: 'internal error' }),
-        )
+        if (response.headersSent) response.destroy()
+        else refuse(request, response, { status: 500, code: 'internal', message: 'internal error' })
       })
     },
   )
-  server.on('connection', paceConnections(server, createLoopTurns()))
+  server.on('connection', paceConnections(server, turns))
   // A caller that ends its side after the request still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = MAX_CONNECTIONS
@@ -167,81 +92,23 @@ function createWaiting(): Waiting {
   }
 }
 
-function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
-  const answerRequest =
-    (decide: (value: unknown) => Promise<unknown>) =>
-    async (request: IncomingMessage): Promise<unknown> => {
-      const body = await readRequestBody(request)
-      if (!body.ok) throw new Refused(body.refusal)
-      return decide(body.value)
-    }
-  const takeGrant = async (request: IncomingMessage): Promise<unknown> => {
-    const body = await readRequestBytes(request, MAX_GRANT_BYTES)
-    if (!body.ok) throw new Refused(body.refusal)
-    return deps.beginBreakGlass(body.value)
-  }
-  const takeBundle = async (request: IncomingMessage): Promise<unknown> => {
-    const body = await readRequestChunks(request, MAX_BUNDLE_BYTES)
-    if (!body.ok) throw new Refused(body.refusal)
-    return deps.import(body.value)
-  }
-  const streamLog = (text: string): ReturnType<StreamRoute['stream']> => {
-    const query = readLogQuery(text)
-    if (typeof query !== 'string') return (reader) => deps.log(query, reader)
-    throw new Refused({ status: 400, code: 'invalid_argument', message: query })
-  }
-  const streamPolicies = (text: string): ReturnType<StreamRoute['stream']> => {
-    if (text === '') return () => joinLines(deps.policies())
-    const message = 'this path takes no query'
-    throw new Refused({ status: 400, code: 'invalid_argument', message })
-  }
-  return new Map<string, Route>([
-    [LOCAL_API.decide, { method: 'POST', answer: answerRequest(deps.decide), maxRequests: 0 }],
-    [
-      LOCAL_API.explain,
-      { method: 'POST', answer: answerRequest(deps.explain), maxRequests: MAX_EXPLANATIONS },
-    ],
-    [LOCAL_API.status, { method: 'GET', answer: async () => deps.status(), maxRequests: 0 }],
-    [
-      LOCAL_API.policies,
-      {
-        method: 'GET',
-        stream: streamPolicies,
-        maxRequests: MAX_LISTINGS,
-      },
-    ],
-    [
-      LOCAL_API.addLocalDeny,
-      { method: 'POST', answer: answerRequest(deps.addDeny), maxRequests: MAX_CHANGES },
-    ],
-    [
-      LOCAL_API.removeLocalDenies,
-      { method: 'POST', answer: answerRequest(deps.removeDenies), maxRequests: MAX_CHANGES },
-    ],
-    [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync(), maxRequests: MAX_SYNCS }],
-    [LOCAL_API.import, { method: 'POST', answer: takeBundle, maxRequests: MAX_IMPORTS }],
-    [LOCAL_API.breakGlass, { method: 'POST', answer: takeGrant, maxRequests: MAX_GRANTS }],
-    [
-      LOCAL_API.endBreakGlass,
-      { method: 'POST', answer: () => deps.endBreakGlass(), maxRequests: MAX_GRANTS },
-    ],
-    [LOCAL_API.log, { method: 'GET', stream: streamLog, maxRequests: MAX_LOGS }],
-    [LOCAL_API.logVerification, { method: 'GET', answer: () => deps.verifyLog(), maxRequests: 1 }],
-  ])
-}
-
 interface Serving {
   readonly routes: ReadonlyMap<string, Route>
+  readonly batches: Route
   readonly waiting: Waiting
   readonly flushTimeoutMs: number
 }
 
 async function answer(
-  { routes, waiting, flushTimeoutMs }: Serving,
+  { routes, batches, waiting, flushTimeoutMs }: Serving,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { route, query } = findRoute(routes, request.url ?? '')
+  const { url = '' } = request
+  const { route, query } =
+    url === LOCAL_API.decide && isBatch(request)
+      ? { route: batches, query: '' }
+      : findRoute(routes, url)
   if (route === undefined) {
     refuse(request, response, { status: 404, code: 'not_found', message: 'no such path' })
     return
@@ -252,8 +119,8 @@ async function answer(
     refuse(request, response, { status: 405, code: 'invalid_argument', message })
     return
   }
-  const leave =
-    route.maxRequests === 0 ? () => {} : waiting.enter(route, connectionOf(request).client)
+  const { client } = connectionOf(request)
+  const leave = route.maxRequests === 0 ? () => {} : waiting.enter(route, client)
   if (leave === null) {
     response.setHeader('retry-after', '1')
     const message = 'too many requests of this kind are waiting; try again later'
@@ -261,14 +128,10 @@ async function answer(
     return
   }
   try {
-    if ('stream' in route) {
-      const { client } = connectionOf(request)
-      await streamAnswer(response, client, route.stream(query), flushTimeoutMs)
-    } else {
-      send(response, 200, `${JSON.stringify(await route.answer(request))}\n`)
-      // Until the caller reads the answer, its bytes are in this process, so the slot stays taken.
-      await awaitFlushed(response, flushTimeoutMs)
-    }
+    await route.answer(request, response, query)
+    // Until the caller reads the answer, its bytes are in this process, so the slot stays taken.
+    // The kernel takes most answers at once, and a timer for each would slow them.
+    if (client.writableLength > 0) await awaitFlushed(response, flushTimeoutMs)
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     refuse(request, response, error.refusal)
@@ -285,10 +148,7 @@ function findRoute(
   const at = target.indexOf('?')
   if (at < 0) return { route: routes.get(target), query: '' }
   const route = routes.get(target.slice(0, at))
-  return {
-    route: route !== undefined && 'stream' in route ? route : undefined,
-    query: target.slice(at + 1),
-  }
+  return { route: route?.takesQuery === true ? route : undefined, query: target.slice(at + 1) }
 }
 
 /**
@@ -300,14 +160,5 @@ function refuse(request: IncomingMessage, response: ServerResponse, refusal: Ref
     response.setHeader('connection', 'close')
     response.once('finish', () => request.destroy())
   }
-  send(response, refusal.status, formatEnvelope(refusal))
-}
-
-function send(response: ServerResponse, status: number, body: string): void {
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-    'cache-control': 'no-store',
-  })
-  response.end(body)
+  sendJson(response, refusal.status, formatEnvelope(refusal))
 }

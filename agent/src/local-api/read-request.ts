@@ -40,28 +40,34 @@ export function readRequestChunks(
   const { promise, resolve, reject } = Promise.withResolvers<RequestBody<readonly Buffer[]>>()
   let chunks: Buffer[] = []
   let received = 0
-  let isRefused = false
+  let isOver = false
 
   function take(chunk: Buffer): void {
-    if (isRefused) return
+    if (isOver) return
     received += chunk.byteLength
     chunks.push(chunk)
-    if (received > maxBytes) end(refuse(413, `the body is larger than ${maxBytes} bytes`))
+    if (received > maxBytes) giveUp(refuse(413, `the body is larger than ${maxBytes} bytes`))
     else if (isFragmented(chunks.length, received))
-      end(refuse(413, 'the body comes in too many pieces'))
+      giveUp(refuse(413, 'the body comes in too many pieces'))
   }
 
-  function end(refusal: RequestBody<never>): void {
-    isRefused = true
+  function giveUp(refusal: RequestBody<never>): void {
+    isOver = true
     chunks = []
     resolve(refusal)
   }
 
   // Events instead of the stream's iterator, which joins small chunks before they can be counted.
   request.on('data', take)
-  request.once('end', () => resolve({ ok: true, value: chunks }))
+  request.once('end', () => {
+    isOver = true
+    resolve({ ok: true, value: chunks })
+  })
   request.on('error', reject)
-  request.once('close', () => reject(new Error('the connection was closed')))
+  request.once('close', () => {
+    // Every request is closed at its end, and an error would capture the stack each time.
+    if (!isOver) reject(new Error('the connection was closed'))
+  })
   return promise
 }
 

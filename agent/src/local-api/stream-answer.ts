@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { awaitFlushed } from '../http/await-flushed.ts'
+import { awaitDrained, awaitFlushed } from '../http/await-flushed.ts'
 
 /** The caller of a route that answers with a stream of lines. */
 export interface StreamReader {
@@ -29,7 +29,7 @@ export async function streamAnswer(
     response.flushHeaders()
     const reader = { signal: gone.signal, disconnect: () => void response.destroy() }
     for await (const line of lines(reader)) {
-      if (!response.write(line)) await awaitDrained(response, client, flushTimeoutMs)
+      if (!response.write(line)) await awaitDrained(response, flushTimeoutMs)
       if (response.destroyed || client.destroyed) return
     }
     response.end()
@@ -37,23 +37,4 @@ export async function streamAnswer(
   } finally {
     client.off('end', leave).off('close', leave)
   }
-}
-
-async function awaitDrained(
-  response: ServerResponse,
-  client: Socket,
-  timeoutMs: number,
-): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(() => {
-    response.destroy()
-    resolve()
-  }, timeoutMs).unref()
-  response.once('drain', resolve)
-  client.once('close', resolve)
-  if (client.destroyed) resolve()
-  await promise
-  clearTimeout(timer)
-  response.off('drain', resolve)
-  client.off('close', resolve)
 }

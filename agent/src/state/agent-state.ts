@@ -178,8 +178,19 @@ export function enforcementOf<B>(facts: Facts<B>): Enforcement<B> {
   return { ...enforced, allows: age === 'expired' && !isLifted ? 'offline' : 'all' }
 }
 
+/** When a bundle becomes stale and expires, in milliseconds since the epoch; NaN if invalid. */
+export interface AgeLimits {
+  readonly staleMs: number
+  readonly expiresMs: number
+}
+
+/** Parsed once for each bundle, because every decision compares with them. */
+export function ageLimitsOf(bundle: { stale_at: string; expires_at: string }): AgeLimits {
+  return { staleMs: Date.parse(bundle.stale_at), expiresMs: Date.parse(bundle.expires_at) }
+}
+
 /** The age at `nowMs`; an invalid time counts as expired. */
-export function ageAt(nowMs: number, limits: { stale_at: string; expires_at: string }): Age {
-  if (!(nowMs < Date.parse(limits.expires_at))) return 'expired'
-  return nowMs < Date.parse(limits.stale_at) ? 'fresh' : 'stale'
+export function ageAt(nowMs: number, { staleMs, expiresMs }: AgeLimits): Age {
+  if (!(nowMs < expiresMs)) return 'expired'
+  return nowMs < staleMs ? 'fresh' : 'stale'
 }

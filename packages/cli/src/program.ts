@@ -17,6 +17,8 @@ import { addTokenCommands } from './administration/token-commands.ts'
 import { addWebhookCommands } from './administration/webhook-commands.ts'
 import { addCheckCommand, addExplainCommand } from './check/check-command.ts'
 import { addDoctorCommand } from './doctor/doctor-command.ts'
+import { addDeciderCommands } from './decider/decider-command.ts'
+import { addHookCommand } from './hook/hook-command.ts'
 import { addBreakGlassCommands } from './machine/break-glass-commands.ts'
 import { addBundleCommands } from './machine/bundle-commands.ts'
 import { addLogCommand } from './machine/log-command.ts'
@@ -78,6 +80,9 @@ Examples:
   addSyncCommand(program, context)
   addBundleCommands(program, context)
   addBreakGlassCommands(program, context)
+  program.commandsGroup('For other programs:')
+  addHookCommand(program, context)
+  addDeciderCommands(program, context)
   program.commandsGroup('Administration:')
   addLoginCommand(program, context)
   addLogoutCommand(program, context)

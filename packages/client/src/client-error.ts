@@ -52,3 +52,8 @@ export class ClientError extends Error {
 export function apiError(failure: ApiFailure): ClientError {
   return new ClientError('ERR_API', failure.message, { api: failure })
 }
+
+/** An answer that does not follow the protocol. */
+export function unexpected(what: string): ClientError {
+  return new ClientError('ERR_UNEXPECTED_ANSWER', `unexpected answer: ${what}`)
+}

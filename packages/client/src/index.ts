@@ -11,6 +11,7 @@ export {
   type AgentClientOptions,
   type LogOptions,
 } from './agent/agent-client.ts'
+export { askBriefly, type BriefDecision } from './agent/brief-decisions.ts'
 export { backOffMs, type BackOff } from './back-off.ts'
 export { readBoundedBody } from './bounded-body.ts'
 export { decodeUtf8, readPrivateFile, type PrivateFile } from './private-file.ts'

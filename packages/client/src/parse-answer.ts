@@ -1,5 +1,5 @@
 import { errorEnvelopeSchema, parseJson } from '@palisade/protocol'
-import { apiError, ClientError } from './client-error.ts'
+import { apiError, unexpected, type ClientError } from './client-error.ts'
 
 interface Issue {
   readonly code?: string | undefined
@@ -42,11 +42,6 @@ export function parseFailure(
   if (envelope?.success !== true)
     return unexpected(`status ${status} without an error envelope; is this a palisade server?`)
   return apiError({ status, ...envelope.data.error, retryAfterMs })
-}
-
-/** An answer that does not follow the protocol. */
-export function unexpected(what: string): ClientError {
-  return new ClientError('ERR_UNEXPECTED_ANSWER', `unexpected answer: ${what}`)
 }
 
 function withoutUnknownMembers(value: unknown, issues: readonly Issue[]): unknown {

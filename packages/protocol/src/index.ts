@@ -273,6 +273,7 @@ export {
   type RecordProtocol,
   type RecordedProgram,
 } from './machine/decision-record.ts'
+export { DECIDE_PATH, MAX_BATCH_BYTES, MAX_BATCH_LINES, NDJSON } from './machine/decide-path.ts'
 export {
   AGENT_STATES,
   LOCAL_API,

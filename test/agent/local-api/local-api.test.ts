@@ -29,6 +29,7 @@ async function startApi(
   const imported: string[] = []
   const server = createLocalApi({
     decide: decide ?? (async (value) => active.decide(value)),
+    decideUnresolved: (value) => active.decide(value),
     explain: async (value) => active.explain(value),
     status: () => {
       throw new Error('a bug')

@@ -34,6 +34,7 @@ async function start(options: SceneOptions = {}, flushTimeoutMs = 60_000): Promi
   }
   const server = createLocalApi({
     decide: fail,
+    decideUnresolved: fail,
     explain: fail,
     status: fail,
     policies: fail,

@@ -43,6 +43,7 @@ async function startClient(from: Awaited<ReturnType<typeof startRules>>): Promis
   const server = createLocalApi({
     ...from,
     decide: async (value) => from.active.decide(value),
+    decideUnresolved: (value) => from.active.decide(value),
     explain: async (value) => from.active.explain(value),
     status: () => Promise.reject(new Error('not asked')) as never,
     policies: () => listPolicies(from.active),

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import {
   advance,
   ageAt,
+  ageLimitsOf,
   AGES,
   enforcementOf,
   STARTED,
@@ -183,6 +184,6 @@ describe('the age of a bundle', () => {
     ['2026-01-01T00:00:00Z', { ...limits, expires_at: 'never' }, 'expired'],
     ['2026-01-01T00:00:00Z', { ...limits, stale_at: 'never' }, 'stale'],
   ])('at %s follows its limits', (now, given, age) => {
-    expect(ageAt(Date.parse(now), given)).toBe(age)
+    expect(ageAt(Date.parse(now), ageLimitsOf(given))).toBe(age)
   })
 })

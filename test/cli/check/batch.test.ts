@@ -184,7 +184,7 @@ describe('palisade check --batch', () => {
     expect(await at('folder')).toMatchObject({ code: 2, err: 'error: folder: is a directory\n' })
   })
 
-  it('asks the agent for each line, and exits with 2 when the agent fails in between', async () => {
+  it('asks the agent in batches, and exits with 2 when the agent fails in between', async () => {
     await using directory = await temporaryDirectory()
     const socket = join(directory.path, 'agent.sock')
     const decision = {
@@ -196,19 +196,29 @@ describe('palisade check --batch', () => {
       stale: false,
       hint: null,
     }
+    const answers = (body: string): string =>
+      `${JSON.stringify(decision)}\n`.repeat(body.split('\n').length - 1)
     await using agent = await startLoopbackServer(
-      (_request, count) => (count < 3 ? { body: decision } : envelope(500, 'internal')),
+      ({ body }, count) => (count < 2 ? { body: answers(body) } : envelope(500, 'internal')),
       socket,
     )
+    const many = `${DENIED}\n`.repeat(998)
 
     const result = await runCli(['check', '--batch', '-'], {
       env: { PALISADE_AGENT_SOCKET: socket },
-      stdin: `${ALLOWED}\nnonsense\n${DENIED}\n`,
+      stdin: `${ALLOWED}\nnonsense\n${many}${DENIED}\n`,
     })
 
-    expect(agent.seen.map((request) => request.body)).toEqual([ALLOWED, 'null', DENIED])
+    expect(agent.seen.map((request) => request.headers['content-type'])).toEqual([
+      'application/x-ndjson',
+      'application/x-ndjson',
+    ])
+    expect(agent.seen.map((request) => request.body)).toEqual([
+      `${ALLOWED}\nnull\n${many}`,
+      `${DENIED}\n`,
+    ])
     expect(result.code).toBe(2)
-    expect(outcomes(result.out)).toEqual(['deny no_policy', 'deny no_policy'])
+    expect(outcomes(result.out)).toEqual(Array.from({ length: 1_000 }, () => 'deny no_policy'))
   })
 })
 

@@ -5,7 +5,7 @@ import {
   type InForce,
   type SyncResult,
 } from '@palisade/protocol'
-import { ageAt } from '../../state/agent-state.ts'
+import { ageAt, ageLimitsOf } from '../../state/agent-state.ts'
 
 /** Record of the fetch attempts; times are RFC 3339 UTC. */
 export interface SyncRecord {
@@ -71,7 +71,9 @@ export function findAwaitedIssue(
   bundle: { readonly stale_at: string; readonly expires_at: string } | null,
   { nowMs, mendedMs, issuedMs }: Times,
 ): AwaitedIssue | null {
-  if (bundle === null || ageAt(nowMs, bundle) === ageAt(mendedMs, bundle)) return null
+  if (bundle === null) return null
+  const limits = ageLimitsOf(bundle)
+  if (ageAt(nowMs, limits) === ageAt(mendedMs, limits)) return null
   return { reason: 'clock_was_ahead', afterMs: issuedMs }
 }
 

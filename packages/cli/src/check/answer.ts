@@ -52,6 +52,8 @@ export interface Evaluator {
   /** Whether only the organization can allow more. */
   readonly governed: boolean
   decide(request: unknown): Promise<DecisionAnswer>
+  /** Decides many requests in order, without resolving a name. */
+  decideMany(requests: readonly unknown[]): Promise<readonly DecisionAnswer[]>
   explain(request: unknown): Promise<ExplanationAnswer>
 }
 

@@ -1,5 +1,5 @@
 import { splitLines, type Line } from '@palisade/client'
-import { parseJson } from '@palisade/protocol'
+import { MAX_BATCH_LINES, parseJson } from '@palisade/protocol'
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { resolveFile, unreadable } from '../file-argument.ts'
@@ -7,7 +7,7 @@ import type { Io } from '../io.ts'
 import { describeSystemError } from '../system-error.ts'
 import { jsonLine } from '../terminal/printable.ts'
 import { write } from '../terminal/write.ts'
-import type { Evaluator } from './answer.ts'
+import type { DecisionAnswer, Evaluator } from './answer.ts'
 
 /** A path of 4096 bytes with every byte written as `\u00xx` fits with room to spare. */
 export const MAX_LINE_BYTES = 32 * 1024
@@ -31,22 +31,24 @@ export async function runBatch(io: Io, evaluator: Evaluator, requests: string): 
   }
 }
 
-/** Resolves to false if the reader has gone. Writes pending answers even if the evaluator fails. */
+/** Resolves to false if the reader has gone. Each batch is written before the next is decided. */
 async function answerLines(io: Io, evaluator: Evaluator, lines: readonly Line[]): Promise<boolean> {
-  let block = ''
-  let open = true
-  try {
-    for (const line of lines) {
-      block += jsonLine(await evaluator.decide(parseRequest(line)))
-      if (block.length < MAX_BLOCK_LENGTH) continue
-      open = await write(io.stdout, block)
-      block = ''
-      if (!open) return false
-    }
-  } finally {
-    if (block !== '') open = await write(io.stdout, block)
+  for (let start = 0; start < lines.length; start += MAX_BATCH_LINES) {
+    const batch = lines.slice(start, start + MAX_BATCH_LINES)
+    if (!(await writeAnswers(io, await evaluator.decideMany(batch.map(parseRequest))))) return false
   }
-  return open
+  return true
+}
+
+async function writeAnswers(io: Io, answers: readonly DecisionAnswer[]): Promise<boolean> {
+  let block = ''
+  for (const answer of answers) {
+    block += jsonLine(answer)
+    if (block.length < MAX_BLOCK_LENGTH) continue
+    if (!(await write(io.stdout, block))) return false
+    block = ''
+  }
+  return block === '' || write(io.stdout, block)
 }
 
 function openRequests(io: Io, requests: string): Readable {

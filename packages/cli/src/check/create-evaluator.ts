@@ -28,6 +28,8 @@ export async function createEvaluator(
       governed: true,
       decide: (request) =>
         askAgent(io, EXIT.usage, (agent) => agent.decide(withResolve(request)), INSTEAD),
+      decideMany: (requests) =>
+        askAgent(io, EXIT.usage, (agent) => agent.decideMany(requests), INSTEAD),
       explain: (request) =>
         askAgent(io, EXIT.usage, (agent) => agent.explain(withResolve(request)), INSTEAD),
     }
@@ -36,6 +38,7 @@ export async function createEvaluator(
   return {
     governed: source.governed ?? source.policies !== undefined,
     decide: async (request) => decide(compiled, request),
+    decideMany: async (requests) => requests.map((request) => decide(compiled, request)),
     explain: async (request) => explain(compiled, request),
   }
 }

@@ -40,6 +40,23 @@ export async function adviseStart(io: Surroundings): Promise<string> {
   return `start it with ${start}`
 }
 
+/**
+ * The shell command of `palisade` for another program, which has another directory and environment.
+ * From a checkout it avoids npm, which takes longer to start than the command.
+ */
+export function hookProgram(io: Surroundings): string {
+  const root = npmRoot(io.env)
+  const program =
+    root === null ? 'palisade' : `node ${quoteShell(join(root, 'packages/cli/dist/palisade.cjs'))}`
+  const settings = [
+    `PALISADE_DATA_DIR=${quoteShell(dataDirectory(io))} `,
+    ...(['PALISADE_ENROLMENT', 'PALISADE_AGENT_SOCKET'] as const).flatMap((name) =>
+      (io.env[name] || '') === '' ? [] : [`${name}=${quoteShell(io.env[name] ?? '')} `],
+    ),
+  ]
+  return `${settings.join('')}${program}`
+}
+
 /** `npm start` leaves the log of its server, which runs on this machine. */
 async function isMadeByNpmStart(dataDir: string, file: string): Promise<boolean> {
   if (!(await isThere(join(dataDir, 'server.log')))) return false

@@ -1,5 +1,6 @@
 import {
   LOCAL_API,
+  NDJSON,
   agentStatusSchema,
   breakGlassResultSchema,
   localDecisionSchema,
@@ -22,8 +23,11 @@ import {
   type SyncResult,
 } from '@palisade/protocol'
 import { parseAnswer } from '../parse-answer.ts'
-import { agentExchange } from './agent-exchange.ts'
+import { unexpected } from '../client-error.ts'
+import { agentExchange, type AgentRequest } from './agent-exchange.ts'
 import { agentLines } from './agent-lines.ts'
+import { splitIntoBatches, type DecisionBatch } from './decision-batches.ts'
+import { requireSuccess } from './require-success.ts'
 
 export interface AgentClientOptions {
   /** See `agentSocketPath`. */
@@ -52,6 +56,11 @@ export interface AgentClient {
    * the agent decides the addresses of a name as its proxy would.
    */
   decide(request: unknown): Promise<LocalDecision>
+  /**
+   * Decides many requests, answer N for request N, in batches of a thousand, one after another. No
+   * name is resolved: a decision that an address could change has `address_required`.
+   */
+  decideMany(requests: readonly unknown[]): Promise<readonly LocalDecision[]>
   explain(request: unknown): Promise<LocalExplanation>
   status(): Promise<AgentStatus>
   /** The head, then the rules of this machine as they are read; see `PolicyListHead`. */
@@ -75,6 +84,9 @@ export interface AgentClient {
   verifyLog(): Promise<LogVerification>
 }
 
+/** A thousand decisions with a hundred deciding rules each. */
+const MAX_BATCH_ANSWER_BYTES = 64 * 1024 * 1024
+
 /** Also covers the wait for the end of a running attempt. */
 const SYNC_TIMEOUT_MS = 120_000
 const VERIFY_TIMEOUT_MS = 120_000
@@ -85,7 +97,7 @@ const LIST_TIMEOUT_MS = 60_000
 export function createAgentClient(options: AgentClientOptions): AgentClient {
   const { socketPath, timeoutMs = 10_000 } = options
   const post = (path: string, request: unknown): Promise<string> =>
-    agentExchange({
+    askForText({
       socketPath,
       method: 'POST',
       path,
@@ -93,10 +105,25 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       body: JSON.stringify(request ?? null),
       timeoutMs,
     })
+  const decideBatch = async (batch: DecisionBatch): Promise<readonly LocalDecision[]> => {
+    const answer = await askForText({
+      socketPath,
+      method: 'POST',
+      path: LOCAL_API.decide,
+      mediaType: NDJSON,
+      body: batch.text,
+      timeoutMs,
+      maxAnswerBytes: MAX_BATCH_ANSWER_BYTES,
+    })
+    const lines = answer.split('\n')
+    if (lines.pop() !== '' || lines.length !== batch.lines)
+      throw unexpected('it does not have one line for each request')
+    return lines.map((line) => parseAnswer(localDecisionSchema, line))
+  }
   const breakGlass = async (path: string, body: string): Promise<BreakGlassResult> =>
     parseAnswer(
       breakGlassResultSchema,
-      await agentExchange({ socketPath, method: 'POST', path, body, timeoutMs: SYNC_TIMEOUT_MS }),
+      await askForText({ socketPath, method: 'POST', path, body, timeoutMs: SYNC_TIMEOUT_MS }),
     )
   return {
     beginBreakGlass: (grant) => breakGlass(LOCAL_API.breakGlass, grant),
@@ -113,7 +140,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
     verifyLog: async () =>
       parseAnswer(
         logVerificationSchema,
-        await agentExchange({
+        await askForText({
           socketPath,
           method: 'GET',
           path: LOCAL_API.logVerification,
@@ -122,12 +149,17 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       ),
     decide: async (request) =>
       parseAnswer(localDecisionSchema, await post(LOCAL_API.decide, request)),
+    async decideMany(requests) {
+      const decisions: LocalDecision[] = []
+      for (const batch of splitIntoBatches(requests)) decisions.push(...(await decideBatch(batch)))
+      return decisions
+    },
     explain: async (request) =>
       parseAnswer(localExplanationSchema, await post(LOCAL_API.explain, request)),
     status: async () =>
       parseAnswer(
         agentStatusSchema,
-        await agentExchange({ socketPath, method: 'GET', path: LOCAL_API.status, timeoutMs }),
+        await askForText({ socketPath, method: 'GET', path: LOCAL_API.status, timeoutMs }),
       ),
     addLocalDeny: async (request) =>
       parseAnswer(localRulesResultSchema, await post(LOCAL_API.addLocalDeny, request)),
@@ -141,7 +173,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
     sync: async () =>
       parseAnswer(
         syncResultSchema,
-        await agentExchange({
+        await askForText({
           socketPath,
           method: 'POST',
           path: LOCAL_API.sync,
@@ -151,7 +183,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
     import: async (bundle) =>
       parseAnswer(
         syncResultSchema,
-        await agentExchange({
+        await askForText({
           socketPath,
           method: 'POST',
           path: LOCAL_API.import,
@@ -160,4 +192,11 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
         }),
       ),
   }
+}
+
+/** Returns the text of a 2xx answer. */
+async function askForText(request: AgentRequest): Promise<string> {
+  const answer = await agentExchange(request)
+  requireSuccess(answer)
+  return answer.text
 }

@@ -1,7 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { readBoundedBody } from '../bounded-body.ts'
-import { ClientError } from '../client-error.ts'
-import { parseFailure, unexpected } from '../parse-answer.ts'
+import { ClientError, unexpected } from '../client-error.ts'
 
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
@@ -9,31 +8,33 @@ export interface AgentRequest {
   readonly socketPath: string
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** JSON text. */
   readonly body?: string
+  /** Of the body; default JSON. */
+  readonly mediaType?: string
   /** Milliseconds until the last byte of the answer. */
   readonly timeoutMs: number
+  /** Default 8 MiB. */
+  readonly maxAnswerBytes?: number
+}
+
+export interface AgentAnswer {
+  readonly status: number
+  readonly text: string
 }
 
 /**
- * Sends one request over the agent's Unix socket and returns the text of a 2xx answer. Each
- * exchange opens a new connection: it is cheap, and a kept one might be closed as idle.
+ * Sends one request over the agent's Unix socket. Each exchange opens a new connection: it is
+ * cheap, and a kept one might be closed as idle.
  */
-export async function agentExchange(request: AgentRequest): Promise<string> {
+export async function agentExchange(request: AgentRequest): Promise<AgentAnswer> {
   const signal = AbortSignal.timeout(request.timeoutMs)
   try {
     const response = await sendToAgent(request, signal)
-    const text = await readAnswer(response)
-    requireSuccess(response, text)
-    return text
+    const text = await readAnswer(response, request.maxAnswerBytes)
+    return { status: response.statusCode ?? 0, text }
   } catch (error) {
     throw exchangeError(error, request, signal.aborted)
   }
-}
-
-/** Throws the error for a non-2xx answer with this text. */
-export function requireSuccess({ statusCode: status = 0 }: IncomingMessage, text: string): void {
-  if (status < 200 || status > 299) throw parseFailure(status, text)
 }
 
 /** The error of a failed exchange; `isLate` after its timeout. */
@@ -59,7 +60,7 @@ export function exchangeError(
 /** Sends the request; resolves to the head of the answer. */
 export function sendToAgent(request: AgentRequest, signal: AbortSignal): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const body = request.body
+    const { body, mediaType = 'application/json' } = request
     const outgoing = httpRequest({
       socketPath: request.socketPath,
       method: request.method,
@@ -70,7 +71,7 @@ export function sendToAgent(request: AgentRequest, signal: AbortSignal): Promise
         host: 'localhost',
         ...(body === undefined
           ? {}
-          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+          : { 'content-type': mediaType, 'content-length': Buffer.byteLength(body) }),
       },
     })
     outgoing.once('response', resolve)
@@ -80,9 +81,12 @@ export function sendToAgent(request: AgentRequest, signal: AbortSignal): Promise
 }
 
 /** Reads a whole answer. */
-export async function readAnswer(response: IncomingMessage): Promise<string> {
-  const body = await readBoundedBody(response as AsyncIterable<Buffer>, MAX_ANSWER_BYTES)
-  if (body === null) throw unexpected(`it is longer than ${MAX_ANSWER_BYTES} bytes`)
+export async function readAnswer(
+  response: IncomingMessage,
+  maxBytes: number = MAX_ANSWER_BYTES,
+): Promise<string> {
+  const body = await readBoundedBody(response as AsyncIterable<Buffer>, maxBytes)
+  if (body === null) throw unexpected(`it is longer than ${maxBytes} bytes`)
   return Buffer.from(body).toString('utf8')
 }
 

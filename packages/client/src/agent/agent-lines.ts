@@ -1,11 +1,6 @@
-import {
-  exchangeError,
-  readAnswer,
-  requireSuccess,
-  sendToAgent,
-  type AgentRequest,
-} from './agent-exchange.ts'
-import { unexpected } from '../parse-answer.ts'
+import { exchangeError, readAnswer, sendToAgent, type AgentRequest } from './agent-exchange.ts'
+import { unexpected } from '../client-error.ts'
+import { requireSuccess } from './require-success.ts'
 
 export interface LinesRequest extends Pick<AgentRequest, 'socketPath' | 'path'> {
   /** Longest silence in milliseconds; with `isEndless`, only until the head of the answer. */
@@ -30,7 +25,8 @@ export async function* agentLines(request: LinesRequest): AsyncGenerator<string>
   const timer = setTimeout(() => late.abort(), timeoutMs)
   try {
     const response = await sendToAgent({ ...request, method: 'GET' }, signal)
-    if (response.statusCode !== 200) requireSuccess(response, await readAnswer(response))
+    const { statusCode: status = 0 } = response
+    if (status !== 200) requireSuccess({ status, text: await readAnswer(response) })
     if (isEndless) clearTimeout(timer)
     const decoder = new TextDecoder()
     let rest = ''

@@ -6,8 +6,8 @@ import {
   type EnrolmentTokenParts,
 } from '@palisade/protocol'
 import { hash } from 'node:crypto'
-import { ClientError } from '../client-error.ts'
-import { parseAnswer, unexpected } from '../parse-answer.ts'
+import { ClientError, unexpected } from '../client-error.ts'
+import { parseAnswer } from '../parse-answer.ts'
 import { exchange } from '../server/exchange.ts'
 import type { Fetch } from '../server/fetch.ts'
 import { parseServerUrl } from '../server/server-url.ts'

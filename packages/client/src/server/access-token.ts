@@ -1,5 +1,6 @@
+import { unexpected } from '../client-error.ts'
 import { tokenResponseSchema } from '@palisade/protocol'
-import { parseAnswer, unexpected } from '../parse-answer.ts'
+import { parseAnswer } from '../parse-answer.ts'
 import { exchange, type Wire } from './exchange.ts'
 
 /** A long-lived secret: account password, personal token, or organization token. */

@@ -4,7 +4,7 @@ import {
   type HistoryEvent,
   type ListEventsResponse,
 } from '@palisade/protocol'
-import { unexpected } from '../parse-answer.ts'
+import { unexpected } from '../client-error.ts'
 import type { Call } from './call.ts'
 
 export interface EventFilter {

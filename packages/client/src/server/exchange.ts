@@ -1,6 +1,6 @@
 import { readBoundedBody } from '../bounded-body.ts'
-import { ClientError } from '../client-error.ts'
-import { parseFailure, unexpected } from '../parse-answer.ts'
+import { ClientError, unexpected } from '../client-error.ts'
+import { parseFailure } from '../parse-answer.ts'
 import { describeNetworkError } from './describe-network-error.ts'
 import type { Fetch, FetchAnswer } from './fetch.ts'
 

@@ -1,4 +1,5 @@
-import { unexpected, type AnswerSchema } from '../parse-answer.ts'
+import { unexpected } from '../client-error.ts'
+import type { AnswerSchema } from '../parse-answer.ts'
 import type { Call } from './call.ts'
 import { formatQuery } from './server-url.ts'
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DECIDE_PATH } from './decide-path.ts'
 import { decisionSchema, explanationSchema } from './decision.ts'
 import { probeResultSchema } from './self-probe.ts'
 
@@ -6,6 +7,8 @@ import { probeResultSchema } from './self-probe.ts'
  * The agent's local API: HTTP/1.1 over a Unix socket (mode 0600), JSON bodies.
  *
  * - `POST /v1/decide`   one request → the decision object, with `addresses` where it was resolved
+ *                       With the media type `application/x-ndjson`, a batch: at most a thousand
+ *                       requests, one a line → as many decision objects, line N for line N
  * - `POST /v1/explain`  one request → the explanation, likewise
  * - `GET  /v1/status`   → AgentStatus
  * - `GET  /v1/policies` → NDJSON, the rules of this machine (`policy-listing.ts`)
@@ -29,9 +32,15 @@ import { probeResultSchema } from './self-probe.ts'
  *
  * A request with the member `resolve: true` is decided like a request to the proxy: a name that the
  * proxy would resolve is resolved, and every address is decided. Other names are not resolved.
+ *
+ * A batch never resolves: its answers begin at once, and its names would be as many queries. In a
+ * batch `resolve` has no effect, and a decision that an address could change has
+ * `address_required`. A line that is blank, longer than 64 KiB or not a JSON object is answered
+ * `deny`, `invalid_request`. More than a thousand lines are refused with 400, and more than 4 MiB
+ * with 413.
  */
 export const LOCAL_API = {
-  decide: '/v1/decide',
+  decide: DECIDE_PATH,
   explain: '/v1/explain',
   status: '/v1/status',
   policies: '/v1/policies',

@@ -1,0 +1,175 @@
+import {
+  LOCAL_API,
+  MAX_BATCH_BYTES,
+  MAX_BUNDLE_BYTES,
+  MAX_GRANT_BYTES,
+  type AgentStatus,
+  type BreakGlassResult,
+  type LocalRulesResult,
+  type LogVerification,
+  type PolicyListLine,
+  type SyncResult,
+} from '@palisade/protocol'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ListedDecision, ListedExplanation } from '../decision/listed-rules.ts'
+import type { LoopTurns } from '../http/loop-turns.ts'
+import { connectionOf } from '../http/paced-connection.ts'
+import type { LogQuery } from '../records/stream-log.ts'
+import { answerBatch, splitBatch } from './batch.ts'
+import type { Refusal } from './envelope.ts'
+import { joinLines } from './join-lines.ts'
+import { readLogQuery } from './read-log-query.ts'
+import {
+  readRequestBody,
+  readRequestBytes,
+  readRequestChunks,
+  type RequestBody,
+} from './read-request.ts'
+import { sendJson } from './send-json.ts'
+import { streamAnswer, type StreamReader } from './stream-answer.ts'
+
+export interface RouteDeps {
+  readonly decide: (request: unknown) => Promise<ListedDecision>
+  /** Decides a line of a batch. */
+  readonly decideUnresolved: (request: unknown) => ListedDecision
+  readonly explain: (request: unknown) => Promise<ListedExplanation>
+  readonly status: () => AgentStatus
+  /** The rules of this machine, computed while they are sent. */
+  readonly policies: () => Iterable<PolicyListLine>
+  readonly addDeny: (request: unknown) => Promise<LocalRulesResult>
+  readonly removeDenies: (request: unknown) => Promise<LocalRulesResult>
+  readonly sync: () => Promise<SyncResult>
+  /** The chunks of a bundle file, at most `MAX_BUNDLE_BYTES` long. */
+  readonly import: (body: readonly Uint8Array[]) => Promise<SyncResult>
+  /** A grant file, at most `MAX_GRANT_BYTES` long. */
+  readonly beginBreakGlass: (body: Uint8Array) => Promise<BreakGlassResult>
+  readonly endBreakGlass: () => Promise<BreakGlassResult>
+  /** Lines of the decision records, each with its line feed. */
+  readonly log: (query: LogQuery, reader: StreamReader) => AsyncIterable<string>
+  readonly verifyLog: () => Promise<LogVerification>
+  /** A caller that does not read its answer within this time is disconnected. */
+  readonly flushTimeoutMs: number
+}
+
+/** Throws `Refused`. `query` is empty without a question mark. */
+type Answer = (request: IncomingMessage, response: ServerResponse, query: string) => Promise<void>
+
+export interface Route {
+  readonly method: 'GET' | 'POST'
+  readonly answer: Answer
+  /**
+   * Most requests at once; `closeIdleClients` spares their connections. 0 for a route that answers
+   * at once.
+   */
+  readonly maxRequests: number
+  /** Whether the path may have a query. */
+  readonly takesQuery?: true
+}
+
+/** Limit of callers that wait for a fetch attempt, which all of them share. */
+const MAX_SYNCS = 64
+/** Explanations are spaced; the last of this many still comes before its caller times out. */
+const MAX_EXPLANATIONS = 16
+/** Each is a pass over all rules. */
+const MAX_LISTINGS = 4
+/** Each may hold `MAX_BUNDLE_BYTES`. */
+const MAX_IMPORTS = 2
+const MAX_GRANTS = 8
+/** Each may hold the history that it has not sent yet. */
+const MAX_LOGS = 8
+/** Each change is written to disk in its turn. */
+const MAX_CHANGES = 8
+/** Each may hold `MAX_BATCH_BYTES`. */
+const MAX_BATCHES = 16
+
+/** Carries a refusal out of a route. */
+export class Refused extends Error {
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super(refusal.message)
+    this.refusal = refusal
+  }
+}
+
+export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
+  const request = (decide: (value: unknown) => Promise<unknown>): Answer =>
+    sendResult(async (from) => decide(accept(await readRequestBody(from))))
+  const grant = sendResult(async (from) =>
+    deps.beginBreakGlass(accept(await readRequestBytes(from, MAX_GRANT_BYTES))),
+  )
+  const bundle = sendResult(async (from) =>
+    deps.import(accept(await readRequestChunks(from, MAX_BUNDLE_BYTES))),
+  )
+  const get = (answer: Answer, maxRequests: number): Route => ({
+    method: 'GET',
+    answer,
+    maxRequests,
+  })
+  const post = (answer: Answer, maxRequests: number): Route => ({
+    method: 'POST',
+    answer,
+    maxRequests,
+  })
+  return new Map<string, Route>([
+    [LOCAL_API.decide, post(request(deps.decide), 0)],
+    [LOCAL_API.explain, post(request(deps.explain), MAX_EXPLANATIONS)],
+    [
+      LOCAL_API.status,
+      get(
+        sendResult(async () => deps.status()),
+        0,
+      ),
+    ],
+    [LOCAL_API.policies, get(streamPolicies(deps), MAX_LISTINGS)],
+    [LOCAL_API.addLocalDeny, post(request(deps.addDeny), MAX_CHANGES)],
+    [LOCAL_API.removeLocalDenies, post(request(deps.removeDenies), MAX_CHANGES)],
+    [LOCAL_API.sync, post(sendResult(deps.sync), MAX_SYNCS)],
+    [LOCAL_API.import, post(bundle, MAX_IMPORTS)],
+    [LOCAL_API.breakGlass, post(grant, MAX_GRANTS)],
+    [LOCAL_API.endBreakGlass, post(sendResult(deps.endBreakGlass), MAX_GRANTS)],
+    [LOCAL_API.log, { ...get(streamLog(deps), MAX_LOGS), takesQuery: true }],
+    [LOCAL_API.logVerification, get(sendResult(deps.verifyLog), 1)],
+  ])
+}
+
+/** The route of `decide` for batches. */
+export function createBatchRoute(deps: RouteDeps, turns: LoopTurns): Route {
+  const batch = { decide: deps.decideUnresolved, turns, flushTimeoutMs: deps.flushTimeoutMs }
+  return {
+    method: 'POST',
+    async answer(request, response) {
+      const bytes = accept(await readRequestBytes(request, MAX_BATCH_BYTES))
+      await answerBatch(batch, accept(splitBatch(bytes)), response)
+    },
+    maxRequests: MAX_BATCHES,
+  }
+}
+
+function sendResult(result: (request: IncomingMessage) => Promise<unknown>): Answer {
+  return async (request, response) =>
+    sendJson(response, 200, `${JSON.stringify(await result(request))}\n`)
+}
+
+function streamPolicies({ policies, flushTimeoutMs }: RouteDeps): Answer {
+  return (request, response) => {
+    const { client } = connectionOf(request)
+    return streamAnswer(response, client, () => joinLines(policies()), flushTimeoutMs)
+  }
+}
+
+function streamLog({ log, flushTimeoutMs }: RouteDeps): Answer {
+  return async (request, response, text) => {
+    const query = readLogQuery(text)
+    if (typeof query === 'string')
+      throw new Refused({ status: 400, code: 'invalid_argument', message: query })
+    const { client } = connectionOf(request)
+    await streamAnswer(response, client, (reader) => log(query, reader), flushTimeoutMs)
+  }
+}
+
+/** The value of a body that was accepted. Throws the refusal of another. */
+function accept<T>(body: RequestBody<T>): T {
+  if (!body.ok) throw new Refused(body.refusal)
+  return body.value
+}

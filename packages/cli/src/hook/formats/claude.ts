@@ -1,0 +1,81 @@
+import {
+  asksOfTool,
+  editOf,
+  fetchOf,
+  globOf,
+  isObject,
+  readOf,
+  searchOf,
+  textOf,
+  urlOfMcp,
+  writeOf,
+  type AsksOf,
+} from '../asks.ts'
+import type { Ask, HookAnswer, HookFormat, HookInput } from '../hook-format.ts'
+
+const TOOLS: Readonly<Record<string, AsksOf>> = {
+  Read: readOf('file_path'),
+  NotebookRead: readOf('notebook_path'),
+  LS: readOf('path'),
+  Glob: globOf('path'),
+  Grep: searchOf('path'),
+  Write: writeOf('file_path'),
+  Edit: editOf('file_path'),
+  MultiEdit: editOf('file_path'),
+  NotebookEdit: editOf('notebook_path'),
+  WebFetch: fetchOf('url'),
+}
+
+/** code.claude.com/docs/en/hooks, `PreToolUse`. */
+export const CLAUDE: HookFormat = {
+  host: 'claude',
+  title: 'Claude Code',
+  file: '~/.claude/settings.json or /etc/claude-code/managed-settings.json',
+  snippet: (command) =>
+    JSON.stringify(
+      {
+        hooks: {
+          PreToolUse: [
+            { matcher: '*', hooks: [{ type: 'command', command: `${command} || exit 2` }] },
+          ],
+        },
+      },
+      null,
+      2,
+    ),
+  decided:
+    'Read, Write, Edit, MultiEdit, NotebookEdit, LS, Glob, Grep, WebFetch, MCP tools with a `url`',
+  read(input) {
+    const tool = textOf(input, 'tool_name')
+    if (input['hook_event_name'] !== 'PreToolUse' || tool === null) return null
+    return { cwd: textOf(input, 'cwd'), asks: asksOf(tool, input['tool_input']) }
+  },
+  deny: denyPreToolUse,
+  pass: () => ({ stdout: '', stderr: '', exitCode: 0 }),
+}
+
+function asksOf(tool: string, args: unknown): readonly Ask[] {
+  if (tool.startsWith('mcp__')) return isObject(args) ? urlOfMcp(args) : []
+  return asksOfTool(TOOLS, tool, args).flatMap(withUpgrade)
+}
+
+/** Claude Code fetches an `http:` address over `https:`, so both are asked for. */
+function withUpgrade(ask: Ask): readonly Ask[] {
+  if (ask.kind !== 'url' || !/^\s*http:/i.test(ask.url)) return [ask]
+  return [ask, { kind: 'url', url: ask.url.replace(/http:/i, 'https:') }]
+}
+
+/**
+ * Denies a call in the form of Claude Code, which Codex reads too. Status 2 denies every event by
+ * its text on standard error; the object counts for the event that it names.
+ */
+export function denyPreToolUse(reason: string, input: HookInput | null): HookAnswer {
+  if (input === null || input['hook_event_name'] !== 'PreToolUse')
+    return { stdout: '', stderr: `${reason}\n`, exitCode: 2 }
+  const hookSpecificOutput = {
+    hookEventName: 'PreToolUse',
+    permissionDecision: 'deny',
+    permissionDecisionReason: reason,
+  }
+  return { stdout: `${JSON.stringify({ hookSpecificOutput })}\n`, stderr: '', exitCode: 0 }
+}

@@ -1,0 +1,117 @@
+import {
+  asksOfTool,
+  fetchOf,
+  isObject,
+  parseArguments,
+  readOf,
+  searchOf,
+  textOf,
+  urlOfMcp,
+  writeOf,
+  type AsksOf,
+} from '../asks.ts'
+import type { Ask, HookAnswer, HookFormat, HookInput } from '../hook-format.ts'
+
+const PATH_MEMBERS = ['file_path', 'path', 'target_file'] as const
+
+const TOOLS: Readonly<Record<string, AsksOf>> = {
+  Read: readOf(...PATH_MEMBERS),
+  Write: writeOf(...PATH_MEMBERS),
+  Delete: writeOf(...PATH_MEMBERS),
+  Grep: searchOf('path'),
+  WebFetch: fetchOf('url'),
+}
+
+const EVENTS = ['preToolUse', 'beforeReadFile', 'beforeTabFileRead', 'beforeMCPExecution'] as const
+
+/** cursor.com/docs/agent/hooks. */
+export const CURSOR: HookFormat = {
+  host: 'cursor',
+  title: 'Cursor',
+  file: '~/.cursor/hooks.json or /etc/cursor/hooks.json',
+  snippet: (command) =>
+    JSON.stringify(
+      {
+        version: 1,
+        hooks: Object.fromEntries(EVENTS.map((event) => [event, [{ command, failClosed: true }]])),
+      },
+      null,
+      2,
+    ),
+  decided:
+    'files read by the agent and by Tab, and their attachments; Write, Delete, Grep and WebFetch ' +
+    'of preToolUse; MCP servers with a `url`, and MCP tools with one',
+  read(input) {
+    const asks = asksOf(input)
+    return asks === null ? null : { cwd: textOf(input, 'cwd') ?? workspaceOf(input), asks }
+  },
+  deny,
+  // Cursor asks nobody before a read, so `allow` grants nothing there.
+  pass: ({ hook_event_name: event }) => ({
+    stdout:
+      event === 'beforeReadFile' || event === 'beforeTabFileRead'
+        ? '{"permission":"allow"}\n'
+        : '{}\n',
+    stderr: '',
+    exitCode: 0,
+  }),
+}
+
+function asksOf(input: HookInput): readonly Ask[] | null {
+  switch (input['hook_event_name']) {
+    case 'beforeReadFile':
+    case 'beforeTabFileRead':
+      return [...readOf('file_path')(input), ...asksOfAttachments(input['attachments'])]
+    case 'beforeMCPExecution':
+      return [...urlOfMcp(input), ...asksOfMcpTool(input)]
+    case 'beforeShellExecution':
+      return typeof input['command'] === 'string' ? [] : null
+    case 'preToolUse':
+      return asksOfCall(input)
+    default:
+      return null
+  }
+}
+
+function asksOfCall(input: HookInput): readonly Ask[] | null {
+  const tool = textOf(input, 'tool_name')
+  if (tool === null) return null
+  if (tool.startsWith('MCP:')) return asksOfMcpTool(input)
+  return asksOfTool(TOOLS, tool, parseArguments(input['tool_input']))
+}
+
+function asksOfMcpTool(input: HookInput): readonly Ask[] {
+  const args = parseArguments(input['tool_input'])
+  return isObject(args) ? urlOfMcp(args) : []
+}
+
+/** Rule files that go to the model with the file. */
+function asksOfAttachments(attachments: unknown): readonly Ask[] {
+  if (attachments === undefined || attachments === null) return []
+  if (!Array.isArray(attachments))
+    return [{ kind: 'unclear', problem: 'has no list `attachments`' }]
+  return attachments.flatMap((attachment: unknown) =>
+    isObject(attachment)
+      ? readOf('file_path', 'filePath')(attachment)
+      : [{ kind: 'unclear', problem: 'has an attachment that is no object' } as const],
+  )
+}
+
+function workspaceOf(input: HookInput): string | null {
+  const roots = input['workspace_roots']
+  const first: unknown = Array.isArray(roots) ? roots[0] : null
+  return typeof first === 'string' ? first : null
+}
+
+/** Status 2 denies every event, also one whose object has another form. */
+function deny(reason: string, input: HookInput | null): HookAnswer {
+  const isKnown = input !== null && asksOf(input) !== null
+  const object = { permission: 'deny', user_message: reason, agent_message: reason }
+  return isKnown
+    ? { stdout: `${JSON.stringify(object)}\n`, stderr: '', exitCode: 0 }
+    : {
+        stdout: `${JSON.stringify({ ...object, continue: false })}\n`,
+        stderr: `${reason}\n`,
+        exitCode: 2,
+      }
+}

@@ -1,0 +1,42 @@
+import type { Command } from 'commander'
+import { hookProgram } from '../machine/start-advice.ts'
+import type { RunContext } from '../run-context.ts'
+import { HOOK_FORMATS } from './formats/hook-formats.ts'
+import { runHook } from './run-hook.ts'
+
+/** `palisade hook` */
+export function addHookCommand(program: Command, context: RunContext): void {
+  const { io } = context
+  program
+    .command('hook')
+    .summary('decide the tool calls of a coding agent')
+    .description(
+      'Read a tool call from standard input and answer it in the form of the coding agent.',
+    )
+    .argument('<host>', HOOK_FORMATS.map(({ host }) => host).join(', '))
+    .addHelpText(
+      'after',
+      () => `${RULES}\n${HOOK_FORMATS.map((each) => install(each, io)).join('')}`,
+    )
+    .action(async (host: string) => {
+      context.exit(await runHook(host, io))
+    })
+}
+
+const RULES = `
+A call that names files or web addresses is denied unless the policy allows all of them; a path is
+decided as written and as its symbolic links lead. Every other call passes without an opinion:
+Palisade reads no shell commands. The proxy and the sandbox govern those. A search is decided by the
+directory in which it starts. An allowed call still needs the permission of the coding agent itself.
+Input that is not understood is denied, and so is every decided call while no agent runs.`
+
+function install(
+  { host, title, file, snippet, decided }: (typeof HOOK_FORMATS)[number],
+  io: RunContext['io'],
+): string {
+  return `
+${title}: decides ${decided}.
+Write to ${file}:
+${snippet(`${hookProgram(io)} hook ${host}`)}
+`
+}
