@@ -11,26 +11,16 @@
 
 /**
  * The agent runs as long as the machine and is idle most of the time, so its options save memory
- * (bench: agent/rest).
- *
- * - By default V8 keeps up to 32 MiB for new objects, and four threads.
- * - The optimizing compilers of V8 hold memory. Without them decisions, starts and compilation use
- *   more processor time.
- * - With `--optimize-for-size` V8 collects the garbage of the start at once instead of after some
- *   idle time.
+ * (bench: agent/rest): by default V8 keeps up to 32 MiB for new objects, and four threads. Options
+ * that save more, such as `--no-opt` and `--optimize-for-size`, make a new tunnel cost twice as much
+ * (bench: agent/tunnels).
  *
  * @type {BundledProgram}
  */
 export const AGENT = {
   main: 'agent/dist/main.js',
   name: 'palisade-agent',
-  nodeOptions: [
-    '--max-semi-space-size=1',
-    '--v8-pool-size=1',
-    '--no-opt',
-    '--no-maglev',
-    '--optimize-for-size',
-  ],
+  nodeOptions: ['--max-semi-space-size=1', '--v8-pool-size=1'],
   external: [],
 }
 

@@ -3,8 +3,8 @@ import { setTimeout as rest } from 'node:timers/promises'
 import type { FindPrograms } from './find-programs.ts'
 import type { TcpEnd } from './tcp-table.ts'
 
-/** The pause after a scan is this many times its duration: scans take a twentieth of the time. */
-const PAUSE_FACTOR = 19
+/** The pause after a scan is this many times its duration: scans take a fiftieth of the time. */
+const PAUSE_FACTOR = 49
 /** Bounds the delay of a record. */
 const MAX_PAUSE_MS = 2_000
 /** Connections that wait for a scan. */
