@@ -6,7 +6,7 @@ import { container as root, type DependencyContainer, type InjectionToken } from
 import { createAgent, type Agent, type AgentSurroundings } from './agent.ts'
 import { answerBreakGlass } from './break-glass/answer-break-glass.ts'
 import { createBreakGlass } from './break-glass/break-glass.ts'
-import { createActivePolicy } from './decision/active-policy.ts'
+import { createActivePolicy, type ActivePolicy } from './decision/active-policy.ts'
 import { createDecisionTally, type DecisionTally } from './decision/decision-tally.ts'
 import { controlPlane } from './decision/offline.ts'
 import { createConflictCheck } from './enrol/second-enrolment.ts'
@@ -39,6 +39,7 @@ import { createResolver, type Resolve } from './proxy/target/resolver.ts'
 import { keepRecords } from './records/keep-records.ts'
 import type { RecordedEvent } from './records/recorded-event.ts'
 import type { Recorder } from './records/recorder.ts'
+import type { Reporter } from './report/reporter.ts'
 import { reportToServer } from './report/report-to-server.ts'
 import { createTrustedClock } from './state/trusted-clock.ts'
 import { createSelfTestMemory } from './sync/state/self-test-memory.ts'
@@ -105,46 +106,9 @@ export function createContainer(
   poller.subscribe(reporter.notice)
   const hints = config.hints ? listenForHints({ ...from, fetchFile, poller, reporter }) : null
 
-  const tally = createDecisionTally()
-  const network = { resolve: parts.resolve(RESOLVE), dial: parts.resolve(DIAL) }
-  const parent = createParent(from, { ...network, isSelf: (...at) => proxy.isSelf(...at) })
-  const ruled = parent === null ? active : governWithParent(active, parent)
-  const { recorder, ...records } = keepRecords({
-    ...from,
-    directory: join(config.agentDir, 'records'),
-    proxy: () => endOf(proxy.describe()),
-    now: time.now,
-  })
-  const onEvent = takeEvents({
-    recorder,
-    tally,
-    log,
-    isProbe: (decision) => canaries.isOwn(decision),
-  })
-  const canaries = createCanaries()
-  const decide = canaries.decide(ruled.decide)
-  const live = createLiveConnections(decide, from.maxConnections)
-  recheckOnChange({ ...shared, live })
-  const proxy: Proxy = createProxy({
-    ...network,
-    port: config.proxyPort,
-    decide,
-    resolve: canaries.resolve(network.resolve),
-    parent,
-    live,
-    idleMs: IDLE_TIMEOUT_MS,
-    flushTimeoutMs: FLUSH_TIMEOUT_MS,
-    maxConnections: 2 * from.maxConnections,
-    bodyRate: BODY_RATE,
-    nearMisses: createNearMisses(active.explain, uptime),
-    onClient: recorder.notice,
-    onEvent,
-    onError,
-  })
-  const probe = { canaries, token: createToken, clock }
-  const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]
-  const timetable = createTimetable(everyHour(clock), random(), clock)
-  const prober = createProber({ points, timetable, onChange: reporter.notice, log })
+  const enforcement = composeProxy(from, parts, { active, now: time.now, reporter, onError })
+  const { prober, proxy, parent, points, onEvent, recorder, records, tally } = enforcement
+  const { network, ruled } = enforcement
 
   const counted = { tally, recorder, points }
   const described = { ...shared, ...counted, startedAtMs, breakGlass, synchronizer, poller }
@@ -191,6 +155,63 @@ export function createContainer(
     log,
   })
   return { agent }
+}
+
+/** The proxy with its policy, limits, self-test and records. */
+function composeProxy(
+  from: AgentSurroundings,
+  parts: DependencyContainer,
+  shared: {
+    readonly active: ActivePolicy
+    /** The trusted time, in epoch milliseconds. */
+    readonly now: () => number
+    readonly reporter: Pick<Reporter, 'notice'>
+    readonly onError: (error: unknown) => void
+  },
+) {
+  const { config, clock, uptime, random, log } = from
+  const { active, reporter, onError } = shared
+  const tally = createDecisionTally()
+  const network = { resolve: parts.resolve(RESOLVE), dial: parts.resolve(DIAL) }
+  const parent = createParent(from, { ...network, isSelf: (...at) => proxy.isSelf(...at) })
+  const ruled = parent === null ? active : governWithParent(active, parent)
+  const { recorder, ...records } = keepRecords({
+    ...from,
+    directory: join(config.agentDir, 'records'),
+    proxy: () => endOf(proxy.describe()),
+    now: shared.now,
+  })
+  const onEvent = takeEvents({
+    recorder,
+    tally,
+    log,
+    isProbe: (decision) => canaries.isOwn(decision),
+  })
+  const canaries = createCanaries()
+  const decide = canaries.decide(ruled.decide)
+  const live = createLiveConnections(decide, from.maxConnections)
+  recheckOnChange({ ...from, ...shared, live })
+  const proxy: Proxy = createProxy({
+    ...network,
+    port: config.proxyPort,
+    decide,
+    resolve: canaries.resolve(network.resolve),
+    parent,
+    live,
+    idleMs: IDLE_TIMEOUT_MS,
+    flushTimeoutMs: FLUSH_TIMEOUT_MS,
+    maxConnections: 2 * from.maxConnections,
+    bodyRate: BODY_RATE,
+    nearMisses: createNearMisses(active.explain, uptime),
+    onClient: recorder.notice,
+    onEvent,
+    onError,
+  })
+  const probe = { canaries, token: createToken, clock }
+  const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]
+  const timetable = createTimetable(everyHour(clock), random(), clock)
+  const prober = createProber({ points, timetable, onChange: reporter.notice, log })
+  return { network, onEvent, parent, points, prober, proxy, recorder, records, ruled, tally }
 }
 
 function createParent(

@@ -50,9 +50,7 @@ export function readForwardRequest(head: RequestHead): ForwardRequest | BadHead 
   const target = parseAuthority(url[1] ?? '', 80)
   if (target === null)
     return refuse('authority', 'the authority must be `host` or `host:port` in a canonical form')
-  const hosts = valuesOf(headers, 'host')
-  const host = hosts.length === 1 ? parseAuthority(hosts[0] ?? '', 80) : null
-  if (host === null || !isSameTarget(host, target))
+  if (!namesOnly(target, valuesOf(headers, 'host')))
     return refuse('host_mismatch', 'there must be exactly one `Host`, equal to the authority')
   const rest = url[2] ?? ''
   const path = rest.startsWith('/') ? rest : `/${rest}`
@@ -63,6 +61,11 @@ export function readForwardRequest(head: RequestHead): ForwardRequest | BadHead 
     path,
     headers: rebuild(head.method, headers, target),
   }
+}
+
+function namesOnly(target: Target, hosts: readonly string[]): boolean {
+  const host = hosts.length === 1 ? parseAuthority(hosts[0] ?? '', 80) : null
+  return host !== null && isSameTarget(host, target)
 }
 
 /** Validates the head of a CONNECT request (RFC 9110 §9.3.6). */

@@ -28,20 +28,27 @@ export async function* agentLines(request: LinesRequest): AsyncGenerator<string>
     const { statusCode: status = 0 } = response
     if (status !== 200) requireSuccess({ status, text: await readAnswer(response) })
     if (isEndless) clearTimeout(timer)
-    const decoder = new TextDecoder()
-    let rest = ''
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      if (!isEndless) timer.refresh()
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-      rest = lines.pop() ?? ''
-      if (rest.length > MAX_LINE) throw unexpected(`a line is longer than ${MAX_LINE} characters`)
-      yield* lines
-    }
-    if (rest !== '') throw unexpected('its last line breaks off')
+    yield* splitText(response as AsyncIterable<Buffer>, () => !isEndless && timer.refresh())
   } catch (error) {
     if (given?.aborted === true) return
     throw exchangeError(error, request, late.signal.aborted)
   } finally {
     clearTimeout(timer)
   }
+}
+
+async function* splitText(
+  chunks: AsyncIterable<Buffer>,
+  onChunk: () => void,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of chunks) {
+    onChunk()
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    if (rest.length > MAX_LINE) throw unexpected(`a line is longer than ${MAX_LINE} characters`)
+    yield* lines
+  }
+  if (rest !== '') throw unexpected('its last line breaks off')
 }
