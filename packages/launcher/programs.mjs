@@ -12,8 +12,8 @@
 /**
  * The agent runs as long as the machine and is idle most of the time, so its options save memory
  * (bench: agent/rest): by default V8 keeps up to 32 MiB for new objects, and four threads. Options
- * that save more, such as `--no-opt` and `--optimize-for-size`, make a new tunnel cost twice as much
- * (bench: agent/tunnels).
+ * that save more, such as `--no-opt` and `--optimize-for-size`, make a new tunnel cost twice as
+ * much (bench: agent/tunnels).
  *
  * @type {BundledProgram}
  */
