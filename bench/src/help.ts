@@ -11,8 +11,8 @@ bench/results.
   server     requests beside a bare server, start, memory, publishing, proofs, a bystander of
              hostile loads; fifteen minutes; requests, start, large, agents, publish, proofs,
              hostile
-  agent      start, memory and processor time at rest, decisions during updates; seven minutes;
-             start, rest, updates
+  agent      start, memory and processor time at rest, decisions during updates, tunnels beside
+             other proxies; ten minutes; start, rest, updates, tunnels
   hints      how soon 1,000 agents enforce a change; nine minutes; changes, waiting
   fleet      100,000 agents through a change and an outage; half an hour
 

@@ -12,6 +12,7 @@ const PAUSE_MS = 1
 
 /** An agent in its own process. The kernel counts its processor time and memory. */
 export interface MeasuredAgent {
+  readonly pid: number
   readonly socketPath: string
   /** From the start of the process to the first request allowed by a rule. */
   readonly startMs: number
@@ -48,6 +49,7 @@ export async function startAgent(
   const { pid = 0 } = child
   const startMs = performance.now() - started
   return {
+    pid,
     socketPath,
     startMs,
     startCpuUs: cpuUsOf(pid),

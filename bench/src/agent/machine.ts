@@ -27,6 +27,13 @@ export interface Machine {
   readonly server: MeasuredProcess
   /** Data directory of the server. */
   readonly serverDir: string
+  readonly owner: Owner
+}
+
+/** An owner of the organization with a personal token. */
+export interface Owner {
+  readonly username: string
+  readonly token: string
 }
 
 /** Starts a server with one organization and enrols an agent. */
@@ -42,7 +49,7 @@ export async function prepareMachine(folder: string): Promise<Machine> {
     writeFileSync(tokenFile, await createEnrolmentToken(server.port, owner), { mode: 0o600 })
     const agent = await startAgent(dataDir, ALLOWED, { PALISADE_ENROLMENT_TOKEN: tokenFile })
     await agent.stop()
-    return { dataDir, server, serverDir }
+    return { dataDir, server, serverDir, owner }
   } catch (error) {
     await server.stop()
     throw error
@@ -67,10 +74,10 @@ export function moveServer(dataDir: string, server: string): void {
   writeFileSync(path, JSON.stringify({ ...enrolment, server }), { mode: 0o600 })
 }
 
-async function addOwner(serverDir: string) {
+async function addOwner(serverDir: string): Promise<Owner> {
   const store = openDataDirectory(serverDir)
   try {
-    const permissions = ['organization:admin'] as const
+    const permissions = ['organization:admin', 'policies:read', 'policies:write'] as const
     const owner = { org: ORG, username: 'owner', role: 'owner', permissions } as const
     return await store.transaction((writer) => fillMember(writer, owner))
   } finally {
@@ -78,10 +85,7 @@ async function addOwner(serverDir: string) {
   }
 }
 
-async function createEnrolmentToken(
-  port: number,
-  { username, token }: { readonly username: string; readonly token: string },
-): Promise<string> {
+async function createEnrolmentToken(port: number, { username, token }: Owner): Promise<string> {
   const access = await exchange(port, username, token)
   const url = `http://127.0.0.1:${port}/api/v1/orgs/${ORG}/enrolment-tokens`
   const response = await fetch(url, {

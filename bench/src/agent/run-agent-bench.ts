@@ -8,23 +8,34 @@ import { formatRange, formatRangedGoals } from '../report/ranged-goals-table.ts'
 import { roundNumber } from '../report/write-results.ts'
 import { measureRest, type RestOptions } from './cases/rest.ts'
 import { measureStart } from './cases/start.ts'
+import { measureTunnels, type TunnelsOptions } from './cases/tunnels.ts'
 import { measureUpdates, type Latencies, type UpdatesOptions } from './cases/updates.ts'
 import { judgeAgent, type AgentFigures } from './goals.ts'
 import { prepareMachine, SHAPE } from './machine.ts'
+import { formatTunnels } from './tunnels/format-tunnels.ts'
 
-export const AGENT_GROUPS = ['start', 'rest', 'updates'] as const
+export const AGENT_GROUPS = ['start', 'rest', 'updates', 'tunnels'] as const
 export type AgentGroup = (typeof AGENT_GROUPS)[number]
 
 interface Extent {
   readonly rounds: number
   readonly rest: RestOptions
   readonly updates: UpdatesOptions
+  readonly tunnels: TunnelsOptions
 }
 
 const FULL: Extent = {
   rounds: 15,
   rest: { agents: 3, settleMs: 60_000, idleMs: 60_000, polls: 20 },
   updates: { rounds: 5, warmMs: 2_000, restMs: 5_000, chunkedMs: 5_000 },
+  tunnels: {
+    rounds: 7,
+    connections: 3_000,
+    requests: 50_000,
+    bulkBytes: 99_999_999,
+    held: 10_000,
+    holders: 8,
+  },
 }
 
 /**
@@ -34,6 +45,14 @@ const QUICK: Extent = {
   rounds: 3,
   rest: { agents: 1, settleMs: 3_000, idleMs: 5_000, polls: 5 },
   updates: { rounds: 1, warmMs: 500, restMs: 1_000, chunkedMs: 1_000 },
+  tunnels: {
+    rounds: 1,
+    connections: 500,
+    requests: 5_000,
+    bulkBytes: 10_000_000,
+    held: 1_000,
+    holders: 4,
+  },
 }
 
 /** Measures the agent process beside a bare node process and returns the exit status. */
@@ -60,7 +79,11 @@ export async function runAgentBench(
       const updates = wants('updates')
         ? await measureUpdates(enrolled, folder, extent.updates)
         : null
-      figures = { start, rest, updates }
+      tell('tunnels')
+      const tunnels = wants('tunnels')
+        ? await measureTunnels(enrolled, folder, extent.tunnels)
+        : null
+      figures = { start, rest, updates, tunnels }
     } finally {
       await enrolled.server.stop()
     }
@@ -83,7 +106,7 @@ export async function runAgentBench(
 }
 
 /** Formats the figures behind the goals. */
-function describeParts({ start, rest, updates }: AgentFigures): string {
+function describeParts({ start, rest, updates, tunnels }: AgentFigures): string {
   const lines: string[] = []
   if (start !== null)
     lines.push(
@@ -105,6 +128,7 @@ function describeParts({ start, rest, updates }: AgentFigures): string {
       `while an update of ${updates.rules} rules is applied: ${describe(updates.large)}; ` +
         `it takes ${formatNumber(updates.took_ms.median)} ms (${formatRange(updates.took_ms)})`,
     )
+  if (tunnels !== null) lines.push(formatTunnels(tunnels))
   return lines.map((line) => `${line}\n`).join('')
 }
 

@@ -15,3 +15,8 @@ export interface RangedGoal {
 export function atMost(name: string, unit: string, must: number, range: Range | null): RangedGoal {
   return { name, unit, isAtLeast: false, must, reached: range?.median ?? null, range }
 }
+
+/** A goal that the median must reach. */
+export function atLeast(name: string, unit: string, must: number, range: Range | null): RangedGoal {
+  return { name, unit, isAtLeast: true, must, reached: range?.median ?? null, range }
+}

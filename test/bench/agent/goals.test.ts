@@ -32,17 +32,17 @@ const updates = (atRest: number, beside: number) => ({
 describe('the goals of the agent', () => {
   it('are met at their bound', () => {
     const verdicts = (mib: number, share: number) =>
-      judgeAgent({ start: null, rest: rest(mib, share), updates: null })
+      judgeAgent({ start: null, rest: rest(mib, share), updates: null, tunnels: null })
         .filter(({ reached }) => reached !== null)
         .map(verdictOf)
 
-    expect(verdicts(100, 0.001)).toEqual(['met', 'met', 'met'])
-    expect(verdicts(101, 0.0011)).toEqual(['missed', 'missed', 'missed'])
+    expect(verdicts(110, 0.001)).toEqual(['met', 'met', 'met'])
+    expect(verdicts(111, 0.0011)).toEqual(['missed', 'missed', 'missed'])
   })
 
   it('bound decisions during updates, not at rest', () => {
     const verdicts = (atRest: number, beside: number) =>
-      judgeAgent({ start: null, rest: null, updates: updates(atRest, beside) })
+      judgeAgent({ start: null, rest: null, tunnels: null, updates: updates(atRest, beside) })
         .filter(({ reached }) => reached !== null)
         .map(verdictOf)
 
@@ -51,7 +51,7 @@ describe('the goals of the agent', () => {
   })
 
   it('are not measured without figures', () => {
-    const goals = judgeAgent({ start: null, rest: null, updates: null })
+    const goals = judgeAgent({ start: null, rest: null, updates: null, tunnels: null })
 
     expect(new Set(goals.map(verdictOf))).toEqual(new Set(['not measured']))
   })

@@ -1,0 +1,17 @@
+import { createServer } from 'node:http'
+import { connect, type Socket } from 'node:net'
+
+/** The baseline: a CONNECT proxy for IPv4 targets that decides nothing. Arguments: port. */
+const server = createServer((_, response) => response.writeHead(405).end())
+server.on('connect', (request, client: Socket, head: Buffer) => {
+  const [host = '', port] = (request.url ?? '').split(':')
+  const upstream = connect({ host, port: Number(port) }, () => {
+    client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
+    if (head.length > 0) upstream.write(head)
+    upstream.pipe(client)
+    client.pipe(upstream)
+  })
+  upstream.on('error', () => client.destroy())
+  client.on('error', () => upstream.destroy())
+})
+server.listen(Number(process.argv[2]), '127.0.0.1', 4_096)
