@@ -184,8 +184,10 @@ async function awaitAnswer(
       throw new Error('the origin closed the connection')
     })
     const answered = once(upstream, 'response', options)
-    const [answer] = await Promise.race([answered, closed])
-    return answer as IncomingMessage
+    const [answer] = (await Promise.race([answered, closed])) as [IncomingMessage]
+    // Node takes a 101 without a protocol for an ordinary answer; a client would not.
+    if (answer.statusCode === 101) throw new Error('the origin switched protocols')
+    return answer
   } finally {
     settled.abort()
   }
