@@ -173,6 +173,20 @@ describe('a UDP association', () => {
     await associate(port)
   })
 
+  it.each([
+    ['a reserved byte', Buffer.from([5, 3, 1, 1, 0, 0, 0, 0, 0, 0]), 1],
+    ['another version', Buffer.from([4, 3, 0, 1, 0, 0, 0, 0, 0, 0]), 1],
+    ['an unknown address type', Buffer.from([5, 3, 0, 2, 0, 0, 0, 0, 0, 0]), 8],
+  ])('is refused for a request with %s', async (_title, request, code) => {
+    const { port, live } = await startProxy(bundleOf(LOCAL))
+
+    const { client, reply } = await askSocks(port, request)
+
+    expect(reply).toBe(code)
+    expect(await client.rest()).toHaveLength(0)
+    expect(live.size()).toBe(0)
+  })
+
   it('is unsupported where a parent proxy carries the connections', async () => {
     const parent = await startParent()
     const { port, live, dialled } = await startProxy(bundleOf(LOCAL), {}, 100, { parent })

@@ -288,6 +288,37 @@ describe('the targets of a UDP association', () => {
     expect(program.received).toContain(frameTo(HOST, echo.port, 'true').toString('latin1'))
   })
 
+  it('share an end that a name and an address lead to, until both are closed', async () => {
+    const { send, use, echo, program, ends } = await start([LOCAL, NAMED], {
+      'x.a.test': ['127.0.0.1'],
+    })
+    const arrive = (text: string) =>
+      expect.poll(() => program.received.some((frame) => frame.endsWith(text))).toBe(true)
+    send(frameTo(HOST, echo.port, 'by address'))
+    await arrive('re: by address')
+    send(frameToName('x.a.test', echo.port, 'by name'))
+    await arrive('re: by name')
+    const outbound = echo.senders[0]?.port ?? 0
+
+    use(bundleOf(LOCAL, NAMED, ['deny', 'connect:udp', 'x.a.test']))
+    await expect.poll(() => ends).toHaveLength(1)
+    echo.send('still here', outbound)
+    await arrive('still here')
+    use(bundleOf(NAMED))
+    await expect.poll(() => ends).toHaveLength(2)
+    echo.send('too late', outbound)
+    use(bundleOf(['allow', 'connect:udp', '127.0.0.2']))
+    const other = await openEcho('127.0.0.2')
+    send(frameTo(OTHER, other.port, 'done'))
+    await arrive('done')
+
+    expect(ends.map(({ flow }) => flow?.bytesReceived)).toEqual([
+      're: by name'.length,
+      're: by addressstill here'.length,
+    ])
+    expect(program.received.some((frame) => frame.endsWith('too late'))).toBe(false)
+  })
+
   it('make room for new ones: the least recently used one is closed', async () => {
     const { send, ends, settle } = await start([LOCAL], {}, 100, { udpLimits: { targets: 2 } })
     const [first, second] = [await openEcho(), await openEcho()]
