@@ -25,17 +25,22 @@ const HOP_BY_HOP = new Set([
   'http2-settings',
 ])
 
+/** The options of all `Connection` fields, in lower case. */
+export function connectionOptions(headers: HeaderList): ReadonlySet<string> {
+  return new Set(
+    valuesOf(headers, 'connection').flatMap((value) =>
+      value.split(',').map((option) => option.trim().toLowerCase()),
+    ),
+  )
+}
+
 /**
  * The fields for the next hop: without hop-by-hop fields, fields named by `Connection`, and
  * `Proxy-*`, which may hold credentials for this proxy. `Content-Length` stays even if `Connection`
  * names it, because a message must keep its framing.
  */
 export function withoutHopByHop(headers: HeaderList): HeaderList {
-  const named = new Set(
-    valuesOf(headers, 'connection').flatMap((value) =>
-      value.split(',').map((option) => option.trim().toLowerCase()),
-    ),
-  )
+  const named = connectionOptions(headers)
   return headers.filter(([field]) => {
     const name = field.toLowerCase()
     if (name === 'content-length') return true

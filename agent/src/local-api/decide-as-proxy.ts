@@ -65,8 +65,7 @@ export async function decideAsProxy<D extends Decision>(
   const asked = decide(value)
   const { request, address_required } = asked
   if (address_required !== true || !asksToResolve(value)) return asked
-  // The proxy speaks only TCP.
-  if (request?.action !== 'connect:tcp') return asked
+  if (request === null || !('host' in request)) return asked
   const decided = await decideAddresses(
     { decide, resolve },
     { action: request.action, host: request.host, port: request.port },

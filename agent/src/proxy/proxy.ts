@@ -9,7 +9,7 @@ import { createClientOwners } from '../programs/client-owners.ts'
 import { createFindOwners } from '../programs/socket-owners.ts'
 import type { TcpEnd } from '../programs/tcp-table.ts'
 import { createAdmission } from './admission/admission.ts'
-import type { LiveConnections } from './admission/live-connections.ts'
+import { createLiveConnections, type LiveConnections } from './admission/live-connections.ts'
 import { readClientBytes, type ClientBytes } from './client-bytes.ts'
 import { readConnect } from './connect/read-connect.ts'
 import type { PassDeps } from './forward/forward-request.ts'
@@ -17,12 +17,18 @@ import { createForwardServer } from './forward/forward-server.ts'
 import { readSocks, refuseSocks4 } from './socks/read-socks.ts'
 import { refuseLoop, type IsSelf } from './target/refuse-loop.ts'
 import { openTunnel } from './tunnel/open-tunnel.ts'
+import { openAssociation, type AssociationDeps } from './udp/open-association.ts'
+import { createUdpPorts } from './udp/udp-sockets.ts'
+import { UDP_LIMITS, type UdpLimits } from './udp/udp-targets.ts'
 
 /** Loopback only: every client that can connect acts with this user's policy. */
 const ADDRESS = '127.0.0.1'
 
 /** Time for a program to send the head of a CONNECT request, or to negotiate SOCKS. */
 const HEAD_TIMEOUT_MS = 8_000
+
+/** One of this many slots may be a UDP association. */
+const SLOTS_TO_AN_ASSOCIATION = 8
 
 const SOCKS4 = 4
 const SOCKS5 = 5
@@ -35,6 +41,7 @@ export interface ProxyDeps extends Omit<PassDeps, 'admission' | 'turns'> {
   readonly maxConnections: number
   /** Called with each new connection. */
   readonly onClient?: (client: TcpEnd) => void
+  readonly udpLimits?: Partial<UdpLimits>
 }
 
 /**
@@ -61,6 +68,14 @@ export function createProxy(deps: ProxyDeps): Proxy {
     decide: (request) => refuseLoop(deps.decide(request), isSelf),
     admission: createAdmission(deps.live, owners),
   }
+  const maxAssociations = Math.ceil(deps.live.limit / SLOTS_TO_AN_ASSOCIATION)
+  const associate: AssociationDeps = {
+    ...pass,
+    // Counts only: the slots of `live` guard the targets.
+    associations: createAdmission(createLiveConnections(deps.decide, maxAssociations), owners),
+    ports: createUdpPorts(),
+    limits: { ...UDP_LIMITS, ...deps.udpLimits },
+  }
   const { server, serve } = createForwardServer(pass)
   server.maxConnections = deps.maxConnections
   server.on('connection', (client: Socket) => {
@@ -70,7 +85,7 @@ export function createProxy(deps: ProxyDeps): Proxy {
     client.once('close', () => clients.delete(client))
     client.on('error', () => client.destroy())
     closeIdleClients(clients, deps.live.clients, deps.maxConnections)
-    serveClient(pass, client, serve).catch((error: unknown) => {
+    serveClient(associate, client, serve).catch((error: unknown) => {
       client.destroy()
       deps.onError(error)
     })
@@ -107,7 +122,7 @@ export function createProxy(deps: ProxyDeps): Proxy {
 
 /** Chooses the dialect of a program by its first bytes. */
 async function serveClient(
-  deps: PassDeps,
+  deps: AssociationDeps,
   client: Socket,
   serveRequests: (client: Socket) => void,
 ): Promise<void> {
@@ -118,8 +133,9 @@ async function serveClient(
   } else if (first === SOCKS4) {
     refuseSocks4(bytes)
   } else if (first === SOCKS5) {
-    const tunnel = await readSocks(bytes)
-    if (tunnel !== null) await openTunnel(deps, tunnel)
+    const request = await readSocks(bytes)
+    if (request?.protocol === 'socks5_udp') await openAssociation(deps, request)
+    else if (request !== null) await openTunnel(deps, request)
   } else if (await startsWith(bytes, CONNECT)) {
     const tunnel = await readConnect(deps, bytes)
     if (tunnel !== null) await openTunnel(deps, tunnel)

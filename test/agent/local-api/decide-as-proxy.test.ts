@@ -106,6 +106,22 @@ describe('decideAsProxy', () => {
     expect(turns).toBeGreaterThanOrEqual(15)
   })
 
+  it('decides each address for UDP too, as an association does', async () => {
+    const { active, use } = activePolicy()
+    use(bundleOf(['allow', 'connect:udp', 'x.test']))
+    const request = { action: 'connect:udp', host: 'x.test', port: 443, resolve: true }
+    const resolve = async (): Promise<string[]> => ['127.0.0.1', '192.0.2.1']
+
+    expect(await decideAsProxy(active.decide, resolve, request)).toMatchObject({
+      decision: 'allow',
+      request: { action: 'connect:udp', address: '192.0.2.1' },
+      addresses: [
+        { address: '127.0.0.1', decision: 'deny', reason: 'protected_address' },
+        { address: '192.0.2.1', decision: 'allow', reason: 'rule' },
+      ],
+    })
+  })
+
   it('explains the name itself when it does not resolve', async () => {
     const { active, use } = activePolicy()
     use(bundleOf(CATCH_ALL))
@@ -144,7 +160,6 @@ describe('decideAsProxy', () => {
       'that asks with another value',
       { action: 'connect:tcp', host: 'x.test', port: 443, resolve: 1 },
     ],
-    ['of UDP', { action: 'connect:udp', host: 'x.test', port: 443, resolve: true }],
     ['for a denied name', { action: 'connect:tcp', host: 'no.test', port: 443, resolve: true }],
     ['for an invalid name', { action: 'connect:tcp', host: 'a..b', port: 443, resolve: true }],
     ['for a path', { action: 'read', path: '/x', resolve: true }],

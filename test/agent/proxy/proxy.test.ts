@@ -281,6 +281,7 @@ describe('an origin that misbehaves', () => {
       'switches protocols without a request for it',
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
     ],
+    ['switches to no protocol', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
     [
       'uses another transfer coding',
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',

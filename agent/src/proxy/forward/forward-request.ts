@@ -33,7 +33,7 @@ import { connectionOf } from '../../http/paced-connection.ts'
 import { readForwardRequest, type ForwardRequest } from './request-head.ts'
 
 /** Limit for the header of an answer; some sites send large cookies. */
-const MAX_ANSWER_HEADER_BYTES = 65_536
+export const MAX_ANSWER_HEADER_BYTES = 65_536
 
 /** How long a client that has ended its side may wait; it may be gone. */
 const HALF_CLOSED_MS = 30_000
@@ -184,14 +184,17 @@ async function awaitAnswer(
       throw new Error('the origin closed the connection')
     })
     const answered = once(upstream, 'response', options)
-    const [answer] = await Promise.race([answered, closed])
-    return answer as IncomingMessage
+    const [answer] = (await Promise.race([answered, closed])) as [IncomingMessage]
+    // Node takes a 101 without a protocol for an ordinary answer; a client would not.
+    if (answer.statusCode === 101) throw new Error('the origin switched protocols')
+    return answer
   } finally {
     settled.abort()
   }
 }
 
-function readAnswerHeaders(answer: IncomingMessage, decision: MachineDecision): HeaderList {
+/** The fields of an answer for the program. Throws for a framing that cannot be passed on. */
+export function readAnswerHeaders(answer: IncomingMessage, decision: MachineDecision): HeaderList {
   const headers = pairHeaders(answer.rawHeaders)
   const codings = valuesOf(headers, 'transfer-encoding')
   // Node decodes only `chunked`; with another coding the body would not match its headers.
@@ -219,7 +222,7 @@ function explainFailure(error: unknown): Answer {
   return error instanceof ParentFault ? explainParentFault(error.message) : explainBrokenOrigin()
 }
 
-function explainBrokenOrigin(): Answer {
+export function explainBrokenOrigin(): Answer {
   return answerRefusal({
     status: 502,
     code: 'internal',

@@ -7,6 +7,8 @@ import { answerRefusal, formatRawAnswer, type Answer } from '../denial/answer.ts
 import { hangUp } from '../tunnel/hang-up.ts'
 import { openTunnel } from '../tunnel/open-tunnel.ts'
 import { forwardRequest, reply, type PassDeps } from './forward-request.ts'
+import { forwardUpgrade } from './forward-upgrade.ts'
+import { isWebSocketUpgrade } from './request-head.ts'
 
 export interface ForwardServer {
   /** Not listening yet. Its connections are not served before `serve`. */
@@ -26,6 +28,7 @@ export function createForwardServer(deps: PassDeps): ForwardServer {
     connectionsCheckingInterval: 6_000,
     // `readForwardRequest` checks the header and explains a refusal in its own answer.
     requireHostHeader: false,
+    shouldUpgradeCallback: isWebSocketUpgrade,
     noDelay: true,
   })
   // 0 means unlimited: Node silently drops fields beyond its limit, `request-head.ts` refuses them.
@@ -50,22 +53,31 @@ function attach(server: Server, deps: PassDeps): void {
   server.on('request', forward)
   server.on('checkContinue', forward)
   server.on('connect', (request: IncomingMessage, _: Duplex, following: Buffer) => {
-    const client = connectionOf(request).release(following)
-    // A client that ended its side during an earlier request gets no tunnel: unread bytes cannot be
-    // pushed back after the end of its stream.
-    if (client.readableEnded) {
-      client.destroy()
-      return
-    }
+    const client = takeOver(request, following)
+    if (client === null) return
     const { method = '', url = '', rawHeaders, httpVersion } = request
     const head = { method, url, rawHeaders, httpVersion }
     const tunnel = createConnectRequest(deps, client, head)
     if (tunnel !== null) openTunnel(deps, tunnel).catch(deps.onError)
   })
+  server.on('upgrade', (request: IncomingMessage, _: Duplex, head: Buffer) => {
+    const client = takeOver(request, head)
+    if (client !== null) forwardUpgrade(deps, request, client).catch(deps.onError)
+  })
   server.on('clientError', (error: NodeJS.ErrnoException, connection: Duplex) => {
     if (!(connection instanceof PacedConnection) || !connection.writable) connection.destroy()
     else refuseMalformed(connection, error.code)
   })
+}
+
+/** Detaches the connection of a request that asks for a tunnel. */
+function takeOver(request: IncomingMessage, head: Buffer): Socket | null {
+  const client = connectionOf(request).release(head)
+  if (!client.readableEnded) return client
+  // A client that ended its side during an earlier request gets no tunnel: unread bytes cannot be
+  // pushed back after the end of its stream.
+  client.destroy()
+  return null
 }
 
 /** Answers malformed input once: a second answer would pass for the answer to the next request. */

@@ -1,5 +1,12 @@
+import type { IncomingMessage } from 'node:http'
 import { formatAuthority, isSameTarget, parseAuthority, type Target } from '../target/authority.ts'
-import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from '../../http/header-list.ts'
+import {
+  connectionOptions,
+  pairHeaders,
+  valuesOf,
+  withoutHopByHop,
+  type HeaderList,
+} from '../../http/header-list.ts'
 
 /** Limit for header fields; Node itself limits their bytes. */
 const MAX_FIELDS = 100
@@ -15,6 +22,8 @@ export interface RequestHead {
   /** Such as `1.1`; Node's parser takes any. */
   readonly httpVersion: string
 }
+
+type UpgradeHead = Pick<IncomingMessage, 'method' | 'rawHeaders' | 'httpVersion'>
 
 /** A valid request, rebuilt from parsed parts; no part is passed on unparsed. */
 export interface ForwardRequest {
@@ -66,6 +75,35 @@ export function readForwardRequest(head: RequestHead): ForwardRequest | BadHead 
 function namesOnly(target: Target, hosts: readonly string[]): boolean {
   const host = hosts.length === 1 ? parseAuthority(hosts[0] ?? '', 80) : null
   return host !== null && isSameTarget(host, target)
+}
+
+/**
+ * Whether a request asks for WebSocket (RFC 6455 §4.1), and for no other protocol. All other
+ * upgrades, such as `h2c`, are ignored: the request goes on as HTTP/1.1 (RFC 9110 §7.8).
+ */
+export function isWebSocketUpgrade(head: UpgradeHead): boolean {
+  const headers = pairHeaders(head.rawHeaders)
+  const isOne = (name: string): boolean => valuesOf(headers, name).length === 1
+  const [protocol] = valuesOf(headers, 'upgrade')
+  return (
+    head.method === 'GET' &&
+    head.httpVersion === '1.1' &&
+    isOne('upgrade') &&
+    protocol?.toLowerCase() === 'websocket' &&
+    connectionOptions(headers).has('upgrade') &&
+    isOne('sec-websocket-key') &&
+    valuesOf(headers, 'transfer-encoding').length === 0 &&
+    valuesOf(headers, 'content-length').length === 0
+  )
+}
+
+/** Validates the head of such a request. Its fields for the next hop ask for the same. */
+export function readUpgradeRequest(head: RequestHead & UpgradeHead): ForwardRequest | BadHead {
+  if (!isWebSocketUpgrade(head)) return refuse('upgrade', 'the only upgrade is that to WebSocket')
+  const read = readForwardRequest(head)
+  if (!read.ok) return read
+  const kept = read.headers.filter(([field]) => field.toLowerCase() !== 'connection')
+  return { ...read, headers: [...kept, ['Upgrade', 'websocket'], ['Connection', 'Upgrade']] }
 }
 
 /** Validates the head of a CONNECT request (RFC 9110 §9.3.6). */

@@ -9,9 +9,10 @@ type Parent = Pick<ParentProxy, 'isParent' | 'resolves'>
  * Applies the parent proxy to a decision. A connection to the parent itself is denied, because a
  * program could ask it for any target. Where the parent resolves the name, the decision on the name
  * is final: an allow of the name needs no address, and a name that only rules on addresses could
- * allow is denied.
+ * allow is denied. Datagrams are denied, because no parent carries them and none may bypass it.
  */
 export function decideWithParent<D extends Decision>(made: D, parent: Parent): D {
+  if (made.request?.action === 'connect:udp') return refuseDatagrams(made)
   const decision = refuseLoop(made, parent.isParent, PARENT_LOOP)
   const { request, address_required, ...settled } = decision
   if (address_required !== true || request === null || !parent.resolves(request)) return decision
@@ -24,7 +25,10 @@ export function decideWithParent<D extends Decision>(made: D, parent: Parent): D
 
 /** Applies the same to an explanation. */
 export function explainWithParent<E extends Explanation>(made: E, parent: Parent): E {
-  return decideWithParent(explainLoop(made, parent.isParent, PARENT_LOOP), parent)
+  const decided = decideWithParent(explainLoop(made, parent.isParent, PARENT_LOOP), parent)
+  if (made.request?.action !== 'connect:udp' || decided === made) return decided
+  const matched = decided.matched.map((rule) => ({ ...rule, deciding: false }))
+  return { ...decided, matched, detail: null }
 }
 
 /** The policy in force as it applies to connections through the parent. */
@@ -36,4 +40,14 @@ export function governWithParent(
     decide: (request) => decideWithParent(active.decide(request), parent),
     explain: (request) => explainWithParent(active.explain(request), parent),
   }
+}
+
+const NO_DATAGRAMS = 'the parent proxy carries no datagrams, whatever a rule allows; use TCP'
+
+/** Denials that no rule could lift stay as they are. */
+function refuseDatagrams<D extends Decision>(made: D): D {
+  if (made.decision === 'deny' && made.reason !== 'default_deny') return made
+  const { address_required: _, ...rest } = made
+  const denied = { decision: 'deny', reason: 'default_deny', rules: [], hint: NO_DATAGRAMS }
+  return { ...rest, ...denied } as unknown as D
 }

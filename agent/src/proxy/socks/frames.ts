@@ -56,3 +56,9 @@ function formatAddress(bytes: Buffer): string | null {
 export function formatReply(reply: Reply): Buffer {
   return Buffer.from([5, reply, 0, ADDRESS_TYPE.ipv4, 0, 0, 0, 0, 0, 0])
 }
+
+/** The reply that grants an association: the program sends its datagrams to this IPv4 end. */
+export function formatBound(address: string, port: number): Buffer {
+  const bound = [...address.split('.').map(Number), port >> 8, port & 0xff]
+  return Buffer.from([5, REPLY.succeeded, 0, ADDRESS_TYPE.ipv4, ...bound])
+}

@@ -1,11 +1,12 @@
 import type { ClientBytes } from '../client-bytes.ts'
-import type { Target } from '../target/authority.ts'
 import { hangUp } from '../tunnel/hang-up.ts'
 import type { TunnelRefusal, TunnelRequest } from '../tunnel/open-tunnel.ts'
-import { addressLength, formatReply, readTarget, REPLY, type Reply } from './frames.ts'
+import type { AssociationRefusal, AssociationRequest } from '../udp/open-association.ts'
+import { addressLength, formatBound, formatReply, readTarget, REPLY, type Reply } from './frames.ts'
 
 const VERSION = 5
 const CONNECT = 1
+const UDP_ASSOCIATE = 3
 const NO_AUTHENTICATION = 0
 const NO_METHOD = 0xff
 /** SOCKS4: request rejected. */
@@ -16,16 +17,33 @@ export function refuseSocks4(bytes: ClientBytes): void {
   hangUp(bytes.release(), SOCKS4_REJECTED)
 }
 
+export type SocksRequest = TunnelRequest | AssociationRequest
+
 /**
  * Negotiates SOCKS5 without authentication and reads a request (RFC 1928). Returns null for a
  * refused one, which is answered here.
  */
-export async function readSocks(bytes: ClientBytes): Promise<TunnelRequest | null> {
+export async function readSocks(bytes: ClientBytes): Promise<SocksRequest | null> {
   if (!(await negotiate(bytes))) return null
-  const target = await readRequest(bytes)
+  const request = await readRequest(bytes)
   const client = bytes.release()
-  if (typeof target === 'number') {
-    hangUp(client, formatReply(target))
+  if (typeof request === 'number') {
+    hangUp(client, formatReply(request))
+    return null
+  }
+  const { command, type, address, port } = request
+  if (command === UDP_ASSOCIATE) {
+    return {
+      protocol: 'socks5_udp',
+      client,
+      port,
+      grant: (end) => client.write(formatBound(end.address, end.port)),
+      refuse: (refusal) => hangUp(client, formatReply(ASSOCIATION_REPLY[refusal])),
+    }
+  }
+  const target = readTarget(type, address, port)
+  if (target === null) {
+    hangUp(client, formatReply(REPLY.failure))
     return null
   }
   return {
@@ -37,23 +55,34 @@ export async function readSocks(bytes: ClientBytes): Promise<TunnelRequest | nul
   }
 }
 
-async function readRequest(bytes: ClientBytes): Promise<Target | Reply> {
+interface Request {
+  readonly command: typeof CONNECT | typeof UDP_ASSOCIATE
+  readonly type: number
+  readonly address: Buffer
+  readonly port: number
+}
+
+async function readRequest(bytes: ClientBytes): Promise<Request | Reply> {
   const head = await bytes.take(4)
   const [version, command, reserved, type = 0] = head ?? []
   if (version !== VERSION || reserved !== 0) return REPLY.failure
-  if (command !== CONNECT) return REPLY.unknownCommand
-  return readDestination(bytes, type)
+  if (command !== CONNECT && command !== UDP_ASSOCIATE) return REPLY.unknownCommand
+  const end = await readEnd(bytes, type)
+  return typeof end === 'number' ? end : { command, type, ...end }
 }
 
 /** Reads `DST.ADDR` and `DST.PORT`. */
-async function readDestination(bytes: ClientBytes, type: number): Promise<Target | Reply> {
+async function readEnd(
+  bytes: ClientBytes,
+  type: number,
+): Promise<Pick<Request, 'address' | 'port'> | Reply> {
   const length = addressLength(type)
   if (length === null) return REPLY.unknownAddress
   const size = length === 'prefixed' ? (await bytes.take(1))?.[0] : length
   const address = await bytes.take(size ?? 0)
   const port = await bytes.take(2)
   if (address === null || port === null) return REPLY.failure
-  return readTarget(type, address, port.readUInt16BE()) ?? REPLY.failure
+  return { address, port: port.readUInt16BE() }
 }
 
 async function negotiate(bytes: ClientBytes): Promise<boolean> {
@@ -80,4 +109,11 @@ function replyTo(refusal: TunnelRefusal): Reply {
     case 'failed':
       return refusal.reason === 'resolution_failed' ? REPLY.hostUnreachable : REPLY.refused
   }
+}
+
+/** A program that cannot have an association may still fall back to TCP. */
+const ASSOCIATION_REPLY: Readonly<Record<AssociationRefusal, Reply>> = {
+  too_many: REPLY.failure,
+  failed: REPLY.failure,
+  unsupported: REPLY.unknownCommand,
 }

@@ -1,4 +1,4 @@
-import { canonicalAddress } from '@palisade/policy-core'
+import { canonicalAddress, type NetworkAction } from '@palisade/policy-core'
 import type { MachineDecision } from '../../decision/active-policy.ts'
 import type { Target } from './authority.ts'
 import { decideAddresses, type DecidedAddress } from './decide-addresses.ts'
@@ -21,13 +21,17 @@ export interface DecideDeps {
 }
 
 /**
- * Decides where a connection to `target` may go: first the name, then each address that it resolves
+ * Decides where bytes for `target` may go: first the name, then each address that it resolves
  * to. A name that no rule matches is never resolved, because the query alone would carry its labels
  * out of the machine. Other names are resolved once, so that a second answer cannot differ from the
  * decided one.
  */
-export async function decideTarget(deps: DecideDeps, target: Target): Promise<TargetDecision> {
-  const request = { action: 'connect:tcp', host: target.host, port: target.port } as const
+export async function decideTarget(
+  deps: DecideDeps,
+  target: Target,
+  action: NetworkAction = 'connect:tcp',
+): Promise<TargetDecision> {
+  const request = { action, host: target.host, port: target.port }
   const asked = deps.decide(request)
   if (asked.address_required !== true) {
     if (asked.decision === 'deny') return { kind: 'refused', decision: asked }

@@ -1,20 +1,29 @@
-import type { Decision, Explanation } from '@palisade/policy-core'
+import type { Decision, Explanation, NetworkAction } from '@palisade/policy-core'
 
 /** Whether a connection would return to this proxy. */
 export type IsSelf = (address: string, port: number) => boolean
 
 /** Texts about a proxy that no rule opens. The hint replaces the one to add a rule. */
 export interface Loop {
+  readonly action: NetworkAction
   readonly hint: string
   readonly detail: string
 }
 
 export const OWN_LOOP: Loop = {
+  action: 'connect:tcp',
   hint: 'the proxy does not connect to itself, whatever a rule allows',
   detail: "the address is that of this machine's own proxy",
 }
 
+export const OWN_DATAGRAM_LOOP: Loop = {
+  action: 'connect:udp',
+  hint: 'no datagram goes to the proxy or to an unspecified address, whatever a rule allows',
+  detail: "the address is unspecified, or that of this machine's own proxy",
+}
+
 export const PARENT_LOOP: Loop = {
+  action: 'connect:tcp',
   hint: 'the proxy connects no program to its parent proxy, whatever a rule allows',
   detail: 'the address is that of the parent proxy',
 }
@@ -25,7 +34,7 @@ export const PARENT_LOOP: Loop = {
  */
 export function refuseLoop<D extends Decision>(made: D, isSelf: IsSelf, loop = OWN_LOOP): D {
   const opens = made.decision === 'allow' || made.reason === 'protected_address'
-  if (!opens || !comesBack(made, isSelf)) return made
+  if (!opens || !comesBack(made, isSelf, loop.action)) return made
   // Final: no address of a name that stands for the proxy needs a decision of its own.
   const { address_required: _, ...rest } = made
   const denied = { decision: 'deny', reason: 'protected_address', rules: [], hint: loop.hint }
@@ -45,7 +54,7 @@ export function isLoopHint(hint: string | null): hint is string {
   return hint === OWN_LOOP.hint || hint === PARENT_LOOP.hint
 }
 
-function comesBack({ request }: Decision, isSelf: IsSelf): boolean {
-  if (request === null || !('host' in request) || request.action !== 'connect:tcp') return false
+function comesBack({ request }: Decision, isSelf: IsSelf, action: NetworkAction): boolean {
+  if (request === null || !('host' in request) || request.action !== action) return false
   return isSelf(request.address ?? request.host, request.port)
 }

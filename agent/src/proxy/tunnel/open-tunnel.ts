@@ -17,7 +17,7 @@ export type TunnelRefusal = { readonly kind: 'too_many' } | Exclude<Opening, { k
 
 /** A program that asks for a tunnel, in one of the dialects of the proxy. */
 export interface TunnelRequest {
-  readonly protocol: PointProtocol
+  readonly protocol: Exclude<PointProtocol, 'socks5_udp'>
   /** Paused; bytes after the request are unread. */
   readonly client: Socket
   readonly target: Target

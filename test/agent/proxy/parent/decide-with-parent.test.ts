@@ -62,10 +62,31 @@ describe('a decision where the parent resolves', () => {
     },
   )
 
-  it('still needs an address for UDP, which the parent does not carry', () => {
-    const made = start().decide({ ...request('x.a.test'), action: 'connect:udp' })
+  it('is a final denial for UDP, which the parent does not carry', () => {
+    const active = start()
+    const denied = {
+      decision: 'deny',
+      reason: 'default_deny',
+      rules: [],
+      hint: 'the parent proxy carries no datagrams, whatever a rule allows; use TCP',
+    }
 
-    expect(decideWithParent(made, parent)).toMatchObject({ address_required: true })
+    for (const host of ['x.a.test', 'x.b.test', '192.0.2.1']) {
+      const asked = { ...request(host), action: 'connect:udp' }
+      const made = decideWithParent(active.decide(asked), parent)
+      const explained = explainWithParent(active.explain(asked), parent)
+
+      expect(made).toMatchObject(denied)
+      expect(made).not.toHaveProperty('address_required')
+      expect(explained).toMatchObject(denied)
+      expect(explained.matched.every(({ deciding }) => !deciding)).toBe(true)
+    }
+  })
+
+  it('stays a denial of its own for UDP to a protected address', () => {
+    const made = start().decide({ ...request('169.254.169.254'), action: 'connect:udp' })
+
+    expect(decideWithParent(made, parent)).toEqual(made)
   })
 
   it('is a denial for the parent itself, by name or address', () => {
