@@ -30,9 +30,7 @@ export const reportErrorSchema = z.strictObject({
 })
 
 /** The last self-probe of each enforcement point. */
-export const enforcementReportSchema = z
-  .strictObject({ proxy: z.enum(['in_force', 'failed']) })
-  .meta({ id: 'EnforcementReport' })
+export const enforcementReportSchema = z.strictObject({ proxy: z.enum(['in_force', 'failed']) })
 export type EnforcementReport = z.infer<typeof enforcementReportSchema>
 
 /** SHA-256, in hexadecimal. */
