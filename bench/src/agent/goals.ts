@@ -1,5 +1,6 @@
 import { atLeast, atMost, type RangedGoal } from '../goals/ranged-goal.ts'
 import type { Range } from '../measure/range.ts'
+import type { LocalApiResult } from './cases/local-api.ts'
 import type { RestResult } from './cases/rest.ts'
 import type { StartResult } from './cases/start.ts'
 import type { ProxyFigures, TunnelsResult } from './cases/tunnels.ts'
@@ -10,12 +11,19 @@ export interface AgentFigures {
   readonly rest: RestResult | null
   readonly updates: UpdatesResult | null
   readonly tunnels: TunnelsResult | null
+  readonly localApi: LocalApiResult | null
 }
 
 const MIB = 1024 * 1024
 
 /** Compares the measured figures with every goal of the agent process. */
-export function judgeAgent({ start, rest, updates, tunnels }: AgentFigures): RangedGoal[] {
+export function judgeAgent({
+  start,
+  rest,
+  updates,
+  tunnels,
+  localApi,
+}: AgentFigures): RangedGoal[] {
   const memory = rest === null ? null : [rest.idle_rss, rest.polled_rss].map(inMib)
   return [
     atMost('start to enforcing the kept policy', 'ms', 500, start?.away_ms ?? null),
@@ -26,6 +34,8 @@ export function judgeAgent({ start, rest, updates, tunnels }: AgentFigures): Ran
     atMost('decision p99, update in chunks of a byte', 'ms', 20, updates?.chunked.p99 ?? null),
     atMost('decision p99, update of 25,000 rules', 'ms', 20, updates?.large.p99 ?? null),
     ...judgeTunnels(tunnels),
+    atLeast('local API to a bare server', 'x', 0.6, ratioToBare(localApi)),
+    atLeast('decisions in batches', '/s', 300_000, localApi?.batched_per_s ?? null),
   ]
 }
 
@@ -106,4 +116,11 @@ function judgeTunnels(tunnels: TunnelsResult | null): RangedGoal[] {
 
 function inKb(bytes: number | undefined): number | undefined {
   return bytes === undefined ? undefined : bytes / 1000
+}
+
+function ratioToBare(localApi: LocalApiResult | null): Range | null {
+  if (localApi === null) return null
+  const { single_per_s: ours, bare_per_s: bare } = localApi
+  const divide = (value: number): number => value / bare.median
+  return { median: divide(ours.median), least: divide(ours.least), most: divide(ours.most) }
 }

@@ -6,6 +6,7 @@ import { describeMachine } from '../report/describe-machine.ts'
 import { formatNumber } from '../report/format-number.ts'
 import { formatRange, formatRangedGoals } from '../report/ranged-goals-table.ts'
 import { roundNumber } from '../report/write-results.ts'
+import { measureLocalApi, type LocalApiOptions } from './cases/local-api.ts'
 import { measureRest, type RestOptions } from './cases/rest.ts'
 import { measureStart } from './cases/start.ts'
 import { measureTunnels, type TunnelsOptions } from './cases/tunnels.ts'
@@ -14,7 +15,7 @@ import { judgeAgent, type AgentFigures } from './goals.ts'
 import { prepareMachine, SHAPE } from './machine.ts'
 import { formatTunnels } from './tunnels/format-tunnels.ts'
 
-export const AGENT_GROUPS = ['start', 'rest', 'updates', 'tunnels'] as const
+export const AGENT_GROUPS = ['start', 'rest', 'updates', 'tunnels', 'local-api'] as const
 export type AgentGroup = (typeof AGENT_GROUPS)[number]
 
 interface Extent {
@@ -22,6 +23,7 @@ interface Extent {
   readonly rest: RestOptions
   readonly updates: UpdatesOptions
   readonly tunnels: TunnelsOptions
+  readonly localApi: LocalApiOptions
 }
 
 const FULL: Extent = {
@@ -36,6 +38,7 @@ const FULL: Extent = {
     held: 10_000,
     holders: 8,
   },
+  localApi: { rounds: 7, requests: 10_000, batches: 200 },
 }
 
 /**
@@ -53,6 +56,7 @@ const QUICK: Extent = {
     held: 1_000,
     holders: 4,
   },
+  localApi: { rounds: 1, requests: 1_000, batches: 20 },
 }
 
 /** Measures the agent process beside a bare node process and returns the exit status. */
@@ -83,7 +87,11 @@ export async function runAgentBench(
       const tunnels = wants('tunnels')
         ? await measureTunnels(enrolled, folder, extent.tunnels)
         : null
-      figures = { start, rest, updates, tunnels }
+      tell('local API')
+      const localApi = wants('local-api')
+        ? await measureLocalApi(enrolled, folder, extent.localApi)
+        : null
+      figures = { start, rest, updates, tunnels, localApi }
     } finally {
       await enrolled.server.stop()
     }
@@ -106,7 +114,7 @@ export async function runAgentBench(
 }
 
 /** Formats the figures behind the goals. */
-function describeParts({ start, rest, updates, tunnels }: AgentFigures): string {
+function describeParts({ start, rest, updates, tunnels, localApi }: AgentFigures): string {
   const lines: string[] = []
   if (start !== null)
     lines.push(
@@ -129,6 +137,17 @@ function describeParts({ start, rest, updates, tunnels }: AgentFigures): string 
         `it takes ${formatNumber(updates.took_ms.median)} ms (${formatRange(updates.took_ms)})`,
     )
   if (tunnels !== null) lines.push(formatTunnels(tunnels))
+  if (localApi !== null) {
+    const [single, bare, batched] = [
+      localApi.single_per_s,
+      localApi.bare_per_s,
+      localApi.batched_per_s,
+    ].map(({ median }) => formatNumber(median))
+    lines.push(
+      `local API: ${single} decisions a second, a bare server ${bare} answers; ` +
+        `in batches ${batched}`,
+    )
+  }
   return lines.map((line) => `${line}\n`).join('')
 }
 

@@ -40,7 +40,7 @@ describe('the lookup of programs', () => {
 
     expect(scans.map(({ ports }) => ports)).toEqual([[1, 2]])
     expect(found).toEqual([11, 11, null])
-    expect(pauses[0]?.ms).toBe(190)
+    expect(pauses[0]?.ms).toBe(490)
     pauses[0]?.finish()
     await expect.poll(() => scans.length).toBe(2)
     expect(scans[1]?.ports).toEqual([3])

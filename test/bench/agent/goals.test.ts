@@ -32,7 +32,13 @@ const updates = (atRest: number, beside: number) => ({
 describe('the goals of the agent', () => {
   it('are met at their bound', () => {
     const verdicts = (mib: number, share: number) =>
-      judgeAgent({ start: null, rest: rest(mib, share), updates: null, tunnels: null })
+      judgeAgent({
+        start: null,
+        rest: rest(mib, share),
+        updates: null,
+        tunnels: null,
+        localApi: null,
+      })
         .filter(({ reached }) => reached !== null)
         .map(verdictOf)
 
@@ -42,7 +48,13 @@ describe('the goals of the agent', () => {
 
   it('bound decisions during updates, not at rest', () => {
     const verdicts = (atRest: number, beside: number) =>
-      judgeAgent({ start: null, rest: null, tunnels: null, updates: updates(atRest, beside) })
+      judgeAgent({
+        start: null,
+        rest: null,
+        tunnels: null,
+        localApi: null,
+        updates: updates(atRest, beside),
+      })
         .filter(({ reached }) => reached !== null)
         .map(verdictOf)
 
@@ -51,7 +63,13 @@ describe('the goals of the agent', () => {
   })
 
   it('are not measured without figures', () => {
-    const goals = judgeAgent({ start: null, rest: null, updates: null, tunnels: null })
+    const goals = judgeAgent({
+      start: null,
+      rest: null,
+      updates: null,
+      tunnels: null,
+      localApi: null,
+    })
 
     expect(new Set(goals.map(verdictOf))).toEqual(new Set(['not measured']))
   })
