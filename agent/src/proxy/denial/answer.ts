@@ -25,7 +25,7 @@ export function formatDecisionHeader({ decision, reason, break_glass }: MachineD
 
 /**
  * A 403 with the decision object, near misses, and an `error` sentence that npm prints. A client
- * that accepts HTML gets a page.
+ * that accepts HTML gets a page; one that accepts plain text, and not JSON, gets the sentence.
  */
 export function answerDenied(
   decision: MachineDecision,
@@ -35,10 +35,12 @@ export function answerDenied(
   const phrase = describeDenial(decision)
   const headers = { [DECISION_HEADER]: formatDecisionHeader(decision) }
   const listed = listDecision(decision)
-  if (wantsHtml(accept))
+  if (accepts('text/html', accept))
     return build(403, phrase, renderDenialPage(listed, nearMisses), { ...headers, ...HTML })
   const remedy = describeRemedy(decision)
   const error = remedy === null ? phrase : `${phrase}; ${remedy}`
+  if (accepts('text/plain', accept) && !accepts('application/json', accept))
+    return build(403, phrase, `${error}\n`, { ...headers, ...TEXT })
   const body = { ...listed, near_misses: nearMisses, error }
   return build(403, phrase, `${JSON.stringify(body)}\n`, headers)
 }
@@ -58,15 +60,20 @@ export function formatRawAnswer({ status, phrase, headers, body }: Answer): stri
   return [`HTTP/1.1 ${status} ${phrase}`, ...lines, '', body].join('\r\n')
 }
 
+const TEXT = { 'Content-Type': 'text/plain; charset=utf-8' }
+
 const HTML = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': "default-src 'none'",
   'X-Content-Type-Options': 'nosniff',
 }
 
-/** Browsers name `text/html`; other programs accept it only by a wildcard. */
-function wantsHtml(accept: string | undefined): boolean {
-  return /(?:^|,)\s*text\/html\s*(?:;(?!\s*q=0(?:\.0*)?\s*(?:,|$))|,|$)/i.test(accept ?? '')
+/** Whether `accept` names the type. Programs that do not care accept it only by a wildcard. */
+function accepts(type: string, accept: string | undefined): boolean {
+  return (accept ?? '').split(',').some((range) => {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    return name === type && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))
+  })
 }
 
 function build(

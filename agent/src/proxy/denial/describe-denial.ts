@@ -15,12 +15,18 @@ const MAX_NAME_LENGTH = 64
 export function describeDenial(decision: MachineDecision): string {
   const { request } = decision
   const target = formatTarget(request)
-  const isOfPolicy = ['rule', 'default_deny', 'protected_address'].includes(decision.reason)
   const command =
-    isOfPolicy && request !== null
+    isOfPolicy(decision) && request !== null
       ? `palisade explain ${request.action} ${target}`
-      : 'palisade status'
+      : decision.content === undefined
+        ? 'palisade status'
+        : 'palisade why'
   return `Palisade: ${target} ${toPredicate(decision)}; run: ${command}`
+}
+
+/** Whether the answer stays the same until the policy changes. */
+function isOfPolicy({ reason }: MachineDecision): boolean {
+  return reason === 'rule' || reason === 'default_deny' || reason === 'protected_address'
 }
 
 function toPredicate(decision: MachineDecision): string {
@@ -38,7 +44,7 @@ function toPredicate(decision: MachineDecision): string {
     case 'unsupported_policy':
       return 'denied, the policy needs a newer agent'
     case 'invalid_request':
-      return 'denied, the request is invalid'
+      return `denied, ${decision.content === undefined ? 'the request is invalid' : (decision.hint ?? '')}`
   }
 }
 
@@ -61,11 +67,18 @@ function describeProtection({ request, hint }: MachineDecision): string {
   return `denied, it resolves to the protected address ${request.address ?? ''}`
 }
 
-/** How a person can get access, or null. The organization governs every machine. */
-export function describeRemedy({ hint }: MachineDecision): string | null {
-  return hint?.startsWith('allow ') === true
-    ? `an editor of the organization can add: ${hint}`
-    : null
+/**
+ * Advice after a denial by policy, or null: an automated client must not retry, and a person learns
+ * how to get access. The organization governs every machine.
+ */
+export function describeRemedy(decision: MachineDecision): string | null {
+  if (!isOfPolicy(decision)) return null
+  const { hint } = decision
+  const access =
+    hint?.startsWith('allow ') === true
+      ? `an editor of the organization can add: ${hint}`
+      : 'for access ask an editor of the organization'
+  return `do not retry, the answer stays the same until the policy changes; ${access}`
 }
 
 function formatTarget(request: CanonicalRequest | null): string {

@@ -45,7 +45,13 @@ describe('a denial', () => {
       `run: palisade explain connect:tcp bad.test:${port}`
     expect(head).toMatch(/^HTTP\/1\.1 403 /)
     expect(head.split('\r\n')[0]).toBe(`HTTP/1.1 403 ${sentence}`)
-    expect(JSON.parse(body)).toMatchObject({ error: sentence, reason: 'rule', near_misses: [] })
+    expect(JSON.parse(body)).toMatchObject({
+      error:
+        `${sentence}; do not retry, the answer stays the same until the policy changes; ` +
+        'for access ask an editor of the organization',
+      reason: 'rule',
+      near_misses: [],
+    })
   })
 
   it('says that no rule allows the target, which nearly did, and who can add one', async () => {
@@ -100,6 +106,22 @@ describe('a denial', () => {
     expect(head.includes('Content-Type: text/html; charset=utf-8')).toBe(isPage)
     expect(body.startsWith('<!doctype html>')).toBe(isPage)
     expect(head).toContain('Palisade-Decision: deny; reason=rule')
+  })
+})
+
+describe('a denial in plain text', () => {
+  it.each([
+    ['text/plain', true],
+    ['text/plain;q=0.5, */*;q=0.1', true],
+    ['application/json, text/plain, */*', false],
+    ['text/plain;q=0', false],
+  ])('is for a client that asks for it, and not for JSON: %s', async (accept, isText) => {
+    const { port } = await startProxy(bundleOf(DENY))
+
+    const { head, body } = await exchangeRaw(port, get('bad.test', '/', `Accept: ${accept}\r\n`))
+
+    expect(head.includes('Content-Type: text/plain; charset=utf-8')).toBe(isText)
+    expect(body.startsWith('Palisade: bad.test:80 denied by rule "Rule 1"; run: ')).toBe(isText)
   })
 })
 
