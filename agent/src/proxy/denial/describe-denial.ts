@@ -44,7 +44,7 @@ function toPredicate(decision: MachineDecision): string {
     case 'unsupported_policy':
       return 'denied, the policy needs a newer agent'
     case 'invalid_request':
-      return `denied, ${decision.content === undefined ? 'the request is invalid' : (decision.hint ?? '')}`
+      return describeInvalid(decision)
   }
 }
 
@@ -53,6 +53,10 @@ function describeDefault({ hint }: MachineDecision): string {
   return hint === null || hint.startsWith('allow ')
     ? 'denied, no rule allows it'
     : `denied, ${hint}`
+}
+
+function describeInvalid({ content, hint }: MachineDecision): string {
+  return `denied, ${content === undefined ? 'the request is invalid' : (hint ?? '')}`
 }
 
 function describeRules({ rules }: MachineDecision): string {
