@@ -1,5 +1,6 @@
 import { LaunchError } from '../../packages/launcher/prepare/launch-error.mjs'
 import { liveChange, syncRow } from './chapters/live-change.ts'
+import { ownDenies } from './chapters/own-denies.ts'
 import { serverAway } from './chapters/server-away.ts'
 import { fetchView, tamperedCache, tamperedPolicy } from './chapters/tampering.ts'
 import { runRow, type DemoRequest, type Row } from './rows/run-row.ts'
@@ -71,6 +72,7 @@ async function play(given: Given, cleanups: Cleanup[], { show, print }: Output):
   const requests = readExample(world.root, 'requests.json') as readonly DemoRequest[]
   for (const request of requests) show(await runRow(world, request))
   for await (const row of liveChange(world, administrator, network)) show(row)
+  for await (const row of ownDenies(world)) show(row)
 
   await administrator.addRule(network.id, LATE_RULE)
   const newer = await fetchView(world)

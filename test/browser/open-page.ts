@@ -10,6 +10,8 @@ export interface BrowserPage {
   run(script: string): Promise<void>
   /** The value of an expression in the page, which must be JSON. */
   evaluate(expression: string): Promise<unknown>
+  /** Opens an address. Rejects with the text of the browser's own error page. */
+  visit(url: string): Promise<{ readonly status: number; readonly text: string }>
   close(): Promise<void>
 }
 
@@ -17,16 +19,27 @@ export interface BrowserPage {
 const require = createRequire(import.meta.url)
 const PACKED = new URL('node_modules/@sparticuz/chromium/', import.meta.url)
 
+/** Only ends what hangs. */
+const NAVIGATION_TIMEOUT_MS = 300_000
+
 interface Playwright {
   readonly chromium: {
     launch(options: object): Promise<{
       newPage(): Promise<{
         addScriptTag(script: { readonly content: string }): Promise<unknown>
         evaluate(expression: string): Promise<unknown>
+        goto(url: string, options: object): Promise<{ status(): number } | null>
+        innerText(selector: string): Promise<string>
       }>
       close(): Promise<void>
     }>
   }
+}
+
+interface Installed {
+  readonly executablePath: string
+  readonly args: readonly string[]
+  readonly env?: NodeJS.ProcessEnv
 }
 
 interface PackedChromium {
@@ -34,19 +47,28 @@ interface PackedChromium {
   inflate(archive: string): Promise<string>
 }
 
-/** Opens an empty page of a real Chromium: the packed one on x64, otherwise the system's. */
-export async function openPage(): Promise<BrowserPage> {
+/**
+ * Opens an empty page of a real Chromium: the packed one on x64, otherwise the system's. `switches`
+ * follow its own ones on the command line.
+ */
+export async function openPage(switches: readonly string[] = []): Promise<BrowserPage> {
   const folder = await mkdtemp(join(tmpdir(), 'palisade-chromium-'))
   const { chromium } = require('playwright-core') as Playwright
-  const browser = await chromium.launch(
-    process.arch === 'x64' ? await unpack(folder) : { executablePath: '/usr/bin/chromium' },
-  )
+  const { args, ...installed } =
+    process.arch === 'x64'
+      ? await unpack(folder)
+      : { executablePath: '/usr/bin/chromium', args: [] }
+  const browser = await chromium.launch({ ...installed, args: [...args, ...switches] })
   const page = await browser.newPage()
   return {
     async run(script) {
       await page.addScriptTag({ content: script })
     },
     evaluate: (expression) => page.evaluate(expression),
+    async visit(url) {
+      const response = await page.goto(url, { timeout: NAVIGATION_TIMEOUT_MS })
+      return { status: response?.status() ?? 0, text: await page.innerText('body') }
+    },
     async close() {
       await browser.close()
       await rm(folder, { recursive: true, force: true })
@@ -58,7 +80,7 @@ export async function openPage(): Promise<BrowserPage> {
  * Unpacks Chromium into `folder`. The package reads the directory from `TMPDIR`, so that is set
  * meanwhile.
  */
-async function unpack(folder: string): Promise<object> {
+async function unpack(folder: string): Promise<Installed> {
   const before = process.env['TMPDIR']
   process.env['TMPDIR'] = folder
   try {

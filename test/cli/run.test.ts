@@ -25,6 +25,18 @@ const COMMANDS = [
   ['rule', 'update'],
   ['rule', 'rm'],
   ['enrol'],
+  ['log'],
+  ['why'],
+  ['env'],
+  ['exec'],
+  ['connect'],
+  ['deny'],
+  ['undeny'],
+  ['doctor'],
+  ['policy', 'ls'],
+  ['hook'],
+  ['decider', 'srt'],
+  ['decider', 'httpjail'],
 ]
 
 function fullDisk(): Writable {

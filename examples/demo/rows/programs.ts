@@ -22,26 +22,50 @@ export interface Judgement {
   readonly rules: readonly { readonly rule_name: string; readonly resource: string }[]
 }
 
-/** With `raw`, curl sends the target as it is written. */
-export async function runCurl(
-  world: World,
-  { target, raw = false }: { target: string; raw?: boolean },
-): Promise<Outcome> {
-  const asWritten = ['--request-target', target, '--header', `Host: ${hostOf(target)}`]
-  const url = raw ? 'http://raw.demo.test/' : target
+/** A transfer of curl. */
+export interface Transfer {
+  readonly target: string
+  /** Sends the target as it is written. */
+  readonly raw?: boolean
+  /** Speaks SOCKS5, with the name in the request. */
+  readonly socks?: boolean
+  /** Opens a tunnel to this name; TLS in it still names the host of `target`. */
+  readonly tunnel_to?: string
+}
+
+export async function runCurl(world: World, transfer: Transfer): Promise<Outcome> {
   const args = ['--disable', '--silent', '--show-error', '--max-time', '10', '--noproxy', '']
-  args.push(
-    '--proxy',
-    world.proxy(),
-    '--write-out',
-    '\n%{http_code}',
-    ...(raw ? asWritten : []),
-    url,
-  )
+  args.push('--write-out', '\n%{http_code}', ...argumentsOf(transfer, world.proxy()))
   const run = await captureChild('curl', args, { cwd: world.folder, env: world.env })
+  if (transfer.tunnel_to !== undefined) return readHandshake(run.stderr)
+  // The reply code 2 of SOCKS5 is `connection not allowed by ruleset` (RFC 1928).
+  if (transfer.socks === true && /^curl: \(97\).*\(2\)/.test(run.stderr))
+    return { decision: 'deny', said: run.stderr.trim(), judgement: null }
   const end = run.stdout.lastIndexOf('\n')
   const status = run.stdout.slice(end + 1)
   return readAnswer(status, run.stdout.slice(0, Math.max(end, 0)), run.stderr)
+}
+
+function argumentsOf(transfer: Transfer, proxy: string): readonly string[] {
+  const { target, raw = false, socks = false, tunnel_to: tunnel } = transfer
+  if (socks) return ['--socks5-hostname', new URL(proxy).host, target]
+  const byProxy = ['--proxy', proxy]
+  if (tunnel !== undefined) {
+    const { host, port } = new URL(target)
+    return [...byProxy, '--insecure', '--connect-to', `${host}:${tunnel}:${port}`, target]
+  }
+  if (!raw) return [...byProxy, target]
+  const asWritten = ['--request-target', target, '--header', `Host: ${hostOf(target)}`]
+  return [...byProxy, ...asWritten, 'http://raw.demo.test/']
+}
+
+/** The web servers speak no TLS, so a hello that reaches one fails, but without an alert. */
+function readHandshake(stderr: string): Outcome {
+  const said = stderr.trim()
+  const isAlert = /access (?:was )?denied/i.test(said)
+  const isHandshake = said.startsWith('curl: (35)')
+  const decision = isAlert ? 'deny' : isHandshake ? 'allow' : 'error'
+  return { decision, said, judgement: null }
 }
 
 function readAnswer(status: string, body: string, stderr: string): Outcome {

@@ -7,6 +7,7 @@ import {
   runPalisadeCheck,
   type Judgement,
   type Outcome,
+  type Transfer,
 } from './programs.ts'
 
 /** The left half of a line: the attempt, and its expected result. */
@@ -28,13 +29,11 @@ export interface Row extends Attempt {
   readonly ok: boolean | null
 }
 
-export interface DemoRequest {
+export interface DemoRequest extends Transfer {
   readonly what: string
   readonly program: 'curl' | 'git' | 'node' | 'palisade'
   /** Of a file. */
   readonly action?: string
-  readonly target: string
-  readonly raw?: boolean
   readonly expect: Expectation
   /** Whether the name may, or must, be asked for. */
   readonly dns_queries?: 'none' | 'some'

@@ -1,6 +1,7 @@
 import { createReadStream, statSync } from 'node:fs'
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { join, normalize } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { LaunchError } from '../../../packages/launcher/prepare/launch-error.mjs'
 
 /** Starts every answer, so that a program's output proves whom it reached. */
@@ -10,7 +11,7 @@ export const ORIGIN_MARK = 'origin '
 export interface Origins {
   readonly port: number
   readonly otherPort: number
-  /** Requests that any of them has seen. */
+  /** Requests that any of them has seen, and connections of other protocols. */
   hits(): number
   close(): Promise<void>
 }
@@ -19,17 +20,22 @@ export interface Origins {
 export async function startOrigins(addresses: readonly string[], files: string): Promise<Origins> {
   let hits = 0
   const servers: Server[] = []
+  const onStranger = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+    if (error.code?.startsWith('HPE_') === true) hits += 1
+    socket.destroy()
+  }
   const listener: RequestListener = (request, response) => {
     hits += 1
     if (request.url === '/') response.end(`${ORIGIN_MARK}${request.socket.localAddress}\n`)
     else serveFile(files, request.url ?? '/', response)
   }
+  const createOrigin = (): Server => createServer(listener).on('clientError', onStranger)
   const close = async () => {
     await Promise.all(servers.map(closeServer))
   }
   try {
-    const port = await listenOnAll(addresses, listener, servers)
-    const otherPort = await listenOnAll(addresses, listener, servers)
+    const port = await listenOnAll(addresses, createOrigin, servers)
+    const otherPort = await listenOnAll(addresses, createOrigin, servers)
     return { port, otherPort, hits: () => hits, close }
   } catch (error) {
     await close()
@@ -40,7 +46,7 @@ export async function startOrigins(addresses: readonly string[], files: string):
 /** Listens on one free port that all addresses share, and adds to `servers`. Returns the port. */
 async function listenOnAll(
   addresses: readonly string[],
-  listener: RequestListener,
+  createOrigin: () => Server,
   servers: Server[],
 ): Promise<number> {
   for (let attempt = 0; attempt < 10; attempt += 1) {
@@ -48,7 +54,7 @@ async function listenOnAll(
     try {
       let port = 0
       for (const address of addresses) {
-        const server = createServer(listener)
+        const server = createOrigin()
         port = await listen(server, port, address)
         opened.push(server)
       }

@@ -38,6 +38,12 @@ describe('palisade check --batch', () => {
     expect(outcomes(result.out)).toEqual(['allow rule', 'deny default_deny', 'allow rule'])
   })
 
+  it('answers a line as long as the agent takes', async () => {
+    const { out } = await batch(`${ALLOWED}${' '.repeat(65_536 - ALLOWED.length)}\n`)
+
+    expect(outcomes(out)).toEqual(['allow rule'])
+  })
+
   it.each<[string, string | Buffer]>([
     ['blank', ''],
     ['white space', ' \t '],

@@ -72,6 +72,24 @@ describe('palisade doctor', () => {
     expect(machine.proxy.decisions.every(({ decision }) => decision === 'deny')).toBe(true)
   }, 240_000)
 
+  it('lets programs speak when `npm run -s` started it', async () => {
+    const machine = await startMachine(WELL)
+    const levels: unknown[] = []
+    const script = { npm_lifecycle_event: 'palisade', npm_config_loglevel: 'silent' }
+    const setting = {
+      ...machine,
+      env: { ...machine.env, ...script },
+      captureProgram: async (_command: unknown, env: Readonly<Record<string, string>>) => {
+        levels.push(env['npm_config_loglevel'])
+        return { kind: 'missing' } as const
+      },
+    }
+
+    await runCli(['doctor'], setting)
+
+    expect(new Set(levels)).toEqual(new Set([undefined]))
+  })
+
   it('fails with a mend when a program goes around the proxy', async () => {
     const machine = await startMachine(WELL)
     const setting = {

@@ -78,13 +78,19 @@ describe('palisade why', () => {
     expect(out).toMatch(/\nask +an editor of acme/)
   })
 
-  it('says who can change a rule of the machine’s own, and a missing policy', async () => {
-    const local = { ...RULE_DENIAL.decision, rules: [{ ...RULE, origin: 'local' as const }] }
+  it('says how to change a rule of the machine’s own, and a missing policy', async () => {
+    const file = { ...RULE, origin: 'local' as const }
+    const local = { ...RULE_DENIAL.decision, rules: [file] }
+    const deny = { ...file, policy_id: 'local_filesystem', rule_id: 'deny_3', resource: '/x y/**' }
+    const own = { ...RULE_DENIAL.decision, rules: [deny] }
     const lapsed = { ...DENIAL.decision, reason: 'policy_expired' as const, hint: null }
     const invalid = { ...lapsed, reason: 'invalid_request' as const, request: null }
 
     expect((await why({ ...DENIAL, decision: local })).out).toMatch(
-      /\nask +nobody: the rule is in the file of this machine\n/,
+      /\nundo +change the file of local rules of this machine\n/,
+    )
+    expect((await why({ ...DENIAL, decision: own })).out).toContain(
+      "\nundo     palisade undeny '/x y/**'\n",
     )
     expect((await why({ ...DENIAL, decision: lapsed })).out).toMatch(/\nmore +`palisade status`/)
     const { out } = await why({ ...DENIAL, decision: invalid })

@@ -178,17 +178,22 @@ describe('palisade exec', () => {
     expect({ code, out }).toEqual({ code: 1, out: '' })
   })
 
-  it('hides the project of `npm run palisade` from the command', async () => {
+  it('hides the project and the silence of `npm run -s palisade` from the command', async () => {
     const machine = await startMachine()
-    const npm = { npm_lifecycle_event: 'palisade', npm_config_local_prefix: '/checkout' }
-    const print = ['exec', '--', 'sh', '-c', 'echo "${npm_config_local_prefix-none}"']
+    const npm = {
+      npm_lifecycle_event: 'palisade',
+      npm_config_local_prefix: '/checkout',
+      npm_config_loglevel: 'silent',
+    }
+    const names = '${npm_config_local_prefix-none} ${npm_config_loglevel-none}'
+    const print = ['exec', '--', 'sh', '-c', `echo "${names}"`]
 
     const inScript = await palisade({ ...machine, env: { ...machine.env, ...npm } }, print)
     const other = { ...npm, npm_lifecycle_event: 'test' }
     const elsewhere = await palisade({ ...machine, env: { ...machine.env, ...other } }, print)
 
-    expect(inScript.out).toBe('none\n')
-    expect(elsewhere.out).toBe('/checkout\n')
+    expect(inScript.out).toBe('none none\n')
+    expect(elsewhere.out).toBe('/checkout silent\n')
   })
 })
 

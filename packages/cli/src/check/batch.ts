@@ -9,8 +9,8 @@ import { jsonLine } from '../terminal/printable.ts'
 import { write } from '../terminal/write.ts'
 import type { DecisionAnswer, Evaluator } from './answer.ts'
 
-/** A path of 4096 bytes with every byte written as `\u00xx` fits with room to spare. */
-export const MAX_LINE_BYTES = 32 * 1024
+/** The limit of the agent for a request, in a batch and alone. */
+export const MAX_LINE_BYTES = 64 * 1024
 
 /** The answers to a chunk of blank lines are a hundred times its size. */
 const MAX_BLOCK_LENGTH = 256 * 1024

@@ -42,7 +42,7 @@ export function addCheckCommand(program: Command, context: RunContext): void {
 
 A batch holds one JSON request a line: {"action","host","port","address"?} or {"action","path"}.
 Line N of the output is the decision object for line N of the input; a line that is blank, longer
-than 32 KiB or not a JSON object is answered deny, invalid_request. Names are not resolved: a
+than 64 KiB or not a JSON object is answered deny, invalid_request. Names are not resolved: a
 decision that an address could change has \`address_required\`. The exit code is 0 if every line was
 answered.
 

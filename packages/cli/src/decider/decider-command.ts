@@ -12,6 +12,7 @@ import { SrtViolation } from './srt-frames.ts'
 export function addDeciderCommands(program: Command, { io, exit }: RunContext): void {
   const decider = program
     .command('decider')
+    .summary('decide the requests of another proxy')
     .description('Answer another proxy that asks a process about each request.')
     .addHelpText('after', RULES)
   decider
@@ -37,7 +38,11 @@ export function addDeciderCommands(program: Command, { io, exit }: RunContext): 
 
 const RULES = `
 Each request is decided by the running agent as a connection to its host and port. A request that is
-not understood is denied, and so is every request while no agent runs.`
+not understood is denied, and so is every request while no agent runs.
+
+Examples:
+  palisade decider srt --help
+  palisade decider httpjail --help`
 
 const SRT = `
 srt forwards to no host outside its list, whatever the decider says, so name every host that the
@@ -47,14 +52,17 @@ policy still decides each. The Host header and the TLS server name must be allow
 Without a command the protocol is spoken on standard input and output. \`srt\` needs sockets there,
 as a program makes them; pipes of a shell do not serve.
 
-Example:
+Examples:
   palisade decider srt --domain example.com --domain '*.example.com' -- \\
     srt proxy --listen 127.0.0.1:8080`
 
 const HTTPJAIL = `
 httpjail runs a program without arguments, so give it a script with these two lines:
   #!/bin/sh
-  exec palisade decider httpjail`
+  exec palisade decider httpjail
+
+Examples:
+  httpjail --proc ./script -- curl https://example.com/`
 
 function collect(value: string, previous: readonly string[]): readonly string[] {
   return [...new Set([...previous, parseSrtDomain(value)])]

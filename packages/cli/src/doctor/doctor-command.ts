@@ -7,6 +7,7 @@ import { EXIT } from '../exit-code.ts'
 import { askAgent } from '../machine/agent.ts'
 import { dataDirectory } from '../machine/start-advice.ts'
 import { changeEnvironment } from '../programs/env-command.ts'
+import { withoutNpmScript } from '../programs/npm-script.ts'
 import { proxyEnvironment } from '../programs/proxy-environment.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { describeSystemError } from '../system-error.ts'
@@ -59,9 +60,10 @@ async function runChecks({ io }: RunContext): Promise<readonly Check[]> {
     return [fail('agent', detail, mend.join('; ') || 'run `palisade status`')]
   }
   const { proxy } = status
+  const own = withoutNpmScript(io.env)
   const env = changeEnvironment(
-    io.env,
-    proxyEnvironment({ proxy, env: io.env, self: io.self, java: false }),
+    own,
+    proxyEnvironment({ proxy, env: own, self: io.self, java: false }),
   )
   const tell = (program: string): void => {
     if (io.progress) io.stderr.write(`checking ${program} …\n`)

@@ -16,7 +16,7 @@ export function addHookCommand(program: Command, context: RunContext): void {
     .argument('<host>', HOOK_FORMATS.map(({ host }) => host).join(', '))
     .addHelpText(
       'after',
-      () => `${RULES}\n${HOOK_FORMATS.map((each) => install(each, io)).join('')}`,
+      () => `${RULES}\n${HOOK_FORMATS.map((each) => install(each, io)).join('')}${EXAMPLES}`,
     )
     .action(async (host: string) => {
       context.exit(await runHook(host, io))
@@ -29,6 +29,11 @@ decided as written and as its symbolic links lead. Every other call passes witho
 Palisade reads no shell commands. The proxy and the sandbox govern those. A search is decided by the
 directory in which it starts. An allowed call still needs the permission of the coding agent itself.
 Input that is not understood is denied, and so is every decided call while no agent runs.`
+
+const EXAMPLES = `
+Examples:
+  echo '{"hook_event_name":"PreToolUse","cwd":"/tmp","tool_name":"Read",
+         "tool_input":{"file_path":"/etc/passwd"}}' | palisade hook claude`
 
 function install(
   { host, title, file, snippet, decided }: (typeof HOOK_FORMATS)[number],

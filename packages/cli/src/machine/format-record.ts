@@ -7,7 +7,7 @@ import type { Style } from '../terminal/style.ts'
  * Columns with a fixed width, because a followed log has no end; a longer value moves the rest of
  * its line.
  */
-const WIDTHS = { time: 24, decision: 8, target: 44, why: 28, count: 5 } as const
+const WIDTHS = { time: 24, decision: 8, target: 46, why: 28, count: 5 } as const
 
 /** The head of the columns of `formatRecord`. */
 export function formatRecordHead(style: Style): string {

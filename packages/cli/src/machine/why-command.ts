@@ -25,6 +25,11 @@ const SEARCHED = 1_000
 /** A near miss of the policy in force now. */
 type NearMiss = LocalExplanation['near_misses'][number]
 
+type DecidingRule = DecisionRecord['decision']['rules'][number]
+
+/** Ids of the policies that hold the rules of `palisade deny`. */
+const LOCAL_DENIES: ReadonlySet<string> = new Set(['local_network', 'local_filesystem'])
+
 interface Answer {
   /** Null before the first denial. */
   readonly denial: DecisionRecord | null
@@ -152,13 +157,19 @@ function formatAdvice(
       return [['more', '`palisade status` says what the policies lack']]
     default: {
       const isOwn = rules.length > 0 && rules.every(({ origin }) => origin === 'local')
-      const whom = isOwn
-        ? 'nobody: the rule is in the file of this machine'
-        : `an editor of ${organization} at ${server}`
-      const ask: [string, string] = ['ask', style.plain(whom)]
-      return command === null ? [ask] : [ask, ['more', style.plain(command)]]
+      const asks: readonly [string, string][] = isOwn
+        ? rules.map((rule) => ['undo', style.plain(formatUndo(rule))])
+        : [['ask', style.plain(`an editor of ${organization} at ${server}`)]]
+      return command === null ? asks : [...asks, ['more', style.plain(command)]]
     }
   }
+}
+
+/** A rule of `palisade deny`, or of a file that the user wrote. */
+function formatUndo({ policy_id, rule_id, resource }: DecidingRule): string {
+  return LOCAL_DENIES.has(policy_id) && /^deny_\d+$/.test(rule_id)
+    ? `palisade undeny ${quoteShell(resource)}`
+    : 'change the file of local rules of this machine'
 }
 
 /** The arguments of `palisade check` and `explain`, quoted for a shell. */

@@ -5,6 +5,7 @@ import type { RunContext } from '../run-context.ts'
 import { count } from '../terminal/count.ts'
 import { printable } from '../terminal/printable.ts'
 import { changeEnvironment } from './env-command.ts'
+import { withoutNpmScript } from './npm-script.ts'
 import { proxyEnvironment } from './proxy-environment.ts'
 import { exitCodeOf, type ProgramEnd } from './run-program.ts'
 
@@ -58,17 +59,4 @@ async function countDenied({ io }: RunContext): Promise<number> {
 function describeFailure(name: string, end: Extract<ProgramEnd, { kind: 'not_started' }>): string {
   const why = exitCodeOf(end) === 127 ? 'no such command' : `it cannot be run (${end.code})`
   return `${printable(`palisade: \`${name}\`: ${why}`)}\n`
-}
-
-/**
- * Without the variables of `npm run`, when that started this program: an npm in the command would
- * take the checkout for its project.
- */
-function withoutNpmScript(
-  env: Readonly<Record<string, string | undefined>>,
-): Readonly<Record<string, string | undefined>> {
-  if (env['npm_lifecycle_event'] !== 'palisade') return env
-  const isOfScript = (name: string): boolean =>
-    /^npm_(?:lifecycle|package)_|^npm_config_(?:local_)?prefix$|^INIT_CWD$/.test(name)
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !isOfScript(name)))
 }
