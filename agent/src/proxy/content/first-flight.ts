@@ -14,7 +14,11 @@ export interface FirstFlight {
   held(): Buffer
 }
 
+const ALERT_RECORD = 21
 const HANDSHAKE_RECORD = 22
+const RECORD_HEADER_BYTES = 5
+/** Major versions from here on are of no TLS server. */
+const MAX_MAJOR_VERSION = 16
 const CLIENT_HELLO = 1
 const MALFORMED: Flight = { kind: 'malformed', protocol: 'tls' }
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
@@ -60,9 +64,12 @@ export function createFirstFlight(): FirstFlight {
 /** Returns null while the first bytes fit several protocols. */
 function chooseClassifier(received: Buffer): Classifier | null {
   const [first = 0, second, third] = received
-  if (first === HANDSHAKE_RECORD) {
+  if (first === HANDSHAKE_RECORD || first === ALERT_RECORD) {
     if (second === undefined) return null
-    return second === 3 ? createTlsClassifier() : decided({ kind: 'opaque' })
+    if (first === HANDSHAKE_RECORD && second === 3) return createTlsClassifier()
+    if (second >= MAX_MAJOR_VERSION) return decided({ kind: 'opaque' })
+    if (received.length <= RECORD_HEADER_BYTES) return null
+    return decided(isDisguisedHello(received) ? MALFORMED : { kind: 'opaque' })
   }
   if ((first & 0x80) === 0) return createTextClassifier()
   if (third === undefined) return null
@@ -70,6 +77,16 @@ function chooseClassifier(received: Buffer): Classifier | null {
   return third === CLIENT_HELLO
     ? decided({ kind: 'tls', serverName: null, hasEncryptedHello: false })
     : decided({ kind: 'opaque' })
+}
+
+/**
+ * Some servers accept a ClientHello in a record of any version below 16, and warnings before it;
+ * the TLS of Go does both.
+ */
+function isDisguisedHello(received: Buffer): boolean {
+  const content = received[RECORD_HEADER_BYTES] ?? 0
+  if (received[0] === HANDSHAKE_RECORD) return content === CLIENT_HELLO
+  return received.readUInt16BE(3) === 2 && (content === 1 || content === 2)
 }
 
 function decided(flight: Flight): Classifier {

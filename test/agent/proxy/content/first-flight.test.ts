@@ -91,6 +91,10 @@ describe('a ClientHello', () => {
     ],
     ['in an empty record', Buffer.from([22, 3, 1, 0, 0])],
     ['that is another message', Buffer.from([22, 3, 1, 0, 4, 2, 0, 0, 0])],
+    ['in a record of version 2', Buffer.concat([Buffer.from([22, 2, 0]), HELLO.subarray(3)])],
+    ['in a record of version 0', Buffer.concat([Buffer.from([22, 0, 0]), HELLO.subarray(3)])],
+    ['after a warning', Buffer.concat([Buffer.from([21, 3, 1, 0, 2, 1, 90]), HELLO])],
+    ['after a warning of version 1', Buffer.concat([Buffer.from([21, 1, 0, 0, 2, 1, 90]), HELLO])],
   ])('%s is malformed', (_title, bytes) => {
     expect(read(bytes)).toEqual({ kind: 'malformed', protocol: 'tls' })
     expect(read(bytes, 1)).toEqual({ kind: 'malformed', protocol: 'tls' })
@@ -157,6 +161,8 @@ describe('another protocol', () => {
     ['PostgreSQL', '\0\0\0\x08\x04\xd2\x16\x2f'],
     ['AMQP', 'AMQP\0\0\x09\x01'],
     ['git', '0032git-upload-pack /project.git\0host=a.test\0'],
+    ['MongoDB', '\x16\x01\0\0\x07\0\0\0\0\0\0\0\xdd\x07\0\0'],
+    ['MongoDB with another length', '\x15\x01\0\0\x02\0\0\0\0\0\0\0\xdd\x07\0\0'],
     ['MQTT', '\x10\x16\0\x04MQTT'],
     ['JSON', '{"a":1}'],
     ['HTTP/0.9', 'GET /\r\n'],
