@@ -116,6 +116,12 @@ describe('a tunnel to a name', () => {
       'malformed',
       'invalid_request',
     ],
+    [
+      'HTTP with another authority behind any scheme',
+      head('x.a.test', 'GET foo://evil.test/ HTTP/1.1'),
+      'malformed',
+      'invalid_request',
+    ],
     ['HTTP without host', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 'malformed', 'invalid_request'],
     [
       'an upgrade to HTTP/2',
