@@ -46,8 +46,7 @@ describe('a SOCKS frame', () => {
       const client = await openBytes(scene.port, whole.subarray(0, length))
       client.socket.end()
       const answer = await client.rest()
-      expect([0, 2, 12]).toContain(answer.length)
-      if (answer.length === 12) expect(answer[3]).toBe(1)
+      expect([[], [5, 0], [5, 0, 5, 1]]).toContainEqual([...answer.subarray(0, 4)])
     }
     expectUntouched(scene)
   })
