@@ -14,7 +14,7 @@ const REQUEST_LINE = /[\s\p{Cc}]HTTP\/[^\s\p{Cc}]*[\s\p{Cc}]*$/iu
 /** Node takes these for HTTP, with `Host` and all. */
 const RELATED_LINE = /[ \t](?:RTSP|ICE)\/\S*\s*$/
 /** Without version: some servers read fields after it, others take the host of the target. */
-const OLD_REQUEST_LINE = /^\s*[A-Z-]+[ \t]+(?:\/|[^\s/?#:]*:\/\/)/
+const OLD_REQUEST_LINE = /^\s*[A-Z-]+[ \t]+(?:[/*]|[^\s/?#:]*:\/\/)/
 const HTTP2_PREFACE = /^PRI\b/
 const HOST_FIELD = /^[ \t]*host[ \t]*:/i
 
@@ -65,8 +65,8 @@ export function createTextClassifier(): Classifier {
   const readFirstLine = (received: Buffer): Flight | null => {
     const from = position
     const line = takeLine(received)
-    // Some servers accept NUL in the target of a request.
-    if (!hasMethod(received) && received.subarray(from, position).includes(NUL)) return OPAQUE
+    const nul = received.subarray(from, position).indexOf(NUL)
+    if (nul >= 0 && !hasMethod(received.subarray(methodStart ?? 0, from + nul))) return OPAQUE
     if (line === null) return null
     isRelated = RELATED_LINE.test(line)
     if (!isRelated && !REQUEST_LINE.test(line))
@@ -104,6 +104,8 @@ function isBlank(byte: number): boolean {
   return (byte >= 9 && byte <= 13) || (byte >= 28 && byte <= 32) || byte === 0x85 || byte === 0xa0
 }
 
-function hasMethod(received: Buffer): boolean {
-  return /^[\s\p{Cc}]*[A-Z-]+[\s\p{Cc}]/u.test(received.toString('latin1', 0, MAX_METHOD_BYTES))
+/** Whether a request may begin so, before a NUL: some servers accept it in the target. */
+function hasMethod(before: Buffer): boolean {
+  if (before.length > 2 * MAX_METHOD_BYTES) return true
+  return /^[\s\p{Cc}]*[A-Z-]+[\s\p{Cc}]/u.test(before.toString('latin1'))
 }

@@ -139,6 +139,7 @@ describe('an HTTP request', () => {
     ['with the version of RTSP', 'GET / RTSP/1.0\r\nHost: a.test\r\n\r\n'],
     ['with the version of ICE', 'SOURCE / ICE/1.0\r\nX: y\r\nhost : a.test\r\n\r\n'],
     ['without version', 'GET /\r\nHost: a.test\r\n\r\n'],
+    ['without version, for no path', 'OPTIONS *\r\nHost: a.test\r\n\r\n'],
     ['without version, for a server', 'GET http://a.test/\r\n'],
     ['with a first line without end', `GET /${'x'.repeat(40_000)}`],
   ])('%s is malformed', (_title, text) => {
@@ -190,6 +191,7 @@ describe('another protocol', () => {
     ['RTSP', 'DESCRIBE rtsp://a.test/x RTSP/1.0\r\nCSeq: 1\r\n\r\n'],
     ['an inline command', 'GET key\r\n'],
     ['SIP', 'OPTIONS sip:a@a.test SIP/2.0\r\n'],
+    ['a blank before NUL', '\t\0T / HTTP/1.1\r\n'],
     ['binary text', '\x1f\x8b\x08\0\0'],
     ['a long word', 'x'.repeat(300)],
   ])('such as %s is opaque', (_title, text) => {
