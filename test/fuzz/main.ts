@@ -1,5 +1,6 @@
 import { palisade } from './evaluator.ts'
 import { formatFound, formatTally } from './format-report.ts'
+import { runProxyCommand } from './proxy/command.ts'
 import { readOptions, USAGE, type Options } from './read-options.ts'
 import { runFuzz } from './run-fuzz.ts'
 
@@ -28,8 +29,10 @@ function run({ minutes, seed: given }: Options): number {
   return found === null ? 0 : 1
 }
 
-const options = readOptions(process.argv.slice(2))
-if (options === 'help') process.stdout.write(USAGE)
+const argv = process.argv.slice(2)
+const options = readOptions(argv)
+if (argv[0] === 'proxy') process.exitCode = await runProxyCommand(argv.slice(1))
+else if (options === 'help') process.stdout.write(USAGE)
 else if ('wrong' in options) {
   process.stderr.write(`fuzz: ${options.wrong}\n`)
   process.exitCode = 2

@@ -7,9 +7,11 @@ export interface Options {
 }
 
 export const USAGE = `usage: npm run fuzz -- --minutes N [--seed S]
+       npm run fuzz -- proxy [--cases N] [--seed S]
 
 Compares decide and explain with the reference evaluator on generated policy sets of 1 to 50,000
-resources, ordinary and hostile, until the time is up or an answer differs.
+resources, ordinary and hostile, until the time is up or an answer differs. With \`proxy\`, reads
+mutated bytes with the parsers of the proxy.
 
   --minutes N   duration; may be a fraction such as 0.5
   --seed S      seed of the first set, an integer; random by default; always printed

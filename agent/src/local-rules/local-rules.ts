@@ -110,7 +110,7 @@ function makeDeny(
   const used = others.map(({ id }) => Number(/^deny_(\d+)$/.exec(id)?.[1] ?? 0))
   return {
     id: `deny_${Math.max(0, ...used) + 1}`,
-    name: name ?? [...resource].slice(0, MAX_DEFAULT_NAME).join(''),
+    name: name ?? nameAfter(resource),
     actions,
     resource,
     created_at: new Date(nowMs).toISOString(),
@@ -119,6 +119,11 @@ function makeDeny(
 
 /** Names are shorter than resources may be. */
 const MAX_DEFAULT_NAME = 255
+
+/** Valid when the file is read again: NFC may be longer than its source. */
+function nameAfter(resource: string): string {
+  return [...resource.normalize('NFC')].slice(0, MAX_DEFAULT_NAME).join('').trim()
+}
 
 function isSame(deny: LocalDeny, { actions, resource }: AddLocalDenyRequest): boolean {
   return deny.resource === resource && actions.every((action) => deny.actions.includes(action))

@@ -46,10 +46,13 @@ export function stampEvent(event: RecordedEvent, atMs: number): StampedEvent {
  */
 function keyOf({ point, protocol, decision, flow }: RecordedEvent): string {
   const { reason, revision, stale, break_glass, address_required, rules, request } = decision
+  const { content, hint } = decision
   let key = `${point} ${protocol} ${decision.decision} ${reason} ${revision} ${stale}`
   if (break_glass === true) key += ' break_glass'
   if (address_required === true) key += ' address_required'
   if (flow !== undefined) key += ` ${flow.cause}`
+  // The hint alone says which name the content has; else a denial could hide behind another one.
+  if (content !== undefined) key += ` ${content} ${hint?.length ?? 0} ${hint ?? ''}`
   key += ` ${rules.length}`
   const named = Math.min(rules.length, MAX_RULES)
   for (let index = 0; index < named; index += 1) key += keyOfRule(rules[index])

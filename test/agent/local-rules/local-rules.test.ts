@@ -115,6 +115,17 @@ describe('a local deny', () => {
     })
   })
 
+  it('survives a restart whatever its resource holds', async () => {
+    const first = await startRules()
+    // One of these letters is two in NFC, in which names are measured.
+    const resources = [`/${'\u0958'.repeat(254)}`, `/${'\u{1f4c1}'.repeat(300)}`, '/a ']
+
+    for (const resource of resources)
+      expect((await first.addDeny({ resource, actions: ['read'] })).outcome).toBe('added')
+
+    expect((await readDenies(first.file)).map(({ resource }) => resource)).toEqual(resources)
+  })
+
   it('is in force in the next bundle too, also in one compiled before it', async () => {
     const { active, use, addDeny } = await startRules()
     const next = bundleOf(['allow', 'connect:tcp', 'ads.test'])

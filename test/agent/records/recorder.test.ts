@@ -119,6 +119,28 @@ describe('a recorder', () => {
     expect(records.map((line) => 'count' in line && line.count)).toEqual(differing.map(() => 2))
   })
 
+  it('keeps apart contents that are denied for one target', async () => {
+    const { recorder, directory } = await startRecorder()
+    const flow = { bytesSent: 0, bytesReceived: 0, durationMs: 1, cause: 'content' } as const
+    const names = ['one.test', 'two.test'].map((name) => `the connection is for ${name}`)
+    const faults = [
+      ['malformed', 'the first bytes are malformed'],
+      ...names.map((hint) => ['foreign_name', hint] as const),
+    ] as const
+
+    for (const [content, hint] of faults) {
+      const { decision, ...event } = denial('a.test', { flow })
+      const reason = 'invalid_request'
+      recorder.record({ ...event, decision: { ...decision, reason, content, hint } })
+    }
+    await recorder.stop()
+
+    const found = (await readRecords(directory)).map((line) =>
+      'decision' in line ? [line.decision.content, line.decision.hint] : [],
+    )
+    expect(found).toEqual(faults.map((fault) => [...fault]))
+  })
+
   it('adds up the bytes of ended connections, apart from the decisions', async () => {
     const { recorder, directory } = await startRecorder()
     const allowed = {

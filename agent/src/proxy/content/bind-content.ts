@@ -109,7 +109,8 @@ function readNamed(
   hosts: readonly string[],
   port: number,
 ): Target | 'none' | null {
-  const absolute = /^https?:\/\/([^/?#]*)/i.exec(target)?.[1]
+  // Servers such as nginx take the host of a target of any scheme, before `Host`.
+  const absolute = /^[^/?#:]*:\/\/([^/?#]*)/.exec(target)?.[1]
   const [first, ...others] = [...hosts, ...(absolute === undefined ? [] : [absolute])].map((text) =>
     parseAuthority(text, port),
   )

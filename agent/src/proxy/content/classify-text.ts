@@ -5,15 +5,18 @@ const MAX_HEAD_BYTES = 32_768
 const MAX_METHOD_BYTES = 256
 
 const NUL = 0
-const TAB = 9
 const LF = 10
 const CR = 13
-const SPACE = 32
 
 const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]$/
 /** Also spellings that only a lenient server accepts, so that they are refused, not passed on. */
-const REQUEST_LINE = /[ \t]HTTP\/[\d.]*\s*$/i
+const REQUEST_LINE = /[\s\p{Cc}]HTTP\/[^\s\p{Cc}]*[\s\p{Cc}]*$/iu
+/** Node takes these for HTTP, with `Host` and all. */
+const RELATED_LINE = /[ \t](?:RTSP|ICE)\/\S*\s*$/
+/** Without version: some servers read fields after it, others take the host of the target. */
+const OLD_REQUEST_LINE = /^\s*[A-Z-]+[ \t]+(?:[/*]|[^\s/?#:]*:\/\/)/
 const HTTP2_PREFACE = /^PRI\b/
+const HOST_FIELD = /^[ \t]*host[ \t]*:/i
 
 const OPAQUE: Flight = { kind: 'opaque' }
 const MALFORMED: Flight = { kind: 'malformed', protocol: 'http' }
@@ -26,6 +29,7 @@ const MALFORMED: Flight = { kind: 'malformed', protocol: 'http' }
 export function createTextClassifier(): Classifier {
   let stage: 'method' | 'line' | 'fields' = 'method'
   let methodStart: number | null = null
+  let isRelated = false
   let lineStart = 0
   /** All bytes before it are read. */
   let position = 0
@@ -38,7 +42,7 @@ export function createTextClassifier(): Classifier {
         continue
       }
       methodStart ??= position
-      if (byte === SPACE || byte === TAB) {
+      if (byte !== CR && byte !== LF && isBlank(byte)) {
         stage = 'line'
         return null
       }
@@ -61,19 +65,23 @@ export function createTextClassifier(): Classifier {
   const readFirstLine = (received: Buffer): Flight | null => {
     const from = position
     const line = takeLine(received)
-    if (received.subarray(from, position).includes(NUL)) return OPAQUE
+    const nul = received.subarray(from, position).indexOf(NUL)
+    if (nul >= 0 && !hasMethod(received.subarray(methodStart ?? 0, from + nul))) return OPAQUE
     if (line === null) return null
-    if (!REQUEST_LINE.test(line)) return OPAQUE
+    isRelated = RELATED_LINE.test(line)
+    if (!isRelated && !REQUEST_LINE.test(line))
+      return OLD_REQUEST_LINE.test(line) ? MALFORMED : OPAQUE
     if (HTTP2_PREFACE.test(line)) return { kind: 'http2' }
     stage = 'fields'
     return null
   }
-
   const readFields = (received: Buffer): Flight | null => {
     for (;;) {
       const line = takeLine(received)
       if (line === null) return null
+      if (isRelated && HOST_FIELD.test(line)) return MALFORMED
       if (line !== '' && line !== '\r') continue
+      if (isRelated) return OPAQUE
       const head = parseHttpHead(received.toString('latin1', 0, lineStart))
       return head === null ? MALFORMED : { kind: 'http', head }
     }
@@ -89,4 +97,15 @@ export function createTextClassifier(): Classifier {
     },
     harmless: () => (stage === 'fields' ? 0 : position),
   }
+}
+
+/** Also blanks of Python, whose servers split the first line at them. */
+function isBlank(byte: number): boolean {
+  return (byte >= 9 && byte <= 13) || (byte >= 28 && byte <= 32) || byte === 0x85 || byte === 0xa0
+}
+
+/** Whether a request may begin so, before a NUL: some servers accept it in the target. */
+function hasMethod(before: Buffer): boolean {
+  if (before.length > 2 * MAX_METHOD_BYTES) return true
+  return /^[\s\p{Cc}]*[A-Z-]+[\s\p{Cc}]/u.test(before.toString('latin1'))
 }

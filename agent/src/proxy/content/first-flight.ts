@@ -14,8 +14,14 @@ export interface FirstFlight {
   held(): Buffer
 }
 
+const ALERT_RECORD = 21
 const HANDSHAKE_RECORD = 22
+const RECORD_HEADER_BYTES = 5
+/** Major versions from here on are of no TLS server. */
+const MAX_MAJOR_VERSION = 16
 const CLIENT_HELLO = 1
+/** Blanks in Latin-1, which lenient servers skip before a request. */
+const UPPER_BLANKS: ReadonlySet<number> = new Set([0x85, 0xa0])
 const MALFORMED: Flight = { kind: 'malformed', protocol: 'tls' }
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 
@@ -59,17 +65,34 @@ export function createFirstFlight(): FirstFlight {
 
 /** Returns null while the first bytes fit several protocols. */
 function chooseClassifier(received: Buffer): Classifier | null {
-  const [first = 0, second, third] = received
-  if (first === HANDSHAKE_RECORD) {
-    if (second === undefined) return null
-    return second === 3 ? createTlsClassifier() : decided({ kind: 'opaque' })
-  }
+  const [first = 0, , third] = received
+  if (first === HANDSHAKE_RECORD || first === ALERT_RECORD) return chooseRecords(received)
   if ((first & 0x80) === 0) return createTextClassifier()
   if (third === undefined) return null
   // The hello of SSL 2, which has no server name, and which old servers accept for TLS.
-  return third === CLIENT_HELLO
-    ? decided({ kind: 'tls', serverName: null, hasEncryptedHello: false })
-    : decided({ kind: 'opaque' })
+  if (third === CLIENT_HELLO)
+    return decided({ kind: 'tls', serverName: null, hasEncryptedHello: false })
+  return UPPER_BLANKS.has(first) ? createTextClassifier() : decided({ kind: 'opaque' })
+}
+
+/** For bytes that may be TLS records. */
+function chooseRecords(received: Buffer): Classifier | null {
+  const [first, major] = received
+  if (major === undefined) return null
+  if (first === HANDSHAKE_RECORD && major === 3) return createTlsClassifier()
+  if (major >= MAX_MAJOR_VERSION) return decided({ kind: 'opaque' })
+  if (received.length <= RECORD_HEADER_BYTES) return null
+  return decided(isDisguisedHello(received) ? MALFORMED : { kind: 'opaque' })
+}
+
+/**
+ * Some servers accept a ClientHello in a record of any version below 16, and warnings before it;
+ * the TLS of Go does both.
+ */
+function isDisguisedHello(received: Buffer): boolean {
+  const content = received[RECORD_HEADER_BYTES] ?? 0
+  if (received[0] === HANDSHAKE_RECORD) return content === CLIENT_HELLO
+  return received.readUInt16BE(3) === 2 && (content === 1 || content === 2)
 }
 
 function decided(flight: Flight): Classifier {

@@ -1,3 +1,4 @@
+import type { ConnectRequest } from '@palisade/policy-core'
 import type { Socket } from 'node:net'
 import type { MachineDecision } from '../../decision/active-policy.ts'
 import { awaitFlushed } from '../../http/await-flushed.ts'
@@ -77,18 +78,25 @@ export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promis
     if (upstream.destroyed || client.destroyed) return relay.close('closed')
     request.grant()
 
+    /** Decides again once it is guarded: a new policy may have come into force since. */
+    const guardFurther = (further: ConnectRequest | null): MachineDecision | null => {
+      if (further === null) return null
+      slot.guard(guarded, revoke, further)
+      const again = deps.decide(further)
+      return again.decision === 'deny' ? { ...again, content: 'foreign_name' } : null
+    }
     const judge = async (flight: Flight, held: Buffer): Promise<void> => {
       const content = await bindContent(deps, { target, address, decision }, flight)
       if (client.destroyed || upstream.destroyed) return
-      if (content.kind === 'refused') {
-        final = content.decision
+      const denial = content.kind === 'refused' ? content.decision : guardFurther(content.further)
+      if (denial !== null) {
+        final = denial
         const isSilent = upstream.bytesRead === heardBefore
         relay.abandon('content')
-        if (isSilent) hangUp(client, formatContentDenial(flight, content.decision))
+        if (isSilent) hangUp(client, formatContentDenial(flight, denial))
         else client.destroy()
         return
       }
-      if (content.further !== null) slot.guard(guarded, revoke, content.further)
       // A terminator of TLS for names with rules on methods and paths would stand here.
       relay.passOn(held)
     }

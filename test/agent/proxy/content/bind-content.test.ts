@@ -21,7 +21,12 @@ interface Tunnel extends ByteClient {
 }
 
 /** A tunnel to `host` at a target that echoes. */
-async function openTunnelTo(host: string, rules = RULES, greeting = ''): Promise<Tunnel> {
+async function openTunnelTo(
+  host: string,
+  rules = RULES,
+  greeting = '',
+  names: Readonly<Record<string, readonly string[]>> = NAMES,
+): Promise<Tunnel> {
   let received = ''
   const target = await startTcpServer((socket) => {
     if (greeting !== '') socket.write(greeting)
@@ -30,7 +35,7 @@ async function openTunnelTo(host: string, rules = RULES, greeting = ''): Promise
       socket.write(chunk)
     })
   })
-  const scene = await startProxy(bundleOf(...rules), NAMES)
+  const scene = await startProxy(bundleOf(...rules), names)
   const client = await openBytes(scene.port, Buffer.from(connectTo(`${host}:${target}`)))
   const granted = 'HTTP/1.1 200 Connection Established\r\n\r\n'
   expect((await client.take(granted.length)).toString()).toBe(granted)
@@ -116,6 +121,12 @@ describe('a tunnel to a name', () => {
       'malformed',
       'invalid_request',
     ],
+    [
+      'HTTP with another authority behind any scheme',
+      head('x.a.test', 'GET foo://evil.test/ HTTP/1.1'),
+      'malformed',
+      'invalid_request',
+    ],
     ['HTTP without host', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 'malformed', 'invalid_request'],
     [
       'an upgrade to HTTP/2',
@@ -182,6 +193,30 @@ describe('a tunnel to a name', () => {
       .toMatchObject([
         { flow: { cause: 'revoked' }, decision: { decision: 'deny', reason: 'rule' } },
       ])
+  })
+})
+
+describe('a name in a tunnel', () => {
+  it('is denied by a policy that comes into force while its addresses are decided', async () => {
+    let deny = (): void => {}
+    const names = {
+      ...NAMES,
+      get 'there.a.test'() {
+        // Runs after the decision on the first address.
+        setImmediate(() => deny())
+        return ['127.0.0.1', '127.0.0.2', '127.0.0.3']
+      },
+    }
+    const tunnel = await openTunnelTo('x.a.test', RULES, '', names)
+    deny = () => tunnel.scene.use(bundleOf(...RULES, ['deny', 'connect:tcp', 'there.a.test']))
+
+    tunnel.socket.write(clientHello({ serverName: 'there.a.test' }))
+    await tunnel.rest()
+
+    expect(tunnel.received()).toBe('')
+    await expect
+      .poll(() => tunnel.scene.ends)
+      .toMatchObject([{ flow: { cause: 'content' }, decision: { reason: 'rule' } }])
   })
 })
 

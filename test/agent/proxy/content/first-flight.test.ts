@@ -91,6 +91,10 @@ describe('a ClientHello', () => {
     ],
     ['in an empty record', Buffer.from([22, 3, 1, 0, 0])],
     ['that is another message', Buffer.from([22, 3, 1, 0, 4, 2, 0, 0, 0])],
+    ['in a record of version 2', Buffer.concat([Buffer.from([22, 2, 0]), HELLO.subarray(3)])],
+    ['in a record of version 0', Buffer.concat([Buffer.from([22, 0, 0]), HELLO.subarray(3)])],
+    ['after a warning', Buffer.concat([Buffer.from([21, 3, 1, 0, 2, 1, 90]), HELLO])],
+    ['after a warning of version 1', Buffer.concat([Buffer.from([21, 1, 0, 0, 2, 1, 90]), HELLO])],
   ])('%s is malformed', (_title, bytes) => {
     expect(read(bytes)).toEqual({ kind: 'malformed', protocol: 'tls' })
     expect(read(bytes, 1)).toEqual({ kind: 'malformed', protocol: 'tls' })
@@ -125,9 +129,32 @@ describe('an HTTP request', () => {
     ['with a bare CR', 'GET / HTTP/1.1\r\nX: a\rHost: b\r\n\r\n'],
     ['with NUL in a field', 'GET / HTTP/1.1\r\nHost: a.test\0\r\n\r\n'],
     ['with a head without end', `GET / HTTP/1.1\r\n${'X: y\r\n'.repeat(10_000)}`],
+    ['with a vertical tab', 'GET\x0b/\x0bHTTP/1.1\r\nHost: a.test\r\n\r\n'],
+    ['with a blank of Latin-1', 'GET\xa0/\x85HTTP/1.1\r\nHost: a.test\r\n\r\n'],
+    ['after a blank of Latin-1', '\xa0GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'],
+    ['after a file separator', '\x1cGET / HTTP/1.1\r\nHost: a.test\r\n\r\n'],
+    ['with NUL, after a separator', '\x1cGET\x1f/\0 HTTP/1.1\r\nHost: a.test\r\n\r\n'],
+    ['with NUL in its target', 'GET /\0 HTTP/1.1\r\nHost: a.test\r\n\r\n'],
+    ['with letters in its version', 'GET / HTTP/1.1x\r\nHost: a.test\r\n\r\n'],
+    ['with the version of RTSP', 'GET / RTSP/1.0\r\nHost: a.test\r\n\r\n'],
+    ['with the version of ICE', 'SOURCE / ICE/1.0\r\nX: y\r\nhost : a.test\r\n\r\n'],
+    ['without version', 'GET /\r\nHost: a.test\r\n\r\n'],
+    ['without version, for no path', 'OPTIONS *\r\nHost: a.test\r\n\r\n'],
+    ['without version, for a server', 'GET http://a.test/\r\n'],
     ['with a first line without end', `GET /${'x'.repeat(40_000)}`],
   ])('%s is malformed', (_title, text) => {
     expect(read(text)).toEqual({ kind: 'malformed', protocol: 'http' })
+    expect(read(text, 3)).toEqual({ kind: 'malformed', protocol: 'http' })
+  })
+
+  it('is read in linear time, whatever its blanks', () => {
+    const before = performance.now()
+    for (const blank of [' ', '\x1c', ' HTTP/', 'A ']) {
+      const blanks = blank.repeat(15_000 / blank.length)
+      read(`GET /${blanks} HTTP/${blanks}x\n`)
+    }
+    // A quadratic search takes seconds.
+    expect(performance.now() - before).toBeLessThan(500)
   })
 
   it('of HTTP/2 without TLS is recognized', () => {
@@ -157,9 +184,15 @@ describe('another protocol', () => {
     ['PostgreSQL', '\0\0\0\x08\x04\xd2\x16\x2f'],
     ['AMQP', 'AMQP\0\0\x09\x01'],
     ['git', '0032git-upload-pack /project.git\0host=a.test\0'],
+    ['MongoDB', '\x16\x01\0\0\x07\0\0\0\0\0\0\0\xdd\x07\0\0'],
+    ['MongoDB with another length', '\x15\x01\0\0\x02\0\0\0\0\0\0\0\xdd\x07\0\0'],
     ['MQTT', '\x10\x16\0\x04MQTT'],
     ['JSON', '{"a":1}'],
-    ['HTTP/0.9', 'GET /\r\n'],
+    ['RTSP', 'DESCRIBE rtsp://a.test/x RTSP/1.0\r\nCSeq: 1\r\n\r\n'],
+    ['an inline command', 'GET key\r\n'],
+    ['SIP', 'OPTIONS sip:a@a.test SIP/2.0\r\n'],
+    ['a blank before NUL', '\t\0T / HTTP/1.1\r\n'],
+    ['binary text', '\x1f\x8b\x08\0\0'],
     ['a long word', 'x'.repeat(300)],
   ])('such as %s is opaque', (_title, text) => {
     expect(read(text)).toEqual({ kind: 'opaque' })
