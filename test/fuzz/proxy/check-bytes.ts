@@ -69,7 +69,7 @@ export const checkSocks: Check = async ({ kind, bytes }) => {
   if (kind !== 'socks5' || bytes[0] !== 5) return null
   const socket = openFake(bytes)
   const request = await readSocks(readClientBytes(socket, 60_000))
-  if (request === null) return null
+  if (request === null || request.protocol === 'socks5_udp') return null
   const { target } = request
   const methods = 2 + (bytes[1] ?? 0)
   const [version, command, reserved, type, ...rest] = bytes.subarray(methods)
