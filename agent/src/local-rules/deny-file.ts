@@ -1,5 +1,5 @@
 import { readPrivateFile } from '@palisade/client'
-import { PolicyError } from '@palisade/policy-core'
+import { PolicyError, runSteps } from '@palisade/policy-core'
 import { localDenySchema, MAX_LOCAL_DENIES, parseJson, type LocalDeny } from '@palisade/protocol'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -39,7 +39,7 @@ export async function readDenies(path: string): Promise<readonly LocalDeny[]> {
     throw refusal(path, `${issue?.path.join('.') || 'the document'}: ${issue?.message}`)
   }
   try {
-    checkDenies(parsed.data.denies)
+    runSteps(checkDenies(parsed.data.denies))
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
     throw refusal(path, error.message)

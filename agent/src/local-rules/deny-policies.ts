@@ -1,4 +1,10 @@
-import { compilePolicy, domainOf, type Domain, type Policy } from '@palisade/policy-core'
+import {
+  compileInSteps,
+  domainOf,
+  type Domain,
+  type Policy,
+  type Steps,
+} from '@palisade/policy-core'
 import type { LocalDeny } from '@palisade/protocol'
 
 const NAMES = [
@@ -22,9 +28,12 @@ export function denyPolicies(denies: readonly LocalDeny[]): readonly Policy[] {
   })
 }
 
-/** Throws policy-core's `PolicyError` when a deny does not compile, or all are too costly. */
-export function checkDenies(denies: readonly LocalDeny[]): void {
-  compilePolicy({ policies: [], local: denyPolicies(denies), governed: true })
+/**
+ * Throws policy-core's `PolicyError` when a deny does not compile, or all are too costly. In steps,
+ * because a thousand long denies would delay decisions by a quarter of a second.
+ */
+export function* checkDenies(denies: readonly LocalDeny[]): Steps<void> {
+  yield* compileInSteps({ policies: [], local: denyPolicies(denies), governed: true })
 }
 
 function isOf({ actions: [first] }: LocalDeny, domain: Domain): boolean {

@@ -1,4 +1,4 @@
-import { PolicyError, type Policy } from '@palisade/policy-core'
+import { PolicyError, type Policy, type Steps } from '@palisade/policy-core'
 import {
   addLocalDenyRequestSchema,
   MAX_LOCAL_DENIES,
@@ -44,10 +44,13 @@ export function createLocalRules(deps: LocalRulesDeps): LocalRules {
     return turn
   }
 
+  const inSteps = <T>(steps: Steps<T>): Promise<T> =>
+    runInTurns(steps, new AbortController().signal, deps.uptime)
+
   /** Null after a success. On disk first: a deny in force must survive a restart. */
   const replace = async (next: readonly LocalDeny[]): Promise<LocalRulesResult | null> => {
     try {
-      checkDenies(next)
+      await inSteps(checkDenies(next))
     } catch (error) {
       if (error instanceof PolicyError) return failed('invalid_request', describe(error))
       throw error
@@ -60,7 +63,7 @@ export function createLocalRules(deps: LocalRulesDeps): LocalRules {
     }
     denies = next
     const policies = [...deps.localPolicies, ...denyPolicies(next)]
-    await runInTurns(deps.active.replaceLocal(policies), new AbortController().signal, deps.uptime)
+    await inSteps(deps.active.replaceLocal(policies))
     return null
   }
 

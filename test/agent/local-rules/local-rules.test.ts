@@ -3,7 +3,7 @@ import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { denyFileOf, readDenies } from '../../../agent/src/local-rules/deny-file.ts'
-import { denyPolicies } from '../../../agent/src/local-rules/deny-policies.ts'
+import { checkDenies, denyPolicies } from '../../../agent/src/local-rules/deny-policies.ts'
 import { createLocalRules } from '../../../agent/src/local-rules/local-rules.ts'
 import { createLocalApi } from '../../../agent/src/local-api/local-api.ts'
 import { listenOnSocket } from '../../../agent/src/local-api/listen-on-socket.ts'
@@ -113,6 +113,19 @@ describe('a local deny', () => {
     expect(await addDeny({ resource: 'b.test', actions: ['connect:tcp'] })).toMatchObject({
       denies: [{ id: 'deny_2' }],
     })
+  })
+
+  it('is checked in steps, so that decisions are made meanwhile', () => {
+    const resource = (at: number): string => `/a${at}/**/${'b'.repeat(500)}*`
+    const denies = Array.from({ length: 900 }, (_, at) => ({
+      id: `deny_${at}`,
+      name: 'x',
+      actions: ['read' as const],
+      resource: resource(at),
+      created_at: new Date(NOW_MS).toISOString(),
+    }))
+
+    expect([...checkDenies(denies)].length).toBeGreaterThan(100)
   })
 
   it('survives a restart whatever its resource holds', async () => {

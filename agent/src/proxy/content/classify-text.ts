@@ -14,7 +14,7 @@ const REQUEST_LINE = /[\s\p{Cc}]HTTP\/[^\s\p{Cc}]*[\s\p{Cc}]*$/iu
 /** Node takes these for HTTP, with `Host` and all. */
 const RELATED_LINE = /[ \t](?:RTSP|ICE)\/\S*\s*$/
 /** Without version: some servers read fields after it, others take the host of the target. */
-const OLD_REQUEST_LINE = /^\s*[A-Z-]+[ \t]+(?:[/*]|[^\s/?#:]*:\/\/)/
+const OLD_REQUEST_LINE = /^[\s\p{Cc}]*[A-Z-]+[\s\p{Cc}]+(?:[/*]|[^\s/?#:]*:\/\/)/u
 const HTTP2_PREFACE = /^PRI\b/
 const HOST_FIELD = /^[ \t]*host[ \t]*:/i
 

@@ -139,6 +139,7 @@ describe('an HTTP request', () => {
     ['with the version of RTSP', 'GET / RTSP/1.0\r\nHost: a.test\r\n\r\n'],
     ['with the version of ICE', 'SOURCE / ICE/1.0\r\nX: y\r\nhost : a.test\r\n\r\n'],
     ['without version', 'GET /\r\nHost: a.test\r\n\r\n'],
+    ['without version, after a vertical tab', 'GET\x0b/\x0b\r\nHost: a.test\r\n\r\n'],
     ['without version, for no path', 'OPTIONS *\r\nHost: a.test\r\n\r\n'],
     ['without version, for a server', 'GET http://a.test/\r\n'],
     ['with a first line without end', `GET /${'x'.repeat(40_000)}`],
