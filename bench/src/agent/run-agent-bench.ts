@@ -31,12 +31,12 @@ const FULL: Extent = {
   rest: { agents: 3, settleMs: 60_000, idleMs: 60_000, polls: 20 },
   updates: { rounds: 5, warmMs: 2_000, restMs: 5_000, chunkedMs: 5_000 },
   tunnels: {
-    rounds: 7,
-    connections: 3_000,
-    requests: 50_000,
+    rounds: 3,
+    connections: 2_000,
+    requests: 20_000,
     bulkBytes: 99_999_999,
     held: 10_000,
-    holders: 8,
+    holders: 16,
   },
   localApi: { rounds: 7, requests: 10_000, batches: 200 },
 }

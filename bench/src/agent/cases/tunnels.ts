@@ -138,7 +138,7 @@ async function measureHeld(
   const before = rssOf(agent.pid).now
   const children = Array.from({ length: holders }, () => {
     const args = [LOAD, 'hold', port, targetPort, Math.ceil(held / holders), PARALLEL].map(String)
-    // A session of its own, because the agent shares its places out between sessions.
+    // A session of its own: the agent shares its places out between sessions and processes.
     return spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
   })
   await Promise.all(children.map(({ stdout }) => once(stdout, 'data')))
