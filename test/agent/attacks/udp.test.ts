@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { bundleOf, type RuleLine } from '../../fixture/bundle.ts'
-import { exchangeRaw, openRaw, readUntil, startProxy, startTcpServer } from '../../fixture/proxy.ts'
-import { askSocks, socksName } from '../../fixture/socks.ts'
+import { bundleOf, type RuleLine } from '../fixture/bundle.ts'
+import { exchangeRaw, openRaw, readUntil, startProxy, startTcpServer } from '../fixture/proxy.ts'
+import { askSocks, socksName } from '../fixture/socks.ts'
 import {
   associate,
   frameTo,
@@ -14,7 +14,7 @@ import {
   openUdp,
   type Association,
   type UdpEnd,
-} from '../../fixture/udp.ts'
+} from '../fixture/udp.ts'
 
 const HOST = [127, 0, 0, 1]
 const ECHO: RuleLine = ['allow', 'connect:udp', '127.0.0.1']
