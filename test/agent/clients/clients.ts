@@ -30,7 +30,7 @@ export const CLIENTS: readonly Client[] = [
     way: 'over HTTP',
     command: (host, scene) => ['curl', '-sS', http(host, scene)],
     reached: PAGE,
-    refused: (authority) => `"error":"${phrase(authority)}; an editor of the organization can add`,
+    refused: (authority) => `"error":"${phrase(authority)}; do not retry, `,
     refusedCode: 0,
   },
   {
@@ -116,7 +116,7 @@ export const CLIENTS: readonly Client[] = [
     ],
     reached: 'remote software version Stub',
     reachedCode: 255,
-    refused: (authority) => `error: ${phrase(authority)}; an editor of the organization can add`,
+    refused: (authority) => `error: ${phrase(authority)}; do not retry, `,
     refusedCode: 255,
   },
   {
