@@ -35,8 +35,8 @@ const FULL: Extent = {
     connections: 2_000,
     requests: 20_000,
     bulkBytes: 99_999_999,
-    held: 10_000,
-    holders: 16,
+    held: 2_000,
+    holders: 8,
   },
   localApi: { rounds: 7, requests: 10_000, batches: 200 },
 }
