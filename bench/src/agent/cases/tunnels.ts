@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -141,7 +141,7 @@ async function measureHeld(
     // A session of its own: the agent shares its places out between sessions and processes.
     return spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
   })
-  await Promise.all(children.map(({ stdout }) => once(stdout, 'data')))
+  await Promise.all(children.map(awaitHeld))
   const outputs = children.map(({ stdout }) => text(stdout))
   const bytes = (rssOf(agent.pid).now - before) / held
   const clock = await startDecisionClock(agent.socketPath, ALLOWED)
@@ -162,6 +162,15 @@ async function measureHeld(
     closed_ms: Math.max(...ends.map(({ last_closed_at }) => last_closed_at)) - askedAtMs,
     longest_decision_ms: longest,
   }
+}
+
+/** Resolves when a process holds its tunnels; rejects when it got fewer. */
+async function awaitHeld(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('a process did not get all its tunnels')
+  })
+  await Promise.race([child.stdout === null ? ended : once(child.stdout, 'data'), ended])
+  ended.catch(() => {})
 }
 
 function readEnd(output: string): { readonly closed: number; readonly last_closed_at: number } {
