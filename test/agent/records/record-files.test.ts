@@ -221,7 +221,7 @@ describe('hostile files in the place of records', () => {
 })
 
 interface Trouble {
-  /** Code of the failure of each write; null for none. */
+  /** Code of the failure of each write; null without one. */
   code: string | null
   /** Bytes that reach the file before the failure. */
   partial: number

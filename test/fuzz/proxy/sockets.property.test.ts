@@ -51,7 +51,7 @@ describe('any bytes of a program', () => {
     expect([seed, [...new Set(scene.resolved)]]).toEqual([seed, [ALLOWED]])
     const addresses = new Set(scene.dialled.map((text) => text.split(':')[0]))
     expect([seed, [...addresses], scene.errors]).toEqual([seed, [ADDRESS], []])
-    // Both outcomes occur, or the test proves nothing.
+    // Both outcomes occur, or the test is empty.
     expect(origin.requests.length).toBeGreaterThan(cases / 1_000)
     expect(new Set(scene.ends.map(({ decision }) => decision.decision)).size).toBe(2)
     await expect.poll(() => scene.live.size()).toBe(0)

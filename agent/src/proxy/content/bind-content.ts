@@ -103,7 +103,7 @@ function bindHead(
   return named.host === opened.target.host ? GRANTED : bindName(deps, opened, named.host)
 }
 
-/** The server that a request names; null for none or several where one is needed. */
+/** The server that a request names; null without exactly one where one is needed. */
 function readNamed(
   { target, minorVersion }: HttpHead,
   hosts: readonly string[],

@@ -9,7 +9,7 @@ type Parent = Pick<ParentProxy, 'isParent' | 'resolves'>
  * Applies the parent proxy to a decision. A connection to the parent itself is denied, because a
  * program could ask it for any target. Where the parent resolves the name, the decision on the name
  * is final: an allow of the name needs no address, and a name that only rules on addresses could
- * allow is denied. Datagrams are denied, because no parent carries them and none may bypass it.
+ * allow is denied. Datagrams are denied, because no parent carries them and they may not bypass it.
  */
 export function decideWithParent<D extends Decision>(made: D, parent: Parent): D {
   if (made.request?.action === 'connect:udp') return refuseDatagrams(made)

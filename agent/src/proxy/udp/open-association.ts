@@ -38,7 +38,7 @@ export interface AssociationDeps extends PassDeps {
 
 /**
  * Carries the datagrams of a program, each to a decided address. A denied or malformed one is
- * dropped without an answer, because UDP has none.
+ * dropped without an answer, because UDP has no replies.
  */
 export async function openAssociation(
   deps: AssociationDeps,

@@ -66,7 +66,7 @@ export function urlOfMcp(args: HookInput): readonly Ask[] {
   return typeof url === 'string' && /^https?:/i.test(url.trim()) ? [{ kind: 'url', url }] : []
 }
 
-/** The asks of a tool in `tools`; a tool that is not listed has none. */
+/** The asks of a tool in `tools`; a tool that is not listed has no asks. */
 export function asksOfTool(
   tools: Readonly<Record<string, AsksOf>>,
   tool: string,

@@ -23,7 +23,7 @@ export async function findDenial(
   return null
 }
 
-/** One exchange for all paths, and beside it one for each name, because a batch resolves none. */
+/** One exchange for all paths, and one for each name, because a batch resolves no names. */
 async function decideAll(
   requests: readonly AccessRequest[],
   io: Pick<Io, 'env' | 'cwd'>,

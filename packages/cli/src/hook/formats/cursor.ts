@@ -46,7 +46,7 @@ export const CURSOR: HookFormat = {
     return asks === null ? null : { cwd: textOf(input, 'cwd') ?? workspaceOf(input), asks }
   },
   deny,
-  // Cursor asks nobody before a read, so `allow` grants nothing there.
+  // Cursor does not ask before a read, so `allow` has no effect there.
   pass: ({ hook_event_name: event }) => ({
     stdout:
       event === 'beforeReadFile' || event === 'beforeTabFileRead'
