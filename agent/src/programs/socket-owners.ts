@@ -92,6 +92,9 @@ async function findProcesses(
   if (inodes.size === 0) return found
   const pids = list('/proc').filter((name) => /^\d+$/.test(name))
   if (order === 'newest') pids.sort((a, b) => Number(b) - Number(a))
+  // Last, this process: it holds two sockets for each tunnel, and is seldom a client of itself.
+  const own = String(process.pid)
+  pids.sort((a, b) => Number(a === own) - Number(b === own))
   let links = 0
   for (const pid of pids) {
     const folder = `/proc/${pid}/fd`
