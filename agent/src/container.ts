@@ -207,7 +207,8 @@ function composeProxy(
     onEvent,
     onError,
   })
-  const probe = { canaries, token: createToken, clock }
+  const carriesDatagrams = parent === null
+  const probe = { canaries, token: createToken, clock, carriesDatagrams }
   const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]
   const timetable = createTimetable(everyHour(clock), random(), clock)
   const prober = createProber({ points, timetable, onChange: reporter.notice, log })

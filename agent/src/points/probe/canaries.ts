@@ -1,4 +1,4 @@
-import type { CanonicalRequest } from '@palisade/policy-core'
+import type { CanonicalRequest, NetworkAction } from '@palisade/policy-core'
 import { PROBE_NAMES } from '@palisade/protocol'
 import type { MachineDecision } from '../../decision/active-policy.ts'
 import type { Resolve } from '../../proxy/target/resolver.ts'
@@ -6,24 +6,31 @@ import type { Resolve } from '../../proxy/target/resolver.ts'
 /** The loopback address on which the agent itself answers the allowed canary. */
 export const CANARY_ADDRESS = '127.0.0.1'
 
+/** The port where the agent answers in each protocol. */
+export type CanaryPorts = Readonly<Record<NetworkAction, number>>
+
 /** The canaries of one probe. */
 export interface Canary {
   /** A name below `PROBE_NAMES.allowed` that only this probe knows. */
   readonly allowed: string
   /** A name below `PROBE_NAMES.refused`. */
   readonly refused: string
-  /** Where the agent answers. */
-  readonly port: number
+  readonly ports: CanaryPorts
+  /** Whether the refused name was resolved, which no refused name may be. */
+  wasRefusedResolved(): boolean
   close(): void
 }
 
 /** The part of the agent that lets its own probes through an enforcement point. */
 export interface Canaries {
   /** `token` is secret while the canary is open, and at most 63 of a-z and 0-9. */
-  open(token: string, port: number): Canary
-  /** Also allows the open canaries, each at its own address and port only. */
+  open(token: string, ports: CanaryPorts): Canary
+  /** Also allows the open canaries, each at its own address, protocol and port only. */
   decide(decide: (request: unknown) => MachineDecision): (request: unknown) => MachineDecision
-  /** Also resolves the open canaries, without a query. */
+  /**
+   * Also resolves the open canaries, without a query. The refused one too: where the policy is not
+   * in force, it then leads to the agent itself, and its name does not leave the machine.
+   */
   resolve(resolve: Resolve): Resolve
   /** Whether a decision was made for a probe of the agent, which is not counted as a program's. */
   isOwn(decision: Pick<MachineDecision, 'request'>): boolean
@@ -37,25 +44,33 @@ const MAX_REMEMBERED = 8
  * label, is allowed only during a probe, and leads only to the port where the agent answers.
  */
 export function createCanaries(): Canaries {
-  const open = new Map<string, Canary>()
+  const allowed = new Map<string, Canary>()
+  /** Called when an open refused name is resolved. */
+  const refused = new Map<string, () => void>()
   const remembered = new Set<string>()
 
   const find = (request: CanonicalRequest | null): Canary | null => {
-    if (request === null || !('host' in request) || request.action !== 'connect:tcp') return null
-    const canary = open.get(request.host)
-    if (canary?.port !== request.port) return null
+    if (request === null || !('host' in request)) return null
+    const canary = allowed.get(request.host)
+    if (canary?.ports[request.action] !== request.port) return null
     return request.address === undefined || request.address === CANARY_ADDRESS ? canary : null
   }
 
   return {
-    open(token, port) {
-      const canary = {
+    open(token, ports) {
+      let wasResolved = false
+      const canary: Canary = {
         allowed: `${token}.${PROBE_NAMES.allowed}`,
         refused: `${token}.${PROBE_NAMES.refused}`,
-        port,
-        close: () => void open.delete(canary.allowed),
+        ports,
+        wasRefusedResolved: () => wasResolved,
+        close() {
+          allowed.delete(canary.allowed)
+          refused.delete(canary.refused)
+        },
       }
-      open.set(canary.allowed, canary)
+      allowed.set(canary.allowed, canary)
+      refused.set(canary.refused, () => (wasResolved = true))
       remembered.add(canary.allowed).add(canary.refused)
       for (const name of [...remembered].slice(0, -MAX_REMEMBERED)) remembered.delete(name)
       return canary
@@ -63,10 +78,13 @@ export function createCanaries(): Canaries {
 
     decide: (decide) => (request) => {
       const made = decide(request)
-      return open.size > 0 && find(made.request) !== null ? allow(made) : made
+      return allowed.size > 0 && find(made.request) !== null ? allow(made) : made
     },
 
-    resolve: (resolve) => async (name) => (open.has(name) ? [CANARY_ADDRESS] : resolve(name)),
+    resolve: (resolve) => async (name) => {
+      refused.get(name)?.()
+      return allowed.has(name) || refused.has(name) ? [CANARY_ADDRESS] : resolve(name)
+    },
 
     isOwn: ({ request }) => request !== null && 'host' in request && remembered.has(request.host),
   }

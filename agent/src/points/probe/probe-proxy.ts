@@ -1,11 +1,20 @@
 import type { ProbeResult } from '@palisade/protocol'
-import { once } from 'node:events'
-import { connect, createServer, type Server } from 'node:net'
-import { CANARY_ADDRESS, type Canaries, type Canary } from './canaries.ts'
+import type { PointProtocol } from '../point-event.ts'
+import type { Canaries, Canary } from './canaries.ts'
+import { startCanaryServer, type CanaryServer } from './canary-server.ts'
+import type { Dialect, ProbeScene } from './dialect.ts'
+import { probeConnect, probeHttp } from './http-dialects.ts'
+import { probeDatagrams, probeSocks } from './socks-dialects.ts'
 
 /** A proxy that is busy still answers within this time. */
 const TIMEOUT_MS = 10_000
-const MAX_ANSWER_LENGTH = 65_536
+
+const DIALECTS: Readonly<Record<PointProtocol, Dialect>> = {
+  connect: probeConnect,
+  http: probeHttp,
+  socks5: probeSocks,
+  socks5_udp: probeDatagrams,
+}
 
 export interface ProbeDeps {
   readonly canaries: Pick<Canaries, 'open'>
@@ -13,32 +22,34 @@ export interface ProbeDeps {
   readonly token: () => string
   /** Epoch milliseconds. */
   readonly clock: () => number
+  /** False where a parent proxy carries all connections: it carries no datagrams. */
+  readonly carriesDatagrams: boolean
+  /** For each connection to the proxy. Default 10,000. */
+  readonly timeoutMs?: number
 }
 
 /**
- * Asks the proxy at `http://127.0.0.1:PORT` for both canaries, as a program would. The allowed one
- * must lead to an answer of the agent itself; the refused one must be denied, and lead nowhere.
- * Nothing leaves the machine. Never rejects.
+ * Asks the proxy at `http://127.0.0.1:PORT` for both canaries in each dialect, as a program would.
+ * The allowed one must lead to an answer of the agent itself; the refused one must be denied, and
+ * lead nowhere. Nothing leaves the machine. Never rejects.
  */
 export async function probeProxy(deps: ProbeDeps, proxy: string): Promise<ProbeResult> {
-  const greeting = deps.token()
-  let reached = 0
-  const answering = createServer((socket) => {
-    reached += 1
-    socket.on('error', () => socket.destroy())
-    socket.end(greeting)
-  })
+  const { token, carriesDatagrams, timeoutMs = TIMEOUT_MS } = deps
+  const texts = { allowed: token(), refused: token(), answer: token() }
+  let server: CanaryServer | null = null
   let canary: Canary | null = null
   let problem: string | null
   try {
-    canary = deps.canaries.open(deps.token(), await listen(answering))
-    problem = await findProblem(proxy, canary, greeting)
-    if (problem === null && reached !== 1) problem = 'the refused canary was connected'
+    server = await startCanaryServer(texts)
+    canary = deps.canaries.open(token(), server.ports)
+    const proxyPort = Number(new URL(proxy).port)
+    const scene = { proxyPort, canary, texts, carriesDatagrams, timeoutMs }
+    problem = await findProblem(scene, canary, server)
   } catch (error) {
-    problem = `it does not answer: ${error instanceof Error ? error.message : 'unknown error'}`
+    problem = `the probe could not begin: ${describeError(error)}`
   } finally {
     canary?.close()
-    answering.close()
+    server?.close()
   }
   const at = new Date(deps.clock()).toISOString()
   return problem === null
@@ -46,51 +57,23 @@ export async function probeProxy(deps: ProbeDeps, proxy: string): Promise<ProbeR
     : { at, ok: false, detail: problem }
 }
 
+/** One dialect after the other, so that the first problem belongs to its dialect. */
 async function findProblem(
-  proxy: string,
-  { allowed, refused, port }: Canary,
-  greeting: string,
+  scene: ProbeScene,
+  canary: Canary,
+  server: CanaryServer,
 ): Promise<string | null> {
-  const proxyPort = Number(new URL(proxy).port)
-  const denied = await ask(proxyPort, `${refused}:${port}`)
-  if (!denied.startsWith('HTTP/1.1 403 '))
-    return describe('the refused canary was not denied', denied)
-  if (!/^palisade-decision: deny/im.test(denied)) return 'the denial has no decision'
-  const passed = await ask(proxyPort, `${allowed}:${port}`)
-  if (!passed.startsWith('HTTP/1.1 200 '))
-    return describe('the allowed canary did not pass', passed)
-  return passed.endsWith(greeting) ? null : 'the tunnel of the allowed canary carries other bytes'
-}
-
-/** All that the proxy sends until it closes, or until it has sent far too much. */
-async function ask(port: number, authority: string): Promise<string> {
-  const socket = connect({ port, host: CANARY_ADDRESS })
-  const deadline = AbortSignal.timeout(TIMEOUT_MS)
-  try {
-    await once(socket, 'connect', { signal: deadline })
-    socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`)
-    socket.setEncoding('utf8')
-    const closed = once(socket, 'end', { signal: deadline })
-    let received = ''
-    socket.on('data', (text: string) => {
-      received += text
-      if (received.length > MAX_ANSWER_LENGTH) socket.destroy(new Error('the answer is endless'))
-    })
-    await closed
-    return received
-  } finally {
-    socket.destroy()
+  for (const [name, probe] of Object.entries(DIALECTS)) {
+    const problem = await probe(scene).catch(
+      (error: unknown) => `the proxy does not answer: ${describeError(error)}`,
+    )
+    if (problem !== null) return `${name}: ${problem}`
+    if (server.heardRefused()) return `${name}: the refused canary was reached`
+    if (canary.wasRefusedResolved()) return `${name}: the refused canary was resolved`
   }
+  return null
 }
 
-async function listen(server: Server): Promise<number> {
-  server.listen(0, CANARY_ADDRESS)
-  await once(server, 'listening')
-  const bound = server.address()
-  return typeof bound === 'object' && bound !== null ? bound.port : 0
-}
-
-function describe(problem: string, answer: string): string {
-  const [line = ''] = answer.split('\r\n')
-  return `${problem}: ${line === '' ? 'no answer' : line.slice(0, 200)}`
+function describeError(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown error'
 }
