@@ -226,7 +226,7 @@ describe('the container', () => {
     })
   })
 
-  it('shows that its proxy is in force, without counting its own probe', async () => {
+  it('shows that its proxy is in force, and neither counts nor records its own probe', async () => {
     const socketPath = await startAgent(['allow', 'connect:tcp', '**.internal'])
     const status = async () =>
       agentStatusSchema.parse((await askAgent(socketPath, 'GET', '/v1/status')).body)
@@ -240,6 +240,7 @@ describe('the container', () => {
     const answer = await exchangeRaw(port, connectTo('denied.probe.palisade.internal:443'))
     expect(answer.status).toBe(403)
     expect((await status()).decisions).toEqual({ allowed: 0, denied: 1 })
+    await expect.poll(async () => (await status()).records?.written, { timeout: 60_000 }).toBe(1)
   })
 
   it('composes a complete agent from its surroundings', async () => {
