@@ -1,4 +1,4 @@
-import type { LossReason } from '@palisade/protocol'
+import type { AgentStatus, LossReason } from '@palisade/protocol'
 import type { Loss } from './record-chain.ts'
 
 /**
@@ -14,13 +14,14 @@ export interface LossCounter {
   /** Makes losses due again that could not be recorded. */
   putBack(taken: readonly Loss[]): void
   /** All since the start. */
-  total(): number
+  sum(): Pick<NonNullable<AgentStatus['records']>, 'lost' | 'last_loss'>
 }
 
 export function createLossCounter({ windowMs }: { readonly windowMs: number }): LossCounter {
   const unrecorded = new Map<LossReason, Loss>()
   let takenMs = -Infinity
   let total = 0
+  let last: NonNullable<AgentStatus['records']>['last_loss'] = null
 
   const keep = ({ lost, reason, atMs }: Loss): void => {
     const former = unrecorded.get(reason)
@@ -34,6 +35,7 @@ export function createLossCounter({ windowMs }: { readonly windowMs: number }): 
     add(lost, reason, atMs) {
       if (lost === 0) return
       total += lost
+      last = { at: new Date(atMs).toISOString(), reason }
       keep({ lost, reason, atMs })
     },
     dueMs: () => (unrecorded.size === 0 ? null : takenMs + windowMs),
@@ -48,6 +50,6 @@ export function createLossCounter({ windowMs }: { readonly windowMs: number }): 
       if (taken.length > 0) takenMs = -Infinity
       taken.forEach(keep)
     },
-    total: () => total,
+    sum: () => ({ lost: total, last_loss: last }),
   }
 }

@@ -149,7 +149,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       return () => void listeners.delete(listener)
     },
 
-    status: () => ({ written, lost: losses.total(), bytes: writer.bytes(), error }),
+    status: () => ({ written, ...losses.sum(), bytes: writer.bytes(), error }),
 
     async stop() {
       programs.settle()

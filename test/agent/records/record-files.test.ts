@@ -266,7 +266,7 @@ describe('a disk that refuses records', () => {
       await expect.poll(() => recorder.status().written, { timeout: 60_000 }).toBe(3)
 
       expect(failures).toHaveLength(1)
-      expect(recorder.status()).toMatchObject({ lost: 0, error: null })
+      expect(recorder.status()).toMatchObject({ lost: 0, error: null, last_loss: null })
       expect(countEvents(await readRecords(directory))).toBe(3)
       expect(await verify(directory)).toMatchObject({ intact: true, lost: 0 })
     },
@@ -285,8 +285,9 @@ describe('a disk that refuses records', () => {
       await recorder.flush()
       nowMs += 60_000
     }
-    const { lost } = recorder.status()
+    const { lost, last_loss } = recorder.status()
     expect(lost).toBeGreaterThanOrEqual(60)
+    expect(last_loss).toEqual({ at: '2026-11-21T12:19:00.000Z', reason: 'write_failed' })
 
     trouble.code = null
     await expect.poll(() => recorder.status().error, { timeout: 60_000 }).toBeNull()

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { DECIDE_PATH } from './decide-path.ts'
+import { LOSS_REASONS } from './decision-record.ts'
 import { decisionSchema, explanationSchema } from './decision.ts'
 import { probeResultSchema } from './self-probe.ts'
 
@@ -251,6 +252,11 @@ export const agentStatusSchema = z.object({
       bytes: z.int(),
       /** Code of the last failure to write, such as `ENOSPC`; null after a success. */
       error: z.string().nullable(),
+      /** Of this start; null without one. Optional, so that clients also accept its absence. */
+      last_loss: z
+        .object({ at: instant, reason: z.enum(LOSS_REASONS) })
+        .nullable()
+        .optional(),
     })
     .optional(),
 })
