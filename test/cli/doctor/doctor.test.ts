@@ -67,6 +67,8 @@ describe('palisade doctor', () => {
       )
     for (const name of ['agent', 'socket', 'policy', 'server', 'clock', 'self-probe', 'proxy'])
       expect(checks.get(name), name).toMatchObject({ outcome: 'ok', mend: null })
+    for (const name of ['records', 'record-chain'])
+      expect(checks.get(name), name).toMatchObject({ outcome: 'ok', mend: null })
     expect(checks.get('shell')?.outcome).toBe('ok')
     expect(machine.proxy.resolved).toEqual([])
     expect(machine.proxy.decisions.every(({ decision }) => decision === 'deny')).toBe(true)
@@ -122,6 +124,41 @@ describe('palisade doctor', () => {
     expect([...checksOf(run).values()]).toMatchObject([
       { name: 'agent', outcome: 'fail', mend: expect.stringContaining('PALISADE_DATA_DIR') },
     ])
+  })
+
+  it('fails when records cannot be written, or were changed', async () => {
+    const machine = await startMachine(
+      { ...WELL, records: { written: 0, lost: 0, bytes: 0, error: 'ENOSPC' } },
+      { intact: false, faults: [{ file: '00000001.jsonl', line: 7, fault: 'broken_chain' }] },
+    )
+
+    const run = await examine(machine, {}, ['--json'])
+
+    expect(run.code).toBe(1)
+    const checks = checksOf(run)
+    expect(checks.get('records')).toEqual({
+      name: 'records',
+      outcome: 'fail',
+      detail: 'cannot be written (ENOSPC)',
+      mend: expect.stringContaining('.palisade/agent/records`'),
+    })
+    expect(checks.get('record-chain')).toMatchObject({
+      outcome: 'fail',
+      detail: 'the records were changed: 00000001.jsonl, line 7 (broken_chain)',
+      mend: expect.stringContaining('palisade log --verify'),
+    })
+  })
+
+  it('warns when the agent cannot verify its records', async () => {
+    const machine = await startMachine(WELL, { lines: -0.5 })
+
+    const run = await examine(machine, {}, ['--json'])
+
+    expect(checksOf(run).get('records')).toMatchObject({
+      outcome: 'warn',
+      detail: expect.stringContaining('unexpected'),
+    })
+    expect(checksOf(run).has('program:curl')).toBe(true)
   })
 
   it('fails when other users can open the socket', async () => {

@@ -1,4 +1,4 @@
-import type { AgentStatus } from '@palisade/protocol'
+import { LOCAL_API, type AgentStatus, type LogVerification } from '@palisade/protocol'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
@@ -15,19 +15,27 @@ export interface Machine {
   readonly cwd: string
 }
 
-/** A proxy that allows `good.test`, and a socket that tells its address, as an agent does. */
-export async function startMachine(changes: Partial<AgentStatus> = {}): Promise<Machine> {
+/**
+ * A proxy that allows `good.test`, and a socket that tells its address and verifies its records, as
+ * an agent does.
+ */
+export async function startMachine(
+  changes: Partial<AgentStatus> = {},
+  verification: Partial<LogVerification> = {},
+): Promise<Machine> {
   const origin = await startOrigin()
   const proxy = await startProxy(bundleOf(['allow', 'connect:tcp', 'good.test', '127.0.0.1/32']), {
     'good.test': ['127.0.0.1'],
   })
   const directory = await temporaryDirectory()
   const socket = join(directory, 'agent.sock')
-  const server = createServer((_, response) => {
+  const server = createServer(({ url }, response) => {
+    if (url === LOCAL_API.logVerification)
+      return response.end(JSON.stringify({ ...VERIFIED, ...verification }))
     const { port, decisions } = proxy
     const denied = decisions.filter(({ decision }) => decision === 'deny').length
     const status = statusOf(`http://127.0.0.1:${port}`, denied)
-    response.end(JSON.stringify({ ...status, ...changes }))
+    return response.end(JSON.stringify({ ...status, ...changes }))
   })
   await listen(server, socket)
   const env = {
@@ -36,6 +44,15 @@ export async function startMachine(changes: Partial<AgentStatus> = {}): Promise<
     PALISADE_AGENT_SOCKET: socket,
   }
   return { proxy, port: origin.port, env, cwd: directory }
+}
+
+const VERIFIED: LogVerification = {
+  intact: true,
+  lines: 3,
+  files: 1,
+  lost: 0,
+  faults: [],
+  head: null,
 }
 
 async function listen(server: Server, socket: string): Promise<void> {
@@ -70,5 +87,6 @@ function statusOf(proxy: string, denied: number): AgentStatus {
     hints: { is_on: true, failing_since: null, last_error: null },
     cache_problem: null,
     decisions: { allowed: 0, denied },
+    records: { written: 3, lost: 0, bytes: 900, error: null, last_loss: null },
   }
 }

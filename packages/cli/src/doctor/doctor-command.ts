@@ -18,6 +18,7 @@ import { checkAgent } from './agent-checks.ts'
 import { fail, ok, type Check } from './check.ts'
 import { checkPrograms } from './program-checks.ts'
 import { checkProxy } from './proxy-check.ts'
+import { checkRecords } from './record-checks.ts'
 import { checkShell } from './shell-checks.ts'
 
 /** `palisade doctor` */
@@ -26,9 +27,9 @@ export function addDoctorCommand(program: Command, context: RunContext): void {
     .command('doctor')
     .summary('check that this machine enforces its policies')
     .description(
-      'Check the agent, its policies and its proxy, the variables of this shell, and that curl, ' +
-        'wget, git, npm, pip and node use the proxy. Each program asks once for a name that ' +
-        'every agent denies; no connection leaves the machine.',
+      'Check the agent, its policies, proxy and records, the variables of this shell, and that ' +
+        'curl, wget, git, npm, pip and node use the proxy. Each program asks once for a name ' +
+        'that every agent denies; no connection leaves the machine.',
     )
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -73,6 +74,7 @@ async function runChecks({ io }: RunContext): Promise<readonly Check[]> {
     await checkSocket(agentSocketPath(dataDirectory(io), io.env)),
     ...checkAgent(status, { version: VERSION, nowMs: io.now() }),
     await checkProxy(proxy),
+    ...(await checkRecords(io)),
     ...checkShell(io.env, proxy),
     ...(await checkPrograms(io.captureProgram, env, tell)),
   ]
