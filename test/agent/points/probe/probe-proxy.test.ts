@@ -32,7 +32,7 @@ describe('the self-probe of the proxy', () => {
       'deny connect:udp',
       'allow connect:udp',
     ])
-    await expect.poll(() => ends.length).toBe(3)
+    await expect.poll(() => ends.length, { timeout: 60_000 }).toBe(3)
     expect([...decisions, ...ends].every((decision) => canaries.isOwn(decision))).toBe(true)
   })
 
@@ -132,9 +132,10 @@ describe('the self-probe of the proxy', () => {
       ok: false,
       detail: `${denied}: HTTP/1.1 403 No, without a decision`,
     })
-    expect(await probe(silent, { timeoutMs: 100 })).toMatchObject({
+    expect(await probe(silent, { timeoutMs: 1_000 })).toMatchObject({
       ok: false,
-      detail: `${denied}: no answer`,
+      // A busy machine may not even connect in this time.
+      detail: expect.stringMatching(/no answer|does not answer/),
     })
     await proxy.stop()
     expect(await probe(port)).toMatchObject({
