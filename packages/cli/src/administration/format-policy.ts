@@ -1,6 +1,7 @@
 import type { PolicyBody, PolicySummary, RuleBody } from '@palisade/protocol'
 import type { Style } from '../terminal/style.ts'
-import { formatPairs, formatTable } from '../terminal/table.ts'
+import { formatPairs } from '../terminal/pairs.ts'
+import { formatTable } from '../terminal/table.ts'
 
 /** Formats policies as a table, or one line for an empty list. */
 export function formatPolicyList(policies: readonly PolicySummary[], style: Style): string {

@@ -2,7 +2,8 @@ import type { RejectionLimit, Rollout, RolloutStage, RolloutStatus } from '@pali
 import { formatDuration } from '../duration.ts'
 import { formatAge } from '../terminal/age.ts'
 import type { Style } from '../terminal/style.ts'
-import { formatPairs, formatTable } from '../terminal/table.ts'
+import { formatPairs } from '../terminal/pairs.ts'
+import { formatTable } from '../terminal/table.ts'
 import { isOpen } from './find-rollout.ts'
 
 /** Formats a rollout and the progress of its machines as pairs. */

@@ -4,7 +4,7 @@ import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
 import { formatDuration, parseDuration } from '../duration.ts'
 import { present, type RunContext } from '../run-context.ts'
-import { formatPairs } from '../terminal/table.ts'
+import { formatPairs } from '../terminal/pairs.ts'
 
 const HOUR = 3_600
 const DAY = 24 * HOUR

@@ -4,7 +4,7 @@ import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatAge } from '../terminal/age.ts'
-import { formatPairs } from '../terminal/table.ts'
+import { formatPairs } from '../terminal/pairs.ts'
 
 /** `palisade revision` */
 export function addRevisionCommand(program: Command, context: RunContext): void {

@@ -2,7 +2,7 @@ import type { AgentState, AgentStatus } from '@palisade/protocol'
 import { formatAge } from '../terminal/age.ts'
 import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
-import { formatPairs } from '../terminal/table.ts'
+import { formatPairs } from '../terminal/pairs.ts'
 import { formatAwaitedIssue } from './format-awaited-issue.ts'
 
 /** Meaning of each state, and its remedy. */

@@ -7,7 +7,7 @@ import { formatAge } from '../terminal/age.ts'
 import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
 import { quoteShell } from '../quote-shell.ts'
-import { formatPairs } from '../terminal/table.ts'
+import { formatPairs } from '../terminal/pairs.ts'
 import { askAgent } from './agent.ts'
 import { formatProgram } from './format-record.ts'
 

@@ -27,9 +27,3 @@ export function formatTable(
   table.push(...rows.map((row) => row.map((cell) => [cell].flat().map(style.plain).join('\n'))))
   return `${table.toString().replace(/ +$/gm, '')}\n`
 }
-
-/** Two columns without a head: names, and values that the caller has escaped. */
-export function formatPairs(pairs: readonly (readonly [string, string])[], style: Style): string {
-  const width = Math.max(...pairs.map(([name]) => name.length))
-  return pairs.map(([name, value]) => `${style.quiet(name.padEnd(width))}  ${value}\n`).join('')
-}
