@@ -1,5 +1,6 @@
 import { CommanderError, type Command } from 'commander'
 import { usageError } from './cli-error.ts'
+import { addCommands } from './commands.ts'
 import { EXIT } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { createProgram } from './program.ts'
@@ -21,7 +22,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
       exitCode = code
     },
   }
-  const program = createProgram(context, {
+  const program = createProgram({
     out: (text) => (printed.out += text),
     error: (text) => (printed.error += text),
   })
@@ -31,7 +32,9 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     printed.error += report.text
   }
   try {
-    await program.parseAsync(withoutVerbs(argv), { from: 'user' })
+    const words = withoutVerbs(argv)
+    await addCommands(program, context, words[0] ?? '')
+    await program.parseAsync(words, { from: 'user' })
   } catch (error) {
     const failure =
       error instanceof CommanderError ? endOfParsing(error, namedCommand(program, argv)) : error

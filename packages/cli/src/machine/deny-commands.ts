@@ -15,13 +15,8 @@ interface DenyOptions {
 
 const TARGET = 'name, address or path in rule syntax, such as `*.example.com:443` or `~/.ssh/**`'
 
-/** `palisade deny` and `palisade undeny` */
-export function addDenyCommands(program: Command, context: RunContext): void {
-  addDeny(program, context)
-  addUndeny(program, context)
-}
-
-function addDeny(program: Command, context: RunContext): void {
+/** `palisade deny` */
+export function addDenyCommand(program: Command, context: RunContext): void {
   program
     .command('deny')
     .summary('deny a host or a path on this machine')
@@ -56,7 +51,8 @@ Examples:
     })
 }
 
-function addUndeny(program: Command, context: RunContext): void {
+/** `palisade undeny` */
+export function addUndenyCommand(program: Command, context: RunContext): void {
   program
     .command('undeny')
     .summary('end a deny of this machine')

@@ -1,0 +1,83 @@
+import type { Command } from 'commander'
+import type { RunContext } from './run-context.ts'
+
+/** Adds one command, with its own commands, to the program. */
+type AddCommand = (program: Command, context: RunContext) => void
+
+type LoadCommand = () => Promise<AddCommand>
+
+/**
+ * Adds the command that `first` names, the first word of the command line, empty without words.
+ * Adds all commands if it names no command: the help and the correction of a misspelt word list
+ * them. Each command has files of its own in the bundle, because loading all takes longer than most
+ * runs (bench: agent/client).
+ */
+export async function addCommands(
+  program: Command,
+  context: RunContext,
+  first: string,
+): Promise<void> {
+  // Commander prints the version before it reads any further word.
+  if (first === '--version') return
+  const own = Object.values(COMMANDS).find((group) => Object.hasOwn(group, first))?.[first]
+  if (own !== undefined) return (await own())(program, context)
+  for (const [heading, group] of Object.entries(COMMANDS)) {
+    program.commandsGroup(heading)
+    for (const load of Object.values(group)) (await load())(program, context)
+  }
+}
+
+/** The commands by their headings in the help, in its order. */
+const COMMANDS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
+  'Decisions:': {
+    check: async () => (await import('./check/check-command.ts')).addCheckCommand,
+    explain: async () => (await import('./check/check-command.ts')).addExplainCommand,
+    lint: async () => (await import('./policy-file/lint-command.ts')).addLintCommand,
+  },
+  'This machine:': {
+    status: async () => (await import('./machine/status-command.ts')).addStatusCommand,
+    log: async () => (await import('./machine/log-command.ts')).addLogCommand,
+    why: async () => (await import('./machine/why-command.ts')).addWhyCommand,
+    doctor: async () => (await import('./doctor/doctor-command.ts')).addDoctorCommand,
+    env: async () => (await import('./programs/env-command.ts')).addEnvCommand,
+    exec: async () => (await import('./programs/exec-command.ts')).addExecCommand,
+    connect: async () => (await import('./programs/connect-command.ts')).addConnectCommand,
+    deny: async () => (await import('./machine/deny-commands.ts')).addDenyCommand,
+    undeny: async () => (await import('./machine/deny-commands.ts')).addUndenyCommand,
+    sync: async () => (await import('./machine/sync-command.ts')).addSyncCommand,
+    bundle: async () => (await import('./machine/bundle-commands.ts')).addBundleCommands,
+    'break-glass': async () =>
+      (await import('./machine/break-glass-commands.ts')).addBreakGlassCommands,
+  },
+  'For other programs:': {
+    hook: async () => (await import('./hook/hook-command.ts')).addHookCommand,
+    decider: async () => (await import('./decider/decider-command.ts')).addDeciderCommands,
+  },
+  'Administration:': {
+    login: async () => (await import('./account/login-command.ts')).addLoginCommand,
+    logout: async () => (await import('./account/logout-command.ts')).addLogoutCommand,
+    policy: async () => (await import('./administration/policy-commands.ts')).addPolicyCommands,
+    rule: async () => (await import('./administration/rule-commands.ts')).addRuleCommands,
+    org: async () =>
+      (await import('./administration/organization-commands.ts')).addOrganizationCommands,
+    member: async () => (await import('./administration/member-commands.ts')).addMemberCommands,
+    invitation: async () =>
+      (await import('./administration/invitation-commands.ts')).addInvitationCommands,
+    team: async () => (await import('./administration/team-commands.ts')).addTeamCommands,
+    token: async () => (await import('./administration/token-commands.ts')).addTokenCommands,
+    events: async () => (await import('./administration/events-command.ts')).addEventsCommand,
+    webhook: async () => (await import('./administration/webhook-commands.ts')).addWebhookCommands,
+    device: async () => (await import('./administration/device-commands.ts')).addDeviceCommands,
+    revision: async () => (await import('./administration/revision-command.ts')).addRevisionCommand,
+    rollout: async () => (await import('./administration/rollout-commands.ts')).addRolloutCommands,
+    enrolment: async () =>
+      (await import('./administration/enrolment-commands.ts')).addEnrolmentCommands,
+    enrol: async () => (await import('./account/enrol-command.ts')).addEnrolCommand,
+  },
+  'Policies as files:': {
+    plan: async () => (await import('./policy-source/plan-command.ts')).addPlanCommand,
+    apply: async () => (await import('./policy-source/apply-command.ts')).addApplyCommand,
+    export: async () => (await import('./policy-source/export-command.ts')).addExportCommand,
+    schema: async () => (await import('./policy-source/schema-command.ts')).addSchemaCommand,
+  },
+}
