@@ -1,5 +1,4 @@
 import { ClientError } from '@palisade/client'
-import { createHash } from 'node:crypto'
 import { CliError } from './cli-error.ts'
 import { EXIT } from './exit-code.ts'
 import { printable } from './terminal/printable.ts'
@@ -53,6 +52,8 @@ function lineOf(error: ClientError): string {
 /** Equal for equal failures, so that reports of one defect can be matched. */
 function reportId(error: unknown): string {
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  // Loaded only here: most runs do not need it, and it is slow to load (bench: agent/client).
+  const { createHash } = process.getBuiltinModule('node:crypto')
   return createHash('sha256').update(trace).digest('hex').slice(0, 8)
 }
 

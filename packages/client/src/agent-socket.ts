@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -23,6 +22,8 @@ export function agentSocketPath(
   const root = resolve(dataDir)
   const direct = join(root, 'agent', 'agent.sock')
   if (Buffer.byteLength(direct) <= MAX_SOCKET_PATH_BYTES) return direct
+  // Loaded only here: it takes as long as the rest of a hook (bench: agent/client).
+  const { createHash } = process.getBuiltinModule('node:crypto')
   const digest = createHash('sha256').update(root).digest('hex').slice(0, 32)
   return join(tmpdir(), `palisade-${digest}`, 'agent.sock')
 }
