@@ -12,7 +12,8 @@ bench/results.
              hostile loads; fifteen minutes; requests, start, large, agents, publish, proofs,
              hostile
   agent      start, memory and processor time at rest, decisions during updates, tunnels beside
-             other proxies, local API; eleven minutes; start, rest, updates, tunnels, local-api
+             other proxies, local API, start of \`palisade\`; eleven minutes; start, rest, updates,
+             tunnels, local-api, client
   hints      how soon 1,000 agents enforce a change; nine minutes; changes, waiting
   fleet      100,000 agents through a change and an outage; half an hour
 

@@ -1,5 +1,6 @@
 import { atLeast, atMost, type RangedGoal } from '../goals/ranged-goal.ts'
 import type { Range } from '../measure/range.ts'
+import type { ClientCommand, ClientResult } from './cases/client.ts'
 import type { LocalApiResult } from './cases/local-api.ts'
 import type { RestResult } from './cases/rest.ts'
 import type { StartResult } from './cases/start.ts'
@@ -12,6 +13,7 @@ export interface AgentFigures {
   readonly updates: UpdatesResult | null
   readonly tunnels: TunnelsResult | null
   readonly localApi: LocalApiResult | null
+  readonly client: ClientResult | null
 }
 
 const MIB = 1024 * 1024
@@ -23,6 +25,7 @@ export function judgeAgent({
   updates,
   tunnels,
   localApi,
+  client,
 }: AgentFigures): RangedGoal[] {
   const memory = rest === null ? null : [rest.idle_rss, rest.polled_rss].map(inMib)
   return [
@@ -36,6 +39,7 @@ export function judgeAgent({
     ...judgeTunnels(tunnels),
     atLeast('local API to a bare server', 'x', 0.6, ratioToBare(localApi)),
     atLeast('decisions in batches', '/s', 300_000, localApi?.batched_per_s ?? null),
+    ...judgeClient(client),
   ]
 }
 
@@ -123,4 +127,15 @@ function ratioToBare(localApi: LocalApiResult | null): Range | null {
   const { single_per_s: ours, bare_per_s: bare } = localApi
   const divide = (value: number): number => value / bare.median
   return { median: divide(ours.median), least: divide(ours.least), most: divide(ours.most) }
+}
+
+/** Coding agents wait for a hook before each tool call; people wait for `status` and `why`. */
+function judgeClient(client: ClientResult | null): RangedGoal[] {
+  const ratio = (command: ClientCommand): Range | null => client?.ratio[command] ?? null
+  return [
+    atMost('`palisade --version` to `node -e 0`', 'x', 1.5, ratio('version')),
+    atMost('`palisade hook` to `node -e 0`', 'x', 1.5, ratio('hook')),
+    atMost('`palisade status` to `node -e 0`', 'x', 2.5, ratio('status')),
+    atMost('`palisade why` to `node -e 0`', 'x', 2.5, ratio('why')),
+  ]
 }

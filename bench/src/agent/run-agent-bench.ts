@@ -6,6 +6,7 @@ import { describeMachine } from '../report/describe-machine.ts'
 import { formatNumber } from '../report/format-number.ts'
 import { formatRange, formatRangedGoals } from '../report/ranged-goals-table.ts'
 import { roundNumber } from '../report/write-results.ts'
+import { measureClient } from './cases/client.ts'
 import { measureLocalApi, type LocalApiOptions } from './cases/local-api.ts'
 import { measureRest, type RestOptions } from './cases/rest.ts'
 import { measureStart } from './cases/start.ts'
@@ -15,7 +16,7 @@ import { judgeAgent, type AgentFigures } from './goals.ts'
 import { prepareMachine, SHAPE } from './machine.ts'
 import { formatTunnels } from './tunnels/format-tunnels.ts'
 
-export const AGENT_GROUPS = ['start', 'rest', 'updates', 'tunnels', 'local-api'] as const
+export const AGENT_GROUPS = ['start', 'rest', 'updates', 'tunnels', 'local-api', 'client'] as const
 export type AgentGroup = (typeof AGENT_GROUPS)[number]
 
 interface Extent {
@@ -91,7 +92,9 @@ export async function runAgentBench(
       const localApi = wants('local-api')
         ? await measureLocalApi(enrolled, folder, extent.localApi)
         : null
-      figures = { start, rest, updates, tunnels, localApi }
+      tell('client')
+      const client = wants('client') ? await measureClient(enrolled, folder, extent.rounds) : null
+      figures = { start, rest, updates, tunnels, localApi, client }
     } finally {
       await enrolled.server.stop()
     }
@@ -114,7 +117,8 @@ export async function runAgentBench(
 }
 
 /** Formats the figures behind the goals. */
-function describeParts({ start, rest, updates, tunnels, localApi }: AgentFigures): string {
+function describeParts(figures: AgentFigures): string {
+  const { start, rest, updates, tunnels, localApi, client } = figures
   const lines: string[] = []
   if (start !== null)
     lines.push(
@@ -148,6 +152,11 @@ function describeParts({ start, rest, updates, tunnels, localApi }: AgentFigures
         `in batches ${batched}`,
     )
   }
+  if (client !== null)
+    lines.push(
+      `palisade to its exit, \`node -e 0\` takes ${formatNumber(client.node_ms.median)} ms ` +
+        `(${formatRange(client.node_ms)})`,
+    )
   return lines.map((line) => `${line}\n`).join('')
 }
 

@@ -38,6 +38,7 @@ describe('the goals of the agent', () => {
         updates: null,
         tunnels: null,
         localApi: null,
+        client: null,
       })
         .filter(({ reached }) => reached !== null)
         .map(verdictOf)
@@ -53,6 +54,7 @@ describe('the goals of the agent', () => {
         rest: null,
         tunnels: null,
         localApi: null,
+        client: null,
         updates: updates(atRest, beside),
       })
         .filter(({ reached }) => reached !== null)
@@ -69,6 +71,7 @@ describe('the goals of the agent', () => {
       updates: null,
       tunnels: null,
       localApi: null,
+      client: null,
     })
 
     expect(new Set(goals.map(verdictOf))).toEqual(new Set(['not measured']))
