@@ -7,7 +7,7 @@ import {
   type BundledProgram,
 } from '../packages/launcher/programs.mjs'
 
-/** Arguments for Node that run a program as it ships: its options and its one file. */
+/** Arguments for Node that run a program as it ships: its options and its main file. */
 export const BUILT_AGENT = argumentsOf(AGENT)
 export const BUILT_CLI = argumentsOf(CLI)
 export const BUILT_SERVER = argumentsOf(SERVER)

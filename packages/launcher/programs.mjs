@@ -1,10 +1,11 @@
 /**
- * A program that is bundled into one file after compilation: Node takes longer to find and link
- * hundreds of modules than to run them. The compiler's output stays beside the bundle, for tests.
+ * A program that is bundled after compilation: Node takes longer to find and link hundreds of
+ * modules than to run them. Dynamic imports get files of their own, loaded only if they are needed.
+ * The compiler's output stays beside the bundle, for tests.
  *
  * @typedef {object} BundledProgram
  * @property {string} main output of the compiler, relative to the root
- * @property {string} name of the bundle, `NAME.cjs` beside `main`
+ * @property {string} name of the bundle, `NAME.cjs` and `NAME.*.cjs` beside `main`
  * @property {readonly string[]} nodeOptions
  * @property {readonly string[]} external packages that are not bundled
  */

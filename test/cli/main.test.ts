@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { access } from 'node:fs/promises'
+import { access, stat } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { BUILT_CLI } from '../built-programs.ts'
 import { POLICY_FILE } from './policy-fixture.ts'
@@ -7,23 +7,47 @@ import { temporaryDirectory } from './temporary-directory.ts'
 
 const ALLOWED = '{"action":"read","path":"/home/dev/work/x"}\n'
 
+const TOOL_CALL = JSON.stringify({
+  hook_event_name: 'PreToolUse',
+  cwd: '/',
+  tool_name: 'Read',
+  tool_input: { file_path: '/etc/hosts' },
+})
+
 interface Ended {
   readonly code: number | null
   readonly out: string
   readonly err: string
 }
 
+interface StartOptions {
+  readonly closeAfterBytes?: number
+  readonly program?: string
+  readonly nodeOptions?: readonly string[]
+}
+
+interface Loaded {
+  readonly files: readonly string[]
+  readonly builtins: readonly string[]
+}
+
+/** Prints a `Loaded` as the last line of standard error. */
+const REPORT_LOADED = `process.on('exit', () => {
+  const files = Object.keys(require.cache).filter((file) => file !== __filename)
+  process.stderr.write('\\n' + JSON.stringify({ files, builtins: process.moduleLoadList }))
+})`
+
 function start(
   argv: readonly string[],
   cwd: string,
   input: string,
-  { closeAfterBytes, program }: { closeAfterBytes?: number; program?: string } = {},
+  { closeAfterBytes, program, nodeOptions = [] }: StartOptions = {},
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const options = { cwd, env: { HOME: cwd } }
     const child =
       program === undefined
-        ? spawn(process.execPath, [...BUILT_CLI, ...argv], options)
+        ? spawn(process.execPath, [...nodeOptions, ...BUILT_CLI, ...argv], options)
         : spawn(program, argv, { ...options, env: { ...options.env, PATH: '/usr/bin:/bin' } })
     let out = ''
     let err = ''
@@ -71,6 +95,25 @@ describe('the built command', () => {
     expect(ended.code).toBe(code)
     expect(ended.out).toMatch(out)
     expect(ended.err).toMatch(err)
+  })
+
+  it.each([
+    ['--version', 120_000],
+    ['hook claude', 80_000],
+  ])('loads only what `palisade %s` needs', async (words, mostBytes) => {
+    await using directory = await temporaryDirectory()
+    await directory.write('report.cjs', REPORT_LOADED)
+
+    const { err } = await start(words.split(' '), directory.path, TOOL_CALL, {
+      nodeOptions: ['--require', './report.cjs'],
+    })
+
+    const { files, builtins } = JSON.parse(err.split('\n').at(-1) ?? '') as Loaded
+    const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size))
+    const bytes = sizes.reduce((sum, size) => sum + size, 0)
+    expect(files.length).toBeGreaterThan(3)
+    expect(bytes).toBeLessThan(mostBytes)
+    expect(builtins).not.toContain('NativeModule crypto')
   })
 
   it('streams a long batch completely', async () => {

@@ -1,5 +1,5 @@
-// Bundles each program of `programs.mjs` into one file. build.mjs starts this script with the
-// chosen Node, because the launcher's own may be too old for the bundler.
+// Bundles each program of `programs.mjs`. build.mjs starts this script with the chosen Node, as the
+// launcher's own may be too old for the bundler.
 import { dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { BUNDLED } from '../programs.mjs'
