@@ -15,6 +15,7 @@ import { measureUpdates, type Latencies, type UpdatesOptions } from './cases/upd
 import { judgeAgent, type AgentFigures } from './goals.ts'
 import { prepareMachine, SHAPE } from './machine.ts'
 import { formatTunnels } from './tunnels/format-tunnels.ts'
+import { plotTunnels } from './tunnels/plot-tunnels.ts'
 
 export const AGENT_GROUPS = ['start', 'rest', 'updates', 'tunnels', 'local-api', 'client'] as const
 export type AgentGroup = (typeof AGENT_GROUPS)[number]
@@ -36,8 +37,8 @@ const FULL: Extent = {
     connections: 2_000,
     requests: 20_000,
     bulkBytes: 99_999_999,
-    held: 2_000,
-    holders: 8,
+    held: 8_000,
+    holders: 16,
   },
   localApi: { rounds: 7, requests: 10_000, batches: 200 },
 }
@@ -106,9 +107,10 @@ export async function runAgentBench(
     // Only a full run may replace the recorded figures.
     if (only === null && !quick) {
       mkdirSync(results, { recursive: true })
-      const path = join(results, 'agent.json')
-      writeFileSync(path, `${JSON.stringify(run, roundNumber, 2)}\n`)
-      tell('written: bench/results/agent.json')
+      writeFileSync(join(results, 'agent.json'), `${JSON.stringify(run, roundNumber, 2)}\n`)
+      if (figures.tunnels !== null)
+        writeFileSync(join(results, 'tunnels.svg'), plotTunnels(figures.tunnels, run))
+      tell('written: bench/results/agent.json, bench/results/tunnels.svg')
     }
     return 0
   } finally {

@@ -1,13 +1,27 @@
 import { readFileSync, readdirSync } from 'node:fs'
 
+const TICK_US = 10_000
+
 /** Microseconds of processor time, user and system, of all threads of a process so far. */
 export function cpuUsOf(pid: number): number {
-  // `schedstat` counts in nanoseconds, `/proc/<pid>/stat` in hundredths of a second.
+  // `stat` counts in hundredths of a second, but ended threads too: some proxies have one for each
+  // connection. `schedstat` counts the present threads in nanoseconds.
+  return Math.max(cpuUsOfThreads(pid), cpuUsWithEnded(pid))
+}
+
+function cpuUsOfThreads(pid: number): number {
   const tasks = readdirSync(`/proc/${pid}/task`)
   const spentNs = tasks.map((task) =>
     Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ', 1)[0]),
   )
   return spentNs.reduce((sum, ns) => sum + ns, 0) / 1000
+}
+
+/** See proc_pid_stat(5): the name may hold any character; `utime` and `stime` are 14 and 15. */
+function cpuUsWithEnded(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * TICK_US
 }
 
 /** Resident bytes of a process, now and at their peak. */
