@@ -11,6 +11,7 @@ export {
   type AgentClientOptions,
   type LogOptions,
 } from './agent/agent-client.ts'
+export { BYPASSED, proxyVariables } from './agent/proxy-variables.ts'
 export { askBriefly, type BriefDecision } from './agent/brief-decisions.ts'
 export { backOffMs, type BackOff } from './back-off.ts'
 export { readBoundedBody } from './bounded-body.ts'

@@ -1,4 +1,4 @@
-import { BYPASSED } from '../programs/proxy-environment.ts'
+import { BYPASSED } from '@palisade/client'
 import { fail, ok, warn, type Check } from './check.ts'
 
 type Env = Readonly<Record<string, string | undefined>>

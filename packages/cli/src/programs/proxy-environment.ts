@@ -1,3 +1,4 @@
+import { proxyVariables } from '@palisade/client'
 import { quoteShell } from '../quote-shell.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -5,31 +6,6 @@ type Env = Readonly<Record<string, string | undefined>>
 /** Variables of a program's environment; null removes one. */
 export type Changes = ReadonlyMap<string, string | null>
 
-/**
- * Hosts that programs reach without the proxy: only loopback, where their own servers listen. The
- * proxy protects it, and a connection to it does not leave the machine.
- */
-export const BYPASSED = ['localhost', '127.0.0.1', '::1'] as const
-
-/** Set to the proxy's URL. curl reads `http_proxy` in lower case only, others differ. */
-const URL_VARIABLES = [
-  'HTTP_PROXY',
-  'http_proxy',
-  'HTTPS_PROXY',
-  'https_proxy',
-  'ALL_PROXY',
-  'all_proxy',
-  // These programs prefer their own files to the variables above, but not to these.
-  'npm_config_proxy',
-  'npm_config_https_proxy',
-  'YARN_HTTP_PROXY',
-  'YARN_HTTPS_PROXY',
-  'PIP_PROXY',
-  'CARGO_HTTP_PROXY',
-] as const
-const BYPASS_VARIABLES = ['NO_PROXY', 'no_proxy', 'npm_config_noproxy'] as const
-/** Without it Node's own `fetch` and `http` ignore the variables. */
-const NODE_VARIABLE = 'NODE_USE_ENV_PROXY'
 const JAVA_VARIABLE = 'JAVA_TOOL_OPTIONS'
 const SSH_VARIABLE = 'GIT_SSH_COMMAND'
 const GIT_KEY = 'http.proxy'
@@ -49,10 +25,7 @@ export interface EnvironmentOptions {
 
 /** The variables that lead programs to the proxy. Repeating it changes nothing. */
 export function proxyEnvironment({ proxy, env, self, java }: EnvironmentOptions): Changes {
-  const changes = new Map<string, string | null>()
-  for (const name of URL_VARIABLES) changes.set(name, proxy)
-  for (const name of BYPASS_VARIABLES) changes.set(name, BYPASSED.join(','))
-  changes.set(NODE_VARIABLE, '1')
+  const changes = new Map<string, string | null>(proxyVariables(proxy))
   for (const [name, value] of withGitSetting(env, proxy)) changes.set(name, value)
   changes.set(SSH_VARIABLE, withSsh(env[SSH_VARIABLE] || 'ssh', self, proxy))
   if (java) changes.set(JAVA_VARIABLE, withJava(env[JAVA_VARIABLE] ?? '', new URL(proxy)))
@@ -62,7 +35,7 @@ export function proxyEnvironment({ proxy, env, self, java }: EnvironmentOptions)
 /** Undoes `proxyEnvironment`. A value from before it is lost, except in shared variables. */
 export function withoutProxyEnvironment(env: Env): Changes {
   const changes = new Map<string, string | null>()
-  for (const name of [...URL_VARIABLES, ...BYPASS_VARIABLES, NODE_VARIABLE]) changes.set(name, null)
+  for (const name of proxyVariables('').keys()) changes.set(name, null)
   for (const [name, value] of withoutGitSetting(env)) changes.set(name, value)
   const ssh = withoutSsh(env[SSH_VARIABLE] ?? '')
   changes.set(SSH_VARIABLE, ssh === 'ssh' || ssh === '' ? null : ssh)
