@@ -1,0 +1,183 @@
+/** Descriptors that the trampoline opens, and that bubblewrap closes before the command. */
+export const DESCRIPTORS = { arguments: 3, seccomp: 4, gate: 5, info: 6, sync: 7 } as const
+
+/** Names of the files in the directory of one launch, which the agent makes. */
+export const LAUNCH_FILES = {
+  /** The words of `encodeBubblewrapArguments`. */
+  arguments: 'arguments',
+  /** The bytes of `encodeSeccompFilter`. */
+  seccomp: 'seccomp',
+  /** FIFO; the command starts when the agent has written a byte. */
+  gate: 'gate',
+  /** FIFO or file; bubblewrap writes a JSON object with `child-pid`. */
+  info: 'info',
+  /**
+   * FIFO; end of file when the sandbox has ended. The command reaches it by `/proc/1/fd`, so the
+   * agent discards its bytes.
+   */
+  sync: 'sync',
+  /** File; the reason why the agent ended the sandbox, in printable lines. */
+  refusal: 'refusal',
+} as const
+
+export interface Launch {
+  /** Absolute path of the directory with the files above. */
+  readonly directory: string
+  /** Process id of the first process in the namespaces of the holder. */
+  readonly holder: number
+  /** Absolute paths: the `PATH` of the person may lead into a workspace. */
+  readonly programs: {
+    readonly setpriv: string
+    readonly setsid: string
+    readonly nsenter: string
+    readonly bubblewrap: string
+    /** GNU env(1), inside. */
+    readonly env: string
+  }
+  /** The command and its arguments. */
+  readonly command: readonly [string, ...string[]]
+}
+
+/**
+ * The arguments, after its name, with which `/bin/sh` becomes the supervisor of one command. It
+ * ends with the command's exit code, with 128 + n after signal n, with 126 or 127 if the command
+ * cannot be run, and with 125 if the sandbox was refused.
+ *
+ * The caller executes it with an empty environment and without descriptors other than 0–2. The
+ * text is fixed: everything that varies is an argument.
+ *
+ * Throws a `RangeError` for a text with a NUL.
+ */
+export function trampolineArguments(launch: Launch): readonly string[] {
+  const { directory, holder, programs, command } = launch
+  const words = [
+    ['-c', TRAMPOLINE, 'palisade', directory, String(holder)],
+    [programs.setpriv, programs.setsid, programs.nsenter, programs.bubblewrap],
+    [programs.env, `--default-signal=${IGNORED_OUTSIDE.join(',')}`, '--'],
+    asProgram(command),
+  ].flat()
+  const broken = words.find((word) => word.includes('\0'))
+  if (broken !== undefined) throw new RangeError(`\`${broken}\` has a NUL character`)
+  return words
+}
+
+/** env(1) takes a name with `=` for a variable, so a shell runs such a program. */
+function asProgram(command: readonly [string, ...string[]]): readonly string[] {
+  return command[0].includes('=') ? ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command] : command
+}
+
+/**
+ * Signals that the processes around the command ignore, and that it gets back. PIPE and XFSZ are
+ * ignored by Node, which executes the trampoline.
+ */
+const IGNORED_OUTSIDE = ['HUP', 'INT', 'QUIT', 'TERM', 'USR1', 'USR2', 'PIPE', 'XFSZ'] as const
+
+/**
+ * The program of the supervisor, for any POSIX shell.
+ *
+ * - A FIFO is opened for reading and writing, which never blocks. The gate then has no end of file,
+ *   which bubblewrap would take for the agent's consent.
+ * - A shell can close descriptors 8 and 9 only. It refuses to go on with a higher one.
+ * - A shell within the namespaces is the parent of bubblewrap. nsenter would stop itself when its
+ *   child stops, perhaps after both have been continued. The parent of that shell is compared,
+ *   because it may have ended before `--pdeathsig`.
+ * - At a terminal all processes share one process group, so that it stops, continues and interrupts
+ *   all. Elsewhere the command has a session of its own, and cannot signal the caller's group.
+ * - The processes around the command ignore the signals that it may handle. A signal is passed on
+ *   to the command alone, which is the child of the first process of the sandbox; signal 0 stands
+ *   for one that the terminal has sent there already.
+ * - Without a command for a second, a signal ends the sandbox; a command that has just ended is not
+ *   such a case. A process is stopped before its children are listed, because a new bubblewrap
+ *   would outlive a parent that is killed.
+ */
+const TRAMPOLINE = String.raw`
+directory=$1 holder=$2 setpriv=$3 setsid=$4 nsenter=$5 bwrap=$6
+shift 6
+
+refuse() {
+  printf 'palisade: %s\n' "$1" >&2
+  exit 125
+}
+
+for file in arguments seccomp gate info sync; do
+  [ -r "$directory/$file" ] || refuse 'the agent has withdrawn this sandbox; run the command again'
+done
+exec 8<&- 9<&- 3<"$directory/arguments" 4<"$directory/seccomp"
+exec 5<>"$directory/gate" 6<>"$directory/info" 7<>"$directory/sync"
+for link in /proc/$$/fd/*; do
+  case $link in
+    */[0-9]) ;;
+    *) refuse "descriptor $link is open; close it before the command" ;;
+  esac
+done
+
+forward() {
+  [ -n "$!" ] || exit 125
+  for attempt in 1 2 3 4 5 6 7 8 9 10; do
+    process=$!
+    for generation in bubblewrap first command; do
+      child=
+      [ -z "$process" ] || read -r child rest <"/proc/$process/task/$process/children"
+      process=$child
+    done
+    if [ -n "$process" ]; then
+      kill -s "$1" "$process"
+      return
+    fi
+    state=Z
+    read -r number name state rest <"/proc/$!/stat"
+    [ "$state" != Z ] || return
+    sleep 0.1
+  done
+  end_all
+} 2>/dev/null
+
+end_all() {
+  process=$! all=
+  while [ -n "$process" ]; do
+    kill -s STOP "$process"
+    while read -r number name state rest <"/proc/$process/stat"; do
+      case $state in [RSD]) ;; *) break ;; esac
+    done
+    all="$process $all" child=
+    read -r child rest <"/proc/$process/task/$process/children"
+    process=$child
+  done
+  kill -s KILL $all
+}
+
+interrupt=INT quit=QUIT
+if [ -t 0 ] || [ -t 1 ] || [ -t 2 ]; then
+  interrupt=0 quit=0 setsid=
+fi
+trap "forward $interrupt" INT
+trap "forward $quit" QUIT
+for signal in HUP TERM USR1 USR2; do
+  trap "forward $signal" "$signal"
+done
+
+exec 8<&0
+(
+  trap '' HUP INT QUIT TERM USR1 USR2
+  set -- /bin/sh -c '[ "$PPID" = "$0" ] || exit; "$@"; exit $?' "$$" "$bwrap" --args 3 -- "$@"
+  set -- "$nsenter" --no-fork --preserve-credentials \
+    --target "$holder" --user --net --pid --mount -- "$@"
+  [ -z "$setsid" ] || set -- "$setsid" "$@"
+  exec "$setpriv" --pdeathsig KILL -- "$@"
+) <&8 8<&- &
+exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&-
+
+while
+  wait "$!"
+  status=$?
+  [ "$status" -gt 128 ] && kill -s 0 "$!" 2>/dev/null
+do :; done
+
+if [ -s "$directory/refusal" ]; then
+  while IFS= read -r line || [ -n "$line" ]; do
+    printf 'palisade: %s\n' "$line" >&2
+  done <"$directory/refusal"
+  exit 125
+fi
+exit "$status"
+`
