@@ -21,8 +21,6 @@ export interface BubblewrapPlan {
   readonly gateFd: number
   /** Gets a JSON object with `child-pid` and the inodes of the namespaces. */
   readonly infoFd: number
-  /** Stays open until the sandbox ends. */
-  readonly syncFd: number
 }
 
 /**
@@ -42,7 +40,7 @@ export function encodeBubblewrapArguments(plan: BubblewrapPlan): Buffer {
     ['--remount-ro', '/', '--chdir', plan.cwd],
     ...[...plan.variables].map(([name, value]) => ['--setenv', name, value]),
     ['--seccomp', String(plan.seccompFd), '--block-fd', String(plan.gateFd)],
-    ['--info-fd', String(plan.infoFd), '--sync-fd', String(plan.syncFd)],
+    ['--info-fd', String(plan.infoFd)],
   ].flat()
   const broken = words.find((word) => word.includes('\0'))
   if (broken !== undefined) throw new RangeError(`\`${broken}\` has a NUL character`)

@@ -1,5 +1,5 @@
-/** Descriptors that the trampoline opens, and that bubblewrap closes before the command. */
-export const DESCRIPTORS = { arguments: 3, seccomp: 4, gate: 5, info: 6, sync: 7 } as const
+/** Descriptors that the trampoline opens for bubblewrap, which closes them before the command. */
+export const DESCRIPTORS = { arguments: 3, seccomp: 4, gate: 5, info: 6 } as const
 
 /** Names of the files in the directory of one launch, which the agent makes. */
 export const LAUNCH_FILES = {
@@ -12,8 +12,8 @@ export const LAUNCH_FILES = {
   /** FIFO or file; bubblewrap writes a JSON object with `child-pid`. */
   info: 'info',
   /**
-   * FIFO; end of file when the sandbox has ended. The command reaches it by `/proc/1/fd`, so the
-   * agent discards its bytes.
+   * FIFO; end of file when the supervisor has ended, however. The agent then ends the holder: a
+   * first process whose parent is killed while it waits at the gate would stay.
    */
   sync: 'sync',
   /** File; the reason why the agent ended the sandbox, in printable lines. */
@@ -28,7 +28,6 @@ export interface Launch {
   /** Absolute paths: the `PATH` of the person may lead into a workspace. */
   readonly programs: {
     readonly setpriv: string
-    readonly setsid: string
     readonly nsenter: string
     readonly bubblewrap: string
     /** GNU env(1), inside. */
@@ -52,7 +51,7 @@ export function trampolineArguments(launch: Launch): readonly string[] {
   const { directory, holder, programs, command } = launch
   const words = [
     ['-c', TRAMPOLINE, 'palisade', directory, String(holder)],
-    [programs.setpriv, programs.setsid, programs.nsenter, programs.bubblewrap],
+    [programs.setpriv, programs.nsenter, programs.bubblewrap],
     [programs.env, `--default-signal=${IGNORED_OUTSIDE.join(',')}`, '--'],
     asProgram(command),
   ].flat()
@@ -77,6 +76,7 @@ const IGNORED_OUTSIDE = ['HUP', 'INT', 'QUIT', 'TERM', 'USR1', 'USR2', 'PIPE', '
  *
  * - A FIFO is opened for reading and writing, which never blocks. The gate then has no end of file,
  *   which bubblewrap would take for the agent's consent.
+ * - The supervisor alone keeps descriptor 7 open, until it ends.
  * - A shell can close descriptors 8 and 9 only. It refuses to go on with a higher one.
  * - A shell within the namespaces is the parent of bubblewrap. nsenter would stop itself when its
  *   child stops, perhaps after both have been continued. The parent of that shell is compared,
@@ -91,8 +91,8 @@ const IGNORED_OUTSIDE = ['HUP', 'INT', 'QUIT', 'TERM', 'USR1', 'USR2', 'PIPE', '
  *   would outlive a parent that is killed.
  */
 const TRAMPOLINE = String.raw`
-directory=$1 holder=$2 setpriv=$3 setsid=$4 nsenter=$5 bwrap=$6
-shift 6
+directory=$1 holder=$2 setpriv=$3 nsenter=$4 bwrap=$5
+shift 5
 
 refuse() {
   printf 'palisade: %s\n' "$1" >&2
@@ -146,9 +146,9 @@ end_all() {
   kill -s KILL $all
 }
 
-interrupt=INT quit=QUIT
+interrupt=INT quit=QUIT session=--new-session
 if [ -t 0 ] || [ -t 1 ] || [ -t 2 ]; then
-  interrupt=0 quit=0 setsid=
+  interrupt=0 quit=0 session=
 fi
 trap "forward $interrupt" INT
 trap "forward $quit" QUIT
@@ -159,13 +159,13 @@ done
 exec 8<&0
 (
   trap '' HUP INT QUIT TERM USR1 USR2
-  set -- /bin/sh -c '[ "$PPID" = "$0" ] || exit; "$@"; exit $?' "$$" "$bwrap" --args 3 -- "$@"
-  set -- "$nsenter" --no-fork --preserve-credentials \
-    --target "$holder" --user --net --pid --mount -- "$@"
-  [ -z "$setsid" ] || set -- "$setsid" "$@"
-  exec "$setpriv" --pdeathsig KILL -- "$@"
-) <&8 8<&- &
-exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&-
+  exec "$setpriv" --pdeathsig KILL -- \
+    "$nsenter" --no-fork --preserve-credentials \
+    --target "$holder" --user --net --pid --mount -- \
+    /bin/sh -c '[ "$PPID" = "$0" ] || exit; "$@"; exit $?' "$$" \
+    "$bwrap" $session --args 3 -- "$@"
+) <&8 7<&- 8<&- &
+exec 3<&- 4<&- 5<&- 6<&- 8<&-
 
 while
   wait "$!"

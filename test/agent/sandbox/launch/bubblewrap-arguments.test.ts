@@ -22,7 +22,6 @@ const PLAN: BubblewrapPlan = {
   seccompFd: 4,
   gateFd: 5,
   infoFd: 6,
-  syncFd: 7,
 }
 
 function wordsOf(plan: Partial<BubblewrapPlan>): readonly string[] {
@@ -43,7 +42,7 @@ describe('the arguments of bubblewrap', () => {
     expect(words).toEqual(expect.arrayContaining(['--disable-userns', '--die-with-parent']))
     expect(words.join(' ')).toContain('--uid 501 --gid 20 --hostname sandbox')
     expect(words.join(' ')).toContain('--cap-drop ALL')
-    expect(words.join(' ')).toContain('--seccomp 4 --block-fd 5 --info-fd 6 --sync-fd 7')
+    expect(words.join(' ')).toContain('--seccomp 4 --block-fd 5 --info-fd 6')
   })
 
   it.each<[Mount, string]>([

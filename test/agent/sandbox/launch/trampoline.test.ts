@@ -261,7 +261,7 @@ describe.runIf(process.platform === 'linux').each(testUsers())('the trampoline, 
 
 describe('the arguments of the trampoline', () => {
   it('refuse a NUL', () => {
-    const programs = { setpriv: '', setsid: '', nsenter: '', bubblewrap: '', env: '' }
+    const programs = { setpriv: '', nsenter: '', bubblewrap: '', env: '' }
     const launch = { directory: '/d', holder: 1, programs, command: ['a', 'b\0c'] as const }
 
     expect(() => trampolineArguments({ ...launch, command: ['a', 'b\0c'] })).toThrow(RangeError)
