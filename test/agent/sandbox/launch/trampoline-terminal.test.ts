@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { quoteShell } from '../../../../packages/cli/src/quote-shell.ts'
 import { testUsers } from '../fixture/bubblewrap.ts'
 import { prepareSandbox } from '../fixture/launch.ts'
 import { startTerminal, writeScript, type Terminal } from '../fixture/terminal.ts'
@@ -49,7 +50,9 @@ describe.runIf(process.platform === 'linux').each(testUsers())('at a terminal, %
   })
 
   it('Ctrl-Z stops everything, and fg continues it', async () => {
-    const terminal = await runInShell('sh', '-c', 'echo ready; read line; echo "<$line>"; exit 6')
+    const script = `trap 'echo again' CONT; echo ready
+      until read -r -t 0.1 line; do :; done; echo "<$line>"; exit 6`
+    const terminal = await runInShell('bash', '-c', script)
     await terminal.shows('ready')
 
     for (let round = 0; round < 3; round += 1) {
@@ -57,7 +60,7 @@ describe.runIf(process.platform === 'linux').each(testUsers())('at a terminal, %
       await terminal.shows('Stopped')
       await terminal.shows('shell> ')
       terminal.type('fg\n')
-      await terminal.shows('sh /')
+      await terminal.shows('again')
     }
     terminal.type('word\n')
     await terminal.shows('<word>')
@@ -82,14 +85,13 @@ describe.runIf(process.platform === 'linux').each(testUsers())('at a terminal, %
     terminal.type('PS1="inside> "; set +o history\n')
     await terminal.shows('inside> ')
     await terminal.shows('inside> ')
-    terminal.type('sleep 1000\n')
-    await terminal.shows('sleep 1000')
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    const job = `trap 'echo ag""ain' CONT; echo run""ning; while :; do sleep 0.1; done`
+    terminal.type(`sh -c ${quoteShell(job)}\n`)
+    await terminal.shows('running')
     terminal.type(CTRL_Z)
     await terminal.shows('Stopped')
     terminal.type('fg\n')
-    await terminal.shows('sleep 1000')
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await terminal.shows('again')
     terminal.type(CTRL_C)
     await terminal.shows('inside> ')
     terminal.type('exit 5\n')
