@@ -41,6 +41,7 @@ export {
 export { runSteps, type Steps } from './steps.ts'
 export { type CompiledPolicy } from './decision/compiled-policy.ts'
 export { decide, denyUnavailable, type DecideOptions } from './decision/decide.ts'
+export { decisivePorts } from './decision/decisive-ports.ts'
 export { explain, explainUnavailable } from './decision/explain.ts'
 export { describePathCost, MAX_PATH_COST, pathLoad, pathLoadInSteps } from './decision/path-cost.ts'
 export { pathCost, sumPathLoads, type PathLoad, type PathShare } from './lookup/path/path-load.ts'

@@ -124,6 +124,15 @@ export class ChainSets {
     return (this.#asked[set] ??= new ChainSet(this.#columns, set, 0, flags))
   }
 
+  /** The ports at which the set may differ from the set at all other ports. */
+  portsOf(set: number): ReadonlySet<number> {
+    const { parents, byPort } = this.#columns
+    const ports = new Set<number>()
+    for (let link = set; link !== NOTHING; link = parents[link]!)
+      for (const port of byPort.get(link)?.keys() ?? []) ports.add(port)
+    return ports
+  }
+
   #atOnePort(set: number, port: number): MatchSet {
     // Ports that no rule names are all alike.
     const asked = this.#columns.mentioned.has(port) ? port : 0
