@@ -1,9 +1,9 @@
+import type { RecordPoint, RecordProtocol } from '@palisade/protocol'
 import type { MachineDecision } from '../decision/active-policy.ts'
 import type { TcpEnd } from '../programs/tcp-table.ts'
-import type { PointName } from './enforcement-point.ts'
 
-/** Protocol that a program used to ask an enforcement point. */
-export type PointProtocol = 'http' | 'connect' | 'socks5' | 'socks5_udp'
+/** Protocol that a program used at an enforcement point. */
+export type PointProtocol = Exclude<RecordProtocol, 'decide'>
 
 /** The end of an allowed connection. */
 export interface FlowEnd {
@@ -22,9 +22,11 @@ export interface FlowEnd {
 
 /** A decision of an enforcement point on a program, or the end of a connection that it allowed. */
 export interface PointEvent {
-  readonly point: PointName
+  readonly point: Exclude<RecordPoint, 'local_api'>
   readonly protocol: PointProtocol
   readonly decision: MachineDecision
+  /** Id of the sandbox in which the program runs; absent outside of any. */
+  readonly sandbox?: string
   /** The program's end of its connection, or null where it is unknown. */
   readonly client: TcpEnd | null
   /** Present at the end of a connection that was allowed. */

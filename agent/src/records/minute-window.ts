@@ -3,7 +3,7 @@ import type { StampedEvent } from './recorded-event.ts'
 
 /** Equal events with their sums, not yet a line. */
 export interface RecordDraft {
-  readonly event: Pick<StampedEvent, 'point' | 'protocol' | 'decision'>
+  readonly event: Pick<StampedEvent, 'point' | 'protocol' | 'sandbox' | 'decision'>
   readonly program: RecordedProgram | null
   /** Epoch milliseconds of the first and the last event. */
   readonly sinceMs: number
@@ -103,11 +103,11 @@ interface Sum {
 }
 
 function createSum(
-  { point, protocol, decision, flow }: StampedEvent,
+  { point, protocol, sandbox, decision, flow }: StampedEvent,
   program: RecordedProgram | null,
 ): Sum {
   return {
-    event: { point, protocol, decision },
+    event: { point, protocol, ...(sandbox === undefined ? {} : { sandbox }), decision },
     program,
     cause: flow?.cause ?? null,
     ...EMPTY,

@@ -66,12 +66,13 @@ function toLoss({ lost, reason, atMs }: Loss): Omit<LossRecord, keyof Unplaced> 
 
 function toRecord(draft: RecordDraft): Omit<DecisionRecord, keyof Unplaced> {
   const { event, program, sinceMs, untilMs, count, flow } = draft
-  const { point, protocol, decision } = event
+  const { point, protocol, sandbox, decision } = event
   return {
     time: formatInstant(sinceMs),
     ...(count === 1 ? {} : { until: formatInstant(untilMs) }),
     point,
     protocol,
+    ...(sandbox === undefined ? {} : { sandbox }),
     decision: recordedDecision(decision) as DecisionRecord['decision'],
     count,
     ...(program === null ? {} : { program }),

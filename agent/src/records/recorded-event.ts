@@ -9,6 +9,8 @@ import type { TcpEnd } from '../programs/tcp-table.ts'
 export interface RecordedEvent {
   readonly point: RecordPoint
   readonly protocol: RecordProtocol
+  /** Id of the sandbox in which the program runs; absent outside of any. */
+  readonly sandbox?: string
   readonly decision: MachineDecision
   /** The program's end of its connection, or null where it is unknown. */
   readonly client: TcpEnd | null
@@ -29,12 +31,13 @@ const MAX_TEXT = 512
 
 /** Keeps of an event only the parts that a record needs. */
 export function stampEvent(event: RecordedEvent, atMs: number): StampedEvent {
-  const { point, protocol, decision, flow } = event
+  const { point, protocol, sandbox, decision, flow } = event
   return {
     key: keyOf(event),
     atMs,
     point,
     protocol,
+    ...(sandbox === undefined ? {} : { sandbox }),
     decision: decision.rules.length <= MAX_RULES ? decision : recordedDecision(decision),
     ...(flow === undefined ? {} : { flow }),
   }
@@ -44,10 +47,11 @@ export function stampEvent(event: RecordedEvent, atMs: number): StampedEvent {
  * Equal for events that count as one record, except for their program. Texts that may hold any
  * character have their length before them, so that no two events share a key by a chosen spelling.
  */
-function keyOf({ point, protocol, decision, flow }: RecordedEvent): string {
+function keyOf({ point, protocol, sandbox, decision, flow }: RecordedEvent): string {
   const { reason, revision, stale, break_glass, address_required, rules, request } = decision
   const { content, hint } = decision
   let key = `${point} ${protocol} ${decision.decision} ${reason} ${revision} ${stale}`
+  if (sandbox !== undefined) key += ` sandbox ${sandbox.length} ${sandbox}`
   if (break_glass === true) key += ' break_glass'
   if (address_required === true) key += ' address_required'
   if (flow !== undefined) key += ` ${flow.cause}`

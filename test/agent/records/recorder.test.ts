@@ -39,6 +39,23 @@ describe('a recorder', () => {
     ])
   })
 
+  it('tells equal decisions of two sandboxes, and of no sandbox, apart', async () => {
+    const { recorder, directory } = await startRecorder()
+
+    for (const sandbox of ['one', 'two', 'one', undefined])
+      recorder.record({ ...denial('a.test'), ...(sandbox === undefined ? {} : { sandbox }) })
+    await recorder.stop()
+
+    const found = (await readRecords(directory)).map((line) =>
+      'decision' in line ? [line.sandbox, line.count] : [],
+    )
+    expect(found.toSorted()).toEqual([
+      [undefined, 1],
+      ['one', 2],
+      ['two', 1],
+    ])
+  })
+
   it('writes repetitions when the minute is over, without a further decision', async () => {
     const { recorder, directory } = await startRecorder({
       now: Date.now,

@@ -16,6 +16,9 @@ const PROTOCOLS: Readonly<Record<DecisionRecord['protocol'], string>> = {
   connect: 'CONNECT through the proxy',
   socks5: 'SOCKS5 through the proxy',
   socks5_udp: 'UDP over SOCKS5 through the proxy',
+  tcp: 'a direct connection from a sandbox',
+  udp: 'a datagram from a sandbox',
+  dns: 'the name server of a sandbox',
   decide: 'a question to the local API',
 }
 

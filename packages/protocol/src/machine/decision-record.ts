@@ -2,12 +2,31 @@ import { z } from 'zod'
 import { decisionSchema } from './decision.ts'
 import { timestampSchema } from '../timestamp.ts'
 
-/** Places that decide: the enforcement points, and the local API for programs that ask it. */
-export const RECORD_POINTS = ['proxy', 'local_api'] as const
+/**
+ * Places that decide.
+ *
+ * - `proxy`: the proxy, of the machine or of a sandbox.
+ * - `capture`: connections and datagrams of a sandbox that do not use the proxy.
+ * - `dns`: the name server of a sandbox, which records refused names only.
+ * - `local_api`: the local API, for programs that ask it.
+ */
+export const RECORD_POINTS = ['proxy', 'capture', 'dns', 'local_api'] as const
 export type RecordPoint = (typeof RECORD_POINTS)[number]
 
-/** Protocol that the program used. A question to the local API is `decide`. */
-export const RECORD_PROTOCOLS = ['http', 'connect', 'socks5', 'socks5_udp', 'decide'] as const
+/**
+ * Protocol that the program used: `tcp` and `udp` where it was captured. A question to the local
+ * API is `decide`.
+ */
+export const RECORD_PROTOCOLS = [
+  'http',
+  'connect',
+  'socks5',
+  'socks5_udp',
+  'tcp',
+  'udp',
+  'dns',
+  'decide',
+] as const
 export type RecordProtocol = (typeof RECORD_PROTOCOLS)[number]
 
 /** End of a connection: by a peer, a timeout, a change of the policy, or contradicting bytes. */
@@ -52,8 +71,8 @@ export type RecordedProgram = z.infer<typeof recordedProgramSchema>
 
 /**
  * One line of the decision records: decisions of one minute that are equal in point, protocol,
- * decision, canonical request, deciding rules and program. The first is written at once; its
- * repetitions follow as one more line at the end of the minute.
+ * sandbox, decision, canonical request, deciding rules and program. The first is written at once;
+ * its repetitions follow as one more line at the end of the minute.
  *
  * Without `flow`, `count` is a number of decisions: the sum over all lines is the number of
  * decisions. With `flow`, it is a number of ended connections, which were counted as decisions when
@@ -65,6 +84,8 @@ export const decisionRecordSchema = z.object({
   until: timestampSchema.optional(),
   point: z.enum(RECORD_POINTS),
   protocol: z.enum(RECORD_PROTOCOLS),
+  /** Id of the sandbox in which the program runs; absent outside of any. */
+  sandbox: z.string().max(64).optional(),
   /** Lists ten deciding rules at most; `rules_omitted` counts the others. Long texts are cut. */
   decision: decisionSchema.extend({ rules_omitted: z.int().optional() }),
   count: z.int().positive(),
