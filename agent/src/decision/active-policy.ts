@@ -1,5 +1,6 @@
 import {
   decide,
+  decisivePorts,
   denyUnavailable,
   explain,
   explainUnavailable,
@@ -83,6 +84,8 @@ export type Enforced = Enforcement<CompiledBundle>
 export interface ActivePolicy {
   decide(request: unknown): MachineDecision
   explain(request: unknown): MachineExplanation
+  /** Ports that stand for all ports of a name; policy-core's `decisivePorts`. */
+  decisivePorts(name: string): readonly number[]
   /**
    * Compiles a bundle in steps without changing the bundle in force. `next` throws policy-core's
    * `PolicyError`.
@@ -112,8 +115,11 @@ export interface ActivePolicy {
   revision(): number | null
   /** Sets the check that precedes every decision under a grant. By default each grant is over. */
   endGrantWhen(isOver: () => boolean): void
-  /** Calls the listener after each change of the state or of the enforcement. */
-  subscribe(listener: () => void): void
+  /**
+   * Calls the listener after each change of the state or of the enforcement. Returns a function
+   * that ends it.
+   */
+  subscribe(listener: () => void): () => void
 }
 
 export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
@@ -121,7 +127,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   let local = deps.localPolicies
   let isGrantOver = (): boolean => true
   let newest: CompiledBundle | UnreadableBundle | null = null
-  const listeners: (() => void)[] = []
+  const listeners = new Set<() => void>()
   const notify = (): void => listeners.forEach((listener) => listener())
 
   /** Notifies in a microtask: this runs within decisions, and subscribers make decisions. */
@@ -188,6 +194,8 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
       return marked(settle(rule, made, explainUnavailable, { hint: CONFLICT, detail: null }))
     },
 
+    decisivePorts: (name) => portsUnder(enforced(), name),
+
     apply(event) {
       if ('bundle' in event) takeBundle(event.kind, event.bundle)
       else facts = advance(facts, event)
@@ -230,8 +238,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     },
 
     revision() {
-      if (newest === null) return null
-      return newest.kind === 'bundle' ? newest.bundle.revision : newest.revision
+      return (newest?.kind === 'bundle' ? newest.bundle.revision : newest?.revision) ?? null
     },
 
     endGrantWhen(isOver) {
@@ -239,9 +246,23 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     },
 
     subscribe(listener) {
-      listeners.push(listener)
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
     },
   }
+}
+
+/**
+ * After an expiry the offline hosts decide too, so the ports of both policies count, and one that
+ * neither names.
+ */
+function portsUnder(rule: Enforced, name: string): readonly number[] {
+  if (rule.kind === 'nothing') return []
+  const { compiled, offline } = rule.bundle
+  const ports = new Set([...decisivePorts(compiled, name), ...decisivePorts(offline, name)])
+  let other = 1
+  while (ports.has(other) && other < 65_535) other += 1
+  return [...ports.add(other)]
 }
 
 /** The same bundle for other surroundings. */

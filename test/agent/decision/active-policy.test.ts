@@ -25,6 +25,25 @@ describe('the active policy', () => {
     expect(active.state()).toBe('never_loaded')
   })
 
+  it('tells the ports that decide about a name, also of the hosts that stay reachable', () => {
+    const { active, use } = activePolicy()
+    expect(active.decisivePorts('a.test')).toEqual([])
+    const { settings } = bundle
+    const offline_allow = ['a.test:80', 'a.test:1']
+    use({
+      ...bundle,
+      settings: { ...settings, offline_allow },
+      policies: [policyOf(['allow', 'connect:tcp', 'a.test', 'a.test:443'])],
+    })
+
+    const ports = active.decisivePorts('a.test')
+
+    expect(ports).toEqual(expect.arrayContaining([1, 80, 443]))
+    // Neither policy names the last one.
+    expect([1, 80, 443]).not.toContain(ports.at(-1))
+    expect(active.decisivePorts('203.0.113.7')).toEqual([1])
+  })
+
   it('reports the revision in force, or null while everything is denied', () => {
     const { active, surroundings, use } = activePolicy()
     const { issued_at, stale_at } = bundle

@@ -5,7 +5,8 @@ import type { LiveConnections } from './live-connections.ts'
 
 /**
  * Decides the live connections again whenever another bundle, age or grant is enforced, and not at
- * every poll. The first turn runs at once; a further change restarts the pass.
+ * every poll. The first turn runs at once; a further change restarts the pass. Returns a way to end
+ * it.
  */
 export function recheckOnChange(deps: {
   readonly active: Pick<ActivePolicy, 'enforced' | 'subscribe'>
@@ -14,7 +15,7 @@ export function recheckOnChange(deps: {
   readonly uptime: () => number
   readonly log: Pick<AgentLog, 'info'>
   readonly onError: (error: unknown) => void
-}): void {
+}): () => void {
   const { active, live, uptime, log, onError } = deps
   let former = active.enforced()
   let running = new AbortController()
@@ -22,7 +23,7 @@ export function recheckOnChange(deps: {
     const closed = await runInTurns(live.recheck(), signal, uptime)
     if (closed > 0) log.info({ closed }, 'closed connections that the policy now denies')
   }
-  active.subscribe(() => {
+  const unsubscribe = active.subscribe(() => {
     const present = active.enforced()
     if (isSame(former, present)) return
     former = present
@@ -33,6 +34,10 @@ export function recheckOnChange(deps: {
       if (!signal.aborted) onError(error)
     })
   })
+  return () => {
+    unsubscribe()
+    running.abort()
+  }
 }
 
 /** Whether both decide every request alike; a stale bundle decides like a fresh one. */

@@ -25,7 +25,7 @@ function guardedSlots(count: number) {
       ?.guard({ action: 'connect:tcp', host: `203.0.113.${index}`, port: 443 }, () =>
         watched.closed.push(index),
       )
-  recheckOnChange({
+  const stop = recheckOnChange({
     active: scene.active,
     live,
     uptime: () => watched.nowMs,
@@ -34,7 +34,7 @@ function guardedSlots(count: number) {
       throw error
     },
   })
-  return { ...scene, watched, live }
+  return { ...scene, watched, live, stop }
 }
 
 describe('a live connection', () => {
@@ -58,6 +58,16 @@ describe('a live connection', () => {
     expect(live.size()).toBe(0)
     await nextTurn()
     expect(watched.told).toEqual([{ closed: 3 }])
+  })
+
+  it('is not decided again once the check has ended', async () => {
+    const { watched, use, stop } = guardedSlots(3)
+
+    stop()
+    use(DENYING)
+    await nextTurn()
+
+    expect([watched.decided, watched.closed]).toEqual([0, []])
   })
 
   it.each([
