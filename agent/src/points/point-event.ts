@@ -1,6 +1,6 @@
 import type { RecordPoint, RecordProtocol } from '@palisade/protocol'
 import type { MachineDecision } from '../decision/active-policy.ts'
-import type { TcpEnd } from '../programs/tcp-table.ts'
+import type { ProgramEnd } from '../programs/program-end.ts'
 
 /** Protocol that a program used at an enforcement point. */
 export type PointProtocol = Exclude<RecordProtocol, 'decide'>
@@ -28,7 +28,7 @@ export interface PointEvent {
   /** Id of the sandbox in which the program runs; absent outside of any. */
   readonly sandbox?: string
   /** The program's end of its connection, or null where it is unknown. */
-  readonly client: TcpEnd | null
+  readonly client: ProgramEnd | null
   /** Present at the end of a connection that was allowed. */
   readonly flow?: FlowEnd
 }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { ProgramEnd, ReadProgramEnd } from './program-end.ts'
 import type { FindOwners, Owner } from './socket-owners.ts'
 
 /**
@@ -8,6 +9,9 @@ import type { FindOwners, Owner } from './socket-owners.ts'
  */
 const PAUSE_FACTOR = 9
 const MAX_PAUSE_MS = 500
+
+/** The end of a closed connection, which no table holds. */
+const NO_END: ProgramEnd = { address: '0.0.0.0', port: 0 }
 
 /** Finds the programs behind connections of the proxy. */
 export interface ClientOwners {
@@ -24,6 +28,7 @@ export interface ClientOwners {
 export function createClientOwners(
   clients: () => Iterable<Socket>,
   findOwners: FindOwners,
+  programEnd: ReadProgramEnd,
 ): ClientOwners {
   const owners = new WeakMap<Socket, Owner | null>()
   let rested: Promise<unknown> = Promise.resolve()
@@ -33,10 +38,7 @@ export function createClientOwners(
   async function scan(): Promise<number> {
     const beganMs = performance.now()
     const unknown = [...clients()].filter((client) => !owners.has(client))
-    const ends = unknown.map(({ remoteAddress = '', remotePort = 0 }) => ({
-      address: remoteAddress,
-      port: remotePort,
-    }))
+    const ends = unknown.map((client) => programEnd(client) ?? NO_END)
     const found = await findOwners(ends)
     for (const [index, client] of unknown.entries()) {
       const owner = found[index] ?? null

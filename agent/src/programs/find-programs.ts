@@ -1,10 +1,13 @@
 import type { RecordedProgram } from '@palisade/protocol'
 import { readFile, readlink } from 'node:fs/promises'
 import { findHolders, type Holder } from './socket-owners.ts'
+import type { ProgramEnd } from './program-end.ts'
 import type { TcpEnd } from './tcp-table.ts'
 
 /** Finds the programs at these ends of connections to the proxy; null for an unknown one. */
-export type FindPrograms = (ends: readonly TcpEnd[]) => Promise<readonly (RecordedProgram | null)[]>
+export type FindPrograms = (
+  ends: readonly ProgramEnd[],
+) => Promise<readonly (RecordedProgram | null)[]>
 
 const MAX_EXECUTABLE = 1_024
 /** A directory service may list every user of a large organization. */

@@ -1,7 +1,7 @@
 import type { RecordedProgram } from '@palisade/protocol'
 import { setTimeout as rest } from 'node:timers/promises'
 import type { FindPrograms } from './find-programs.ts'
-import type { TcpEnd } from './tcp-table.ts'
+import type { ProgramEnd } from './program-end.ts'
 
 /** The pause after a scan is this many times its duration: scans take a fiftieth of the time. */
 const PAUSE_FACTOR = 49
@@ -12,8 +12,8 @@ const MAX_WAITING = 1_000
 /** Connections whose program is kept, the newest. */
 const MAX_KEPT = 10_000
 
-/** By `address port`. */
-type Waiting = Map<string, { readonly end: TcpEnd; readonly uses: Use[] }>
+/** By `keyOf`. */
+type Waiting = Map<string, { readonly end: ProgramEnd; readonly uses: Use[] }>
 type Use = (program: RecordedProgram | null) => void
 
 /** Finds the programs behind connections, later than the caller needs to wait. */
@@ -22,12 +22,13 @@ export interface ProgramLookup {
    * Call for each new connection. A program that is refused may end at once, so the search begins
    * before its request has arrived.
    */
-  notice(end: TcpEnd): void
+  notice(end: ProgramEnd): void
   /**
    * Calls `use` once, with null for an unknown program. One scan serves all that wait, and scans
-   * are spaced. The program of a connection is searched once, and is known after its end too.
+   * are spaced. The program of a connection is searched once, and is known after its end too. That
+   * of datagrams is searched again, because nothing tells when another program takes its port.
    */
-  find(end: TcpEnd, use: Use): void
+  find(end: ProgramEnd, use: Use): void
   /** Calls each waiting `use` now, with null. */
   settle(): void
   /** Resolves when all connections that wait now are settled. */
@@ -68,7 +69,7 @@ export function createProgramLookup(
       // Meanwhile the port may belong to another connection.
       if (scanned.get(key) !== entry) continue
       const program = programs[index] ?? null
-      keep(key, program)
+      if (!isOfDatagrams(entry.end)) keep(key, program)
       settle(scanned, key, program)
     }
   }
@@ -83,7 +84,7 @@ export function createProgramLookup(
   }
 
   /** Returns null without room for another. */
-  const wait = (key: string, end: TcpEnd): Use[] | null => {
+  const wait = (key: string, end: ProgramEnd): Use[] | null => {
     if (waiting.size >= MAX_WAITING) return null
     const uses: Use[] = []
     waiting.set(key, { end, uses })
@@ -128,6 +129,14 @@ export function createProgramLookup(
   }
 }
 
-function keyOf({ address, port }: TcpEnd): string {
-  return `${address} ${port}`
+function isOfDatagrams({ within }: ProgramEnd): boolean {
+  return within !== undefined && within.connection === undefined
+}
+
+/** Two sandboxes may use the same addresses, and a program one port for several targets. */
+function keyOf({ address, port, within }: ProgramEnd): string {
+  if (within === undefined) return `${address} ${port}`
+  const { pid, connection } = within
+  const server = connection === undefined ? 'udp' : keyOf(connection.server)
+  return `${address} ${port} ${pid} ${server}`
 }

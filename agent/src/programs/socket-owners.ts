@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { setImmediate as pause } from 'node:timers/promises'
+import type { ProgramEnd, Within } from './program-end.ts'
 import { readTcpTables, type TcpEnd, type TcpSocket } from './tcp-table.ts'
+import { readUdpTables } from './udp-table.ts'
 
 /** The program at the other end of a connection. */
 export interface Owner {
@@ -16,7 +18,7 @@ export interface Owner {
  * once the client has closed or reset the connection, and null for an unknown owner.
  */
 export type FindOwners = (
-  clients: readonly TcpEnd[],
+  clients: readonly ProgramEnd[],
 ) => Promise<readonly (Owner | 'closed' | null)[]>
 
 /** Links read between two pauses: decisions must not wait for a machine with 100,000 links. */
@@ -52,26 +54,73 @@ export interface Holder {
  */
 export async function findHolders(
   proxy: TcpEnd,
-  clients: readonly TcpEnd[],
+  clients: readonly ProgramEnd[],
   order: 'oldest' | 'newest',
 ): Promise<readonly (Holder | 'closed' | null)[]> {
-  // A client may connect by an IPv6 socket to the IPv4 address, as Java does.
-  const tables = await Promise.all(
-    ['/proc/net/tcp', '/proc/net/tcp6'].map((path) => readFile(path, 'latin1').catch(() => '')),
-  )
-  if (tables.every((table) => table === '')) return clients.map(() => null)
-  const find = readTcpTables(tables, proxy)
-  const found = clients.map((client) => ({
-    theirs: find(client, proxy),
-    ours: find(proxy, client),
-  }))
-  const inodes = found.flatMap(({ theirs }) => (theirs === null ? [] : [theirs.inode]))
+  const found = await findSockets(proxy, clients)
+  const inodes = found.flatMap((pair) => (pair?.theirs ? [pair.theirs.inode] : []))
   const wanted = new Set(inodes.filter((inode) => inode !== NO_INODE))
   const processes = await findProcesses(wanted, order)
-  return found.map(({ theirs, ours }) => {
+  return found.map((pair) => {
+    if (pair === null) return null
+    const { theirs, ours } = pair
     if (isOver(theirs, ours)) return 'closed'
     return theirs === null ? null : { pid: processes.get(theirs.inode) ?? null, uid: theirs.uid }
   })
+}
+
+/** The sockets at both ends of a connection. */
+interface SocketPair {
+  readonly theirs: TcpSocket | null
+  readonly ours: TcpSocket | null
+}
+
+/** Null for a socket whose tables cannot be read. */
+async function findSockets(
+  proxy: TcpEnd,
+  clients: readonly ProgramEnd[],
+): Promise<readonly (SocketPair | null)[]> {
+  const finders = new Map<string, FindPair | null>()
+  for (const { within } of clients) {
+    const key = keyOfTables(within)
+    if (!finders.has(key)) finders.set(key, await readFinder(proxy, within))
+  }
+  return clients.map((client) => finders.get(keyOfTables(client.within))?.(client) ?? null)
+}
+
+function keyOfTables(within: Within | undefined): string {
+  if (within === undefined) return 'tcp'
+  return `${within.pid} ${within.connection === undefined ? 'udp' : 'tcp'}`
+}
+
+type FindPair = (client: ProgramEnd) => SocketPair
+
+async function readFinder(proxy: TcpEnd, within: Within | undefined): Promise<FindPair | null> {
+  const folder = within === undefined ? '/proc/net' : `/proc/${within.pid}/net`
+  if (within !== undefined && within.connection === undefined) {
+    const tables = await readTables(folder, ['udp', 'udp6'])
+    if (tables === null) return null
+    const find = readUdpTables(tables)
+    return (client) => ({ theirs: find(client), ours: null })
+  }
+  // A client may connect by an IPv6 socket to an IPv4 address, as Java does.
+  const tables = await readTables(folder, ['tcp', 'tcp6'])
+  if (tables === null) return null
+  const find = readTcpTables(tables, within === undefined ? proxy : null)
+  return (client) => {
+    const { server = proxy, accepted = proxy } = client.within?.connection ?? {}
+    return { theirs: find(client, server), ours: find(accepted, client) }
+  }
+}
+
+async function readTables(
+  folder: string,
+  names: readonly string[],
+): Promise<readonly string[] | null> {
+  const tables = await Promise.all(
+    names.map((name) => readFile(`${folder}/${name}`, 'latin1').catch(() => '')),
+  )
+  return tables.every((table) => table === '') ? null : tables
 }
 
 /**

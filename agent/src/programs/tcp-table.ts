@@ -1,7 +1,10 @@
+import { isIPv6 } from 'node:net'
 import { endianness } from 'node:os'
+import { ipv6Words } from './ipv6-words.ts'
 
-/** One end of an IPv4 connection. */
+/** One end of a connection. */
 export interface TcpEnd {
+  /** Without the mapping of IPv4 into IPv6. */
   readonly address: string
   readonly port: number
 }
@@ -20,25 +23,44 @@ export type FindSocket = (from: TcpEnd, to: TcpEnd) => TcpSocket | null
 const ESTABLISHED = '01'
 
 /**
- * Reads the kernel's tables, see proc_net_tcp(5), for connections of `end`. Both ends with their
- * addresses identify a socket, because others may use the same ports on other addresses.
+ * Reads the kernel's tables, see proc_net_tcp(5), for connections of `end`, or of any end for null.
+ * Both ends with their addresses identify a socket, because others may use the same ports on other
+ * addresses.
  */
-export function readTcpTables(tables: readonly string[], end: TcpEnd): FindSocket {
+export function readTcpTables(tables: readonly string[], end: TcpEnd | null): FindSocket {
   const sockets = new Map<string, TcpSocket>()
-  const wanted = formatEnd(end)
+  for (const { from, to, socket } of readRows(tables, end === null ? '' : formatEnd(end)))
+    sockets.set(`${from} ${to}`, socket)
+  return (from, to) => sockets.get(`${formatEnd(from)} ${formatEnd(to)}`) ?? null
+}
+
+/** A line of a table, with both ends as `formatEnd` writes them. */
+interface Row {
+  readonly from: string
+  readonly to: string
+  readonly socket: TcpSocket
+}
+
+/** Reads the lines that hold `wanted`. The tables of UDP have the same columns. */
+export function* readRows(tables: readonly string[], wanted: string): Iterable<Row> {
   for (const line of tables.flatMap((table) => table.split('\n'))) {
     // Tables have thousands of lines, most about other connections.
     if (!line.includes(wanted)) continue
     const [, from = '', to = '', state, , , , uid = '', , inode = ''] = line.trim().split(/\s+/)
-    const key = `${withoutMapping(from)} ${withoutMapping(to)}`
-    sockets.set(key, { uid, inode, isEstablished: state === ESTABLISHED })
+    const socket = { uid, inode, isEstablished: state === ESTABLISHED }
+    yield { from: withoutMapping(from), to: withoutMapping(to), socket }
   }
-  return (from, to) => sockets.get(`${formatEnd(from)} ${formatEnd(to)}`) ?? null
 }
 
-function formatEnd({ address, port }: TcpEnd): string {
+export function formatEnd({ address, port }: TcpEnd): string {
   const portText = port.toString(16).toUpperCase().padStart(4, '0')
-  return `${formatWord(address.split('.').map(Number))}:${portText}`
+  return `${formatAddress(address)}:${portText}`
+}
+
+function formatAddress(address: string): string {
+  if (!isIPv6(address)) return formatWord(address.split('.').map(Number))
+  const bytes = ipv6Words(address).flatMap((word) => [word >> 8, word & 0xff])
+  return [0, 4, 8, 12].map((start) => formatWord(bytes.slice(start, start + 4))).join('')
 }
 
 /** `::ffff:0:0/96`, for an IPv6 socket that is connected to an IPv4 address. */

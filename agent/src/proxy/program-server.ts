@@ -2,10 +2,9 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { closeIdleClients } from '../http/close-idle-clients.ts'
 import { createLoopTurns } from '../http/loop-turns.ts'
-import { clientEnd } from '../programs/client-end.ts'
 import { createClientOwners } from '../programs/client-owners.ts'
+import type { ProgramEnd } from '../programs/program-end.ts'
 import type { FindOwners } from '../programs/socket-owners.ts'
-import type { TcpEnd } from '../programs/tcp-table.ts'
 import { createAdmission } from './admission/admission.ts'
 import { createLiveConnections, type LiveConnections } from './admission/live-connections.ts'
 import { readClientBytes, type ClientBytes } from './client-bytes.ts'
@@ -34,12 +33,14 @@ export interface ProgramServerDeps extends Omit<PassDeps, 'admission' | 'turns'>
   readonly maxConnections: number
   readonly findOwners: FindOwners
   readonly isSelf: IsSelf
+  /** Whether programs reach the agent's sockets on loopback, which carry datagrams of SOCKS5. */
+  readonly sharesLoopback: boolean
   /** Called with each new connection. */
-  readonly onClient?: (client: TcpEnd) => void
+  readonly onClient?: (client: ProgramEnd) => void
   readonly udpLimits?: Partial<UdpLimits>
 }
 
-/** Serves the programs that connect to one proxy, whoever listens for them. */
+/** Serves the programs that connect to one proxy, also those that another listener accepts. */
 export interface ProgramServer {
   /** Speaks the dialects of the proxy. Not listening yet. */
   readonly server: Server
@@ -52,7 +53,7 @@ export interface ProgramServer {
 export function createProgramServer(deps: ProgramServerDeps): ProgramServer {
   /** Includes tunnels, and clients that wait for one. */
   const clients = new Set<Socket>()
-  const owners = createClientOwners(() => clients, deps.findOwners)
+  const owners = createClientOwners(() => clients, deps.findOwners, deps.programEnd)
   const pass: PassDeps = {
     ...deps,
     turns: createLoopTurns(),
@@ -63,7 +64,9 @@ export function createProgramServer(deps: ProgramServerDeps): ProgramServer {
   const associate: AssociationDeps = {
     ...pass,
     // Counts only: the slots of `live` guard the targets.
-    associations: createAdmission(createLiveConnections(deps.decide, maxAssociations), owners),
+    associations: deps.sharesLoopback
+      ? createAdmission(createLiveConnections(deps.decide, maxAssociations), owners)
+      : null,
     ports: createUdpPorts(),
     limits: { ...UDP_LIMITS, ...deps.udpLimits },
   }
@@ -71,7 +74,7 @@ export function createProgramServer(deps: ProgramServerDeps): ProgramServer {
 
   const admit: ProgramServer['admit'] = (client, serve) => {
     clients.add(client)
-    const end = clientEnd(client)
+    const end = deps.programEnd(client)
     if (end !== null) deps.onClient?.(end)
     client.once('close', () => clients.delete(client))
     client.on('error', () => client.destroy())

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { AgentError, systemErrorCode } from '../errors.ts'
 import type { EnforcementPoint } from '../points/enforcement-point.ts'
+import { readProgramEnd } from '../programs/program-end.ts'
 import { createFindOwners } from '../programs/socket-owners.ts'
 import { createProgramServer, type ProgramServerDeps } from './program-server.ts'
 import type { IsSelf } from './target/refuse-loop.ts'
@@ -8,7 +9,10 @@ import type { IsSelf } from './target/refuse-loop.ts'
 /** Loopback only: every client that can connect acts with this user's policy. */
 const ADDRESS = '127.0.0.1'
 
-export interface ProxyDeps extends Omit<ProgramServerDeps, 'findOwners' | 'isSelf'> {
+export interface ProxyDeps extends Omit<
+  ProgramServerDeps,
+  'findOwners' | 'isSelf' | 'programEnd' | 'sharesLoopback'
+> {
   /** 0 for any free one. */
   readonly port: number
 }
@@ -28,6 +32,8 @@ export function createProxy(deps: ProxyDeps): Proxy {
   const { server, closeAll } = createProgramServer({
     ...deps,
     isSelf,
+    sharesLoopback: true,
+    programEnd: readProgramEnd,
     findOwners: createFindOwners(() => ({ address: ADDRESS, port: ownPort })),
   })
 

@@ -3,7 +3,7 @@ import type { RecordPoint, RecordProtocol } from '@palisade/protocol'
 import type { ListedDecision } from '../decision/listed-rules.ts'
 import type { MachineDecision } from '../decision/active-policy.ts'
 import type { FlowEnd } from '../points/point-event.ts'
-import type { TcpEnd } from '../programs/tcp-table.ts'
+import type { ProgramEnd } from '../programs/program-end.ts'
 
 /** An event of an enforcement point, or a decision of the local API. */
 export interface RecordedEvent {
@@ -13,7 +13,7 @@ export interface RecordedEvent {
   readonly sandbox?: string
   readonly decision: MachineDecision
   /** The program's end of its connection, or null where it is unknown. */
-  readonly client: TcpEnd | null
+  readonly client: ProgramEnd | null
   /** Present at the end of a connection that was allowed. */
   readonly flow?: FlowEnd
 }

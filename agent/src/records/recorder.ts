@@ -2,7 +2,7 @@ import { backOffMs } from '@palisade/client'
 import type { AgentStatus, LossReason, RecordedProgram } from '@palisade/protocol'
 import { systemErrorCode } from '../errors.ts'
 import type { ProgramLookup } from '../programs/program-lookup.ts'
-import type { TcpEnd } from '../programs/tcp-table.ts'
+import type { ProgramEnd } from '../programs/program-end.ts'
 import { createLossCounter } from './loss-counter.ts'
 import { createMinuteWindow, type RecordDraft } from './minute-window.ts'
 import type { ChainedLine, Loss } from './record-chain.ts'
@@ -25,7 +25,7 @@ export interface Recorder {
   /** Returns at once and never throws. */
   record(event: RecordedEvent): void
   /** Call for each new connection of a program, so that its program is searched early. */
-  notice(client: TcpEnd): void
+  notice(client: ProgramEnd): void
   /**
    * Writes the events so far, except repetitions in the present minute, whose sum is not known yet.
    * Resolves at once while the disk refuses records.

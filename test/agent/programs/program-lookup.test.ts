@@ -46,6 +46,41 @@ describe('the lookup of programs', () => {
     expect(scans[1]?.ports).toEqual([3])
   })
 
+  it('tells sandboxes and targets apart', async () => {
+    const { lookup, scans } = scene()
+    const within = (pid: number, port: number) => ({
+      ...end(1),
+      within: { pid, connection: { server: end(port), accepted: end(3128) } },
+    })
+    const found: unknown[] = []
+    const use = (result: RecordedProgram | null): void => void found.push(result?.pid)
+    for (const each of [end(1), within(7, 80), within(8, 80), within(7, 81), within(7, 80)])
+      lookup.find(each, use)
+    await expect.poll(() => scans.length).toBe(1)
+
+    scans[0]?.finish([program(11), program(12), program(13), program(14)])
+
+    await expect.poll(() => found).toEqual([11, 12, 12, 13, 14])
+  })
+
+  it('searches the program of datagrams again, whose port may have another one', async () => {
+    const { lookup, scans, pauses } = scene()
+    const sender = { ...end(1), within: { pid: 7 } }
+    const found: unknown[] = []
+    const use = (result: RecordedProgram | null): void => void found.push(result?.pid)
+    lookup.find(sender, use)
+    await expect.poll(() => scans.length).toBe(1)
+    scans[0]?.finish([program(11)])
+    await expect.poll(() => pauses.length).toBe(1)
+    pauses[0]?.finish()
+
+    lookup.find(sender, use)
+    await expect.poll(() => scans.length).toBe(2)
+    scans[1]?.finish([program(12)])
+
+    await expect.poll(() => found).toEqual([11, 12])
+  })
+
   it('searches the program of a connection once, and keeps it', async () => {
     const { lookup, find, found, scans } = scene()
     lookup.notice(end(1))

@@ -4,9 +4,12 @@ import type { MachineDecision } from '../../decision/active-policy.ts'
 
 /** Requests and tunnels in progress; bounded, and decided again after each policy change. */
 export interface LiveConnections {
-  /** A slot for one request or tunnel of that connection; null when all are taken. */
-  enter(client: Socket): Slot | null
-  /** The connection of each slot; a connection may hold several. */
+  /**
+   * A slot for one request or tunnel of that connection, or for datagrams without a connection.
+   * Null when all are taken.
+   */
+  enter(client: Socket | null): Slot | null
+  /** The connection of each slot that has one; a connection may hold several. */
   clients(): Iterable<Socket>
   /** Closes all connections that the policy in force denies, one a step; returns their number. */
   recheck(): Steps<number>
@@ -29,7 +32,7 @@ export interface Slot {
 type Close = (denial: MachineDecision | null) => void
 
 interface Entry {
-  readonly client: Socket
+  readonly client: Socket | null
   /** Null until a request is guarded. */
   readonly guarded: Guarded | null
 }
@@ -88,7 +91,7 @@ export function createLiveConnections(
       return slot
     },
     *clients() {
-      for (const { client } of slots.values()) yield client
+      for (const { client } of slots.values()) if (client !== null) yield client
     },
     recheck,
     closeAll() {

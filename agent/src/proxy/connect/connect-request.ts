@@ -23,6 +23,7 @@ export function createConnectRequest(
   }
   const { target } = connect
   return {
+    point: 'proxy',
     protocol: 'connect',
     client,
     target,

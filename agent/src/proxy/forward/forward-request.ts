@@ -1,6 +1,6 @@
 import type { MachineDecision } from '../../decision/active-policy.ts'
 import type { PointEvent } from '../../points/point-event.ts'
-import { clientEnd } from '../../programs/client-end.ts'
+import type { ReadProgramEnd } from '../../programs/program-end.ts'
 import { once } from 'node:events'
 import { request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -25,7 +25,7 @@ import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from '../../h
 import type { Slot } from '../admission/live-connections.ts'
 import type { FindNearMisses } from '../denial/near-misses.ts'
 import { ParentFault } from '../parent/parent-fault.ts'
-import { formatAuthority } from '../target/authority.ts'
+import { formatAuthority, type Target } from '../target/authority.ts'
 import { openConnection, type OpenDeps, type Opening } from '../target/open-connection.ts'
 import type { LoopTurns } from '../../http/loop-turns.ts'
 import { paceAnswer, PacedAnswers } from '../../http/paced-answers.ts'
@@ -47,6 +47,9 @@ export interface PassDeps extends OpenDeps {
   readonly idleMs: number
   /** A client that does not read a refusal within this time is disconnected. */
   readonly flushTimeoutMs: number
+  readonly programEnd: ReadProgramEnd
+  /** Replaces an address that stands for a name; absent where no address does. */
+  readonly rename?: (target: Target) => Target
   /** Called once for each decided target, and at the end of each opened connection. */
   readonly onEvent: (event: PointEvent) => void
   readonly nearMisses: FindNearMisses
@@ -79,7 +82,7 @@ export async function forwardRequest(
     const opening = await openConnection({ ...deps, purpose }, forward.target, slot, gone.signal)
     if (opening.kind === 'open' || opening.kind === 'refused') {
       const { decision } = opening
-      deps.onEvent({ point: 'proxy', protocol: 'http', decision, client: clientEnd(client) })
+      deps.onEvent({ point: 'proxy', protocol: 'http', decision, client: deps.programEnd(client) })
     }
     if (opening.kind !== 'open') {
       reply(response, explainOpening(deps, opening, forward.target, request.headers))

@@ -11,7 +11,6 @@ import {
 } from '../../http/header-list.ts'
 import { paceAnswer, PacedAnswers } from '../../http/paced-answers.ts'
 import type { FlowEnd } from '../../points/point-event.ts'
-import { clientEnd } from '../../programs/client-end.ts'
 import type { Slot } from '../admission/live-connections.ts'
 import { formatRawAnswer, type Answer } from '../denial/answer.ts'
 import { explainBadHead, explainOpening, explainTooMany } from '../denial/explain-opening.ts'
@@ -67,7 +66,7 @@ export async function forwardUpgrade(
   client.once('close', () => gone.abort())
   // The client may have left during the admission.
   if (client.destroyed) gone.abort()
-  const end = clientEnd(client)
+  const end = deps.programEnd(client)
   const tell: Passage['tell'] = (decision, flow) =>
     deps.onEvent({
       point: 'proxy',

@@ -47,6 +47,7 @@ export async function readSocks(bytes: ClientBytes): Promise<SocksRequest | null
     return null
   }
   return {
+    point: 'proxy',
     protocol: 'socks5',
     client,
     target,

@@ -2,8 +2,7 @@ import type { ConnectRequest } from '@palisade/policy-core'
 import type { Socket } from 'node:net'
 import type { MachineDecision } from '../../decision/active-policy.ts'
 import { awaitFlushed } from '../../http/await-flushed.ts'
-import type { FlowEnd, PointProtocol } from '../../points/point-event.ts'
-import { clientEnd } from '../../programs/client-end.ts'
+import type { FlowEnd, PointEvent } from '../../points/point-event.ts'
 import { bindContent } from '../content/bind-content.ts'
 import type { Flight } from '../content/flight.ts'
 import type { PassDeps } from '../forward/forward-request.ts'
@@ -16,9 +15,10 @@ import { startRelay } from './relay.ts'
 
 export type TunnelRefusal = { readonly kind: 'too_many' } | Exclude<Opening, { kind: 'open' }>
 
-/** A program that asks for a tunnel, in one of the dialects of the proxy. */
+/** A program that asks for a tunnel, in a dialect of the proxy or by its own connection. */
 export interface TunnelRequest {
-  readonly protocol: Exclude<PointProtocol, 'socks5_udp'>
+  readonly point: PointEvent['point']
+  readonly protocol: 'connect' | 'socks5' | 'tcp'
   /** Paused; bytes after the request are unread. */
   readonly client: Socket
   readonly target: Target
@@ -34,7 +34,8 @@ export interface TunnelRequest {
  * them are seen to fit the target.
  */
 export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promise<void> {
-  const { client, target } = request
+  const { client } = request
+  const target = deps.rename?.(request.target) ?? request.target
   client.on('error', () => client.destroy())
   const slot = await deps.admission.enter(client)
   if (slot === null) return request.refuse({ kind: 'too_many' })
@@ -43,14 +44,14 @@ export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promis
   client.once('close', onClose)
   const tell = (decision: MachineDecision, flow?: FlowEnd): void =>
     deps.onEvent({
-      point: 'proxy',
+      point: request.point,
       protocol: request.protocol,
       decision,
       client: end,
       ...(flow === undefined ? {} : { flow }),
     })
   // Read before the end of the connection, which forgets it.
-  const end = clientEnd(client)
+  const end = deps.programEnd(client)
   try {
     const opening = await openConnection(deps, target, slot, gone.signal)
     client.off('close', onClose)

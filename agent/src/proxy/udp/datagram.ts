@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net'
+import { ipv6Words } from '../../programs/ipv6-words.ts'
 import { ADDRESS_TYPE, addressLength, readTarget } from '../socks/frames.ts'
 import type { Target } from '../target/authority.ts'
 
@@ -45,19 +46,10 @@ export function formatFrame(address: string, port: number): Buffer {
   const isLong = isIPv6(address)
   const frame = Buffer.alloc(PREFIX_BYTES + (isLong ? 16 : 4) + 2)
   frame[3] = isLong ? ADDRESS_TYPE.ipv6 : ADDRESS_TYPE.ipv4
-  if (isLong) writeWords(frame, address)
+  if (isLong)
+    for (const [index, word] of ipv6Words(address).entries())
+      frame.writeUInt16BE(word, PREFIX_BYTES + 2 * index)
   else frame.set(address.split('.').map(Number), PREFIX_BYTES)
   frame.writeUInt16BE(port, frame.length - 2)
   return frame
-}
-
-/** A canonical IPv6 address holds hexadecimal words only, with one `::` at most. */
-function writeWords(frame: Buffer, address: string): void {
-  const [before = '', after] = address.split('::')
-  const words = (text: string): readonly string[] => (text === '' ? [] : text.split(':'))
-  const [head, tail] = [words(before), words(after ?? '')]
-  for (const [index, word] of head.entries())
-    frame.writeUInt16BE(Number.parseInt(word, 16), PREFIX_BYTES + 2 * index)
-  for (const [index, word] of tail.entries())
-    frame.writeUInt16BE(Number.parseInt(word, 16), PREFIX_BYTES + 16 - 2 * (tail.length - index))
 }

@@ -1,16 +1,13 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
-import type { Socket } from 'node:net'
 import type { MachineDecision } from '../../decision/active-policy.ts'
-import type { Admission } from '../admission/admission.ts'
 import type { Slot } from '../admission/live-connections.ts'
 import type { Target } from '../target/authority.ts'
 import { decideTarget, type DecideDeps } from '../target/decide-target.ts'
 import type { Outbound } from './udp-sockets.ts'
 
 export interface FindAddressDeps extends DecideDeps {
-  /** The program's TCP connection, which holds the slots. */
-  readonly client: Socket
-  readonly admission: Admission
+  /** A slot for one flow of the program; null when it gets no slot. */
+  readonly enter: () => Promise<Slot | null>
   readonly outbound: Outbound
 }
 
@@ -43,6 +40,6 @@ export async function findUdpAddress(
   const { address } = addresses.find((each) => each.address === usual) ?? addresses[0]
   const socket = await deps.outbound.socketFor(address).catch(() => null)
   if (socket === null) return UNREACHABLE
-  const slot = await deps.admission.enter(deps.client)
+  const slot = await deps.enter()
   return slot === null ? UNREACHABLE : { kind: 'found', address, socket, slot }
 }

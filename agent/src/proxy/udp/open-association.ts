@@ -1,6 +1,5 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
 import type { Socket } from 'node:net'
-import { clientEnd } from '../../programs/client-end.ts'
 import type { TcpEnd } from '../../programs/tcp-table.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { Slot } from '../admission/live-connections.ts'
@@ -13,7 +12,10 @@ import { createUdpTargets, type UdpLimits } from './udp-targets.ts'
 /** Loopback only, as for the proxy itself. */
 const ADDRESS = '127.0.0.1'
 
-/** `unsupported` where a parent proxy carries all connections: it carries no datagrams. */
+/**
+ * `unsupported` where a parent proxy carries all connections, because it carries no datagrams, and
+ * where programs have a loopback of their own.
+ */
 export type AssociationRefusal = 'too_many' | 'failed' | 'unsupported'
 
 /** A program that asks to send datagrams (RFC 1928 §7). */
@@ -30,8 +32,11 @@ export interface AssociationRequest {
 }
 
 export interface AssociationDeps extends PassDeps {
-  /** Bounds the associations beside all slots of the proxy, because each takes several sockets. */
-  readonly associations: Admission
+  /**
+   * Bounds the associations beside all slots of the proxy, because each takes several sockets. Null
+   * where programs do not reach the loopback of the agent.
+   */
+  readonly associations: Admission | null
   readonly ports: UdpPorts
   readonly limits: UdpLimits
 }
@@ -47,12 +52,13 @@ export async function openAssociation(
   const { client } = request
   client.on('error', () => client.destroy())
   if (deps.parent !== undefined && deps.parent !== null) return request.refuse('unsupported')
-  const slots = await enterBoth(deps, client)
+  if (deps.associations === null) return request.refuse('unsupported')
+  const slots = await enterBoth(deps.associations, deps.admission, client)
   if (slots === null) return request.refuse('too_many')
   const leave = (): void => slots.forEach((slot) => slot.leave())
   try {
     const relay = await deps.ports.bind('udp4', ADDRESS).catch(() => null)
-    const program = clientEnd(client)
+    const program = deps.programEnd(client)
     if (relay === null) {
       request.refuse('failed')
       leave()
@@ -71,10 +77,14 @@ export async function openAssociation(
   }
 }
 
-async function enterBoth(deps: AssociationDeps, client: Socket): Promise<readonly Slot[] | null> {
-  const association = await deps.associations.enter(client)
+async function enterBoth(
+  associations: Admission,
+  admission: Admission,
+  client: Socket,
+): Promise<readonly Slot[] | null> {
+  const association = await associations.enter(client)
   if (association === null) return null
-  const slot = await deps.admission.enter(client)
+  const slot = await admission.enter(client)
   if (slot !== null) return [association, slot]
   association.leave()
   return null
@@ -102,7 +112,7 @@ function serveAssociation(
   )
   const targets = createUdpTargets({
     ...deps,
-    client,
+    enter: () => deps.admission.enter(client),
     outbound,
     isSelf: deps.ports.isSelf,
     decide: (asked) => refuseLoop(deps.decide(asked), deps.ports.isSelf, OWN_DATAGRAM_LOOP),

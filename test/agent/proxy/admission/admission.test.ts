@@ -5,6 +5,7 @@ import { connect, createServer, Socket, type AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAdmission } from '../../../../agent/src/proxy/admission/admission.ts'
 import { createClientOwners } from '../../../../agent/src/programs/client-owners.ts'
+import { readProgramEnd } from '../../../../agent/src/programs/program-end.ts'
 import { createLiveConnections } from '../../../../agent/src/proxy/admission/live-connections.ts'
 import {
   createFindOwners,
@@ -399,6 +400,7 @@ describe('a connection that its process has closed', () => {
     const owners = createClientOwners(
       () => [gone, other],
       async () => ['closed', ownSession(1)],
+      readProgramEnd,
     )
 
     expect(await owners.ownerOf(other)).toEqual(ownSession(1))

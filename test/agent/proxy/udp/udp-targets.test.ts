@@ -142,8 +142,7 @@ describe('the targets of a UDP association', () => {
     const targets = createUdpTargets({
       decide: active.decide,
       resolve: () => Promise.reject(new Error('asked')),
-      client: new Socket(),
-      admission: { enter: async (client) => live.enter(client) },
+      enter: async () => live.enter(new Socket()),
       outbound,
       isSelf: () => isSelf,
       limits: UDP_LIMITS,
