@@ -1,0 +1,82 @@
+import { canonicalHost, NETWORK_ACTIONS } from '@palisade/policy-core'
+import type { MachineDecision } from '../../../decision/active-policy.ts'
+import type { NameTable } from './name-table.ts'
+import { RCODE, readQuery, type Query } from './query.ts'
+import { formatReply, TYPE } from './reply.ts'
+
+/** Port of the recorded denial: no port of the name is allowed, and people know this one. */
+const RECORDED_PORT = 443
+
+export interface AnswerDeps {
+  readonly decide: (request: unknown) => MachineDecision
+  /** Ports that stand for all ports of a canonical name. */
+  readonly portsOf: (name: string) => readonly number[]
+  readonly names: NameTable
+  /** Called for each refused name. */
+  readonly onDenial: (decision: MachineDecision) => void
+}
+
+/**
+ * Answers a query out of the policy and the name table alone. No query leaves the machine: a name
+ * is resolved when a connection to it is decided.
+ *
+ * - A name that the policy allows on some port has one synthetic IPv4 address, and no IPv6 address.
+ * - `localhost`, and each name below it, is the loopback of the sandbox (RFC 6761 §6.3).
+ * - Any other name or type is refused at once.
+ *
+ * Returns null for a packet that gets no answer.
+ */
+export function answerQuery(deps: AnswerDeps, packet: Buffer): Buffer | null {
+  const read = readQuery(packet)
+  if (read.kind === 'ignored') return null
+  if (read.kind === 'refused') return formatReply(read.head, read.rcode)
+  const data = findData(deps, read)
+  if (data === null) return formatReply(read.head, RCODE.refused)
+  return formatReply(read.head, RCODE.noError, data.length === 0 ? null : { type: read.type, data })
+}
+
+/** Bytes of an address; empty where the name has no address of this type; null if refused. */
+type Data = readonly number[] | null
+
+function findData(deps: AnswerDeps, { name, type }: Query): Data {
+  const asked = name ?? ''
+  const host = canonicalHost(asked)
+  const canonical = host?.kind === 'name' ? host.name : null
+  if (canonical !== null && isLocalhost(canonical)) return findLoopback(type)
+  const denial = findDenial(deps, canonical ?? asked)
+  if (denial !== null) deps.onDenial(denial)
+  const isAnswered = denial === null && (type === TYPE.a || type === TYPE.aaaa)
+  return isAnswered && canonical !== null ? findSynthetic(deps.names, canonical, type) : null
+}
+
+function findLoopback(type: number): Data {
+  if (type === TYPE.a) return LOOPBACK
+  return type === TYPE.aaaa ? LOOPBACK_IPV6 : null
+}
+
+/** A name whose address cannot be handed out has no address of the other family either. */
+function findSynthetic(names: NameTable, name: string, type: number): Data {
+  const address = names.addressOf(name)
+  if (address === null) return null
+  return type === TYPE.a ? address.split('.').map(Number) : []
+}
+
+const LOOPBACK: readonly number[] = [127, 0, 0, 1]
+const LOOPBACK_IPV6: readonly number[] = [...Array.from({ length: 15 }, () => 0), 1]
+
+function isLocalhost(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost')
+}
+
+/** Null for a host that some port may be allowed of, once its address is known. */
+function findDenial({ decide, portsOf }: AnswerDeps, host: string): MachineDecision | null {
+  const recorded = decide({ action: 'connect:tcp', host, port: RECORDED_PORT })
+  if (isOpen(recorded)) return null
+  for (const port of portsOf(host))
+    for (const action of NETWORK_ACTIONS) if (isOpen(decide({ action, host, port }))) return null
+  return recorded
+}
+
+function isOpen({ decision, address_required }: MachineDecision): boolean {
+  return decision === 'allow' || address_required === true
+}
