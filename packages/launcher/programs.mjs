@@ -23,7 +23,7 @@ export const AGENT = {
   main: 'agent/dist/main.js',
   name: 'palisade-agent',
   nodeOptions: ['--max-semi-space-size=1', '--v8-pool-size=1', '--heap-growing-percent=40'],
-  external: [],
+  external: ['koffi'],
 }
 
 /** @type {BundledProgram} */

@@ -1,0 +1,82 @@
+import { canonicalAddress } from '@palisade/policy-core'
+import { isIPv4, type Socket } from 'node:net'
+import type { TcpEnd } from '../../programs/tcp-table.ts'
+import { withoutMapping } from './ends.ts'
+
+/** Where the program of a redirected connection wanted to go; null for a closed connection. */
+export type FindDestination = (client: Socket) => TcpEnd | null
+
+export type LoadedDestinations =
+  | { readonly ok: true; readonly find: FindDestination }
+  /** `problem` says for people what is missing. */
+  | { readonly ok: false; readonly problem: string }
+
+/** `getsockopt(2)`; returns 0, and sets the length to that of the address. */
+type GetSockopt = (
+  ...call: [descriptor: number, level: number, option: number, value: Buffer, length: number[]]
+) => number
+
+/** `SO_ORIGINAL_DST` and `IP6T_SO_ORIGINAL_DST` of linux/netfilter have one number. */
+const ORIGINAL_DESTINATION = 80
+const LEVEL = { ipv4: 0, ipv6: 41 } as const
+const FAMILY = { ipv4: 2, ipv6: 10 } as const
+/** Size of `sockaddr_in6`, see ipv6(7). */
+const ADDRESS_BYTES = 28
+
+/**
+ * Loads the native call, which Node does not offer. A sandbox needs it; without one nothing is
+ * loaded. A sandbox may not start after a failure.
+ */
+export async function loadDestinations(): Promise<LoadedDestinations> {
+  try {
+    const { default: koffi } = await import('koffi')
+    const getSockopt: GetSockopt = koffi
+      .load(null)
+      .func(
+        'int getsockopt(int descriptor, int level, int option, ' +
+          '_Out_ uint8_t *value, _Inout_ uint32_t *length)',
+      )
+    return { ok: true, find: createFindDestination(getSockopt) }
+  } catch (error) {
+    const why = error instanceof Error ? error.message.split('\n', 1)[0] : String(error)
+    return {
+      ok: false,
+      problem:
+        'the agent cannot read where captured connections lead, because the package `koffi` ' +
+        `does not load (${why}); install the packages again with \`npm run build\``,
+    }
+  }
+}
+
+function createFindDestination(getSockopt: GetSockopt): FindDestination {
+  return (client) => {
+    const descriptor = descriptorOf(client)
+    const { remoteAddress } = client
+    if (descriptor === null || remoteAddress === undefined) return null
+    const value = Buffer.alloc(ADDRESS_BYTES)
+    // A socket of both families has IPv4 addresses in IPv6, but the option of IPv4.
+    const level = isIPv4(withoutMapping(remoteAddress)) ? LEVEL.ipv4 : LEVEL.ipv6
+    const result = getSockopt(descriptor, level, ORIGINAL_DESTINATION, value, [ADDRESS_BYTES])
+    return result === 0 ? readSocketAddress(value) : null
+  }
+}
+
+/** Reads `sockaddr_in` or `sockaddr_in6`; the family is in the byte order of the processor. */
+function readSocketAddress(value: Buffer): TcpEnd | null {
+  const [family] = new Uint16Array(value.buffer, value.byteOffset, 1)
+  const port = value.readUInt16BE(2)
+  if (family === FAMILY.ipv4) return { address: value.subarray(4, 8).join('.'), port }
+  if (family !== FAMILY.ipv6) return null
+  const words = Array.from({ length: 8 }, (_, at) => value.readUInt16BE(8 + 2 * at).toString(16))
+  const address = canonicalAddress(words.join(':'))
+  return address === null ? null : { address, port }
+}
+
+/** Node has no public way to the descriptor of a socket. Null for a closed one. */
+function descriptorOf(client: Socket): number | null {
+  const { _handle: handle } = client as unknown as {
+    readonly _handle?: { readonly fd?: number } | null
+  }
+  const descriptor = handle?.fd ?? -1
+  return descriptor >= 0 ? descriptor : null
+}

@@ -1,0 +1,130 @@
+import type { Socket as DatagramSocket } from 'node:dgram'
+import { once } from 'node:events'
+import type { Server, Socket } from 'node:net'
+import type { AgentLog } from '../../agent-log.ts'
+import type { ActivePolicy, MachineDecision } from '../../decision/active-policy.ts'
+import type { PointEvent } from '../../points/point-event.ts'
+import type { ProgramEnd } from '../../programs/program-end.ts'
+import { createFindOwners } from '../../programs/socket-owners.ts'
+import type { TcpEnd } from '../../programs/tcp-table.ts'
+import { createLiveConnections } from '../../proxy/admission/live-connections.ts'
+import { recheckOnChange } from '../../proxy/admission/recheck-on-change.ts'
+import { createProgramServer, type ProgramServerDeps } from '../../proxy/program-server.ts'
+import type { Target } from '../../proxy/target/authority.ts'
+import type { Resolve } from '../../proxy/target/resolver.ts'
+import { closeSocket, createUdpPorts } from '../../proxy/udp/udp-sockets.ts'
+import { serveCapture } from './capture.ts'
+import { createConfine, HOST_ADDRESSES, HOST_NAME } from './confine.ts'
+import { answerQuery } from './dns/answer-query.ts'
+import { createNameTable, type NameTableLimits } from './dns/name-table.ts'
+import { serveDatagrams, serveStreams, type Answer } from './dns/serve-dns.ts'
+import { readSandboxEnd } from './ends.ts'
+import type { FindDestination } from './original-destination.ts'
+import { serveUdp } from './udp/serve-udp.ts'
+
+/** Listeners within the network namespace of one sandbox. */
+export interface SandboxListeners {
+  /** Speaks the dialects of the proxy, on loopback. */
+  readonly proxy: Server
+  /** The kernel redirects all other TCP connections here, but those to loopback. */
+  readonly capture: Server
+  /** Port 53 of every address. */
+  readonly dnsUdp: DatagramSocket
+  readonly dnsTcp: Server
+  /** By port, bound to every IPv4 address. No datagram to another port leaves the sandbox. */
+  readonly udp: ReadonlyMap<number, DatagramSocket>
+}
+
+export interface SandboxNetworkDeps extends Omit<
+  ProgramServerDeps,
+  'live' | 'findOwners' | 'programEnd' | 'sharesLoopback' | 'rename'
+> {
+  /** Marks the records of the sandbox. */
+  readonly sandboxId: string
+  /** A process in the network namespace, whose tables tell which program connects. */
+  readonly holderPid: number
+  readonly listeners: SandboxListeners
+  readonly active: Pick<ActivePolicy, 'enforced' | 'subscribe' | 'decisivePorts'>
+  readonly findDestination: FindDestination
+  /** Requests, tunnels and UDP conversations at once. */
+  readonly maxSlots: number
+  readonly nameTableLimits?: NameTableLimits
+  /** Monotonic milliseconds. */
+  readonly uptime: () => number
+  readonly log: Pick<AgentLog, 'info'>
+}
+
+/** The network of one sandbox. Nothing of it is shared with another one. */
+export interface SandboxNetwork {
+  /** Closes all listeners and connections. Idempotent. */
+  close(): void
+}
+
+/**
+ * Serves the programs of one sandbox. Call it before the first of them runs: an earlier connection
+ * would not be served. Everything that leaves is dialled from here, by the
+ * routine and with the records of the machine's proxy, and is narrowed to the reach of a sandbox.
+ */
+export async function serveSandbox(deps: SandboxNetworkDeps): Promise<SandboxNetwork> {
+  const { sandboxId, listeners, active, uptime, onError } = deps
+  const confine = createConfine()
+  const decide: ProgramServerDeps['decide'] = (request) => confine(deps.decide(request))
+  const resolve: Resolve = (name) =>
+    name === HOST_NAME ? Promise.resolve(HOST_ADDRESSES) : deps.resolve(name)
+  const onEvent = (event: PointEvent): void => deps.onEvent({ ...event, sandbox: sandboxId })
+  const names = createNameTable(uptime, deps.nameTableLimits)
+  const live = createLiveConnections(decide, deps.maxSlots)
+  const stopRechecks = recheckOnChange({ active, live, uptime, log: deps.log, onError })
+
+  const destinations = new WeakMap<Socket, TcpEnd>()
+  const programEnd = (client: Socket): ProgramEnd | null =>
+    readSandboxEnd(client, deps.holderPid, destinations.get(client))
+  // A program that resolves names itself gives their addresses to the proxy.
+  const rename = ({ host, port }: Target): Target => ({ host: names.nameAt(host) ?? host, port })
+  const shared = { ...deps, decide, resolve, onEvent, live, names }
+  const programs = createProgramServer({
+    ...shared,
+    programEnd,
+    rename,
+    sharesLoopback: false,
+    findOwners: createFindOwners(() => NO_END),
+  })
+  programs.server.listen(listeners.proxy)
+
+  listeners.capture.maxConnections = deps.maxConnections
+  const noteDestination = (client: Socket, destination: TcpEnd): void =>
+    void destinations.set(client, destination)
+  serveCapture({ ...shared, programs, noteDestination }, listeners.capture)
+
+  const answer: Answer = (packet, client) => {
+    const onDenial = (decision: MachineDecision): void =>
+      onEvent({ point: 'dns', protocol: 'dns', decision, client })
+    const portsOf = (name: string): readonly number[] => active.decisivePorts(name)
+    return answerQuery({ decide, portsOf, names, onDenial }, packet)
+  }
+  serveDatagrams(listeners.dnsUdp, answer, deps.holderPid)
+  const stopStreams = serveStreams(listeners.dnsTcp, answer, programEnd)
+  const carriesDatagrams = deps.parent === undefined || deps.parent === null
+  const stopUdp = serveUdp({ ...shared, ports: createUdpPorts() }, listeners.udp)
+  // A parent proxy carries no datagrams. Without a socket the kernel refuses them at once.
+  if (!carriesDatagrams) stopUdp()
+
+  let isClosed = false
+  await once(programs.server, 'listening')
+  return {
+    close() {
+      if (isClosed) return
+      isClosed = true
+      stopRechecks()
+      programs.server.close()
+      listeners.capture.close()
+      programs.closeAll()
+      closeSocket(listeners.dnsUdp)
+      stopStreams()
+      stopUdp()
+    },
+  }
+}
+
+/** Each connection of a sandbox names its own ends. */
+const NO_END: TcpEnd = { address: '0.0.0.0', port: 0 }
