@@ -11,6 +11,11 @@ export type LoadedDestinations =
   /** `problem` says for people what is missing. */
   | { readonly ok: false; readonly problem: string }
 
+/** The part of koffi that is used; null loads the libraries of this process. */
+interface Koffi {
+  load(library: null): { func(declaration: string): (...call: never[]) => unknown }
+}
+
 /** `getsockopt(2)`; returns 0, and sets the length to that of the address. */
 type GetSockopt = (
   ...call: [descriptor: number, level: number, option: number, value: Buffer, length: number[]]
@@ -27,15 +32,17 @@ const ADDRESS_BYTES = 28
  * Loads the native call, which Node does not offer. A sandbox needs it; without one nothing is
  * loaded. A sandbox may not start after a failure.
  */
-export async function loadDestinations(): Promise<LoadedDestinations> {
+export async function loadDestinations(
+  load: () => Promise<{ readonly default: Koffi }> = () => import('koffi'),
+): Promise<LoadedDestinations> {
   try {
-    const { default: koffi } = await import('koffi')
-    const getSockopt: GetSockopt = koffi
+    const { default: koffi } = await load()
+    const getSockopt = koffi
       .load(null)
       .func(
         'int getsockopt(int descriptor, int level, int option, ' +
           '_Out_ uint8_t *value, _Inout_ uint32_t *length)',
-      )
+      ) as GetSockopt
     return { ok: true, find: createFindDestination(getSockopt) }
   } catch (error) {
     const why = error instanceof Error ? error.message.split('\n', 1)[0] : String(error)

@@ -187,6 +187,20 @@ describe.each(USERS)('the network of a sandbox of %s', (user) => {
     expect(scene.received()).toContain('x.allowed.test')
   })
 
+  it('holds a plain request to the name of its address', async () => {
+    const scene = await start({ user })
+
+    const args = ['-sS', '-H', 'Host: evil.test', 'http://allowed.test/']
+    const { stdout } = await scene.run('curl', ...args)
+
+    expect(stdout).toContain('"content":"foreign_name"')
+    expect(scene.received()).toBe('')
+    expect(scene.events.at(-1)).toMatchObject({
+      point: 'capture',
+      decision: { decision: 'deny', content: 'foreign_name' },
+    })
+  })
+
   it('denies a name whose address is denied', async () => {
     const scene = await start({ user })
 
