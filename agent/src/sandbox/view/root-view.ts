@@ -1,0 +1,98 @@
+import type { Mount } from './mount.ts'
+import type { ViewDisk } from './disk.ts'
+
+/** The host as the root view sees it. */
+export interface RootViewDeps {
+  readonly disk: ViewDisk
+  /** The real path of the user's home directory. */
+  readonly home: string
+  /** The agent's own directory that `writeSystemFiles` filled. */
+  readonly systemFiles: string
+  /** Whether policy allows to read `/opt`, which holds programs of third parties. */
+  readonly isOptAllowed: boolean
+  /** Bytes that each private file system may hold. */
+  readonly privateBytes: number
+}
+
+/** The place inside for the agent's objects, such as its socket. */
+export const AGENT_DIRECTORY = '/run/palisade'
+/**
+ * Empty objects inside the view, from which the live guard makes further masks. The view of the
+ * guard has no host paths.
+ */
+export const INNER_EMPTY_FILE = `${AGENT_DIRECTORY}/empty-file`
+export const INNER_EMPTY_DIRECTORY = `${AGENT_DIRECTORY}/empty-dir`
+
+/** On most systems these are links into `/usr`; elsewhere they are directories. */
+const SYSTEM_DIRECTORIES = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'] as const
+
+/**
+ * The entries of `/etc` that programs need and that hold no secret: how to load libraries, how to
+ * check certificates, how to name things. Absent are hosts of the network, users, services, and
+ * settings of package managers with credentials.
+ */
+const SYSTEM_SETTINGS = `
+  ld.so.cache ld.so.conf ld.so.conf.d alternatives localtime timezone ssl/certs
+  ssl/openssl.cnf ca-certificates ca-certificates.conf pki/tls/certs pki/ca-trust/extracted
+  crypto-policies os-release lsb-release debian_version mime.types magic magic.mime
+  protocols services ethertypes rpc host.conf gai.conf profile profile.d bash.bashrc inputrc
+  terminfo locale.alias locale.conf fonts perl vim nanorc
+`
+/** Settings trees of one language runtime and version, such as `java-17-openjdk`. */
+const SETTINGS_OF_RUNTIMES = /^(?:java-[\w.-]+|python3(?:\.\d+)?)$/
+
+/** Files that the agent writes, because those of the host would show other users and networks. */
+export const WRITTEN_SETTINGS = [
+  'resolv.conf',
+  'hosts',
+  'hostname',
+  'passwd',
+  'group',
+  'nsswitch.conf',
+] as const
+
+/**
+ * The file system without any workspace: nothing but the system's programs and the settings above,
+ * read-only, and private places that end with the sandbox.
+ */
+export function planRootView(deps: RootViewDeps): readonly Mount[] {
+  const { disk, home, isOptAllowed, privateBytes: size } = deps
+  const names = disk.list('/etc').entries.map(({ name }) => name)
+  const readOnly = (path: string): Mount => bind(path, path)
+  const settings = [
+    ...SYSTEM_SETTINGS.trim().split(/\s+/),
+    ...names.filter((name) => SETTINGS_OF_RUNTIMES.test(name)),
+  ]
+  return [
+    readOnly('/usr'),
+    ...SYSTEM_DIRECTORIES.flatMap((path) => planAsOnHost(path, disk)),
+    ...(isOptAllowed && disk.status('/opt')?.kind === 'directory' ? [readOnly('/opt')] : []),
+    { kind: 'dir', target: '/etc' },
+    ...[...new Set(settings)].flatMap((name) => planAsOnHost(`/etc/${name}`, disk)),
+    { kind: 'symlink', target: '/etc/mtab', to: '/proc/self/mounts' },
+    ...WRITTEN_SETTINGS.map((name) => bind(`${deps.systemFiles}/${name}`, `/etc/${name}`)),
+    { kind: 'proc', target: '/proc' },
+    { kind: 'dev', target: '/dev' },
+    { kind: 'tmpfs', target: '/dev/shm', size, mode: 0o1777 },
+    { kind: 'tmpfs', target: '/tmp', size, mode: 0o1777 },
+    { kind: 'tmpfs', target: '/var/tmp', size, mode: 0o1777 },
+    { kind: 'tmpfs', target: '/run', size, mode: 0o755 },
+    { kind: 'symlink', target: '/var/run', to: '/run' },
+    { kind: 'dir', target: AGENT_DIRECTORY },
+    { kind: 'empty-file', target: INNER_EMPTY_FILE },
+    { kind: 'empty-dir', target: INNER_EMPTY_DIRECTORY },
+    { kind: 'tmpfs', target: home, size, mode: 0o700 },
+  ]
+}
+
+/** A link is made anew, so that it leads where it leads on the host, if that is in the view. */
+function planAsOnHost(path: string, disk: ViewDisk): Mount[] {
+  const found = disk.status(path)
+  if (found === null || found.kind === 'special') return []
+  if (found.kind === 'link') return [{ kind: 'symlink', target: path, to: disk.readLink(path) }]
+  return [bind(path, path)]
+}
+
+function bind(source: string, target: string): Mount {
+  return { kind: 'bind', source, target, access: 'ro' }
+}

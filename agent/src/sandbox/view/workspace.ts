@@ -1,0 +1,186 @@
+import type { Decision, DecisionRequest, FilesystemAction } from '@palisade/policy-core'
+import { unlessMissing, type ViewDisk } from './disk.ts'
+import {
+  aliasesOf,
+  isWithin,
+  mountsBelow,
+  parseMountTable,
+  type MountEntry,
+} from './mount-table.ts'
+import { hasInvalidBytes, quotePath, ViewRefusal } from './view-refusal.ts'
+
+export interface WorkspaceRequest {
+  /** Absolute; it may have symbolic links, `..` and a final `/`. */
+  readonly path: string
+  readonly access: 'ro' | 'rw'
+}
+
+/** A directory of the host that policy opens to a sandbox, at its real path. */
+export interface Workspace extends WorkspaceRequest {
+  readonly device: number
+  readonly inode: number
+  /** Other paths of the same directory, through bind mounts. */
+  readonly aliases: readonly string[]
+  /** The mounts below it, each with the other paths of its object. */
+  readonly mounted: ReadonlyMap<string, readonly string[]>
+}
+
+export interface WorkspaceDeps {
+  readonly disk: Pick<ViewDisk, 'realPath' | 'status' | 'mountTable'>
+  readonly decide: (request: DecisionRequest) => Pick<Decision, 'decision' | 'reason' | 'hint'>
+  /** The home directory of the user. It and directories above it are refused. */
+  readonly home: string
+  /**
+   * The agent's data, state and runtime directories and its socket. They are refused with all
+   * directories above and below them.
+   */
+  readonly privatePaths: readonly string[]
+}
+
+/** The most workspaces of one sandbox. */
+const MAX_WORKSPACES = 64
+/** Directories that the root view makes itself; a workspace must not be or contain one. */
+const SYSTEM = [
+  '/bin',
+  '/boot',
+  '/dev',
+  '/etc',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/proc',
+  '/run',
+  '/sbin',
+  '/sys',
+  '/tmp',
+  '/usr',
+  '/var/run',
+  '/var/tmp',
+]
+/** Directories of the kernel, below which nothing is a workspace either. */
+const KERNEL = ['/dev', '/proc', '/sys']
+const KERNEL_TYPES = new Set(['proc', 'sysfs', 'devpts', 'devtmpfs', 'cgroup', 'cgroup2', 'bpf'])
+
+/**
+ * Reads `PATH`, `PATH:ro` or `PATH:rw`; without a suffix the access is `rw`. A relative path starts
+ * at `directory`. Only the last suffix counts, so `a:ro:rw` is a directory named `a:ro`.
+ */
+export function parseWorkspace(text: string, directory: string): WorkspaceRequest {
+  const [, path = text, suffix] = /^(.*):(ro|rw)$/s.exec(text) ?? []
+  if (path === '')
+    throw new ViewRefusal('the workspace is empty; write a directory such as `.` or `~/work:ro`')
+  if (path.includes('\0')) throw new ViewRefusal(`the workspace ${quotePath(path)} contains a NUL`)
+  return {
+    path: path.startsWith('/') ? path : `${directory}/${path}`,
+    access: suffix === 'ro' ? 'ro' : 'rw',
+  }
+}
+
+/**
+ * Finds the real directory of each request and asks policy for it. Returns them with parents before
+ * children, each directory once. Throws `ViewRefusal` that names the workspace and the reason.
+ */
+export function judgeWorkspaces(
+  requests: readonly WorkspaceRequest[],
+  deps: WorkspaceDeps,
+): readonly Workspace[] {
+  if (requests.length > MAX_WORKSPACES)
+    throw new ViewRefusal(`a sandbox has at most ${MAX_WORKSPACES} workspaces`)
+  const table = parseMountTable(deps.disk.mountTable())
+  const byPath = new Map<string, Workspace>()
+  for (const request of requests) {
+    const workspace = judge(request, table, deps)
+    const twin = byPath.get(workspace.path)
+    if (twin !== undefined && twin.access !== workspace.access)
+      throw new ViewRefusal(
+        `the workspace ${quotePath(workspace.path)} is given as \`ro\` and as \`rw\`; give it once`,
+      )
+    byPath.set(workspace.path, workspace)
+  }
+  return [...byPath.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+function judge(
+  request: WorkspaceRequest,
+  table: readonly MountEntry[],
+  deps: WorkspaceDeps,
+): Workspace {
+  const { access } = request
+  const path = realPathOf(request, deps)
+  refuseReserved(path, deps)
+  const status = deps.disk.status(path)
+  if (status?.kind !== 'directory')
+    throw new ViewRefusal(`the workspace ${quotePath(path)} is not a directory`)
+  const aliases = aliasesOf(table, path)
+  requireAllowed(path, aliases, access, deps)
+  const below = mountsBelow(table, path)
+  const kernel = below.find(({ type }) => KERNEL_TYPES.has(type))
+  if (kernel !== undefined)
+    throw new ViewRefusal(
+      `the workspace ${quotePath(path)} contains the ${kernel.type} mount ` +
+        `${quotePath(kernel.target)}; choose another directory`,
+    )
+  const mounted = new Map(below.map(({ target }) => [target, aliasesOf(table, target)]))
+  return { path, access, device: status.device, inode: status.inode, aliases, mounted }
+}
+
+function realPathOf({ path }: WorkspaceRequest, { disk }: WorkspaceDeps): string {
+  const real = unlessMissing(() => disk.realPath(path))
+  if (real === undefined)
+    throw new ViewRefusal(`the workspace ${quotePath(path)} does not exist; create it first`)
+  if (hasInvalidBytes(real))
+    throw new ViewRefusal(
+      `the workspace ${quotePath(real)} is not UTF-8, so no rule can name it; rename it`,
+    )
+  return real.toString('utf8')
+}
+
+function refuseReserved(path: string, { disk, home, privatePaths }: WorkspaceDeps): void {
+  const realOf = (each: string): string =>
+    unlessMissing(() => disk.realPath(each))?.toString('utf8') ?? each
+  const refuse = (reserved: string): never => {
+    const what = path === reserved ? 'is' : isWithin(path, reserved) ? 'is inside' : 'contains'
+    throw new ViewRefusal(
+      `the workspace ${quotePath(path)} ${what} ${quotePath(reserved)}, which a sandbox must not ` +
+        'see; choose a directory of the project',
+    )
+  }
+  if (path === '/') refuse('/')
+  for (const reserved of [realOf(home), ...SYSTEM]) if (isWithin(reserved, path)) refuse(reserved)
+  for (const reserved of KERNEL) if (isWithin(path, reserved)) refuse(reserved)
+  for (const reserved of privatePaths.map(realOf))
+    if (isWithin(reserved, path) || isWithin(path, reserved)) refuse(reserved)
+}
+
+function requireAllowed(
+  path: string,
+  aliases: readonly string[],
+  access: WorkspaceRequest['access'],
+  { decide }: WorkspaceDeps,
+): void {
+  const actions: readonly FilesystemAction[] = access === 'rw' ? ['read', 'write'] : ['read']
+  for (const action of actions) {
+    const made = decide({ action, path })
+    if (made.decision !== 'allow')
+      throw new ViewRefusal(
+        `policy denies \`${action}\` on the workspace ${quotePath(path)} (${made.reason})` +
+          correction(action, path, made.reason),
+      )
+    for (const alias of aliases) {
+      const { decision, reason } = decide({ action, path: alias })
+      if (decision === 'deny' && reason !== 'default_deny')
+        throw new ViewRefusal(
+          `policy denies \`${action}\` on ${quotePath(alias)} (${reason}), and the workspace ` +
+            `${quotePath(path)} is the same directory`,
+        )
+    }
+  }
+}
+
+function correction(action: FilesystemAction, path: string, reason: string): string {
+  const other = action === 'write' ? `; write ${quotePath(`${path}:ro`)} to read it only, or` : ';'
+  if (reason === 'default_deny')
+    return `${other} ask an editor of the policy for ${quotePath(`allow ${action} ${path}/**`)}`
+  return action === 'write' ? `${other} choose another directory` : '; choose another directory'
+}
