@@ -1,0 +1,194 @@
+import type { DenyPlace, PathDenies } from '@palisade/policy-core'
+import { kindOf, realPathOrNull, type DirectoryEntry, type ViewDisk } from './disk.ts'
+import { REPOSITORY } from './guarded-names.ts'
+import type { HeldPath, Hold } from './held-path.ts'
+import { join } from './mount-table.ts'
+import { quotePath, ViewRefusal } from './view-refusal.ts'
+import type { Workspace } from './workspace.ts'
+
+/** Limits of one walk. Beyond them the workspace is refused, because a part of it is unknown. */
+export interface WalkLimits {
+  readonly maxEntries: number
+  readonly maxDepth: number
+  readonly maxMs: number
+}
+
+/** A directory in which a new name may be denied. */
+export interface WatchedDirectory {
+  readonly workspace: Workspace
+  readonly path: string
+  readonly device: number
+  readonly inode: number
+  /** Time of its last change, read before its names were. */
+  readonly changedMs: number
+}
+
+export interface WalkDeps {
+  readonly disk: ViewDisk
+  readonly denies: PathDenies
+  /** The guarded names. They apply in writable workspaces. */
+  readonly guarded: PathDenies
+  /** Whether a rule opens a guarded path by its name. */
+  readonly isOpened: (path: string) => boolean
+  /** Monotonic milliseconds. */
+  readonly uptime: () => number
+  readonly limits: WalkLimits
+  /** Directories that the walk does not enter. */
+  readonly isKnown?: (path: string) => boolean
+  /** Called before the names of such a directory are read. */
+  readonly onWatched?: (directory: WatchedDirectory) => void
+}
+
+/** A directory that a walk has to read. */
+export interface WalkStart {
+  readonly workspace: Workspace
+  readonly path: string
+  /** Paths of other workspaces, which have walks of their own. */
+  readonly others: ReadonlySet<string>
+}
+
+/** A directory on the way of a walk. */
+export interface Directory {
+  readonly path: string
+  readonly depth: number
+  readonly places: readonly DenyPlace[]
+  readonly guard: DenyPlace | null
+  /** Whether a directory above is read-only already. */
+  readonly isReadOnly: boolean
+}
+
+/** The findings of one walk. */
+export class Findings {
+  readonly #start: WalkStart
+  readonly #deps: WalkDeps
+  readonly #held: HeldPath[] = []
+  readonly #watched: WatchedDirectory[] = []
+  readonly #warnings: string[] = []
+
+  constructor(start: WalkStart, deps: WalkDeps) {
+    this.#start = start
+    this.#deps = deps
+  }
+
+  /** Guarded names that appear later are looked for at the top only. */
+  watch({ path, places, guard }: Directory): void {
+    const isTop = guard !== null && path === this.#start.workspace.path
+    if (!isTop && !places.some(({ mayDenyBelow }) => mayDenyBelow)) return
+    const status = this.#deps.disk.status(path)
+    if (status?.kind !== 'directory') return
+    const { device, inode, changedMs } = status
+    const { workspace } = this.#start
+    const directory: WatchedDirectory = { workspace, path, device, inode, changedMs }
+    this.#watched.push(directory)
+    this.#deps.onWatched?.(directory)
+  }
+
+  /** Notes the entry if it is held. Returns the directory that is to be read next, or null. */
+  note(directory: Directory, entry: DirectoryEntry): Directory | null {
+    const { guarded } = this.#deps
+    const { name } = entry
+    const isDirectory = entry.isDirectory()
+    const path = join(directory.path, `/${name}`)
+    if (isDirectory && this.#start.others.has(path)) return null
+    const places = this.#placesBelow(directory, name, path)
+    const guard = directory.guard === null ? null : guarded.below(directory.guard, name)
+    const isHidden = places.some((place) => place.denies.read)
+    if (isHidden) {
+      this.#hold(path, entry, 'hidden', true)
+      return null
+    }
+    const isReadOnly = directory.isReadOnly || this.#noteReadOnly(path, entry, places, guard)
+    if (!isDirectory) return null
+    const mayHoldBelow =
+      places.some(({ mayDenyBelow }) => mayDenyBelow) ||
+      (guard?.mayDenyBelow === true && !isReadOnly)
+    if (!mayHoldBelow) return null
+    return {
+      path,
+      depth: directory.depth + 1,
+      places,
+      guard: isReadOnly ? null : guard,
+      isReadOnly,
+    }
+  }
+
+  /** A mask cannot name such a path, so a deny of it cannot be held. */
+  refuseIfDenied(directory: Directory, bytes: Buffer, isDirectory: boolean): void {
+    const name = bytes.toString('utf8')
+    const places = directory.places.map((place) => this.#deps.denies.below(place, name))
+    const isDenied = places.some(
+      ({ denies, mayDenyBelow }) =>
+        denies.read || (denies.write && !directory.isReadOnly) || (isDirectory && mayDenyBelow),
+    )
+    if (!isDenied) return
+    const path = Buffer.concat([Buffer.from(`${directory.path}/`), bytes])
+    throw new ViewRefusal(
+      `${quotePath(path)} is not UTF-8, and a rule may deny it; rename it, or move it out of the ` +
+        'workspace',
+    )
+  }
+
+  result(): {
+    readonly held: readonly HeldPath[]
+    readonly watched: readonly WatchedDirectory[]
+    readonly warnings: readonly string[]
+  } {
+    return { held: this.#held, watched: this.#watched, warnings: this.#warnings }
+  }
+
+  #placesBelow(directory: Directory, name: string, path: string): readonly DenyPlace[] {
+    const { denies } = this.#deps
+    const [first] = directory.places
+    const places =
+      directory.places.length === 1 && first !== undefined
+        ? [denies.below(first, name)]
+        : directory.places.map((place) => denies.below(place, name))
+    const { mounted } = this.#start.workspace
+    if (mounted.size === 0) return places
+    return [...places, ...(mounted.get(path) ?? []).map(denies.at)]
+  }
+
+  #noteReadOnly(
+    path: string,
+    entry: DirectoryEntry,
+    places: readonly DenyPlace[],
+    guard: DenyPlace | null,
+  ): boolean {
+    if (places.some((place) => place.denies.write)) {
+      this.#hold(path, entry, 'read-only', true)
+      return true
+    }
+    if (guard === null) return false
+    if (guard.denies.write && !this.#deps.isOpened(path)) {
+      this.#hold(path, entry, 'read-only', false)
+      return true
+    }
+    if (entry.name !== REPOSITORY || this.#deps.isOpened(path)) return false
+    // Renaming a directory `.git` would take its hooks away; a file `.git` names the directory.
+    this.#hold(path, entry, entry.isDirectory() ? 'pinned' : 'read-only', false)
+    return false
+  }
+
+  /** The hold applies to the object; a symbolic link is held at its end. */
+  #hold(path: string, entry: DirectoryEntry, hold: Hold, isDenied: boolean): void {
+    const kind = kindOf(entry)
+    if (kind !== 'link') {
+      this.#held.push({ path, hold, kind: kind === 'directory' ? kind : 'file', isDenied })
+      return
+    }
+    const { disk } = this.#deps
+    const real = realPathOrNull(disk, path)
+    const status = real === null ? null : disk.status(real)
+    if (real !== null && status !== null)
+      this.#held.push({
+        path: real,
+        hold,
+        kind: status.kind === 'directory' ? 'directory' : 'file',
+        isDenied,
+      })
+    if (hold !== 'hidden')
+      this.#warnings.push(
+        `${quotePath(path)} is a symbolic link; the sandbox can replace it, but not write its end`,
+      )
+  }
+}
