@@ -1,0 +1,110 @@
+import type { ObjectStatus, ViewDisk } from './disk.ts'
+import type { HeldPath } from './held-path.ts'
+import { devicePathOf, isWithin, mountOf, parseMountTable } from './mount-table.ts'
+import type { MountShell } from './mount-shell.ts'
+import { INNER_EMPTY_DIRECTORY, INNER_EMPTY_FILE } from './root-view.ts'
+import { quotePath, ViewRefusal } from './view-refusal.ts'
+
+export interface KeptMasksDeps {
+  readonly disk: Pick<ViewDisk, 'status'>
+  readonly shell: MountShell
+  /** The mount table of a process of the sandbox. */
+  readonly mountTable: () => Buffer
+  /** Called for a guarded name that came into being, which the command may have made. */
+  readonly onPlanted: (path: string) => void
+}
+
+/** Masks of one sandbox over its whole life. A command that provokes more is ended. */
+const MAX_LIVE_MASKS = 1000
+const MASK_TRIES = 4
+
+/** The masks of a running sandbox, and the objects that they cover. */
+export class KeptMasks {
+  readonly #deps: KeptMasksDeps
+  readonly #objects = new Map<string, { readonly held: HeldPath; readonly object: string }>()
+  /** Denied files by inode, because a new name of such a file is held too. */
+  readonly #files = new Map<string, HeldPath>()
+  #mounts = 0
+
+  constructor(held: readonly HeldPath[], deps: KeptMasksDeps) {
+    this.#deps = deps
+    for (const each of held) this.#remember(each, deps.disk.status(each.path))
+  }
+
+  /**
+   * Mounts until the sandbox shows the mask, or until the path is gone. Rejects with `ViewRefusal`
+   * when neither comes true.
+   */
+  async mask(held: HeldPath): Promise<void> {
+    const { disk, shell } = this.#deps
+    for (let tries = 0; tries <= MASK_TRIES; tries += 1) {
+      const status = disk.status(held.path)
+      // A walk holds the end of a symbolic link, so the link itself has no mask.
+      if (status === null || status.kind === 'link') return
+      if (this.#isMasked(held)) {
+        const isNew = !this.#objects.has(held.path)
+        this.#remember(held, status)
+        if (isNew && !held.isDenied) this.#deps.onPlanted(held.path)
+        return
+      }
+      this.#mounts += 1
+      if (this.#mounts > MAX_LIVE_MASKS)
+        throw new ViewRefusal(`more than ${MAX_LIVE_MASKS} masks were needed`)
+      await shell.mount({
+        source: held.hold === 'hidden' ? innerEmpty(status) : held.path,
+        target: held.path,
+        access: held.hold === 'pinned' ? 'rw' : 'ro',
+      })
+    }
+    throw new ViewRefusal(`${quotePath(held.path)} cannot be masked`)
+  }
+
+  /** How another name of a denied file is to be held; null for any other object. */
+  otherName(path: string): HeldPath | null {
+    const status = this.#deps.disk.status(path)
+    if (status?.kind !== 'file' || status.links < 2) return null
+    const known = this.#files.get(objectOf(status))
+    return known === undefined || known.path === path ? null : { ...known, path }
+  }
+
+  /** Forgets the masks at the path and below it, which the kernel has removed. */
+  forgetBelow(path: string): void {
+    for (const each of this.#objects.keys()) if (isWithin(each, path)) this.#objects.delete(each)
+  }
+
+  /** Masks every path again that has another object now. */
+  async maskReplaced(): Promise<void> {
+    for (const [path, { held, object }] of this.#objects) {
+      const status = this.#deps.disk.status(path)
+      if (status !== null && objectOf(status) !== object) await this.mask(held)
+    }
+  }
+
+  /** Whether the sandbox sees the mask at the path. */
+  #isMasked({ path, hold }: HeldPath): boolean {
+    const table = parseMountTable(this.#deps.mountTable())
+    const top = mountOf(table, path)
+    if (top === null) return false
+    if (hold === 'read-only') return top.isReadOnly
+    if (hold === 'pinned') return top.target === path
+    return [INNER_EMPTY_FILE, INNER_EMPTY_DIRECTORY].some((inner) => {
+      const empty = devicePathOf(table, inner)
+      return empty?.device === top.device && empty.root === top.root
+    })
+  }
+
+  #remember(held: HeldPath, status: ObjectStatus | null): void {
+    if (status === null) return
+    const object = objectOf(status)
+    this.#objects.set(held.path, { held, object })
+    if (held.isDenied && status.kind === 'file') this.#files.set(object, held)
+  }
+}
+
+function innerEmpty({ kind }: ObjectStatus): string {
+  return kind === 'directory' ? INNER_EMPTY_DIRECTORY : INNER_EMPTY_FILE
+}
+
+function objectOf({ device, inode }: ObjectStatus): string {
+  return `${device}:${inode}`
+}

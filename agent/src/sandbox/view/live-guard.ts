@@ -1,0 +1,253 @@
+import type { PathDenies } from '@palisade/policy-core'
+import type { watch as watchFile } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { setImmediate as pause } from 'node:timers/promises'
+import { runInTurns } from '../../decision/run-in-turns.ts'
+import type { WalkDeps, WalkStart, WatchedDirectory } from './findings.ts'
+import type { HeldPath } from './held-path.ts'
+import { KeptMasks } from './kept-masks.ts'
+import { literalHolds } from './literal-holds.ts'
+import { reduceHolds, type Area } from './masks.ts'
+import { isWithin, join } from './mount-table.ts'
+import type { MountShell } from './mount-shell.ts'
+import { hasInvalidBytes, quotePath, ViewRefusal } from './view-refusal.ts'
+import { walkName, walkWorkspace } from './walk.ts'
+import { createWatches, type Watches } from './watches.ts'
+import type { Workspace } from './workspace.ts'
+
+/** The part of a view plan that the guard keeps up. */
+export interface GuardedView {
+  readonly workspaces: readonly Workspace[]
+  /** Directories of the host that the sandbox sees, workspaces included. */
+  readonly areas: readonly Area[]
+  readonly held: readonly HeldPath[]
+  readonly watched: readonly WatchedDirectory[]
+  /** Wall time at which the walk began, in milliseconds. */
+  readonly walkedMs: number
+}
+
+export interface LiveGuardDeps {
+  readonly walk: WalkDeps
+  readonly shell: MountShell
+  readonly watch: typeof watchFile
+  /** The mount table of a process of the sandbox. */
+  readonly mountTable: () => Buffer
+  /** Called for a guarded name that came into being, which the command may have made. */
+  readonly onPlanted: (path: string) => void
+  /** Ends the sandbox. Called once, with a sentence for people. */
+  readonly end: (problem: string) => void
+  /** Calls the listener every so often; returns a function that ends it. */
+  readonly every: (intervalMs: number, listener: () => void) => () => void
+}
+
+/** A new policy, as far as running sandboxes are concerned. */
+export interface Tightening {
+  readonly denies: PathDenies
+  /** Whether policy still opens the workspace with its access. */
+  readonly isGranted: (workspace: Workspace) => boolean
+}
+
+export interface LiveGuard {
+  /** Begins to watch. Rejects with `ViewRefusal` when it cannot; then nothing is watched. */
+  start(): Promise<void>
+  /**
+   * Masks everything that the new policy denies. Resolves with the workspaces that it no longer
+   * opens, for which the sandbox has to end. Masks of former denies stay.
+   */
+  tighten(policy: Tightening): Promise<readonly Workspace[]>
+  /** Resolves when every event until now is dealt with. */
+  settled(): Promise<void>
+  stop(): void
+}
+
+const WATCHES_A_TURN = 64
+const SWEEP_MS = 500
+/**
+ * Events between two sweeps after which some may be lost: the queue of the kernel has 16,384 by
+ * default, and Node does not tell when it overflows.
+ */
+const BUSY_EVENTS = 4096
+/** A directory that changed so recently may change again without a new time stamp. */
+const RECENT_MS = 1000
+
+/**
+ * Keeps the masks of a running sandbox. A program outside that saves a file by renaming a new one
+ * over it takes the mask away, because a mask belongs to the object and not to the name.
+ */
+export function createLiveGuard(view: GuardedView, deps: LiveGuardDeps): LiveGuard {
+  return new Guard(view, deps)
+}
+
+class Guard implements LiveGuard {
+  readonly #view: GuardedView
+  readonly #deps: LiveGuardDeps
+  readonly #masks: KeptMasks
+  readonly #watches: Watches
+  readonly #aborter = new AbortController()
+  readonly #roots: ReadonlySet<string>
+  readonly #queued = new Set<string>()
+  #walk: WalkDeps
+  #queue = Promise.resolve()
+  #endSweeps = (): void => {}
+
+  constructor(view: GuardedView, deps: LiveGuardDeps) {
+    this.#view = view
+    this.#deps = deps
+    this.#masks = new KeptMasks(view.held, { ...deps, disk: deps.walk.disk })
+    this.#watches = createWatches({
+      watch: deps.watch,
+      onName: (directory, name) => this.#enqueue(directory, name),
+    })
+    this.#walk = { ...deps.walk, onWatched: (directory) => this.#watches.add(directory) }
+    this.#roots = new Set(view.workspaces.map(({ path }) => path))
+  }
+
+  async start(): Promise<void> {
+    try {
+      for (const [index, directory] of this.#view.watched.entries()) {
+        this.#watches.add(directory)
+        if (index % WATCHES_A_TURN === 0) await pause()
+      }
+      for (const directory of this.#view.watched) this.#lookAgain(directory)
+      for (const { path } of this.#view.held) this.#watchParent(path)
+    } catch (error) {
+      this.stop()
+      throw error
+    }
+    this.#endSweeps = this.#deps.every(SWEEP_MS, () => this.#once('sweep', () => this.#sweep()))
+    await this.settled()
+  }
+
+  async tighten({ denies, isGranted }: Tightening): Promise<readonly Workspace[]> {
+    this.#walk = { ...this.#walk, denies }
+    this.#once('tighten', async () => {
+      await this.#walkAll()
+      await this.#hold(literalHolds(this.#walk.denies, this.#view.areas, this.#walk.disk))
+    })
+    await this.settled()
+    return this.#view.workspaces.filter((workspace) => !isGranted(workspace))
+  }
+
+  settled(): Promise<void> {
+    return this.#queue
+  }
+
+  stop(): void {
+    this.#aborter.abort()
+    this.#endSweeps()
+    this.#watches.close()
+    this.#deps.shell.close()
+  }
+
+  /** A directory that changed since the walk may have names that the walk has not seen. */
+  #lookAgain(directory: WatchedDirectory): void {
+    const status = this.#walk.disk.status(directory.path)
+    const isUnchanged =
+      status?.inode === directory.inode &&
+      status.changedMs === directory.changedMs &&
+      status.changedMs < this.#view.walkedMs - RECENT_MS
+    if (!isUnchanged) this.#enqueue(directory.path, null)
+  }
+
+  #watchParent(path: string): void {
+    const parent = dirname(path)
+    if (this.#watches.has(parent) || this.#workspaceOf(parent) === undefined) return
+    const status = this.#walk.disk.status(parent)
+    if (status === null) return
+    this.#watches.add({ path: parent, ...status })
+    this.#enqueue(parent, null)
+  }
+
+  #enqueue(directory: string, name: Buffer | null): void {
+    this.#once(`${directory}\0${name?.toString('latin1') ?? '\0'}`, () =>
+      this.#inspect(directory, name),
+    )
+  }
+
+  /**
+   * Runs tasks one after another, a task that still waits only once. A task that fails ends the
+   * sandbox.
+   */
+  #once(key: string, task: () => Promise<void>): void {
+    if (this.#queued.has(key)) return
+    this.#queued.add(key)
+    this.#queue = this.#queue
+      .then(() => {
+        this.#queued.delete(key)
+        return this.#aborter.signal.aborted ? undefined : task()
+      })
+      .catch((error: unknown) => this.#fail(error))
+  }
+
+  #fail(error: unknown): void {
+    if (this.#aborter.signal.aborted) return
+    this.stop()
+    const reason = error instanceof Error ? error.message : String(error)
+    this.#deps.end(`the denied files of the sandbox cannot be kept hidden: ${reason}`)
+  }
+
+  /** Looks at one name of a directory, or at all of them. */
+  async #inspect(directory: string, name: Buffer | null): Promise<void> {
+    const workspace = this.#workspaceOf(directory)
+    if (workspace === undefined) return
+    const start = this.#startAt(workspace, directory)
+    if (name === null) {
+      const isKnown = (path: string): boolean => this.#watches.has(path)
+      return this.#apply(walkWorkspace(start, { ...this.#walk, isKnown }))
+    }
+    // A directory reports its own move by its own name.
+    if (this.#roots.has(directory) && basename(directory) === name.toString('utf8'))
+      this.#requireWorkspaces()
+    const path = join(directory, `/${name.toString('utf8')}`)
+    if (!hasInvalidBytes(name) && this.#walk.disk.status(path) === null) {
+      this.#watches.dropBelow(path)
+      this.#masks.forgetBelow(path)
+      return
+    }
+    await this.#apply(walkName(start, name, this.#walk))
+    const otherName = this.#masks.otherName(path)
+    if (otherName !== null) await this.#hold([otherName])
+  }
+
+  async #apply(walk: ReturnType<typeof walkWorkspace>): Promise<void> {
+    const { held } = await runInTurns(walk, this.#aborter.signal, this.#walk.uptime)
+    await this.#hold(held)
+  }
+
+  async #hold(found: readonly HeldPath[]): Promise<void> {
+    for (const held of reduceHolds(this.#view.areas, found)) {
+      await this.#masks.mask(held)
+      this.#watchParent(held.path)
+    }
+  }
+
+  /** Finds replaced objects of which no event came. */
+  async #sweep(): Promise<void> {
+    if (!this.#deps.shell.isAlive) throw new ViewRefusal('the mount shell has ended')
+    this.#requireWorkspaces()
+    await this.#masks.maskReplaced()
+    if (this.#watches.takeCount() >= BUSY_EVENTS) await this.#walkAll()
+  }
+
+  async #walkAll(): Promise<void> {
+    for (const workspace of this.#view.workspaces)
+      await this.#apply(walkWorkspace(this.#startAt(workspace, workspace.path), this.#walk))
+  }
+
+  /** The sandbox goes on with the directory that it has, whose path the agent would not know. */
+  #requireWorkspaces(): void {
+    for (const { path, device, inode } of this.#view.workspaces) {
+      const status = this.#walk.disk.status(path)
+      if (status?.device !== device || status.inode !== inode)
+        throw new ViewRefusal(`the workspace ${quotePath(path)} was moved or replaced`)
+    }
+  }
+
+  #workspaceOf(path: string): Workspace | undefined {
+    return this.#view.workspaces.findLast((each) => isWithin(path, each.path))
+  }
+
+  #startAt(workspace: Workspace, path: string): WalkStart {
+    return { workspace, path, others: this.#roots }
+  }
+}

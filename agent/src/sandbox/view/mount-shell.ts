@@ -1,0 +1,124 @@
+import type { ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+
+/** Runs mounts in the view of a running sandbox. */
+export interface MountShell {
+  /**
+   * Hides a path of the view, or makes it read-only. Resolves with false when the path cannot be
+   * mounted on: it is gone, or is of another kind. Rejects when the shell has ended.
+   */
+  mount(command: MountCommand): Promise<boolean>
+  close(): void
+  /** Whether the process still runs. */
+  readonly isAlive: boolean
+}
+
+export interface MountCommand {
+  /** A path inside the view. */
+  readonly source: string
+  readonly target: string
+  readonly access: 'ro' | 'rw'
+}
+
+export interface MountShellDeps {
+  readonly spawn: typeof spawn
+  /** The process that keeps the outer user namespace. */
+  readonly holderPid: number
+  /** A process of the sandbox, in its mount namespace. */
+  readonly childPid: number
+}
+
+/** Fixed, because the environment of the agent could name other programs. */
+const ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
+const MAX_ANSWER = 4096
+
+/**
+ * Starts a shell that entered the outer user namespace and then the mount namespace of the sandbox.
+ * The user namespace of the sandbox itself gives no right to mount there. The programs that it runs
+ * are those of the read-only system tree inside, by absolute paths.
+ *
+ * The shell stays, because starting the two processes for every mask takes most of the time of one.
+ */
+export function openMountShell({ spawn, holderPid, childPid }: MountShellDeps): MountShell {
+  const child = spawn(
+    'nsenter',
+    [
+      '-t',
+      String(holderPid),
+      '-U',
+      '--preserve-credentials',
+      '--',
+      'nsenter',
+      '-t',
+      String(childPid),
+      '-m',
+      '--',
+      '/usr/bin/sh',
+    ],
+    { env: ENVIRONMENT, stdio: 'pipe' },
+  )
+  return new ResidentShell(child)
+}
+
+interface Waiting {
+  readonly resolve: (isDone: boolean) => void
+  readonly reject: (error: Error) => void
+}
+
+class ResidentShell implements MountShell {
+  readonly #child: ChildProcessWithoutNullStreams
+  readonly #waiting: Waiting[] = []
+  #answer = ''
+  #end: Error | null = null
+
+  constructor(child: ChildProcessWithoutNullStreams) {
+    this.#child = child
+    child.on('error', (error) => this.#fail(error))
+    child.on('exit', () => this.#fail(new Error('the mount shell has ended')))
+    child.stdin.on('error', (error) => this.#fail(error))
+    child.stdout.setEncoding('latin1').on('data', (text: string) => this.#read(text))
+    child.stderr.resume()
+  }
+
+  get isAlive(): boolean {
+    return this.#end === null
+  }
+
+  mount({ source, target, access }: MountCommand): Promise<boolean> {
+    if (this.#end !== null) return Promise.reject(this.#end)
+    const options = access === 'ro' ? 'bind,ro,nosuid,nodev' : 'bind,nosuid,nodev'
+    const line =
+      `/usr/bin/mount -n -o ${options} -- ${quoteForShell(source)} ${quoteForShell(target)} ` +
+      '>/dev/null 2>&1 </dev/null; echo $?\n'
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject })
+      this.#child.stdin.write(line)
+    })
+  }
+
+  close(): void {
+    this.#child.stdin.end()
+    this.#child.kill('SIGKILL')
+    this.#fail(new Error('the mount shell is closed'))
+  }
+
+  #read(text: string): void {
+    this.#answer += text
+    const lines = this.#answer.split('\n')
+    this.#answer = lines.pop() ?? ''
+    for (const line of lines) {
+      if (!/^\d{1,3}$/.test(line)) return this.#fail(new Error('the mount shell answers wrongly'))
+      this.#waiting.shift()?.resolve(line === '0')
+    }
+    if (this.#answer.length > MAX_ANSWER) this.#fail(new Error('the mount shell answers wrongly'))
+  }
+
+  #fail(error: Error): void {
+    this.#end ??= error
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#end)
+  }
+}
+
+/** In single quotes every byte stands for itself, also a line break. */
+export function quoteForShell(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

@@ -1,0 +1,70 @@
+import type { PathDenies } from '@palisade/policy-core'
+import { realPathOrNull, type ViewDisk } from './disk.ts'
+import type { HeldPath } from './held-path.ts'
+import { isWithin, join } from './mount-table.ts'
+import type { Workspace } from './workspace.ts'
+
+/** A name that must not come into being, with the empty object that takes its place. */
+export type Placeholder = HeldPath
+
+export interface PlaceholderPlanDeps {
+  readonly disk: ViewDisk
+  /** See `Placeholders`; such an object counts as missing. */
+  readonly isHeld: (path: string) => boolean
+}
+
+/**
+ * The denied paths without a wildcard in writable workspaces that do not exist, each at its first
+ * missing name, and the guarded names at the top. A name that runs through a symbolic link is taken
+ * at the end of the link.
+ */
+export function planPlaceholders(
+  workspaces: readonly Workspace[],
+  denies: PathDenies,
+  guardedNames: readonly string[],
+  { disk, isHeld }: PlaceholderPlanDeps,
+): Placeholder[] {
+  const writable = workspaces.filter(({ access }) => access === 'rw')
+  const missing = denies.literals.flatMap((literal): Placeholder[] => {
+    const found = firstMissing(literal, { disk, isHeld })
+    if (found === null || !writable.some((each) => isWithin(found.path, each.path))) return []
+    const place = denies.at(literal)
+    const isFile = found.isLast && !place.deniesAllBelow.read && !place.deniesAllBelow.write
+    return [
+      {
+        path: found.path,
+        hold: found.isLast && place.denies.read ? 'hidden' : 'read-only',
+        kind: isFile ? 'file' : 'directory',
+        isDenied: true,
+      },
+    ]
+  })
+  const guarded = writable
+    .flatMap(({ path }) => guardedNames.map((name) => join(path, `/${name}`)))
+    .filter((path) => disk.status(path) === null || isHeld(path))
+    .map((path): Placeholder => ({ path, hold: 'read-only', kind: 'directory', isDenied: false }))
+  return [...new Map([...guarded, ...missing].map((each) => [each.path, each])).values()]
+}
+
+/** The first name of a path that is missing; null when all exist, or when the agent cannot look. */
+function firstMissing(
+  literal: string,
+  { disk, isHeld }: PlaceholderPlanDeps,
+): { readonly path: string; readonly isLast: boolean } | null {
+  const names = literal.split('/').slice(1)
+  let above = '/'
+  for (const [index, name] of names.entries()) {
+    const path = join(above, `/${name}`)
+    const real = isHeld(path) ? undefined : readReal(path, disk)
+    if (real === null) return null
+    if (real === undefined) return { path, isLast: index === names.length - 1 }
+    above = real
+  }
+  return null
+}
+
+/** Undefined when it does not exist; null when it leads to no place, or cannot be read. */
+function readReal(path: string, disk: ViewDisk): string | undefined | null {
+  const real = realPathOrNull(disk, path)
+  return real === null && disk.status(path) === null ? undefined : real
+}

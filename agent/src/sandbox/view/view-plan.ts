@@ -1,0 +1,154 @@
+import type { CompiledPolicy, PathDenies } from '@palisade/policy-core'
+import type { ActivePolicy } from '../../decision/active-policy.ts'
+import { runInTurns } from '../../decision/run-in-turns.ts'
+import { expectMounts, type ExpectedMounts } from './compare-mounts.ts'
+import type { ViewDisk } from './disk.ts'
+import type { WalkDeps } from './findings.ts'
+import { guardedPaths, guardingName } from './guarded-names.ts'
+import { linkedFiles, searchLinks } from './hard-links.ts'
+import { literalHolds } from './literal-holds.ts'
+import type { GuardedView } from './live-guard.ts'
+import { planMasks, reduceHolds, type Area } from './masks.ts'
+import type { Mount } from './mount.ts'
+import { planPlaceholders } from './placeholder-plan.ts'
+import type { Placeholders } from './placeholders.ts'
+import { planRootView } from './root-view.ts'
+import type { ViewObjects } from './view-objects.ts'
+import { ViewRefusal } from './view-refusal.ts'
+import { WALK_LIMITS, walkWorkspace, type WalkedTree } from './walk.ts'
+import { judgeWorkspaces, type Workspace, type WorkspaceRequest } from './workspace.ts'
+
+/** The file system of one sandbox. */
+export interface ViewPlan {
+  /** In the order in which they are made. */
+  readonly mounts: readonly Mount[]
+  /** For the comparison before the command starts. */
+  readonly expected: ExpectedMounts
+  /** For the live guard. */
+  readonly guarded: GuardedView
+  readonly walk: WalkDeps
+  /** Sentences for people about denies that are held only in part. */
+  readonly warnings: readonly string[]
+  /** Gives up the placeholders. Call it when the sandbox has ended, or was not started. */
+  readonly release: () => Promise<void>
+}
+
+export interface ViewRequest {
+  readonly workspaces: readonly WorkspaceRequest[]
+  /** The home directory of the user. */
+  readonly home: string
+  /** Bytes that each private file system may hold. */
+  readonly privateBytes: number
+  /** Names that must not be created at the top of a writable workspace. */
+  readonly guardedNames: readonly string[]
+}
+
+export interface ViewPlanDeps {
+  readonly active: Pick<ActivePolicy, 'decide' | 'enforced'>
+  readonly disk: ViewDisk
+  readonly objects: ViewObjects
+  readonly placeholders: Placeholders
+  readonly deniesOf: (policy: CompiledPolicy) => PathDenies
+  /** The agent's data, state and runtime directories and its socket. */
+  readonly privatePaths: readonly string[]
+  /** Monotonic, and wall time, in milliseconds. */
+  readonly uptime: () => number
+  readonly now: () => number
+  readonly signal: AbortSignal
+}
+
+/**
+ * Plans the view of a sandbox: asks policy for every workspace, finds all denied paths in them, and
+ * lists the mounts. Rejects with `ViewRefusal` when policy does not open the view, or when a deny
+ * could not be held; a part of a view is never planned.
+ */
+export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promise<ViewPlan> {
+  const { active, disk, now, placeholders } = deps
+  const walkedMs = now()
+  const rule = active.enforced()
+  if (rule.kind === 'nothing')
+    throw new ViewRefusal(`no policy is in force (${rule.reason}), so no sandbox can start`)
+  const denies = deps.deniesOf(rule.bundle.compiled)
+  const workspaces = judgeWorkspaces(request.workspaces, { ...deps, ...active, ...request })
+  const walk = createWalkDeps(denies, deps)
+  const tree = await findHeld(workspaces, walk, deps)
+  const { isHeld } = placeholders
+  const missing = planPlaceholders(workspaces, denies, request.guardedNames, { disk, isHeld })
+  const release = await placeholders.hold(missing)
+  try {
+    const root = planRootView(rootDeps(request, deps))
+    const areas: readonly Area[] = [...binds(root), ...workspaces]
+    const found = [...tree.held, ...missing, ...literalHolds(denies, areas, disk)]
+    const held = reduceHolds(areas, found)
+    const mounts = [...root, ...planMasks(workspaces, held)]
+    const expected = expectMounts(mounts, { disk, ...deps.objects })
+    const guarded = { workspaces, areas, held, watched: tree.watched, walkedMs }
+    return { mounts, expected, guarded, walk, warnings: tree.warnings, release }
+  } catch (error) {
+    await release()
+    throw error
+  }
+}
+
+/** Walks the workspaces, and then once more if a denied file has other names. */
+async function findHeld(
+  workspaces: readonly Workspace[],
+  walk: WalkDeps,
+  { signal, uptime }: ViewPlanDeps,
+): Promise<Omit<WalkedTree, 'entries'>> {
+  const others = new Set(workspaces.map(({ path }) => path))
+  const trees: WalkedTree[] = []
+  for (const workspace of workspaces) {
+    const start = { workspace, path: workspace.path, others }
+    trees.push(await runInTurns(walkWorkspace(start, walk), signal, uptime))
+  }
+  const held = trees.flatMap((tree) => tree.held)
+  const linked = linkedFiles(held, walk.denies, walk.disk)
+  const links = await runInTurns(searchLinks(workspaces, linked, walk.disk), signal, uptime)
+  return {
+    held: [...held, ...links.held],
+    watched: trees.flatMap(({ watched }) => watched),
+    warnings: [...trees.flatMap(({ warnings }) => warnings), ...links.warnings],
+  }
+}
+
+/** Remembers the denies of the last policy, because most sandboxes start with the same. */
+export function createDeniesReader(
+  read: (policy: CompiledPolicy) => PathDenies,
+): (policy: CompiledPolicy) => PathDenies {
+  let last: { readonly policy: CompiledPolicy; readonly denies: PathDenies } | null = null
+  return (policy) => {
+    if (last?.policy !== policy) last = { policy, denies: read(policy) }
+    return last.denies
+  }
+}
+
+function createWalkDeps(denies: PathDenies, { active, disk, uptime }: ViewPlanDeps): WalkDeps {
+  const isOpened = (path: string): boolean => {
+    const { decision, rules } = active.decide({ action: 'write', path })
+    const name = guardingName(path)
+    return decision === 'allow' && rules.some((each) => each.resource.split('/').includes(name))
+  }
+  return { disk, denies, guarded: guardedPaths(), isOpened, uptime, limits: WALK_LIMITS }
+}
+
+function rootDeps(
+  { home, privateBytes }: ViewRequest,
+  { active, disk, objects }: ViewPlanDeps,
+): Parameters<typeof planRootView>[0] {
+  return {
+    disk,
+    home: disk.realPath(home).toString('utf8'),
+    systemFiles: objects.systemFiles,
+    isOptAllowed: active.decide({ action: 'read', path: '/opt' }).decision === 'allow',
+    privateBytes,
+  }
+}
+
+function binds(mounts: readonly Mount[]): Area[] {
+  return mounts.flatMap((mount) =>
+    mount.kind === 'bind' && mount.source === mount.target
+      ? [{ path: mount.source, access: mount.access }]
+      : [],
+  )
+}

@@ -1,0 +1,177 @@
+import type { DecisionRequest } from '@palisade/policy-core'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createViewDisk } from '../../../../agent/src/sandbox/view/disk.ts'
+import {
+  judgeWorkspaces,
+  parseWorkspace,
+  type WorkspaceDeps,
+  type WorkspaceRequest,
+} from '../../../../agent/src/sandbox/view/workspace.ts'
+import { viewScene } from '../../fixture/view-scene.ts'
+
+async function scene(overrides: Partial<WorkspaceDeps> = {}) {
+  const made = await viewScene()
+  const deps: WorkspaceDeps = {
+    disk: made.disk,
+    decide: (request: DecisionRequest) => made.active.decide(request),
+    home: made.home,
+    privatePaths: [made.data],
+    ...overrides,
+  }
+  return {
+    ...made,
+    judge: (...requests: WorkspaceRequest[]) => judgeWorkspaces(requests, deps),
+  }
+}
+
+const rw = (path: string): WorkspaceRequest => ({ path, access: 'rw' })
+const ro = (path: string): WorkspaceRequest => ({ path, access: 'ro' })
+
+describe('a workspace argument', () => {
+  it('has read and write access unless its suffix says otherwise', () => {
+    expect(parseWorkspace('/a', '/here')).toEqual(rw('/a'))
+    expect(parseWorkspace('/a:rw', '/here')).toEqual(rw('/a'))
+    expect(parseWorkspace('/a:ro', '/here')).toEqual(ro('/a'))
+    expect(parseWorkspace('a:ro:rw', '/here')).toEqual(rw('/here/a:ro'))
+    expect(parseWorkspace('.', '/here')).toEqual(rw('/here/.'))
+    expect(parseWorkspace('/a\nb:ro', '/here')).toEqual(ro('/a\nb'))
+  })
+
+  it('is refused when it is empty or has a NUL', () => {
+    expect(() => parseWorkspace(':ro', '/here')).toThrow(/is empty; write a directory/)
+    expect(() => parseWorkspace('/a\0b', '/here')).toThrow(/contains a NUL/)
+  })
+})
+
+describe('a workspace', () => {
+  it('case 74: is judged by its real path, given as a link, with `..` or a slash', async () => {
+    const { directory, judge, ws } = await scene()
+    symlinkSync(ws, join(directory, 'link'))
+
+    for (const path of [join(directory, 'link'), `${ws}/../ws`, `${ws}/`, `${ws}/.`])
+      expect(judge(rw(path))).toMatchObject([{ path: ws, access: 'rw' }])
+  })
+
+  it('case 74: is refused through a link to a directory that policy does not open', async () => {
+    const { directory, home, judge, ws } = await scene()
+    mkdirSync(join(home, 'other'))
+    symlinkSync(join(home, 'other'), join(ws, 'inside'))
+
+    expect(() => judge(rw(join(ws, 'inside')))).toThrow(
+      `policy denies \`read\` on the workspace \`${home}/other\` (default_deny)`,
+    )
+    expect(() => judge(rw(join(directory, 'WS')))).toThrow(/does not exist; create it first/)
+  })
+
+  it('case 74: is refused as a bind of a denied directory', async () => {
+    const { directory, home, rule, ws, ...made } = await scene()
+    rule(['deny', 'read', `${home}/secret/**`])
+    const table = (root: string): Buffer =>
+      Buffer.from(`1 0 8:1 / / rw - ext4 sda rw\n2 1 8:1 ${root} ${ws} rw - ext4 sda rw\n`)
+    const judge = (root: string) =>
+      judgeWorkspaces([ro(ws)], {
+        decide: (request) => made.active.decide(request),
+        disk: { ...createViewDisk(), mountTable: () => table(root) },
+        home,
+        privatePaths: [],
+      })
+
+    expect(() => judge(`${home}/secret/a`)).toThrow(
+      `policy denies \`read\` on \`${home}/secret/a\` (rule), and the workspace \`${ws}\` is the ` +
+        'same directory',
+    )
+    expect(judge(`${directory}/elsewhere`)).toMatchObject([
+      { path: ws, aliases: [`${directory}/elsewhere`] },
+    ])
+  })
+
+  it('case 75: is refused when it is or contains the root, home or system', async () => {
+    const { directory, home, judge, ...made } = await scene()
+    made.rule(['allow', 'read', '/**'], ['allow', 'write', '/**'])
+
+    for (const path of ['/', home, directory, '/home/..', '/usr', '/etc', '/tmp', '/proc/self'])
+      expect(() => judge(rw(path)), path).toThrow(/which a sandbox must not see/)
+  })
+
+  it('case 75: is refused in, at and above the directories of the agent', async () => {
+    const { data, directory, judge, rule } = await scene()
+    rule(['allow', 'read', '/**'], ['allow', 'write', '/**'])
+
+    expect(() => judge(ro(data))).toThrow(`the workspace \`${data}\` is \`${data}\``)
+    expect(() => judge(ro(join(data, 'view')))).toThrow(/is inside `/)
+    expect(() => judge(ro(directory))).toThrow(/contains `/)
+  })
+
+  it('case 89: is refused for writing with a read rule, and names the missing action', async () => {
+    const { home, judge, rule } = await scene()
+    const other = join(home, 'other')
+    mkdirSync(other)
+    rule(['allow', 'read', `${other}/**`])
+
+    expect(() => judge(rw(other))).toThrow(
+      `policy denies \`write\` on the workspace \`${other}\` (default_deny); write ` +
+        `\`${other}:ro\` to read it only, or ask an editor of the policy for ` +
+        `\`allow write ${other}/**\``,
+    )
+    expect(judge(ro(other))).toMatchObject([{ path: other, access: 'ro' }])
+  })
+
+  it('is refused when a deny rule or no policy at all decides', async () => {
+    const { judge, rule, ws } = await scene()
+    rule(['deny', 'read', ws])
+
+    expect(() => judge(ro(ws))).toThrow(/policy denies `read` on the workspace .* \(rule\)/)
+  })
+
+  it('is refused when it is a file or has a name that is not UTF-8', async () => {
+    const { judge, ws } = await scene()
+    writeFileSync(join(ws, 'file'), '')
+    const odd = Buffer.concat([Buffer.from(`${ws}/`), Buffer.from([0x61, 0xff])])
+    mkdirSync(odd)
+    symlinkSync(odd, join(ws, 'to-odd'))
+
+    expect(() => judge(ro(join(ws, 'file')))).toThrow(/is not a directory/)
+    expect(() => judge(ro(join(ws, 'to-odd')))).toThrow(/a\\xff` is not UTF-8/)
+  })
+
+  it('may have any other name', async () => {
+    const { judge, ws } = await scene()
+    const path = join(ws, "a\nb 'c' *[x] \u00e9")
+    mkdirSync(path)
+
+    expect(judge(rw(path))).toMatchObject([{ path }])
+  })
+
+  it('is given once with one access', async () => {
+    const { judge, ws } = await scene()
+
+    expect(judge(rw(ws), rw(`${ws}/`))).toHaveLength(1)
+    expect(() => judge(rw(ws), ro(ws))).toThrow(/given as `ro` and as `rw`; give it once/)
+  })
+
+  it('comes after the workspace that contains it', async () => {
+    const { judge, ws } = await scene()
+    mkdirSync(join(ws, 'inner'))
+
+    expect(judge(ro(join(ws, 'inner')), rw(ws)).map(({ path }) => path)).toEqual([
+      ws,
+      join(ws, 'inner'),
+    ])
+  })
+
+  it('is refused with a kernel file system inside', async () => {
+    const { home, ws, ...made } = await scene()
+    const table = Buffer.from(`1 0 8:1 / / rw - ext4 sda rw\n2 1 0:9 / ${ws}/p rw - proc proc rw\n`)
+    const judge = () =>
+      judgeWorkspaces([ro(ws)], {
+        decide: (request) => made.active.decide(request),
+        disk: { ...createViewDisk(), mountTable: () => table },
+        home,
+        privatePaths: [],
+      })
+
+    expect(judge).toThrow(/contains the proc mount/)
+  })
+})
