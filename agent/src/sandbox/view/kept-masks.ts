@@ -1,6 +1,6 @@
 import type { ObjectStatus, ViewDisk } from './disk.ts'
 import type { HeldPath } from './held-path.ts'
-import { devicePathOf, isWithin, mountOf, parseMountTable } from './mount-table.ts'
+import { devicePathOf, isWithin, mountOf, parseMountTable, type MountEntry } from './mount-table.ts'
 import type { MountShell } from './mount-shell.ts'
 import { INNER_EMPTY_DIRECTORY, INNER_EMPTY_FILE } from './root-view.ts'
 import { quotePath, ViewRefusal } from './view-refusal.ts'
@@ -36,12 +36,13 @@ export class KeptMasks {
    * when neither comes true.
    */
   async mask(held: HeldPath): Promise<void> {
-    const { disk, shell } = this.#deps
+    const { disk, mountTable, shell } = this.#deps
     for (let tries = 0; tries <= MASK_TRIES; tries += 1) {
       const status = disk.status(held.path)
       // A walk holds the end of a symbolic link, so the link itself has no mask.
       if (status === null || status.kind === 'link') return
-      if (this.#isMasked(held)) {
+      const table = parseMountTable(mountTable())
+      if (isMasked(held, table)) {
         const isNew = !this.#objects.has(held.path)
         this.#remember(held, status)
         if (isNew && !held.isDenied) this.#deps.onPlanted(held.path)
@@ -50,10 +51,12 @@ export class KeptMasks {
       this.#mounts += 1
       if (this.#mounts > MAX_LIVE_MASKS)
         throw new ViewRefusal(`more than ${MAX_LIVE_MASKS} masks were needed`)
+      const source = held.hold === 'hidden' ? innerEmpty(status) : held.path
       await shell.mount({
-        source: held.hold === 'hidden' ? innerEmpty(status) : held.path,
+        source,
         target: held.path,
         access: held.hold === 'pinned' ? 'rw' : 'ro',
+        isNoExec: mountOf(table, source)?.isNoExec === true,
       })
     }
     throw new ViewRefusal(`${quotePath(held.path)} cannot be masked`)
@@ -80,25 +83,24 @@ export class KeptMasks {
     }
   }
 
-  /** Whether the sandbox sees the mask at the path. */
-  #isMasked({ path, hold }: HeldPath): boolean {
-    const table = parseMountTable(this.#deps.mountTable())
-    const top = mountOf(table, path)
-    if (top === null) return false
-    if (hold === 'read-only') return top.isReadOnly
-    if (hold === 'pinned') return top.target === path
-    return [INNER_EMPTY_FILE, INNER_EMPTY_DIRECTORY].some((inner) => {
-      const empty = devicePathOf(table, inner)
-      return empty?.device === top.device && empty.root === top.root
-    })
-  }
-
   #remember(held: HeldPath, status: ObjectStatus | null): void {
     if (status === null) return
     const object = objectOf(status)
     this.#objects.set(held.path, { held, object })
     if (held.isDenied && status.kind === 'file') this.#files.set(object, held)
   }
+}
+
+/** Whether a sandbox with these mounts sees the mask at the path. */
+function isMasked({ path, hold }: HeldPath, table: readonly MountEntry[]): boolean {
+  const top = mountOf(table, path)
+  if (top === null) return false
+  if (hold === 'read-only') return top.isReadOnly
+  if (hold === 'pinned') return top.target === path
+  return [INNER_EMPTY_FILE, INNER_EMPTY_DIRECTORY].some((inner) => {
+    const empty = devicePathOf(table, inner)
+    return empty?.device === top.device && empty.root === top.root
+  })
 }
 
 function innerEmpty({ kind }: ObjectStatus): string {

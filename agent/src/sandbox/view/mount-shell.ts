@@ -1,4 +1,5 @@
 import type { ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import type { MountCommand, MountDialect } from './mount-dialect.ts'
 
 /** Runs mounts in the view of a running sandbox. */
 export interface MountShell {
@@ -12,15 +13,9 @@ export interface MountShell {
   readonly isAlive: boolean
 }
 
-export interface MountCommand {
-  /** A path inside the view. */
-  readonly source: string
-  readonly target: string
-  readonly access: 'ro' | 'rw'
-}
-
 export interface MountShellDeps {
   readonly spawn: typeof spawn
+  readonly dialect: MountDialect
   /** The process that keeps the outer user namespace. */
   readonly holderPid: number
   /** A process of the sandbox, in its mount namespace. */
@@ -33,30 +28,23 @@ const MAX_ANSWER = 4096
 
 /**
  * Starts a shell that entered the outer user namespace and then the mount namespace of the sandbox.
- * The user namespace of the sandbox itself gives no right to mount there. The programs that it runs
- * are those of the read-only system tree inside, by absolute paths.
+ * The user namespace of the sandbox itself gives no right to mount there.
  *
- * The shell stays, because starting the two processes for every mask takes most of the time of one.
+ * It stays, because starting the processes for every mask would take most of the time of one.
  */
-export function openMountShell({ spawn, holderPid, childPid }: MountShellDeps): MountShell {
-  const child = spawn(
-    'nsenter',
-    [
-      '-t',
-      String(holderPid),
-      '-U',
-      '--preserve-credentials',
-      '--',
-      'nsenter',
-      '-t',
-      String(childPid),
-      '-m',
-      '--',
-      '/usr/bin/sh',
-    ],
-    { env: ENVIRONMENT, stdio: 'pipe' },
-  )
-  return new ResidentShell(child)
+export function openMountShell({
+  spawn,
+  dialect,
+  holderPid,
+  childPid,
+}: MountShellDeps): MountShell {
+  const outer = ['-t', String(holderPid), '-U', '--preserve-credentials', '--']
+  const inner = ['nsenter', '-t', String(childPid), '-m', '--']
+  const child = spawn('nsenter', [...outer, ...inner, ...dialect.command], {
+    env: ENVIRONMENT,
+    stdio: 'pipe',
+  })
+  return new ResidentShell(child, dialect)
 }
 
 interface Waiting {
@@ -66,12 +54,14 @@ interface Waiting {
 
 class ResidentShell implements MountShell {
   readonly #child: ChildProcessWithoutNullStreams
+  readonly #dialect: MountDialect
   readonly #waiting: Waiting[] = []
   #answer = ''
   #end: Error | null = null
 
-  constructor(child: ChildProcessWithoutNullStreams) {
+  constructor(child: ChildProcessWithoutNullStreams, dialect: MountDialect) {
     this.#child = child
+    this.#dialect = dialect
     child.on('error', (error) => this.#fail(error))
     child.on('exit', () => this.#fail(new Error('the mount shell has ended')))
     child.stdin.on('error', (error) => this.#fail(error))
@@ -83,12 +73,9 @@ class ResidentShell implements MountShell {
     return this.#end === null
   }
 
-  mount({ source, target, access }: MountCommand): Promise<boolean> {
+  mount(command: MountCommand): Promise<boolean> {
     if (this.#end !== null) return Promise.reject(this.#end)
-    const options = access === 'ro' ? 'bind,ro,nosuid,nodev' : 'bind,nosuid,nodev'
-    const line =
-      `/usr/bin/mount -n -o ${options} -- ${quoteForShell(source)} ${quoteForShell(target)} ` +
-      '>/dev/null 2>&1 </dev/null; echo $?\n'
+    const line = this.#dialect.format(command)
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject })
       this.#child.stdin.write(line)
@@ -116,9 +103,4 @@ class ResidentShell implements MountShell {
     this.#end ??= error
     for (const { reject } of this.#waiting.splice(0)) reject(this.#end)
   }
-}
-
-/** In single quotes every byte stands for itself, also a line break. */
-export function quoteForShell(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

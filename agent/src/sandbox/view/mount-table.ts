@@ -9,6 +9,7 @@ export interface MountEntry {
   /** The mount point, as the process sees it. */
   readonly target: string
   readonly isReadOnly: boolean
+  readonly isNoExec: boolean
   /** The type of the file system, such as `tmpfs`. */
   readonly type: string
 }
@@ -108,6 +109,7 @@ function parseLine(line: string): MountEntry {
     root: unescape(root),
     target: unescape(target),
     isReadOnly: options.split(',').includes('ro'),
+    isNoExec: options.split(',').includes('noexec'),
     type,
   }
 }

@@ -8,7 +8,7 @@ import {
 
 const TABLE = [
   '20 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw',
-  '21 20 0:5 / /proc rw,nosuid - proc proc rw',
+  '21 20 0:5 / /proc rw,noexec - proc proc rw',
   '22 20 254:0 /secret /work rw,relatime - ext4 /dev/vda rw',
   String.raw`23 20 254:1 / /mnt/a\040b\134c\012d ro,relatime master:4 - xfs /dev/vdb rw`,
 ].join('\n')
@@ -24,9 +24,14 @@ describe('the mount table', () => {
       root: '/',
       target: '/mnt/a b\\c\nd',
       isReadOnly: true,
+      isNoExec: false,
       type: 'xfs',
     })
-    expect(table[1]).toMatchObject({ type: 'proc', isReadOnly: false })
+    expect(table[1]).toMatchObject({
+      type: 'proc',
+      isReadOnly: false,
+      isNoExec: true,
+    })
   })
 
   it('is refused with a line that cannot be read', () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { quoteForShell } from '../../../../agent/src/sandbox/view/mount-shell.ts'
 import { hasInvalidBytes, quotePath } from '../../../../agent/src/sandbox/view/view-refusal.ts'
 
 describe('a path in a message', () => {
@@ -18,11 +17,5 @@ describe('a path in a message', () => {
   it('is cut when it is long', () => {
     expect(quotePath(`/${'a'.repeat(500)}`)).toBe(`\`/${'a'.repeat(199)}…\``)
     expect(quotePath('/' + '\u00e9'.repeat(500))).toHaveLength(1 + 1 + 99 + 1 + 1)
-  })
-})
-
-describe('a path in a command of the shell', () => {
-  it('is one word, whatever it holds', () => {
-    expect(quoteForShell("/a'b\n$(c) `d`")).toBe("'/a'\\''b\n$(c) `d`'")
   })
 })

@@ -1,0 +1,55 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import {
+  chooseDialect,
+  quoteForShell,
+  type MountCommand,
+} from '../../../../agent/src/sandbox/view/mount-dialect.ts'
+import { guardedView, viewScene } from '../../fixture/view-scene.ts'
+
+const command: MountCommand = { source: "/a'b", target: '/c d\n', access: 'ro', isNoExec: false }
+
+describe('the dialect of the mount shell', () => {
+  it('is Perl where Perl is and the number of mount(2) is known', () => {
+    const exists = (path: string): boolean => path === '/usr/bin/perl'
+
+    expect(chooseDialect({ arch: 'x64', exists }).command[0]).toBe('/usr/bin/perl')
+    expect(chooseDialect({ arch: 'arm64', exists }).command.join(' ')).toContain('syscall(40,')
+    expect(chooseDialect({ arch: 'riscv64', exists }).command).toEqual(['/usr/bin/sh'])
+    expect(chooseDialect({ arch: 'x64', exists: () => false }).command).toEqual(['/usr/bin/sh'])
+  })
+
+  it('puts each command on one line, whatever the paths hold', () => {
+    const perl = chooseDialect({ arch: 'x64', exists: () => true })
+    const { format } = chooseDialect({ arch: '', exists: () => true })
+
+    expect(perl.format(command)).toBe('4135 2f612762 2f6320640a\n')
+    expect(perl.format({ ...command, access: 'rw', isNoExec: true })).toMatch(/^4142 /)
+    expect(format(command)).toContain("ro,nosuid,nodev -- '/a'\\''b' '/c d\n' >")
+    expect(quoteForShell('$(c) `d` "e" \\')).toBe('\'$(c) `d` "e" \\\'')
+  })
+})
+
+describe.each([
+  ['Perl', false],
+  ['the shell', true],
+])('masks by %s', (_, isShell) => {
+  it('hide and lock names with quotes, spaces and line breaks', async () => {
+    const scene = await viewScene()
+    const names = ["a'b", 'c d', 'e\nf', '$(g)', '-h', '\u00e9']
+    scene.rule(['deny', 'read', `${scene.ws}/hidden/*`], ['deny', 'write', `${scene.ws}/locked/*`])
+    const view = await guardedView(scene, await scene.plan(), { isShell })
+    for (const directory of ['hidden', 'locked']) {
+      mkdirSync(join(scene.ws, directory))
+      for (const name of names) writeFileSync(join(scene.ws, directory, name), `${name}\n`)
+    }
+
+    await expect.poll(() => view.run('cat ./hidden/*')).toBe('')
+    await expect
+      .poll(() => view.run('for f in locked/*; do test -w "$f" && echo open; done'))
+      .toBe('')
+    expect(await view.run('cat locked/c\\ d && echo x > locked/c\\ d')).toMatch(/c d[^]*Read-only/)
+    expect(view.problems).toEqual([])
+  })
+})
