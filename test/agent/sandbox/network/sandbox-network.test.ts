@@ -281,7 +281,9 @@ describe.each(USERS)('the network of a sandbox of %s', (user) => {
     expect(guess.stdout).toContain('"reason":"protected_address"')
     expect(through.stderr).toContain('403')
     expectUntouched(other)
-    expect((await one.run('curl', '-sS', `http://${address}/`)).stdout).not.toBe('')
+    // In its own sandbox it is the name, which the request must then ask for.
+    const own = await one.run('curl', '-sS', `http://${address}/`)
+    expect(own.stdout).toContain('"content":"foreign_name"')
   })
 
   it('case 61: opens no synthetic address by a range that allows all', async () => {
@@ -418,6 +420,29 @@ describe.each(USERS)('the network of a sandbox of %s', (user) => {
     await expect
       .poll(() => summarize(scene), { timeout: 60_000 })
       .toEqual(['box capture udp deny allowed.test:443'])
+    expectUntouched(scene)
+  })
+
+  it('case 34: sends no packets of other protocols', async () => {
+    const scene = await start({ user })
+    const script = (family: string, type: string, protocol: number) =>
+      `use Socket; $! = 0;
+       socket(S, ${family}, ${type}, ${protocol})
+         && send(S, chr(8) . chr(0) x 7, 0, pack_sockaddr_in(9, inet_aton('203.0.113.7')))
+         && die 'sent'; print $! + 0`
+    const [icmp, udp, packets, sctp] = [1, 17, 768, 132]
+
+    const errors: string[] = []
+    for (const each of [
+      script('PF_INET', 'SOCK_RAW', icmp),
+      script('PF_INET', 'SOCK_RAW', udp),
+      script('17', 'SOCK_RAW', packets),
+    ])
+      errors.push((await scene.run('perl', '-e', each)).stdout)
+    const stream = await scene.run('perl', '-e', script('PF_INET', 'SOCK_STREAM', sctp))
+
+    expect(errors).toEqual(['1', '1', '1'])
+    expect(stream.stdout).toMatch(/^[1-9]/)
     expectUntouched(scene)
   })
 
