@@ -47,13 +47,10 @@ describe('a recorder', () => {
     await recorder.stop()
 
     const found = (await readRecords(directory)).map((line) =>
-      'decision' in line ? [line.sandbox, line.count] : [],
+      'decision' in line ? `${line.sandbox} ${line.count}` : '',
     )
-    expect(found.toSorted()).toEqual([
-      [undefined, 1],
-      ['one', 2],
-      ['two', 1],
-    ])
+    expect(new Set(found)).toEqual(new Set(['one 2', 'two 1', 'undefined 1']))
+    expect(found).toHaveLength(3)
   })
 
   it('writes repetitions when the minute is over, without a further decision', async () => {
