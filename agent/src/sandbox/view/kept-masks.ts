@@ -14,9 +14,15 @@ export interface KeptMasksDeps {
   readonly onPlanted: (path: string) => void
 }
 
-/** Masks of one sandbox over its whole life. A command that provokes more is ended. */
-const MAX_LIVE_MASKS = 1000
-const MASK_TRIES = 4
+/** Mounts of one sandbox at a time. A command that provokes more is ended. */
+const MAX_MOUNTS = 1500
+/**
+ * Mounts over one name before it is given up. A program outside may replace the file while it is
+ * masked, several times in a row.
+ */
+const MAX_TRIES = 64
+/** The same while the object stays. */
+const MAX_FAILURES = 4
 
 /** The masks of a running sandbox, and the objects that they cover. */
 export class KeptMasks {
@@ -24,7 +30,6 @@ export class KeptMasks {
   readonly #objects = new Map<string, { readonly held: HeldPath; readonly object: string }>()
   /** Denied files by inode, because a new name of such a file is held too. */
   readonly #files = new Map<string, HeldPath>()
-  #mounts = 0
 
   constructor(held: readonly HeldPath[], deps: KeptMasksDeps) {
     this.#deps = deps
@@ -37,20 +42,18 @@ export class KeptMasks {
    */
   async mask(held: HeldPath): Promise<void> {
     const { disk, mountTable, shell } = this.#deps
-    for (let tries = 0; tries <= MASK_TRIES; tries += 1) {
+    let failures = 0
+    let last = ''
+    for (let tries = 0; tries < MAX_TRIES && failures <= MAX_FAILURES; tries += 1) {
       const status = disk.status(held.path)
       // A walk holds the end of a symbolic link, so the link itself has no mask.
       if (status === null || status.kind === 'link') return
       const table = parseMountTable(mountTable())
-      if (isMasked(held, table)) {
-        const isNew = !this.#objects.has(held.path)
-        this.#remember(held, status)
-        if (isNew && !held.isDenied) this.#deps.onPlanted(held.path)
-        return
-      }
-      this.#mounts += 1
-      if (this.#mounts > MAX_LIVE_MASKS)
-        throw new ViewRefusal(`more than ${MAX_LIVE_MASKS} masks were needed`)
+      if (isMasked(held, table)) return this.#noteMasked(held, status)
+      if (table.length > MAX_MOUNTS)
+        throw new ViewRefusal(`more than ${MAX_MOUNTS} mounts are needed`)
+      failures = objectOf(status) === last ? failures + 1 : 0
+      last = objectOf(status)
       const source = held.hold === 'hidden' ? innerEmpty(status) : held.path
       await shell.mount({
         source,
@@ -81,6 +84,21 @@ export class KeptMasks {
       const status = this.#deps.disk.status(path)
       if (status !== null && objectOf(status) !== object) await this.mask(held)
     }
+  }
+
+  /** Masks every path again that shows through; a new object may have the inode of the former. */
+  async maskUncovered(): Promise<void> {
+    const table = parseMountTable(this.#deps.mountTable())
+    for (const [path, { held }] of this.#objects) {
+      const isThere = this.#deps.disk.status(path) !== null
+      if (isThere && !isMasked(held, table)) await this.mask(held)
+    }
+  }
+
+  #noteMasked(held: HeldPath, status: ObjectStatus): void {
+    const isNew = !this.#objects.has(held.path)
+    this.#remember(held, status)
+    if (isNew && !held.isDenied) this.#deps.onPlanted(held.path)
   }
 
   #remember(held: HeldPath, status: ObjectStatus | null): void {

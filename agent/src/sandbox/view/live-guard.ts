@@ -12,7 +12,7 @@ import { isWithin, join } from './mount-table.ts'
 import type { MountShell } from './mount-shell.ts'
 import { hasInvalidBytes, quotePath, ViewRefusal } from './view-refusal.ts'
 import { walkName, walkWorkspace } from './walk.ts'
-import { createWatches, type Watches } from './watches.ts'
+import { createWatches, isSameObject, type WatchableDirectory, type Watches } from './watches.ts'
 import type { Workspace } from './workspace.ts'
 
 /** The part of a view plan that the guard keeps up. */
@@ -96,7 +96,10 @@ class Guard implements LiveGuard {
     this.#masks = new KeptMasks(view.held, { ...deps, disk: deps.walk.disk })
     this.#watches = createWatches({
       watch: deps.watch,
+      every: deps.every,
       onName: (directory, name) => this.#enqueue(directory, name),
+      onFault: (error) => this.#fail(error),
+      onRest: () => this.#once('rest', () => this.#masks.maskReplaced()),
     })
     this.#walk = { ...deps.walk, onWatched: (directory) => this.#watches.add(directory) }
     this.#roots = new Set(view.workspaces.map(({ path }) => path))
@@ -151,7 +154,7 @@ class Guard implements LiveGuard {
 
   #watchParent(path: string): void {
     const parent = dirname(path)
-    if (this.#watches.has(parent) || this.#workspaceOf(parent) === undefined) return
+    if (this.#watches.get(parent) !== undefined || this.#workspaceOf(parent) === undefined) return
     const status = this.#walk.disk.status(parent)
     if (status === null) return
     this.#watches.add({ path: parent, ...status })
@@ -192,8 +195,7 @@ class Guard implements LiveGuard {
     if (workspace === undefined) return
     const start = this.#startAt(workspace, directory)
     if (name === null) {
-      const isKnown = (path: string): boolean => this.#watches.has(path)
-      return this.#apply(walkWorkspace(start, { ...this.#walk, isKnown }))
+      return this.#apply(walkWorkspace(start, { ...this.#walk, isKnown: this.#isWatched }))
     }
     // A directory reports its own move by its own name.
     if (this.#roots.has(directory) && basename(directory) === name.toString('utf8'))
@@ -225,8 +227,20 @@ class Guard implements LiveGuard {
   async #sweep(): Promise<void> {
     if (!this.#deps.shell.isAlive) throw new ViewRefusal('the mount shell has ended')
     this.#requireWorkspaces()
-    await this.#masks.maskReplaced()
-    if (this.#watches.takeCount() >= BUSY_EVENTS) await this.#walkAll()
+    await this.#masks.maskUncovered()
+    if (this.#watches.takeCount() < BUSY_EVENTS) return
+    this.#watches.dropUnless((directory) => this.#isThere(directory))
+    await this.#walkAll()
+  }
+
+  readonly #isWatched = (path: string): boolean => {
+    const directory = this.#watches.get(path)
+    return directory !== undefined && this.#isThere(directory)
+  }
+
+  #isThere(directory: WatchableDirectory): boolean {
+    const status = this.#walk.disk.status(directory.path)
+    return status !== null && isSameObject(status, directory)
   }
 
   async #walkAll(): Promise<void> {
@@ -237,8 +251,7 @@ class Guard implements LiveGuard {
   /** The sandbox goes on with the directory that it has, whose path the agent would not know. */
   #requireWorkspaces(): void {
     for (const { path, device, inode } of this.#view.workspaces) {
-      const status = this.#walk.disk.status(path)
-      if (status?.device !== device || status.inode !== inode)
+      if (!this.#isThere({ path, device, inode }))
         throw new ViewRefusal(`the workspace ${quotePath(path)} was moved or replaced`)
     }
   }

@@ -34,7 +34,7 @@ const MS_BIND = 4096
 
 /**
  * Returns the fastest dialect of the machine. Perl calls mount(2) itself; a shell has to start
- * mount(8), which takes several times as long as all the rest of a mask. bench: mask again
+ * mount(8), which takes several times as long as all the rest of a mask.
  */
 export function chooseDialect({ arch, exists }: DialectDeps): MountDialect {
   const call = SYSTEM_CALLS[arch]

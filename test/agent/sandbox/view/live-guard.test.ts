@@ -23,6 +23,10 @@ import {
 } from '../../fixture/view-scene.ts'
 
 const SAVES = 60
+const FLOODS = [
+  ['renames files without end', 'open A, ">a/1"; close A; rename "a/1", "a/2"; unlink "a/2"'],
+  ['writes files without end', 'for (1, 2) { open A, ">>a/$_"; print A "x"; close A }'],
+] as const
 
 function put(scene: ViewScene, path: string, content = `content of ${path}\n`): void {
   const full = join(scene.ws, path)
@@ -218,6 +222,30 @@ describe.each(USERS)('the live guard, %s', (_, user) => {
     await expect(guardedView(scene, plan, { watch: full })).rejects.toThrow(
       /no watch is left for .*; raise the limit by `sysctl fs\.inotify\.max_user_watches=/,
     )
+  })
+
+  it.each(FLOODS)('leaves time for other work while a command %s', async (_name, body) => {
+    const scene = await viewScene(user)
+    put(scene, 'a/.env')
+    scene.rule(['deny', 'read', `${scene.ws}/**/.env`])
+    const view = await guardedView(scene, await scene.plan())
+    const target = join(scene.ws, 'a/.env')
+    let turns = 0
+    const timer = setInterval(() => (turns += 1), 5)
+
+    const flood = view.run(`perl -e '$end = time + 4; while (time < $end) { ${body} }'`)
+    await delay(1000)
+    for (let save = 0; save < 10; save += 1) {
+      saveAtomically(scene, 'a/.env', `new secret ${save}\n`)
+      await vi.waitUntil(() => hasMount(view, target), { interval: 1, timeout: 60_000 })
+    }
+    await flood
+    clearInterval(timer)
+
+    expect(await view.run('cat a/.env')).toBe('')
+    expect(view.problems).toEqual([])
+    // A loop that reads every event has fewer than ten turns.
+    expect(turns).toBeGreaterThan(50)
   })
 
   it('lives through a command that renames and removes without end', async () => {
