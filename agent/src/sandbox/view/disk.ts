@@ -8,6 +8,8 @@ export interface ObjectStatus {
   readonly kind: 'directory' | 'file' | 'link' | 'special'
   readonly device: number
   readonly inode: number
+  /** Whether the object belongs to the user of this process, who may change its mode. */
+  readonly isOwn: boolean
   /** Number of names of the inode. */
   readonly links: number
   readonly size: number
@@ -66,6 +68,7 @@ export function createViewDisk(): ViewDisk {
         kind: kindOf(found),
         device: found.dev,
         inode: found.ino,
+        isOwn: found.uid === process.geteuid?.(),
         links: found.nlink,
         size: found.size,
         changedMs: found.ctimeMs,
@@ -102,6 +105,16 @@ export function realPathOrNull(disk: Pick<ViewDisk, 'realPath'>, path: string): 
   try {
     const real = disk.realPath(path)
     return hasInvalidBytes(real) ? null : real.toString('utf8')
+  } catch (error) {
+    if (systemErrorCode(error) === null) throw error
+    return null
+  }
+}
+
+/** The status; null also when the agent cannot look, which a sandbox of its user cannot either. */
+export function statusOrNull(disk: Pick<ViewDisk, 'status'>, path: string): ObjectStatus | null {
+  try {
+    return disk.status(path)
   } catch (error) {
     if (systemErrorCode(error) === null) throw error
     return null

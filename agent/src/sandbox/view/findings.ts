@@ -128,6 +128,10 @@ export class Findings {
     )
   }
 
+  warn(warning: string): void {
+    this.#warnings.push(warning)
+  }
+
   result(): {
     readonly held: readonly HeldPath[]
     readonly watched: readonly WatchedDirectory[]

@@ -1,6 +1,12 @@
 import type { PathDenies, Steps } from '@palisade/policy-core'
 import { systemErrorCode } from '../../errors.ts'
-import { unlessMissing, type DirectoryEntry, type ObjectStatus, type ViewDisk } from './disk.ts'
+import {
+  statusOrNull,
+  unlessMissing,
+  type DirectoryEntry,
+  type ObjectStatus,
+  type ViewDisk,
+} from './disk.ts'
 import type { HeldPath, Hold } from './held-path.ts'
 import { join } from './mount-table.ts'
 import { quotePath, ViewRefusal } from './view-refusal.ts'
@@ -26,11 +32,11 @@ export interface LinkSearch {
  * Returns the denied files with more than one name: those of the walk, and those that rules name
  * anywhere on the machine.
  */
-export function linkedFiles(
+export function* linkedFiles(
   held: readonly HeldPath[],
   denies: PathDenies,
   disk: ViewDisk,
-): LinkedFile[] {
+): Steps<LinkedFile[]> {
   const denied: readonly Pick<HeldPath, 'path' | 'hold'>[] = [
     ...denies.literals.map((path): Pick<HeldPath, 'path' | 'hold'> => {
       const hold = denies.at(path).denies.read ? 'hidden' : 'read-only'
@@ -39,10 +45,13 @@ export function linkedFiles(
     ...held.filter(({ isDenied, kind }) => isDenied && kind === 'file'),
   ]
   const byPath = new Map(denied.map(({ path, hold }) => [path, hold]))
-  return [...byPath].flatMap(([path, hold]) => {
-    const status = unlessMissing(() => disk.status(path)) ?? null
-    return isLinked(status) ? [{ path, hold, ...status }] : []
-  })
+  const linked: LinkedFile[] = []
+  for (const [path, hold] of byPath) {
+    yield
+    const status = statusOrNull(disk, path)
+    if (isLinked(status)) linked.push({ path, hold, ...status })
+  }
+  return linked
 }
 
 /**

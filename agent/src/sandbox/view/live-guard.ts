@@ -125,7 +125,9 @@ class Guard implements LiveGuard {
     this.#walk = { ...this.#walk, denies }
     this.#once('tighten', async () => {
       await this.#walkAll()
-      await this.#hold(literalHolds(this.#walk.denies, this.#view.areas, this.#walk.disk))
+      const { disk, uptime } = this.#walk
+      const literals = literalHolds(this.#walk.denies, this.#view.areas, disk)
+      await this.#hold(await runInTurns(literals, this.#aborter.signal, uptime))
     })
     await this.settled()
     return this.#view.workspaces.filter((workspace) => !isGranted(workspace))

@@ -1,5 +1,6 @@
-import type { PathDenies } from '@palisade/policy-core'
-import { realPathOrNull, type ViewDisk } from './disk.ts'
+import type { PathDenies, Steps } from '@palisade/policy-core'
+import { systemErrorCode } from '../../errors.ts'
+import { realPathOrNull, statusOrNull, type ViewDisk } from './disk.ts'
 import type { HeldPath } from './held-path.ts'
 import { isWithin, join } from './mount-table.ts'
 import type { Workspace } from './workspace.ts'
@@ -18,32 +19,31 @@ export interface PlaceholderPlanDeps {
  * missing name, and the guarded names at the top. A name that runs through a symbolic link is taken
  * at the end of the link.
  */
-export function planPlaceholders(
+export function* planPlaceholders(
   workspaces: readonly Workspace[],
   denies: PathDenies,
   guardedNames: readonly string[],
-  { disk, isHeld }: PlaceholderPlanDeps,
-): Placeholder[] {
+  deps: PlaceholderPlanDeps,
+): Steps<Placeholder[]> {
   const writable = workspaces.filter(({ access }) => access === 'rw')
-  const missing = denies.literals.flatMap((literal): Placeholder[] => {
-    const found = firstMissing(literal, { disk, isHeld })
-    if (found === null || !writable.some((each) => isWithin(found.path, each.path))) return []
+  const planned = new Map<string, Placeholder>()
+  for (const path of writable.flatMap((each) => guardedNames.map((name) => `${each.path}/${name}`)))
+    if (deps.disk.status(path) === null || deps.isHeld(path))
+      planned.set(path, { path, hold: 'read-only', kind: 'directory', isDenied: false })
+  for (const literal of denies.literals) {
+    yield
+    const found = firstMissing(literal, deps)
+    if (found === null || !writable.some((each) => isWithin(found.path, each.path))) continue
     const place = denies.at(literal)
     const isFile = found.isLast && !place.deniesAllBelow.read && !place.deniesAllBelow.write
-    return [
-      {
-        path: found.path,
-        hold: found.isLast && place.denies.read ? 'hidden' : 'read-only',
-        kind: isFile ? 'file' : 'directory',
-        isDenied: true,
-      },
-    ]
-  })
-  const guarded = writable
-    .flatMap(({ path }) => guardedNames.map((name) => join(path, `/${name}`)))
-    .filter((path) => disk.status(path) === null || isHeld(path))
-    .map((path): Placeholder => ({ path, hold: 'read-only', kind: 'directory', isDenied: false }))
-  return [...new Map([...guarded, ...missing].map((each) => [each.path, each])).values()]
+    planned.set(found.path, {
+      path: found.path,
+      hold: found.isLast && place.denies.read ? 'hidden' : 'read-only',
+      kind: isFile ? 'file' : 'directory',
+      isDenied: true,
+    })
+  }
+  return [...planned.values()]
 }
 
 /** The first name of a path that is missing; null when all exist, or when the agent cannot look. */
@@ -57,7 +57,11 @@ function firstMissing(
     const path = join(above, `/${name}`)
     const real = isHeld(path) ? undefined : readReal(path, disk)
     if (real === null) return null
-    if (real === undefined) return { path, isLast: index === names.length - 1 }
+    // Below a file there is nothing to hold.
+    if (real === undefined)
+      return statusOrNull(disk, above)?.kind === 'directory'
+        ? { path, isLast: index === names.length - 1 }
+        : null
     above = real
   }
   return null
@@ -66,5 +70,11 @@ function firstMissing(
 /** Undefined when it does not exist; null when it leads to no place, or cannot be read. */
 function readReal(path: string, disk: ViewDisk): string | undefined | null {
   const real = realPathOrNull(disk, path)
-  return real === null && disk.status(path) === null ? undefined : real
+  if (real !== null) return real
+  try {
+    return disk.status(path) === null ? undefined : null
+  } catch (error) {
+    if (systemErrorCode(error) === null) throw error
+    return null
+  }
 }

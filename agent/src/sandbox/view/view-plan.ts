@@ -1,4 +1,4 @@
-import type { CompiledPolicy, PathDenies } from '@palisade/policy-core'
+import type { CompiledPolicy, PathDenies, Steps } from '@palisade/policy-core'
 import type { ActivePolicy } from '../../decision/active-policy.ts'
 import { runInTurns } from '../../decision/run-in-turns.ts'
 import { expectMounts, type ExpectedMounts } from './compare-mounts.ts'
@@ -72,13 +72,17 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
   const workspaces = judgeWorkspaces(request.workspaces, { ...deps, ...active, ...request })
   const walk = createWalkDeps(denies, deps)
   const tree = await findHeld(workspaces, walk, deps)
-  const { isHeld } = placeholders
-  const missing = planPlaceholders(workspaces, denies, request.guardedNames, { disk, isHeld })
+  const { guardedNames } = request
+  const missing = await inTurns(
+    planPlaceholders(workspaces, denies, guardedNames, { disk, isHeld: placeholders.isHeld }),
+    deps,
+  )
   const release = await placeholders.hold(missing)
   try {
     const root = planRootView(rootDeps(request, deps))
     const areas: readonly Area[] = [...binds(root), ...workspaces]
-    const found = [...tree.held, ...missing, ...literalHolds(denies, areas, disk)]
+    const literals = await inTurns(literalHolds(denies, areas, disk), deps)
+    const found = [...tree.held, ...missing, ...literals]
     const held = reduceHolds(areas, found)
     const mounts = [...root, ...planMasks(workspaces, held)]
     const expected = expectMounts(mounts, { disk, ...deps.objects })
@@ -94,22 +98,26 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
 async function findHeld(
   workspaces: readonly Workspace[],
   walk: WalkDeps,
-  { signal, uptime }: ViewPlanDeps,
+  deps: ViewPlanDeps,
 ): Promise<Omit<WalkedTree, 'entries'>> {
   const others = new Set(workspaces.map(({ path }) => path))
   const trees: WalkedTree[] = []
   for (const workspace of workspaces) {
     const start = { workspace, path: workspace.path, others }
-    trees.push(await runInTurns(walkWorkspace(start, walk), signal, uptime))
+    trees.push(await inTurns(walkWorkspace(start, walk), deps))
   }
   const held = trees.flatMap((tree) => tree.held)
-  const linked = linkedFiles(held, walk.denies, walk.disk)
-  const links = await runInTurns(searchLinks(workspaces, linked, walk.disk), signal, uptime)
+  const linked = await inTurns(linkedFiles(held, walk.denies, walk.disk), deps)
+  const links = await inTurns(searchLinks(workspaces, linked, walk.disk), deps)
   return {
     held: [...held, ...links.held],
     watched: trees.flatMap(({ watched }) => watched),
     warnings: [...trees.flatMap(({ warnings }) => warnings), ...links.warnings],
   }
+}
+
+function inTurns<T>(steps: Steps<T>, { signal, uptime }: ViewPlanDeps): Promise<T> {
+  return runInTurns(steps, signal, uptime)
 }
 
 /** Remembers the denies of the last policy, because most sandboxes start with the same. */

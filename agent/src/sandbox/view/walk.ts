@@ -1,6 +1,7 @@
 import type { Steps } from '@palisade/policy-core'
 import { systemErrorCode } from '../../errors.ts'
 import {
+  statusOrNull,
   unlessMissing,
   type DirectoryEntry,
   type Listing,
@@ -76,7 +77,7 @@ function* walk(
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
     if (directory.depth > limits.maxDepth) refuse(`is deeper than ${limits.maxDepth} directories`)
     findings.watch(directory)
-    const listing = readDirectory(disk, directory)
+    const listing = readDirectory(disk, directory, findings)
     for (const entry of listing.entries) {
       entries += 1
       if (entries % ENTRIES_A_STEP === 0) yield
@@ -104,19 +105,29 @@ function rootOf({ workspace, path }: WalkStart, { denies, guarded }: WalkDeps): 
   }
 }
 
-/** A directory that vanished meanwhile has no names. Any other failure refuses the workspace. */
-function readDirectory(disk: ViewDisk, { path }: Directory): Listing {
+/**
+ * A directory that vanished meanwhile has no names. A closed directory of another user is closed to
+ * the sandbox too, which runs as the same user as the agent; one of this user could be opened from
+ * inside. Any other failure refuses the workspace.
+ */
+function readDirectory(disk: ViewDisk, { path }: Directory, findings: Findings): Listing {
   try {
-    return unlessMissing(() => disk.list(path)) ?? { entries: [], invalid: [] }
+    return unlessMissing(() => disk.list(path)) ?? EMPTY
   } catch (error) {
     const code = systemErrorCode(error)
     if (code === null) throw error
+    if (code === 'EACCES' && statusOrNull(disk, path)?.isOwn === false) {
+      findings.warn(`${quotePath(path)} cannot be read and is not checked; it is of another user`)
+      return EMPTY
+    }
     throw new ViewRefusal(
       `the directory ${quotePath(path)} cannot be read (${code}), so its denied paths are unknown`,
       error,
     )
   }
 }
+
+const EMPTY: Listing = { entries: [], invalid: [] }
 
 /** A directory entry for a status that was read alone. */
 function entryOf(name: string, kind: ObjectStatus['kind']): DirectoryEntry {

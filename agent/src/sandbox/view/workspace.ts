@@ -1,5 +1,6 @@
 import type { Decision, DecisionRequest, FilesystemAction } from '@palisade/policy-core'
-import { unlessMissing, type ViewDisk } from './disk.ts'
+import { systemErrorCode } from '../../errors.ts'
+import { realPathOrNull, unlessMissing, type ViewDisk } from './disk.ts'
 import {
   aliasesOf,
   isWithin,
@@ -126,7 +127,7 @@ function judge(
 }
 
 function realPathOf({ path }: WorkspaceRequest, { disk }: WorkspaceDeps): string {
-  const real = unlessMissing(() => disk.realPath(path))
+  const real = readRealPath(path, disk)
   if (real === undefined)
     throw new ViewRefusal(`the workspace ${quotePath(path)} does not exist; create it first`)
   if (hasInvalidBytes(real))
@@ -136,9 +137,18 @@ function realPathOf({ path }: WorkspaceRequest, { disk }: WorkspaceDeps): string
   return real.toString('utf8')
 }
 
+function readRealPath(path: string, disk: WorkspaceDeps['disk']): Buffer | undefined {
+  try {
+    return unlessMissing(() => disk.realPath(path))
+  } catch (error) {
+    const code = systemErrorCode(error)
+    if (code === null) throw error
+    throw new ViewRefusal(`the workspace ${quotePath(path)} cannot be reached (${code})`, error)
+  }
+}
+
 function refuseReserved(path: string, { disk, home, privatePaths }: WorkspaceDeps): void {
-  const realOf = (each: string): string =>
-    unlessMissing(() => disk.realPath(each))?.toString('utf8') ?? each
+  const realOf = (each: string): string => realPathOrNull(disk, each) ?? each
   const refuse = (reserved: string): never => {
     const what = path === reserved ? 'is' : isWithin(path, reserved) ? 'is inside' : 'contains'
     throw new ViewRefusal(

@@ -9,7 +9,7 @@ function hostWith(kinds: Readonly<Record<string, ObjectStatus['kind']>>): ViewDi
   const status = (path: string): ObjectStatus | null => {
     const kind = kinds[path]
     if (kind === undefined) return null
-    return { kind, device: 1, inode: 1, links: 1, size: 0, changedMs: 0 }
+    return { kind, device: 1, inode: 1, isOwn: false, links: 1, size: 0, changedMs: 0 }
   }
   const names = Object.keys(kinds)
     .filter((path) => path.startsWith('/etc/'))

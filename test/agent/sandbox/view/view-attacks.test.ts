@@ -263,6 +263,23 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
     expect(await run('echo x > .git/config')).toMatch(/Read-only file system/)
   })
 
+  it('starts where a rule names a path that the agent cannot look at', async () => {
+    const scene = await viewScene(user)
+    put(scene, 'a')
+    scene.rule(['deny', 'read', '/root/.ssh/id', '/proc/1/fd/0', `${scene.ws}/a/b`])
+    const { run } = await start(scene)
+
+    expect(await run('cat a')).toBe('content of a')
+  })
+
+  it('hides a path of the system tree that a rule names', async () => {
+    const scene = await viewScene(user)
+    scene.rule(['deny', 'read', '/usr/share/doc/**'])
+    const { run } = await start(scene)
+
+    expect(await run('ls -A /usr/share/doc')).toBe('')
+  })
+
   it('is refused with too many masks, and leaves no placeholder behind', async () => {
     const scene = await viewScene(user)
     scene.rule(['deny', 'read', `${scene.ws}/missing`, ...manyNames(scene, 201)])

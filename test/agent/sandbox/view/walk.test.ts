@@ -212,6 +212,25 @@ describe('the walk', () => {
     })
   })
 
+  it('case 91: passes a closed directory of another user, and says so', async () => {
+    const root = await tree('closed/x')
+    const closed: ViewDisk = {
+      ...disk,
+      list(path) {
+        if (path.endsWith('/closed')) throw Object.assign(new Error('no'), { code: 'EACCES' })
+        return disk.list(path)
+      },
+      status(path) {
+        const found = disk.status(path)
+        return found === null ? null : { ...found, isOwn: false }
+      },
+    }
+
+    const { warnings } = walk(root, [['deny', 'read', `${root}/**/.env`]], { disk: closed })
+
+    expect(warnings).toEqual([expect.stringMatching(/closed` cannot be read and is not checked/)])
+  })
+
   it('case 92: holds hooks, tasks and settings of other programs read-only', async () => {
     const root = await tree(
       '.git/config',

@@ -136,6 +136,13 @@ describe('a workspace', () => {
     expect(() => judge(ro(join(ws, 'to-odd')))).toThrow(/a\\xff` is not UTF-8/)
   })
 
+  it('is refused when it is a link to itself', async () => {
+    const { judge, ws } = await scene()
+    symlinkSync('loop', join(ws, 'loop'))
+
+    expect(() => judge(ro(join(ws, 'loop')))).toThrow(/loop` cannot be reached \(ELOOP\)/)
+  })
+
   it('may have any other name', async () => {
     const { judge, ws } = await scene()
     const path = join(ws, "a\nb 'c' *[x] \u00e9")
