@@ -26,6 +26,18 @@ export const AGENT = {
   external: ['koffi'],
 }
 
+/**
+ * The process that keeps the namespaces of a sandbox; the agent starts it.
+ *
+ * @type {BundledProgram}
+ */
+export const HOLDER = {
+  main: 'agent/dist/sandbox/holder/holder-main.js',
+  name: 'palisade-holder',
+  nodeOptions: [],
+  external: [],
+}
+
 /** @type {BundledProgram} */
 export const CLI = {
   main: 'packages/cli/dist/main.js',
@@ -93,7 +105,7 @@ export const CHECKPOINT_WORKER = {
   external: ['better-sqlite3'],
 }
 
-export const BUNDLED = [AGENT, CLI, SERVER, POLICY_WORKER, CHECKPOINT_WORKER]
+export const BUNDLED = [AGENT, HOLDER, CLI, SERVER, POLICY_WORKER, CHECKPOINT_WORKER]
 
 /**
  * The bundle of a program, relative to the root.
