@@ -26,18 +26,19 @@ export interface PlaceholderRecord {
 export interface PlaceholderJournal {
   /** The records that have no later `drop`. A line that cannot be read is skipped. */
   read(): Promise<readonly PlaceholderRecord[]>
-  /** Replaces an earlier record of the same draft. */
-  put(record: PlaceholderRecord): Promise<void>
-  drop(draft: string): Promise<void>
+  /** Replaces earlier records of the same drafts. One call waits once for the disk. */
+  put(records: readonly PlaceholderRecord[]): Promise<void>
+  drop(drafts: readonly string[]): Promise<void>
   /** Empties the file, when no placeholder is left. */
   clear(): Promise<void>
 }
 
 export function createPlaceholderJournal(path: string): PlaceholderJournal {
-  const append = async (line: object): Promise<void> => {
+  const append = async (lines: readonly object[]): Promise<void> => {
+    if (lines.length === 0) return
     const file = await open(path, APPEND, 0o600)
     try {
-      await file.appendFile(`${JSON.stringify(line)}\n`)
+      await file.appendFile(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
       await file.sync()
     } finally {
       await file.close()
@@ -53,8 +54,8 @@ export function createPlaceholderJournal(path: string): PlaceholderJournal {
       }
       return [...records.values()]
     },
-    put: (record) => append(record),
-    drop: (draft) => append({ dropped: draft }),
+    put: append,
+    drop: (drafts) => append(drafts.map((dropped) => ({ dropped }))),
     async clear() {
       await writeFile(`${path}.new`, '', { mode: 0o600 })
       await rename(`${path}.new`, path)

@@ -34,6 +34,7 @@ export function createPlaceholders({ journal, randomName }: PlaceholdersDeps): P
     return done
   }
   const giveUp = async (paths: readonly string[]): Promise<void> => {
+    const dropped: string[] = []
     for (const path of paths) {
       const own = kept.get(path)
       if (own === undefined) continue
@@ -41,29 +42,21 @@ export function createPlaceholders({ journal, randomName }: PlaceholdersDeps): P
       if (own.holders > 0) continue
       kept.delete(path)
       removeObject(own.record)
-      await journal.drop(own.record.draft)
+      dropped.push(own.record.draft)
     }
-    if (kept.size === 0) await journal.clear()
+    await (kept.size === 0 ? journal.clear() : journal.drop(dropped))
   }
 
   return {
     hold: (placeholders) =>
       inTurn(async () => {
-        const held: string[] = []
-        try {
-          for (const placeholder of placeholders) {
-            const own = kept.get(placeholder.path)
-            if (own === undefined) {
-              const record = await make(placeholder, journal, randomName())
-              kept.set(placeholder.path, { record, holders: 1 })
-            } else {
-              own.holders += 1
-            }
-            held.push(placeholder.path)
-          }
-        } catch (error) {
-          await giveUp(held)
-          throw error
+        const missing = placeholders.filter(({ path }) => !kept.has(path))
+        const records = await makeAll(missing, journal, randomName)
+        for (const [path, record] of records) kept.set(path, { record, holders: 0 })
+        const held = placeholders.map(({ path }) => path)
+        for (const path of held) {
+          const own = kept.get(path)
+          if (own !== undefined) own.holders += 1
         }
         return () => inTurn(() => giveUp(held.splice(0)))
       }),
@@ -77,36 +70,40 @@ export function createPlaceholders({ journal, randomName }: PlaceholdersDeps): P
 }
 
 /**
- * Makes the object under a random name first, so that the journal knows its inode before it takes
- * the denied name, and so that it never replaces a file.
+ * Makes each object under a random name first, so that the journal knows its inode before it takes
+ * the denied name, and so that it never replaces a file. All of them wait for the disk together.
  */
-async function make(
-  { path, kind }: Placeholder,
+async function makeAll(
+  placeholders: readonly Placeholder[],
   journal: PlaceholderJournal,
-  random: string,
-): Promise<PlaceholderRecord> {
-  const [directory, name] = [dirname(path), basename(path)]
-  const drafted: PlaceholderRecord = {
-    draft: `.palisade-${random}`,
-    directory,
-    name,
-    kind,
-    object: null,
-  }
-  await journal.put(drafted)
-  let record = drafted
+  randomName: () => string,
+): Promise<ReadonlyMap<string, PlaceholderRecord>> {
+  const records = new Map(placeholders.map((each) => [each.path, draftOf(each, randomName())]))
+  await journal.put([...records.values()])
+  let present = ''
   try {
-    record = { ...drafted, object: createObject(drafted) }
-    await journal.put(record)
-    nameObject(record)
-    return record
+    for (const [path, record] of records) {
+      present = path
+      records.set(path, { ...record, object: createObject(record) })
+    }
+    await journal.put([...records.values()])
+    for (const [path, record] of records) {
+      present = path
+      nameObject(record)
+    }
+    return records
   } catch (error) {
-    removeObject(record)
-    await journal.drop(record.draft)
+    for (const record of records.values()) removeObject(record)
+    await journal.drop([...records.values()].map(({ draft }) => draft))
     throw new ViewRefusal(
-      `the denied path ${quotePath(path)} cannot be kept from being created; start the sandbox ` +
-        'again, or mount the workspace read-only',
+      `the denied path ${quotePath(present)} cannot be kept from being created; start the ` +
+        'sandbox again, or mount the workspace read-only',
       error,
     )
   }
+}
+
+function draftOf({ path, kind }: Placeholder, random: string): PlaceholderRecord {
+  const [directory, name] = [dirname(path), basename(path)]
+  return { draft: `.palisade-${random}`, directory, name, kind, object: null }
 }

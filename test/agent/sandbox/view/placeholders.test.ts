@@ -133,7 +133,7 @@ describe('placeholders', () => {
     const draft = `.palisade-${'0'.repeat(32)}`
     await open().hold([placeholder('a')])
     writeFileSync(join(ws, draft), '')
-    await journal.put({ draft, directory: ws, name: 'b', kind: 'file', object: null })
+    await journal.put([{ draft, directory: ws, name: 'b', kind: 'file', object: null }])
     appendFileSync(file, '{"draft":".palisade-')
 
     await open().recover()
