@@ -33,14 +33,14 @@ export interface Launch {
     /** GNU env(1), inside. */
     readonly env: string
   }
-  /** The command and its arguments. */
-  readonly command: readonly [string, ...string[]]
 }
 
 /**
- * The arguments, after its name, with which `/bin/sh` becomes the supervisor of one command. It
- * ends with the command's exit code, with 128 + n after signal n, with 126 or 127 if the command
- * cannot be run, and with 125 if the sandbox was refused.
+ * The arguments, after its name and before the command, with which `/bin/sh` becomes the supervisor
+ * of one command. It ends with the command's exit code, with 128 + n after signal n, with 126 or
+ * 127 if the command cannot be run, and with 125 if the sandbox was refused.
+ *
+ * The name of the command must not have a `=`, which env(1) takes for a variable.
  *
  * The caller executes it with an empty environment and without descriptors other than 0–2. The
  * text is fixed: everything that varies is an argument.
@@ -48,21 +48,15 @@ export interface Launch {
  * Throws a `RangeError` for a text with a NUL.
  */
 export function trampolineArguments(launch: Launch): readonly string[] {
-  const { directory, holder, programs, command } = launch
+  const { directory, holder, programs } = launch
   const words = [
     ['-c', TRAMPOLINE, 'palisade', directory, String(holder)],
     [programs.setpriv, programs.nsenter, programs.bubblewrap],
     [programs.env, `--default-signal=${IGNORED_OUTSIDE.join(',')}`, '--'],
-    asProgram(command),
   ].flat()
   const broken = words.find((word) => word.includes('\0'))
   if (broken !== undefined) throw new RangeError(`\`${broken}\` has a NUL character`)
   return words
-}
-
-/** env(1) takes a name with `=` for a variable, so a shell runs such a program. */
-function asProgram(command: readonly [string, ...string[]]): readonly string[] {
-  return command[0].includes('=') ? ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command] : command
 }
 
 /**

@@ -71,13 +71,6 @@ describe.runIf(process.platform === 'linux').each(testUsers())('the trampoline, 
     expect(data.stderr).toContain('/etc/os-release')
   })
 
-  it('runs a program whose name looks like a variable', async () => {
-    const ended = await run(await prepareSandbox(user), 'a=b', 'c')
-
-    expect(ended).toMatchObject({ code: 127, stdout: '' })
-    expect(ended.stderr).toContain('a=b')
-  })
-
   it('gives the command default signals, only three descriptors, and its input', async () => {
     const sandbox = await prepareSandbox(user)
     const script = 'grep -E "^Sig(Ign|Blk)" /proc/self/status; ls /proc/self/fd; cat'
@@ -262,8 +255,8 @@ describe.runIf(process.platform === 'linux').each(testUsers())('the trampoline, 
 describe('the arguments of the trampoline', () => {
   it('refuse a NUL', () => {
     const programs = { setpriv: '', nsenter: '', bubblewrap: '', env: '' }
-    const launch = { directory: '/d', holder: 1, programs, command: ['a', 'b\0c'] as const }
+    const launch = { directory: '/d\0', holder: 1, programs }
 
-    expect(() => trampolineArguments({ ...launch, command: ['a', 'b\0c'] })).toThrow(RangeError)
+    expect(() => trampolineArguments(launch)).toThrow(RangeError)
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   buildEnvironment,
   type EnvironmentRequest,
-} from '../../../../agent/src/sandbox/launch/environment.ts'
+} from '../../../packages/cli/src/sandbox/environment.ts'
 
 const PROXY = 'http://127.0.0.1:3128'
 const OWN = new Map([['PALISADE_AGENT_SOCKET', '/run/palisade.sock']])
