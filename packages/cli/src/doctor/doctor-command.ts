@@ -19,6 +19,7 @@ import { fail, ok, type Check } from './check.ts'
 import { checkPrograms } from './program-checks.ts'
 import { checkProxy } from './proxy-check.ts'
 import { checkRecords } from './record-checks.ts'
+import { checkSandbox, readKernelSetting } from './sandbox-checks.ts'
 import { checkShell } from './shell-checks.ts'
 
 /** `palisade doctor` */
@@ -27,9 +28,9 @@ export function addDoctorCommand(program: Command, context: RunContext): void {
     .command('doctor')
     .summary('check that this machine enforces its policies')
     .description(
-      'Check the agent, its policies, proxy and records, the variables of this shell, and that ' +
-        'curl, wget, git, npm, pip and node use the proxy. Each program asks once for a name ' +
-        'that every agent denies; no connection leaves the machine.',
+      'Check the agent, its policies, proxy and records, the parts of a sandbox, the variables ' +
+        'of this shell, and that curl, wget, git, npm, pip and node use the proxy. Each program ' +
+        'asks once for a name that every agent denies; no connection leaves the machine.',
     )
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -75,6 +76,7 @@ async function runChecks({ io }: RunContext): Promise<readonly Check[]> {
     ...checkAgent(status, { version: VERSION, nowMs: io.now() }),
     await checkProxy(proxy),
     ...(await checkRecords(io)),
+    ...(await checkSandbox({ ...io, readSetting: readKernelSetting })),
     ...checkShell(io.env, proxy),
     ...(await checkPrograms(io.captureProgram, env, tell)),
   ]
