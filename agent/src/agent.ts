@@ -17,6 +17,7 @@ import { describePoints, type EnforcementPoint } from './points/enforcement-poin
 import type { Recorder } from './records/recorder.ts'
 import type { Prober } from './points/probe/prober.ts'
 import type { Reporter } from './report/reporter.ts'
+import type { SandboxParts } from './sandbox/compose-sandboxes.ts'
 import type { Poller } from './sync/update/poller.ts'
 import type { CacheProblem, Synchronizer } from './sync/update/synchronizer.ts'
 
@@ -55,6 +56,7 @@ export interface AgentDeps {
   readonly socketPath: string
   /** In start order. */
   readonly points: readonly EnforcementPoint[]
+  readonly sandboxes: Pick<SandboxParts, 'recover' | 'stop'>
   readonly recorder: Pick<Recorder, 'stop'>
   readonly synchronizer: Pick<Synchronizer, 'restore' | 'keepTime'>
   readonly breakGlass: Pick<BreakGlass, 'restore' | 'stop' | 'remainingMs' | 'tick'>
@@ -111,6 +113,8 @@ export function createAgent(deps: AgentDeps): Agent {
       closers.push(() => point.stop())
       await point.start()
     }
+    await deps.sandboxes.recover()
+    closers.push(() => deps.sandboxes.stop())
     // The socket comes last: a client that finds it can rely on all other parts.
     await listenOnSocket(deps.localApi, deps.socketPath)
     closers.push(() => closeServer(deps.localApi))

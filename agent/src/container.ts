@@ -41,6 +41,7 @@ import type { RecordedEvent } from './records/recorded-event.ts'
 import type { Recorder } from './records/recorder.ts'
 import type { Reporter } from './report/reporter.ts'
 import { reportToServer } from './report/report-to-server.ts'
+import { composeSandboxes } from './sandbox/compose-sandboxes.ts'
 import { createTrustedClock } from './state/trusted-clock.ts'
 import { createSelfTestMemory } from './sync/state/self-test-memory.ts'
 import { createStateStore } from './sync/state/state-store.ts'
@@ -54,6 +55,8 @@ import { createViewChannel } from './sync/update/view-channel.ts'
 const RESOLVE_TIMEOUT_MS = 5_000
 const DIAL_TIMEOUT_MS = 10_000
 const IDLE_TIMEOUT_MS = 10 * 60_000
+/** Requests, tunnels and UDP conversations of one sandbox at once. */
+const SANDBOX_SLOTS = 1_024
 const BODY_RATE = { bytes: 3_000, windowMs: 30_000 }
 
 /** Network access of the proxy; tests may replace these parts. */
@@ -109,6 +112,12 @@ export function createContainer(
   const enforcement = composeProxy(from, parts, { active, now: time.now, reporter, onError })
   const { prober, proxy, parent, points, onEvent, recorder, records, tally } = enforcement
   const { network, ruled } = enforcement
+  const sandboxes = composeSandboxes({
+    ...shared,
+    agentDir: config.agentDir,
+    socketPath: config.socketPath,
+    network: { ...shared, ...enforcement.serving, maxSlots: SANDBOX_SLOTS },
+  })
 
   const counted = { tally, recorder, points }
   const described = { ...shared, ...counted, startedAtMs, breakGlass, synchronizer, poller }
@@ -118,6 +127,7 @@ export function createContainer(
     ...answerSync({ ...shared, synchronizer, poller }),
     ...createLocalRules({ ...shared, denies: from.localDenies, file: denyFileOf(config.agentDir) }),
     ...answerBreakGlass({ breakGlass, poller, log }),
+    startSandbox: sandboxes.startSandbox,
     status: () =>
       describeAgent({
         ...described,
@@ -134,6 +144,7 @@ export function createContainer(
     localApi,
     socketPath: config.socketPath,
     points,
+    sandboxes,
     recorder,
     prober,
     active,
@@ -191,28 +202,34 @@ function composeProxy(
   const decide = canaries.decide(ruled.decide)
   const live = createLiveConnections(decide, from.maxConnections)
   recheckOnChange({ ...from, ...shared, live })
-  const proxy: Proxy = createProxy({
+  const serving = {
     ...network,
-    port: config.proxyPort,
-    decide,
-    resolve: canaries.resolve(network.resolve),
+    decide: ruled.decide,
     parent,
-    live,
     idleMs: IDLE_TIMEOUT_MS,
     flushTimeoutMs: FLUSH_TIMEOUT_MS,
     maxConnections: 2 * from.maxConnections,
     bodyRate: BODY_RATE,
     nearMisses: createNearMisses(active.explain, uptime),
+    isSelf: (...at: Parameters<Proxy['isSelf']>) => proxy.isSelf(...at),
     onClient: recorder.notice,
     onEvent,
     onError,
+  }
+  const proxy: Proxy = createProxy({
+    ...serving,
+    port: config.proxyPort,
+    decide,
+    resolve: canaries.resolve(network.resolve),
+    live,
   })
   const carriesDatagrams = parent === null
   const probe = { canaries, token: createToken, clock, carriesDatagrams }
   const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]
   const timetable = createTimetable(everyHour(clock), random(), clock)
   const prober = createProber({ points, timetable, onChange: reporter.notice, log })
-  return { network, onEvent, parent, points, prober, proxy, recorder, records, ruled, tally }
+  const counted = { recorder, records, tally }
+  return { ...counted, network, onEvent, parent, points, prober, proxy, ruled, serving }
 }
 
 function createParent(

@@ -37,6 +37,7 @@ async function createScene(
     localApi: createServer(),
     socketPath,
     points,
+    sandboxes: { recover: nothing, stop: nothing },
     recorder: { stop: nothing },
     synchronizer: { restore: async () => null, keepTime: nothing },
     breakGlass: { restore: nothing, stop: nothing, remainingMs: () => null, tick: nothing },

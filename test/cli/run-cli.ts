@@ -32,6 +32,10 @@ export async function runCli(argv: readonly string[], setting: CliSetting = {}):
     interruption: () => new AbortController().signal,
     self: ['/opt/node', '/opt/palisade.cjs'],
     runProgram: () => Promise.reject(new Error('no program runs in this test')),
+    platform: 'linux',
+    become: () => {
+      throw new Error('no program takes over in this test')
+    },
     captureProgram: async () => ({ kind: 'missing' }),
     ...rest,
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),

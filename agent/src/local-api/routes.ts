@@ -8,6 +8,7 @@ import {
   type LocalRulesResult,
   type LogVerification,
   type PolicyListLine,
+  type SandboxResult,
   type SyncResult,
 } from '@palisade/protocol'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -46,6 +47,7 @@ export interface RouteDeps {
   readonly endBreakGlass: () => Promise<BreakGlassResult>
   /** Lines of the decision records, each with its line feed. */
   readonly log: (query: LogQuery, reader: StreamReader) => AsyncIterable<string>
+  readonly startSandbox: (request: unknown) => Promise<SandboxResult>
   readonly verifyLog: () => Promise<LogVerification>
   /** A caller that does not read its answer within this time is disconnected. */
   readonly flushTimeoutMs: number
@@ -79,6 +81,8 @@ const MAX_GRANTS = 8
 const MAX_LOGS = 8
 /** Each change is written to disk in its turn. */
 const MAX_CHANGES = 8
+/** Each may walk a large workspace. */
+const MAX_SANDBOX_STARTS = 8
 /** Each may hold `MAX_BATCH_BYTES`. */
 const MAX_BATCHES = 16
 
@@ -124,6 +128,7 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
     [LOCAL_API.policies, get(streamPolicies(deps), MAX_LISTINGS)],
     [LOCAL_API.addLocalDeny, post(request(deps.addDeny), MAX_CHANGES)],
     [LOCAL_API.removeLocalDenies, post(request(deps.removeDenies), MAX_CHANGES)],
+    [LOCAL_API.sandboxes, post(request(deps.startSandbox), MAX_SANDBOX_STARTS)],
     [LOCAL_API.sync, post(sendResult(deps.sync), MAX_SYNCS)],
     [LOCAL_API.import, post(bundle, MAX_IMPORTS)],
     [LOCAL_API.breakGlass, post(grant, MAX_GRANTS)],

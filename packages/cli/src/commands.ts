@@ -41,6 +41,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> 
     doctor: async () => (await import('./doctor/doctor-command.ts')).addDoctorCommand,
     env: async () => (await import('./programs/env-command.ts')).addEnvCommand,
     exec: async () => (await import('./programs/exec-command.ts')).addExecCommand,
+    run: async () => (await import('./sandbox/run-command.ts')).addRunCommand,
     connect: async () => (await import('./programs/connect-command.ts')).addConnectCommand,
     deny: async () => (await import('./machine/deny-commands.ts')).addDenyCommand,
     undeny: async () => (await import('./machine/deny-commands.ts')).addUndenyCommand,

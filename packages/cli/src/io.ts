@@ -29,5 +29,9 @@ export interface Io {
   /** The command line of this program, absolute, for programs that start it again. */
   readonly self: readonly string[]
   readonly runProgram: RunProgram
+  /** Name of the operating system, as Node has it. */
+  readonly platform: string
+  /** Replaces this process with a program, its words and an empty environment. */
+  readonly become: (program: string, words: readonly string[]) => number
   readonly captureProgram: CaptureProgram
 }

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { configurationError, usageError } from './cli-error.ts'
 import type { Io } from './io.ts'
 import { nameProxy } from './name-proxy.ts'
+import { become } from './sandbox/become.ts'
 import { captureProgram } from './programs/capture-program.ts'
 import { createRunProgram } from './programs/run-program.ts'
 import { createPrompts } from './terminal/prompts.ts'
@@ -41,6 +42,8 @@ export function createProcessIo(): Io {
     interruption,
     self: [process.execPath, ...process.execArgv, resolve(process.argv[1] ?? '')],
     runProgram: createRunProgram(process),
+    platform: process.platform,
+    become,
     captureProgram,
   }
 }

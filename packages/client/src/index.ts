@@ -13,6 +13,7 @@ export {
 } from './agent/agent-client.ts'
 export { BYPASSED, proxyVariables } from './agent/proxy-variables.ts'
 export { askBriefly, type BriefDecision } from './agent/brief-decisions.ts'
+export { startSandbox, type SandboxAnswer } from './agent/start-sandbox.ts'
 export { backOffMs, type BackOff } from './back-off.ts'
 export { readBoundedBody } from './bounded-body.ts'
 export { decodeUtf8, readPrivateFile, type PrivateFile } from './private-file.ts'

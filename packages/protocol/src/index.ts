@@ -306,6 +306,18 @@ export {
   type RemoveLocalDenyRequest,
 } from './machine/local-rules.ts'
 export {
+  MAX_WORKSPACES,
+  sandboxLaunchSchema,
+  sandboxRequestSchema,
+  sandboxResultSchema,
+  workspaceSchema,
+  type SandboxLaunch,
+  type SandboxRequest,
+  type SandboxResult,
+  type Workspace,
+} from './machine/sandbox.ts'
+export { SANDBOX_PROXY, SANDBOXES_PATH } from './machine/sandbox-path.ts'
+export {
   policyListLineSchema,
   type InactiveReason,
   type ListedRule,

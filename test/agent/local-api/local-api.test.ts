@@ -48,6 +48,7 @@ async function startApi(
     },
     endBreakGlass: async () => ({ outcome: 'ended', grant: null, error: null }),
     log: async function* () {},
+    startSandbox: () => Promise.reject(new Error('not asked')),
     verifyLog: async () => ({
       intact: true,
       lines: 0,

@@ -45,6 +45,7 @@ async function start(options: SceneOptions = {}, flushTimeoutMs = 60_000): Promi
     beginBreakGlass: fail,
     endBreakGlass: fail,
     log: (query, reader) => streamLog(scene, query, reader),
+    startSandbox: () => Promise.reject(new Error('not asked')),
     verifyLog: () => verifyRecords(scene.disk, scene.writer.head()),
     flushTimeoutMs,
     onError: (error) => errors.push(error),

@@ -48,6 +48,7 @@ async function startClient(from: Awaited<ReturnType<typeof startRules>>): Promis
     status: () => Promise.reject(new Error('not asked')) as never,
     policies: () => listPolicies(from.active),
     log: () => Promise.reject(new Error('not asked')) as never,
+    startSandbox: () => Promise.reject(new Error('not asked')),
     verifyLog: () => Promise.reject(new Error('not asked')),
     sync: () => Promise.reject(new Error('not asked')),
     import: () => Promise.reject(new Error('not asked')),

@@ -18,7 +18,7 @@ export interface MountShellDeps {
   readonly dialect: MountDialect
   /** The process that keeps the outer user namespace. */
   readonly holderPid: number
-  /** A process of the sandbox, in its mount namespace. */
+  /** A process of the sandbox, by its id in the process namespace of the holder. */
   readonly childPid: number
 }
 
@@ -38,7 +38,7 @@ export function openMountShell({
   holderPid,
   childPid,
 }: MountShellDeps): MountShell {
-  const outer = ['-t', String(holderPid), '-U', '--preserve-credentials', '--']
+  const outer = ['-t', String(holderPid), '-U', '-m', '-p', '--preserve-credentials', '--']
   const inner = ['nsenter', '-t', String(childPid), '-m', '--']
   const child = spawn('nsenter', [...outer, ...inner, ...dialect.command], {
     env: ENVIRONMENT,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { DECIDE_PATH } from './decide-path.ts'
 import { LOSS_REASONS } from './decision-record.ts'
+import { SANDBOXES_PATH } from './sandbox-path.ts'
 import { decisionSchema, explanationSchema } from './decision.ts'
 import { probeResultSchema } from './self-probe.ts'
 
@@ -21,6 +22,8 @@ import { probeResultSchema } from './self-probe.ts'
  * - `POST /v1/break-glass`      a grant file (`break-glass.ts`) → BreakGlassResult, once the grant
  *   has started or is refused
  * - `POST /v1/break-glass/end`  → BreakGlassResult; ends the grant in force
+ * - `POST /v1/sandboxes` a `SandboxRequest` (`sandbox.ts`) → SandboxResult: makes a sandbox for the
+ *   command of the caller, who becomes the program that it names
  * - `GET  /v1/log`      → the newest decision records, the oldest first, as NDJSON of `RecordLine`.
  *   `limit=N` for other than the newest 1,000 (1 to 10,000; at most 8 MiB), `denied=1` for denials
  *   only, `follow=1` to go on with each record as it is written. A caller that reads too slowly is
@@ -53,6 +56,7 @@ export const LOCAL_API = {
   endBreakGlass: '/v1/break-glass/end',
   log: '/v1/log',
   logVerification: '/v1/log/verification',
+  sandboxes: SANDBOXES_PATH,
 } as const
 
 /**

@@ -1,0 +1,143 @@
+import { pathDenies } from '@palisade/policy-core'
+import { randomBytes } from 'node:crypto'
+import { mkdir, rm } from 'node:fs/promises'
+import { arch, userInfo } from 'node:os'
+import { join } from 'node:path'
+import type { AgentLog } from '../agent-log.ts'
+import type { ActivePolicy } from '../decision/active-policy.ts'
+import { findPrograms } from './find-programs.ts'
+import { followPolicy } from './follow-policy.ts'
+import { holderFile } from './holder/holder-file.ts'
+import { HolderError, startHolder } from './holder/start-holder.ts'
+import { prepareLaunch, type PreparedLaunch } from './launch/prepare-launch.ts'
+import { createSpareLaunch } from './launch/spare-launch.ts'
+import { loadDestinations } from './network/original-destination.ts'
+import { udpPortsOf } from './network/udp-ports.ts'
+import { createSandboxes, type Sandboxes } from './sandboxes.ts'
+import type { Architecture } from './seccomp/system-calls.ts'
+import { SANDBOX_HOSTNAME, startSandbox, type StartDeps } from './start-sandbox.ts'
+import { createViewDisk } from './view/disk.ts'
+import { createPlaceholderJournal } from './view/placeholder-journal.ts'
+import { createPlaceholders } from './view/placeholders.ts'
+import { createDeniesReader } from './view/view-plan.ts'
+import { prepareViewObjects } from './view/view-objects.ts'
+
+const ARCHITECTURES: Readonly<Record<string, Architecture>> = { x64: 'x86_64', arm64: 'aarch64' }
+const ID_BYTES = 6
+const GRACE_MS = 10_000
+const PREPARE_AFTER_MS = 500
+
+export interface SandboxSurroundings {
+  /** The directory of the agent. */
+  readonly agentDir: string
+  readonly socketPath: string
+  readonly active: ActivePolicy
+  readonly network: Omit<StartDeps['network'], 'findDestination'>
+  /** Monotonic, and wall time, in milliseconds. */
+  readonly uptime: () => number
+  readonly clock: () => number
+  /** Milliseconds until a sandbox ends whose workspace is no longer granted. Default 10,000. */
+  readonly graceMs?: number
+  readonly log: AgentLog
+  readonly onError: (error: unknown) => void
+}
+
+/** The sandboxes of the agent, with what they need from its start on. */
+export interface SandboxParts extends Sandboxes {
+  /** Removes what a killed agent has left behind. Call it once, before the first sandbox. */
+  recover(): Promise<void>
+}
+
+/** The preparation takes the time of a processor, which the sandbox that starts needs. */
+function prepareLater(prepare: () => void): void {
+  setTimeout(prepare, PREPARE_AFTER_MS).unref()
+}
+
+/** Loads and prepares the parts of sandboxes when the first one is asked for. */
+export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
+  const { active, agentDir, log, onError, uptime } = from
+  const directory = join(agentDir, 'sandboxes')
+  const random = (bytes: number): string => randomBytes(bytes).toString('hex')
+  const placeholders = createPlaceholders({
+    journal: createPlaceholderJournal(join(agentDir, 'placeholders.jsonl')),
+    randomName: () => random(16),
+  })
+  const deniesOf = createDeniesReader(pathDenies)
+  let prepared: Promise<StartDeps> | null = null
+
+  const prepare = async (): Promise<StartDeps> => {
+    const architecture = ARCHITECTURES[arch()]
+    if (architecture === undefined)
+      throw new HolderError(`sandboxes run on x86-64 and ARM64 only, and this is ${arch()}`)
+    const programs = findPrograms()
+    const destinations = await loadDestinations()
+    if (!destinations.ok) throw new HolderError(destinations.problem)
+    const { username, uid, gid, homedir, shell } = userInfo()
+    const user = { name: username, uid, gid, home: homedir, shell: shell ?? '/bin/sh' }
+    const objects = await prepareViewObjects(join(agentDir, 'view'), user, SANDBOX_HOSTNAME)
+    const disk = createViewDisk()
+    const privatePaths = [agentDir, from.socketPath]
+    const view = { active, disk, objects, placeholders, deniesOf, privatePaths, uptime }
+    return {
+      view: { ...view, now: from.clock },
+      network: { ...from.network, findDestination: destinations.find },
+      user,
+      architecture,
+      programs,
+      log,
+    }
+  }
+  /** A failure is tried again: the person may have installed what was missing. */
+  const prepareOnce = (): Promise<StartDeps> => {
+    prepared ??= prepare().catch((error: unknown) => {
+      prepared = null
+      throw error
+    })
+    return prepared
+  }
+
+  const spare = createSpareLaunch(() => {
+    const udpPorts = udpPortsOf(active.enforced())
+    return prepareLaunch({
+      directory,
+      createId: () => random(ID_BYTES),
+      startHolder: () => startHolder(holderFile(), udpPorts),
+    })
+  }, prepareLater)
+  /** A spare one may carry datagrams to other ports than the policy names now. */
+  const takeLaunch = async (): Promise<PreparedLaunch> => {
+    await prepareOnce()
+    const launch = await spare.take()
+    if (String(launch.holder.udpPorts) === String(udpPortsOf(active.enforced()))) return launch
+    await launch.discard()
+    return spare.take()
+  }
+
+  const sandboxes = createSandboxes({
+    takeLaunch,
+    start: async (request, launch) => startSandbox(request, launch, await prepareOnce()),
+    onError,
+  })
+  const stopFollowing = followPolicy({
+    active,
+    sandboxes,
+    deniesOf,
+    graceMs: from.graceMs ?? GRACE_MS,
+    log,
+    onError,
+  })
+
+  return {
+    ...sandboxes,
+    async recover() {
+      await placeholders.recover()
+      await rm(directory, { recursive: true, force: true })
+      await mkdir(directory, { mode: 0o700 })
+    },
+    async stop() {
+      stopFollowing()
+      await sandboxes.stop()
+      await spare.stop()
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Holder } from '../holder/start-holder.ts'
+import { createPlace, type Place } from './place.ts'
+
+const END_TIMEOUT_MS = 10_000
+
+/** What a sandbox needs before its request is known. */
+export interface PreparedLaunch {
+  readonly id: string
+  readonly holder: Holder
+  readonly place: Place
+  /** Ends the namespaces and removes the place. Idempotent. */
+  discard(): Promise<void>
+}
+
+/**
+ * Starts a holder and makes a place for it, below `directory`. Rejects with `HolderError`, or with
+ * the error of the system.
+ */
+export async function prepareLaunch(deps: {
+  readonly directory: string
+  /** Short, of a-z and 0-9, and new for each call. */
+  readonly createId: () => string
+  readonly startHolder: () => Promise<Holder>
+}): Promise<PreparedLaunch> {
+  const id = deps.createId()
+  const place = await createPlace(join(deps.directory, id))
+  try {
+    const holder = await deps.startHolder()
+    const discard = async (): Promise<void> => {
+      holder.end()
+      // A process that cannot be ended, such as one in a hung disk, must not stop the agent.
+      await Promise.race([holder.ended, pause(END_TIMEOUT_MS, undefined, { ref: false })])
+      await place.remove()
+    }
+    return { id, holder, place, discard }
+  } catch (error) {
+    await place.remove()
+    throw error
+  }
+}

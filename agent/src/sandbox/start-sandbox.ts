@@ -1,0 +1,169 @@
+import type { SandboxRequest } from '@palisade/protocol'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, watch } from 'node:fs'
+import type { AgentLog } from '../agent-log.ts'
+import { encodeBubblewrapArguments } from './launch/bubblewrap-arguments.ts'
+import type { Child } from './launch/await-child.ts'
+import type { PreparedLaunch } from './launch/prepare-launch.ts'
+import { DESCRIPTORS, trampolineArguments, type Launch } from './launch/trampoline.ts'
+import { serveSandbox, type SandboxNetworkDeps } from './network/sandbox-network.ts'
+import { encodeSeccompFilter } from './seccomp/seccomp-filter.ts'
+import type { Architecture } from './seccomp/system-calls.ts'
+import { processFolder, supervise, type Supervision } from './supervise.ts'
+import { GUARDED_DIRECTORIES } from './view/guarded-names.ts'
+import { createLiveGuard, type LiveGuard } from './view/live-guard.ts'
+import { isWithin } from './view/mount-table.ts'
+import { chooseDialect } from './view/mount-dialect.ts'
+import { openMountShell } from './view/mount-shell.ts'
+import type { SandboxUser } from './view/system-files.ts'
+import { planView, type ViewPlan, type ViewPlanDeps } from './view/view-plan.ts'
+import { quotePath, ViewRefusal } from './view/view-refusal.ts'
+
+/** Each private file system of a sandbox holds at most this, in memory. */
+const PRIVATE_BYTES = 1024 ** 3
+const SHELL = '/bin/sh'
+export const SANDBOX_HOSTNAME = 'sandbox'
+
+export interface StartDeps {
+  readonly view: Omit<ViewPlanDeps, 'signal'>
+  readonly network: Omit<SandboxNetworkDeps, 'sandboxId' | 'holderPid' | 'listeners'>
+  readonly user: SandboxUser
+  readonly architecture: Architecture
+  readonly programs: Launch['programs']
+  readonly log: AgentLog
+}
+
+/** A sandbox whose command starts when the caller becomes its launch. */
+export interface StartedSandbox {
+  readonly program: string
+  readonly arguments: readonly string[]
+  readonly warnings: readonly string[]
+  readonly supervision: Supervision
+  readonly plan: ViewPlan
+}
+
+/**
+ * Makes the view and the network of a sandbox and writes its launch. Rejects with `ViewRefusal` for
+ * a view that policy does not open; then the caller discards the launch.
+ */
+export async function startSandbox(
+  request: SandboxRequest,
+  launch: PreparedLaunch,
+  deps: StartDeps,
+): Promise<StartedSandbox> {
+  const { user, log } = deps
+  const plan = await planView(
+    {
+      workspaces: request.workspaces,
+      home: user.home,
+      privateBytes: PRIVATE_BYTES,
+      guardedNames: GUARDED_DIRECTORIES,
+    },
+    { ...deps.view, signal: new AbortController().signal },
+  )
+  try {
+    const cwd = requireInWorkspace(request.directory, plan, deps.view)
+    await writeLaunch(encodeArguments(request.variables, plan, cwd, deps), launch, deps)
+    const network = await serveSandbox({
+      ...deps.network,
+      sandboxId: launch.id,
+      holderPid: launch.holder.pid,
+      listeners: launch.holder.listeners,
+    })
+    const createGuard = (child: Child, end: (problem: string) => void): LiveGuard =>
+      guardView(plan, launch, { child, end, onPlanted })
+    const { disk, placeholders } = deps.view
+    const onPlanted = (path: string): void => {
+      if (!placeholders.isHeld(path))
+        log.warn({ sandbox: launch.id, path }, 'a sandbox made a name that other programs obey')
+    }
+    const supervision = supervise({ launch, plan, network, disk, createGuard, log })
+    return {
+      program: SHELL,
+      arguments: trampolineArguments({
+        directory: launch.place.directory,
+        holder: launch.holder.pid,
+        programs: deps.programs,
+      }),
+      warnings: plan.warnings,
+      supervision,
+      plan,
+    }
+  } catch (error) {
+    await plan.release()
+    throw error
+  }
+}
+
+/** The real path of the directory in which the command starts. */
+function requireInWorkspace(
+  directory: string,
+  { guarded }: ViewPlan,
+  { disk }: Pick<ViewPlanDeps, 'disk'>,
+): string {
+  const real = disk.realPath(directory).toString('utf8')
+  if (guarded.workspaces.some(({ path }) => isWithin(real, path))) return real
+  const [first] = guarded.workspaces
+  throw new ViewRefusal(
+    `the working directory ${quotePath(real)} is in no workspace; change to one, such as ` +
+      quotePath(first?.path ?? '/'),
+  )
+}
+
+function encodeArguments(
+  variables: SandboxRequest['variables'],
+  { mounts }: ViewPlan,
+  cwd: string,
+  { user, view }: StartDeps,
+): Buffer {
+  return encodeBubblewrapArguments({
+    uid: user.uid,
+    gid: user.gid,
+    hostname: SANDBOX_HOSTNAME,
+    mounts,
+    cwd,
+    variables: new Map(Object.entries(variables)),
+    ...view.objects,
+    seccompFd: DESCRIPTORS.seccomp,
+    gateFd: DESCRIPTORS.gate,
+    infoFd: DESCRIPTORS.info,
+  })
+}
+
+async function writeLaunch(
+  words: Buffer,
+  { place }: PreparedLaunch,
+  { architecture }: StartDeps,
+): Promise<void> {
+  await place.write('arguments', words)
+  const filter = encodeSeccompFilter(architecture, { allowUnixSockets: false })
+  await place.write('seccomp', filter)
+}
+
+function guardView(
+  plan: ViewPlan,
+  launch: PreparedLaunch,
+  to: {
+    readonly child: Child
+    readonly end: (problem: string) => void
+    readonly onPlanted: (path: string) => void
+  },
+): LiveGuard {
+  const table = `${processFolder(launch, to.child)}/mountinfo`
+  return createLiveGuard(plan.guarded, {
+    ...to,
+    walk: plan.walk,
+    shell: openMountShell({
+      spawn,
+      dialect: chooseDialect({ arch: process.arch, exists: existsSync }),
+      holderPid: launch.holder.pid,
+      childPid: to.child.pid,
+    }),
+    watch,
+    mountTable: () => readFileSync(table),
+    every(intervalMs, listener) {
+      const timer = setInterval(listener, intervalMs).unref()
+      return () => clearInterval(timer)
+    },
+  })
+}

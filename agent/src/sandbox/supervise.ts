@@ -1,0 +1,119 @@
+import { readFileSync, writeSync, closeSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { AgentLog } from '../agent-log.ts'
+import { awaitChild, type Child } from './launch/await-child.ts'
+import type { PreparedLaunch } from './launch/prepare-launch.ts'
+import type { SandboxNetwork } from './network/sandbox-network.ts'
+import { compareMounts, hasAllMounts } from './view/compare-mounts.ts'
+import type { ViewDisk } from './view/disk.ts'
+import type { LiveGuard } from './view/live-guard.ts'
+import type { ViewPlan } from './view/view-plan.ts'
+import { ViewRefusal } from './view/view-refusal.ts'
+
+/** The caller got the launch and may have ended since. */
+const START_TIMEOUT_MS = 30_000
+const MOUNT_POLL_MS = 1
+/** Time for the supervising shell to read why its sandbox was ended. */
+const REFUSAL_MS = 3_000
+
+export interface SupervisionDeps {
+  readonly launch: PreparedLaunch
+  readonly plan: ViewPlan
+  readonly network: SandboxNetwork
+  readonly disk: Pick<ViewDisk, 'status'>
+  readonly createGuard: (child: Child, end: (problem: string) => void) => LiveGuard
+  readonly log: Pick<AgentLog, 'info' | 'warn'>
+}
+
+/** The life of one sandbox, from its launch to the last trace of it. */
+export interface Supervision {
+  /** Null until the command may run. */
+  guard(): LiveGuard | null
+  /** Ends all processes. The person at the terminal reads `problem`. Idempotent. */
+  end(problem: string): void
+  /** Resolves when nothing is left of it. Never rejects. */
+  readonly ended: Promise<void>
+}
+
+/**
+ * Waits for the mounts of the sandbox, compares them with the plan, starts the guard, and then lets
+ * the command run. Ends with the command, and when something cannot be held.
+ */
+export function supervise(deps: SupervisionDeps): Supervision {
+  const { launch, log } = deps
+  const stop = new AbortController()
+  let child: Child | null = null
+  let guard: LiveGuard | null = null
+
+  const run = async (): Promise<void> => {
+    const late = AbortSignal.timeout(START_TIMEOUT_MS)
+    child = await awaitChild(launch.place, AbortSignal.any([late, stop.signal]))
+    await awaitMounts(child, deps, late)
+    requirePlan(child, deps)
+    guard = deps.createGuard(child, end)
+    await guard.start()
+    stop.signal.throwIfAborted()
+    openGate(launch)
+    log.info({ sandbox: launch.id }, 'a sandbox runs')
+    await Promise.race([child.ended, launch.holder.ended, rejectOn(stop.signal)])
+  }
+
+  const end = (problem: string): void => stop.abort(new ViewRefusal(problem))
+
+  const live = async (): Promise<void> => {
+    try {
+      await run()
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : 'unknown error'
+      log.warn({ sandbox: launch.id, problem }, 'a sandbox was ended')
+      await launch.place.write('refusal', `${problem}\n`).catch(() => {})
+      launch.holder.end()
+      // The supervising shell reads the refusal before it ends.
+      await Promise.race([child?.ended, pause(REFUSAL_MS, undefined, { ref: false })])
+    } finally {
+      guard?.stop()
+      deps.network.close()
+      await launch.discard().catch((err: unknown) => log.warn({ err }, 'a place was not removed'))
+      await deps.plan.release().catch((err: unknown) => log.warn({ err }, 'placeholders were left'))
+    }
+  }
+
+  return { guard: () => guard, end, ended: live() }
+}
+
+/** The files of a process of the sandbox, by its id in the process namespace of the holder. */
+export function processFolder({ holder }: PreparedLaunch, { pid }: Child): string {
+  return `/proc/${holder.pid}/root/proc/${pid}`
+}
+
+/** Bubblewrap tells its child before it has made the mounts. Rejects when that takes too long. */
+async function awaitMounts(
+  child: Child,
+  { launch }: SupervisionDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const table = `${processFolder(launch, child)}/mountinfo`
+  while (!hasAllMounts(readFileSync(table))) await pause(MOUNT_POLL_MS, undefined, { signal })
+}
+
+/** Throws `ViewRefusal` when the mounts are not those that were planned. */
+function requirePlan(child: Child, { launch, plan, disk }: SupervisionDeps): void {
+  const folder = processFolder(launch, child)
+  const difference = compareMounts(readFileSync(`${folder}/mountinfo`), plan.expected, (path) =>
+    disk.status(`${folder}/root${path}`),
+  )
+  if (difference !== null) throw new ViewRefusal(difference)
+}
+
+/** The command starts with the first byte. */
+function openGate({ place }: PreparedLaunch): void {
+  const gate = place.openFifo('gate', 'both')
+  writeSync(gate, '1')
+  closeSync(gate)
+}
+
+function rejectOn(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  signal.addEventListener('abort', () => reject(signal.reason as Error))
+  return promise
+}

@@ -1,0 +1,56 @@
+import type { Command } from 'commander'
+import type { RunContext } from '../run-context.ts'
+import { runInSandbox } from './run-in-sandbox.ts'
+
+interface Options {
+  readonly workspace: readonly string[]
+  readonly env: readonly string[]
+}
+
+/** `palisade run` */
+export function addRunCommand(program: Command, context: RunContext): void {
+  program
+    .command('run')
+    .summary('run one command in a sandbox')
+    .description(
+      'Run one command so that it reaches only what the policy allows: it has no network but ' +
+        'through the agent, and sees only the workspaces and the programs of the system.',
+    )
+    .argument('<command...>', 'command and its arguments, after `--`')
+    .option(
+      '-w, --workspace <path[:ro|:rw]>',
+      'directory that the command sees, may be repeated (default: the working directory)',
+      collect,
+      [],
+    )
+    .option(
+      '-e, --env <name[=value]>',
+      'variable that the command gets beside those of the terminal, may be repeated',
+      collect,
+      [],
+    )
+    .addHelpText('after', HELP)
+    .action(async (words: string[], { workspace, env }: Options) => {
+      const [name = '', ...args] = words
+      const code = await runInSandbox({ command: [name, ...args], workspace, env }, context.io)
+      context.exit(code)
+    })
+}
+
+const HELP = `
+A workspace is judged by its real path: \`ro\` needs \`read\`, \`rw\`, the default, needs \`read\`
+and \`write\`. Denied paths in it are hidden or read-only, also those that come later. The home
+directory and /tmp are empty and end with the command. Every connection is decided by the policy
+and recorded, whether or not the command uses the proxy; \`palisade log\` lists them.
+
+Exit codes: the command's own, 125 no sandbox could be made, 126 it cannot be run, 127 it is not
+            found, 128 + n ended by signal n
+
+Examples:
+  palisade run -- npm install
+  palisade run --workspace . --workspace ~/reference:ro -- make
+  palisade run --env ANTHROPIC_API_KEY -- claude`
+
+function collect(value: string, former: readonly string[]): readonly string[] {
+  return [...former, value]
+}

@@ -1,0 +1,65 @@
+import { startSandbox } from '@palisade/client'
+import { SANDBOX_PROXY } from '@palisade/protocol'
+import { CliError } from '../cli-error.ts'
+import type { Io } from '../io.ts'
+import { reachAgent } from '../machine/reach-agent.ts'
+import { printable } from '../terminal/printable.ts'
+import { buildEnvironment } from './environment.ts'
+import { parseWorkspace } from './parse-workspace.ts'
+
+/** No sandbox could be made; the command was not run. */
+const EXIT_NO_SANDBOX = 125
+
+export interface RunRequest {
+  readonly command: readonly [string, ...string[]]
+  /** Each as `PATH`, `PATH:ro` or `PATH:rw`; empty for the working directory. */
+  readonly workspace: readonly string[]
+  /** Each as `NAME` or `NAME=VALUE`. */
+  readonly env: readonly string[]
+}
+
+export type SandboxIo = Pick<Io, 'become' | 'cwd' | 'env' | 'home' | 'platform' | 'stderr'>
+
+/**
+ * Asks the agent for a sandbox, and becomes the program that starts the command in it. Resolves to
+ * an exit code only if that fails. Rejects with `CliError`.
+ */
+export async function runInSandbox(request: RunRequest, io: SandboxIo): Promise<number> {
+  if (io.platform !== 'linux')
+    throw refusal(
+      `\`palisade run\` makes sandboxes on Linux only, and this is ${io.platform}; ` +
+        '`palisade exec` leads programs that use a proxy to the policy',
+    )
+  const environment = buildEnvironment({
+    env: io.env,
+    asked: request.env,
+    home: io.home,
+    proxy: SANDBOX_PROXY,
+    own: new Map([['PALISADE_SANDBOX', '1']]),
+  })
+  if (environment.kind === 'invalid') throw refusal(environment.problems)
+  const texts = request.workspace.length === 0 ? ['.'] : request.workspace
+  const answer = await reachAgent(io, EXIT_NO_SANDBOX, (socketPath) =>
+    startSandbox(
+      { socketPath },
+      {
+        workspaces: texts.map((text) => parseWorkspace(text, io.cwd)),
+        directory: io.cwd,
+        variables: Object.fromEntries(environment.variables),
+      },
+    ),
+  )
+  if (answer.kind === 'refused') throw refusal(answer.message)
+  const { program, arguments: words, warnings } = answer.launch
+  for (const warning of warnings) io.stderr.write(`${printable(`palisade: ${warning}`)}\n`)
+  return io.become(program, [...words, ...asProgram(request.command)])
+}
+
+function refusal(lines: string | readonly string[]): CliError {
+  return new CliError('ERR_AGENT', EXIT_NO_SANDBOX, lines)
+}
+
+/** env(1), which starts the command, takes a name with `=` for a variable. */
+function asProgram(command: RunRequest['command']): readonly string[] {
+  return command[0].includes('=') ? ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command] : command
+}

@@ -1,0 +1,7 @@
+// Without a schema, so that `palisade run` starts without the schema library.
+
+/** The path for sandboxes in the agent's local API; see `local-api.ts`. */
+export const SANDBOXES_PATH = '/v1/sandboxes'
+
+/** The proxy inside every sandbox, on the sandbox's own loopback. */
+export const SANDBOX_PROXY = 'http://127.0.0.1:3128'

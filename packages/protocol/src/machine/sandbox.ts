@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { syncErrorSchema } from './local-api.ts'
+
+/** Limit of the workspaces of one sandbox. */
+export const MAX_WORKSPACES = 32
+const MAX_PATH_LENGTH = 4_096
+const MAX_VARIABLES = 1_000
+
+const path = z.string().startsWith('/', 'must be absolute').max(MAX_PATH_LENGTH)
+
+/** A part of the file system that the command sees at its real path. */
+export const workspaceSchema = z.strictObject({
+  path,
+  /** `ro` needs `read` of the policy, `rw` needs `read` and `write`. */
+  access: z.enum(['ro', 'rw']),
+})
+export type Workspace = z.infer<typeof workspaceSchema>
+
+/** `POST /v1/sandboxes` makes a sandbox for one command, which itself stays with the caller. */
+export const sandboxRequestSchema = z.strictObject({
+  workspaces: z
+    .array(workspaceSchema)
+    .min(1, 'must name at least one workspace')
+    .max(MAX_WORKSPACES, `must name at most ${MAX_WORKSPACES} workspaces`),
+  /** Where the command starts, in one of the workspaces. */
+  directory: path,
+  /** The whole environment of the command. */
+  variables: z
+    .record(
+      z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of a variable'),
+      z.string().refine((value) => !value.includes('\0'), 'must not have a NUL character'),
+    )
+    .refine(
+      (variables) => Object.keys(variables).length <= MAX_VARIABLES,
+      `must have at most ${MAX_VARIABLES} variables`,
+    ),
+})
+export type SandboxRequest = z.infer<typeof sandboxRequestSchema>
+
+/** How the caller starts its command in the sandbox that was made for it. */
+export const sandboxLaunchSchema = z.object({
+  id: z.string(),
+  /** The caller runs this program with these arguments, followed by its command. */
+  program: z.string(),
+  arguments: z.array(z.string()),
+  /** Sentences for people about denies that hold only in part. */
+  warnings: z.array(z.string()),
+})
+export type SandboxLaunch = z.infer<typeof sandboxLaunchSchema>
+
+export const sandboxResultSchema = z.object({
+  /** `failed`: the command must not be run. */
+  outcome: z.enum(['ready', 'failed']),
+  /** Null after a failure. */
+  launch: sandboxLaunchSchema.nullable(),
+  /**
+   * `code` is stable: `invalid_request`, `workspace_denied`, `policy_not_in_force`,
+   * `limit_exceeded` or `unavailable`.
+   */
+  error: syncErrorSchema.nullable(),
+})
+export type SandboxResult = z.infer<typeof sandboxResultSchema>
