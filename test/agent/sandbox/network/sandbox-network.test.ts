@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { createFindPrograms } from '../../../../agent/src/programs/find-programs.ts'
 import { bundleOf, type RuleLine } from '../../fixture/bundle.ts'
+import { publicNode } from '../../fixture/public-node.ts'
 import { startSandbox, USERS, type SandboxScene } from '../../fixture/sandbox.ts'
 import { openEcho } from '../../fixture/udp.ts'
 
@@ -57,7 +58,7 @@ async function query(scene: SandboxScene, to: string, ...queries: readonly Buffe
       for (const text of ${JSON.stringify(queries.map((each) => each.toString('base64')))})
         socket.send(Buffer.from(text, 'base64'))
     })`
-  const { stdout } = await scene.run(process.execPath, '-e', script)
+  const { stdout } = await scene.run(publicNode(), '-e', script)
   return stdout
     .trim()
     .split('\n')
@@ -134,7 +135,7 @@ describe.each(USERS)('the network of a sandbox of %s', (user) => {
       socket.on('data', (data) => (received += data.toString('hex')))
       socket.on('close', () => console.log(received))`
 
-    const { stdout } = await scene.run(process.execPath, '-e', script)
+    const { stdout } = await scene.run(publicNode(), '-e', script)
 
     expect(stdout.trim()).toMatch(/^05000507/)
   })
@@ -149,7 +150,7 @@ describe.each(USERS)('the network of a sandbox of %s', (user) => {
 
     const captured = scene.start('curl', '-sS', 'http://allowed.test/')
     const proxied = scene.start('curl', '-sSx', 'http://127.0.0.1:3128', 'http://allowed.test/')
-    const sender = scene.start(process.execPath, '-e', sending)
+    const sender = scene.start(publicNode(), '-e', sending)
     await expect.poll(() => scene.events.length, { timeout: 60_000 }).toBe(4)
     const ends = scene.events.flatMap(({ client }) => (client === null ? [] : [client]))
     const found = await createFindPrograms(() => ({ address: '127.0.0.1', port: 1 }))(ends)
@@ -237,7 +238,7 @@ describe.each(USERS)('the network of a sandbox of %s', (user) => {
     ]) {
       const script = `const socket = require('node:dgram').createSocket('udp4')
         socket.send('${name}', ${port}, '${address}', () => socket.close())`
-      await scene.run(process.execPath, '-e', script)
+      await scene.run(publicNode(), '-e', script)
     }
     expectUntouched(scene)
   })
@@ -363,7 +364,7 @@ describe.each(USERS)('the network of a sandbox of %s', (user) => {
     )
     const send = (host: string, port: number) =>
       scene.run(
-        process.execPath,
+        publicNode(),
         '-e',
         `const socket = require('node:dgram').createSocket('udp4')
          socket.on('message', (message) => { console.log(String(message)); socket.close() })
@@ -400,7 +401,7 @@ describe.each(USERS)('the network of a sandbox of %s', (user) => {
       socket.send('one', ${echo.port}, 'host.sandbox.internal')
       socket.send('two', ${echo.port}, 'host.sandbox.internal')`
 
-    const { stdout } = await scene.run(process.execPath, '-e', script)
+    const { stdout } = await scene.run(publicNode(), '-e', script)
 
     expect(stdout.trim().split(',').toSorted()).toEqual(['re: one', 're: two'])
     scene.close()
@@ -411,7 +412,7 @@ describe.each(USERS)('the network of a sandbox of %s', (user) => {
     const scene = await start({ user, udpPorts: [443] })
 
     await scene.run(
-      process.execPath,
+      publicNode(),
       '-e',
       `const socket = require('node:dgram').createSocket('udp4')
        socket.send('quic', 443, 'allowed.test', () => socket.close())`,

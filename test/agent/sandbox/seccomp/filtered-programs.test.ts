@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { encodeSeccompFilter } from '../../../../agent/src/sandbox/seccomp/seccomp-filter.ts'
+import { publicNode } from '../../fixture/public-node.ts'
 import { asUser, bubblewrap, runCommand, testUsers, type Ended } from '../fixture/bubblewrap.ts'
 
 const architecture = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
@@ -16,7 +17,7 @@ describe.runIf(process.platform === 'linux').each(testUsers())('under the filter
       env: { PATH: '/usr/bin:/bin', HOME: '/run' },
     })
   const runNode = (script: string): Promise<Ended> =>
-    run(process.execPath, '--input-type=module', '-e', script)
+    run(publicNode(), '--input-type=module', '-e', script)
 
   it('Node runs child processes, through a shell and with pipes too', async () => {
     const ended = await runNode(`
