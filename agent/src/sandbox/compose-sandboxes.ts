@@ -70,6 +70,7 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
     if (architecture === undefined)
       throw new HolderError(`sandboxes run on x86-64 and ARM64 only, and this is ${arch()}`)
     const programs = findPrograms()
+    await mkdir(directory, { recursive: true, mode: 0o700 })
     const destinations = await loadDestinations()
     if (!destinations.ok) throw new HolderError(destinations.problem)
     const { username, uid, gid, homedir, shell } = userInfo()
@@ -132,7 +133,6 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
     async recover() {
       await placeholders.recover()
       await rm(directory, { recursive: true, force: true })
-      await mkdir(directory, { mode: 0o700 })
     },
     async stop() {
       stopFollowing()

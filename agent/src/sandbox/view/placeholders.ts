@@ -63,8 +63,9 @@ export function createPlaceholders({ journal, randomName }: PlaceholdersDeps): P
     isHeld: (path) => kept.has(path),
     recover: () =>
       inTurn(async () => {
-        for (const record of await journal.read()) removeObject(record)
-        await journal.clear()
+        const records = await journal.read()
+        for (const record of records) removeObject(record)
+        if (records.length > 0) await journal.clear()
       }),
   }
 }
