@@ -1,4 +1,4 @@
-import type { Mount } from '../view/mount.ts'
+import { KERNEL_SETTINGS, type Mount } from '../view/mount.ts'
 
 /** Everything about one sandbox that bubblewrap is told, but for the command. */
 export interface BubblewrapPlan {
@@ -62,10 +62,18 @@ function formatMount(mount: Mount, { emptyFile, emptyDirectory }: BubblewrapPlan
     case 'empty-dir':
       return ['--ro-bind', emptyDirectory, mount.target]
     case 'proc':
-      return ['--proc', mount.target]
+      return ['--proc', mount.target, ...formatReadOnly(mount.target)]
     case 'dev':
       return ['--dev', mount.target]
   }
+}
+
+/**
+ * The kernel asks for no capability where root of the machine writes a setting of the kernel, so a
+ * sandbox of root could name the program that dumps core. Bubblewrap covers others by itself.
+ */
+function formatReadOnly(proc: string): string[] {
+  return KERNEL_SETTINGS.flatMap((name) => ['--ro-bind-try', `/proc/${name}`, `${proc}/${name}`])
 }
 
 function formatMode(mode: number | undefined): string[] {

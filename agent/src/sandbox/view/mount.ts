@@ -8,7 +8,8 @@
  * - `symlink`: a symbolic link at `target` with the text `to`.
  * - `empty-file`, `empty-dir`: a read-only bind of an empty object of the agent. It hides the
  *   target.
- * - `proc`, `dev`: a new procfs, and a directory of the harmless devices.
+ * - `proc`, `dev`: a new procfs with read-only settings of the kernel, and a directory of the
+ *   harmless devices.
  */
 export type Mount =
   | {
@@ -29,3 +30,6 @@ export type Mount =
   | { readonly kind: 'empty-dir'; readonly target: string }
   | { readonly kind: 'proc'; readonly target: string }
   | { readonly kind: 'dev'; readonly target: string }
+
+/** Parts of procfs that are the whole machine's. They are read-only, `sys` on every machine. */
+export const KERNEL_SETTINGS = ['sys', 'fs', 'scsi', 'acpi', 'driver', 'mtrr'] as const

@@ -57,7 +57,7 @@ describe('the arguments of bubblewrap', () => {
     [{ kind: 'symlink', target: '/bin', to: 'usr/bin' }, '--symlink usr/bin /bin'],
     [{ kind: 'empty-file', target: '/w/.env' }, '--ro-bind /agent/empty-file /w/.env'],
     [{ kind: 'empty-dir', target: '/w/keys' }, '--ro-bind /agent/empty-directory /w/keys'],
-    [{ kind: 'proc', target: '/proc' }, '--proc /proc'],
+    [{ kind: 'proc', target: '/proc' }, '--proc /proc --ro-bind-try /proc/sys /proc/sys '],
     [{ kind: 'dev', target: '/dev' }, '--dev /dev'],
   ])('make the mount %j', (mount, expected) => {
     expect(wordsOf({ mounts: [mount] }).join(' ')).toContain(
