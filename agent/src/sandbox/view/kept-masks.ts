@@ -1,6 +1,13 @@
 import type { ObjectStatus, ViewDisk } from './disk.ts'
 import type { HeldPath } from './held-path.ts'
-import { devicePathOf, isWithin, mountOf, parseMountTable, type MountEntry } from './mount-table.ts'
+import {
+  devicePathOf,
+  isWithin,
+  mountOf,
+  mountsBelow,
+  parseMountTable,
+  type MountEntry,
+} from './mount-table.ts'
 import type { MountShell } from './mount-shell.ts'
 import { INNER_EMPTY_DIRECTORY, INNER_EMPTY_FILE } from './root-view.ts'
 import { quotePath, ViewRefusal } from './view-refusal.ts'
@@ -49,15 +56,16 @@ export class KeptMasks {
       // A walk holds the end of a symbolic link, so the link itself has no mask.
       if (status === null || status.kind === 'link') return
       const table = parseMountTable(mountTable())
-      if (isMasked(held, table)) return this.#noteMasked(held, status)
+      const target = isMasked(held, table) ? writableBelow(held, table) : held.path
+      if (target === null) return this.#noteMasked(held, status)
       if (table.length > MAX_MOUNTS)
         throw new ViewRefusal(`more than ${MAX_MOUNTS} mounts are needed`)
       failures = objectOf(status) === last ? failures + 1 : 0
       last = objectOf(status)
-      const source = held.hold === 'hidden' ? innerEmpty(status) : held.path
+      const source = held.hold === 'hidden' ? innerEmpty(status) : target
       await shell.mount({
         source,
-        target: held.path,
+        target,
         access: held.hold === 'pinned' ? 'rw' : 'ro',
         isNoExec: mountOf(table, source)?.isNoExec === true,
       })
@@ -119,6 +127,14 @@ function isMasked({ path, hold }: HeldPath, table: readonly MountEntry[]): boole
     const empty = devicePathOf(table, inner)
     return empty?.device === top.device && empty.root === top.root
   })
+}
+
+/** A mount that a new read-only one took along, and that is still writable; null without one. */
+function writableBelow({ path, hold }: HeldPath, table: readonly MountEntry[]): string | null {
+  if (hold !== 'read-only') return null
+  const isOpen = (mount: MountEntry): boolean =>
+    !mount.isReadOnly && mountOf(table, mount.target) === mount
+  return mountsBelow(table, path).find(isOpen)?.target ?? null
 }
 
 function innerEmpty({ kind }: ObjectStatus): string {

@@ -31,6 +31,7 @@ const MS_NODEV = 4
 const MS_NOEXEC = 8
 const MS_REMOUNT = 32
 const MS_BIND = 4096
+const MS_REC = 16_384
 
 /**
  * Returns the fastest dialect of the machine. Perl calls mount(2) itself; a shell has to start
@@ -50,14 +51,17 @@ function perlDialect(call: number): MountDialect {
   }
 }
 
-/** Binds, then sets the flags, which mount(2) ignores in a bind. */
+/**
+ * Binds with the masks below, which a directory that becomes read-only would bare otherwise. Then
+ * sets the flags, which mount(2) ignores in a bind.
+ */
 function perlProgram(call: number): string {
   return [
     '$| = 1;',
     'while (<STDIN>) {',
     'my ($flags, $from, $to) = split;',
     '$from = pack("H*", $from); $to = pack("H*", $to);',
-    `my $failed = syscall(${call}, $from, $to, 0, ${MS_BIND}, 0) != 0`,
+    `my $failed = syscall(${call}, $from, $to, 0, ${MS_BIND | MS_REC}, 0) != 0`,
     `|| syscall(${call}, $from, $to, 0, $flags + 0, 0) != 0;`,
     'print $failed ? "1\\n" : "0\\n";',
     '}',
@@ -77,7 +81,7 @@ function hexadecimal(text: string): string {
 const SHELL: MountDialect = {
   command: ['/usr/bin/sh'],
   format({ source, target, access, isNoExec }) {
-    const options = ['bind', access, 'nosuid', 'nodev', ...(isNoExec ? ['noexec'] : [])].join()
+    const options = ['rbind', access, 'nosuid', 'nodev', ...(isNoExec ? ['noexec'] : [])].join()
     return (
       `/usr/bin/mount -n -o ${options} -- ${quoteForShell(source)} ${quoteForShell(target)} ` +
       '>/dev/null 2>&1 </dev/null; echo $?\n'

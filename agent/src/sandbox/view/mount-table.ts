@@ -37,14 +37,29 @@ export function mountsBelow(table: readonly MountEntry[], path: string): MountEn
   return table.filter(({ target }) => target !== path && isWithin(target, path))
 }
 
-/** The mount that shows a path: the last one at its longest prefix. */
+/**
+ * The mount that shows a path. It is found from the root on, as the kernel does: a mount at a longer
+ * prefix does not show the path when a later mount above it covers it.
+ */
 export function mountOf(table: readonly MountEntry[], path: string): MountEntry | null {
-  let found: MountEntry | null = null
-  for (const entry of table) {
-    if (!isWithin(path, entry.target)) continue
-    if (found === null || entry.target.length >= found.target.length) found = entry
+  const ids = new Set(table.map(({ id }) => id))
+  const around = table.filter(({ target }) => isWithin(path, target))
+  let found = around.find(({ id, parent }) => parent === id || !ids.has(parent)) ?? null
+  for (let next = found; next !== null;) {
+    found = next
+    next = topmostOn(around, found)
   }
   return found
+}
+
+/** The mount on another one that a walk from the root meets first. */
+function topmostOn(around: readonly MountEntry[], { id }: MountEntry): MountEntry | null {
+  let first: MountEntry | null = null
+  for (const entry of around) {
+    if (entry.parent !== id || entry.id === id) continue
+    if (first === null || entry.target.length < first.target.length) first = entry
+  }
+  return first
 }
 
 /** Where the object at a path is on its device; null without a mount that shows it. */

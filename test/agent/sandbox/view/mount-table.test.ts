@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   aliasesOf,
   devicePathOf,
+  mountOf,
   mountsBelow,
   parseMountTable,
 } from '../../../../agent/src/sandbox/view/mount-table.ts'
@@ -51,6 +52,16 @@ describe('the mount table', () => {
     const covered = `${TABLE}\n24 22 0:9 / /work rw - tmpfs tmpfs rw`
 
     expect(aliasesOf(parseMountTable(Buffer.from(covered)), '/secret/a')).toEqual([])
+  })
+
+  it('tells that a later mount above covers a mask', () => {
+    const covered = `${TABLE}\n24 22 0:9 /empty /work/a/.env ro - tmpfs tmpfs rw`
+    const bared = `${covered}\n25 22 254:0 /secret/a /work/a ro - ext4 /dev/vda rw`
+    const find = (text: string): number | undefined =>
+      mountOf(parseMountTable(Buffer.from(text)), '/work/a/.env')?.id
+
+    expect(find(covered)).toBe(24)
+    expect(find(bared)).toBe(25)
   })
 
   it('lists the mounts below a directory, and not those beside it', () => {
