@@ -2,6 +2,7 @@ import type { SandboxRequest } from '@palisade/protocol'
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, watch } from 'node:fs'
 import type { AgentLog } from '../agent-log.ts'
+import { catchUp } from './follow-policy.ts'
 import { encodeBubblewrapArguments } from './launch/bubblewrap-arguments.ts'
 import type { Child } from './launch/await-child.ts'
 import type { PreparedLaunch } from './launch/prepare-launch.ts'
@@ -77,7 +78,9 @@ export async function startSandbox(
       if (!placeholders.isHeld(path))
         log.warn({ sandbox: launch.id, path }, 'a sandbox made a name that other programs obey')
     }
-    const supervision = supervise({ launch, plan, network, disk, createGuard, log })
+    const followed = (guard: LiveGuard): Promise<void> => catchUp(guard, plan.rule, deps.view)
+    const shared = { launch, plan, network, disk, createGuard, log }
+    const supervision = supervise({ ...shared, catchUp: followed })
     return {
       program: SHELL,
       arguments: trampolineArguments({

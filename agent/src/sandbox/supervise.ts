@@ -22,6 +22,8 @@ export interface SupervisionDeps {
   readonly network: SandboxNetwork
   readonly disk: Pick<ViewDisk, 'status'>
   readonly createGuard: (child: Child, end: (problem: string) => void) => LiveGuard
+  /** Applies to the guard what has changed since the plan. Rejects if the view is not open now. */
+  readonly catchUp: (guard: LiveGuard) => Promise<void>
   readonly log: Pick<AgentLog, 'info' | 'warn'>
 }
 
@@ -52,6 +54,7 @@ export function supervise(deps: SupervisionDeps): Supervision {
     requirePlan(child, deps)
     guard = deps.createGuard(child, end)
     await guard.start()
+    await deps.catchUp(guard)
     stop.signal.throwIfAborted()
     openGate(launch)
     log.info({ sandbox: launch.id }, 'a sandbox runs')

@@ -27,6 +27,8 @@ export interface ViewPlan {
   /** For the live guard. */
   readonly guarded: GuardedView
   readonly walk: WalkDeps
+  /** The policy that the view follows. */
+  readonly rule: ReturnType<ActivePolicy['enforced']>
   /** Sentences for people about denies that are held only in part. */
   readonly warnings: readonly string[]
   /** Gives up the placeholders. Call it when the sandbox has ended, or was not started. */
@@ -87,7 +89,7 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
     const mounts = [...root, ...planMasks(workspaces, held)]
     const expected = expectMounts(mounts, { disk, ...deps.objects })
     const guarded = { workspaces, areas, held, watched: tree.watched, walkedMs }
-    return { mounts, expected, guarded, walk, warnings: tree.warnings, release }
+    return { mounts, expected, guarded, walk, rule, warnings: tree.warnings, release }
   } catch (error) {
     await release()
     throw error
