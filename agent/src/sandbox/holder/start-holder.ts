@@ -25,8 +25,16 @@ export class HolderError extends Error {
   override readonly name = 'HolderError'
 }
 
-/** unshare(1): its first process is process 1 of a process namespace with its own /proc. */
+/**
+ * setpriv(1): the kernel ends the holder with the agent, even one that is stopped and cannot read
+ * the end of its input. unshare(1): its first process is process 1 of a process namespace with its own
+ * /proc.
+ */
 const UNSHARE = [
+  '--pdeathsig',
+  'KILL',
+  '--',
+  'unshare',
   '--user',
   '--map-root-user',
   '--net',
@@ -50,7 +58,7 @@ export async function startHolder(
   program: string,
   udpPorts: readonly number[] = [],
 ): Promise<Holder> {
-  const child = spawn('unshare', [...UNSHARE, process.execPath, program, ...udpPorts.map(String)], {
+  const child = spawn('setpriv', [...UNSHARE, process.execPath, program, ...udpPorts.map(String)], {
     stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
     // The holder has no use for settings of the agent.
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
@@ -121,7 +129,7 @@ function closeAll(handles: Iterable<Server | UdpSocket>): void {
 }
 
 function describeSpawnError(error: Error): string {
-  return `\`unshare\` of util-linux cannot be started: ${error.message}`
+  return `\`setpriv\` of util-linux cannot be started: ${error.message}`
 }
 
 function describeComplaint(complaint: string): string {
