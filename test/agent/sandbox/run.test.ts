@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { PolicyBundle } from '../../../agent/src/decision/policy-bundle.ts'
+import { BUILT_CLI } from '../../built-programs.ts'
 import { bundleClaims, policyOf, type RuleLine } from '../fixture/bundle.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 import { endOf, startSandboxMachine } from './fixture/machine.ts'
@@ -154,6 +156,58 @@ describe('palisade run', () => {
     machine.use(bundleClaims({ revision: 8 }))
     expect(await ended).toMatchObject({ code: 125 })
     expect((await ended).stderr).toContain('no longer opens the workspace')
+  })
+
+  it('keeps a file hidden whose directory becomes read-only while the command runs', async () => {
+    const hidden = ['deny', 'read', '/**/.env'] as const
+    const machine = await startSandboxMachine((project) => opened(project, hidden))
+    await mkdir(join(machine.project, 'vendor'))
+    await writeFile(join(machine.project, 'vendor/.env'), 'SECRET')
+    const child = machine.start([
+      ...SHELL,
+      'echo ready; while echo >vendor/new; do :; done 2>/dev/null; sleep 1; cat vendor/.env; echo end',
+    ])
+    const ended = endOf(child)
+    if (child.stdout !== null) await once(child.stdout, 'data')
+    machine.use(opened(machine.project, hidden, ['deny', 'write', `${machine.project}/vendor/**`]))
+    expect((await ended).stdout).toBe('ready\nend\n')
+  })
+
+  it('applies a deny that came between the launch and the start of the command', async () => {
+    const machine = await startSandboxMachine(opened)
+    await writeFile(join(machine.project, 'late.txt'), 'SECRET')
+    const result = await machine.sandboxes.startSandbox({
+      workspaces: [{ path: machine.project, access: 'rw' }],
+      directory: machine.project,
+      variables: {},
+    })
+    machine.use(opened(machine.project, ['deny', 'read', `${machine.project}/late.txt`]))
+    if (result.launch === null) throw new Error('no launch')
+    const { program, arguments: words } = result.launch
+    const close = 'use POSIX (); POSIX::close($_) for 3..1023; exec { $ARGV[0] } @ARGV'
+    const command = [program, ...words, 'sh', '-c', 'cat late.txt; echo end']
+    const child = spawn('perl', ['-e', close, '--', ...command], { env: {} })
+    expect((await endOf(child)).stdout).toBe('end\n')
+  })
+
+  it('lets no command write settings of the kernel, not even as root', async () => {
+    const machine = await startSandboxMachine(opened)
+    const script = 'find /proc/sys -type f -writable | head; cat /proc/sys/kernel/ostype'
+    expect((await machine.run([...SHELL, script])).stdout).toBe('Linux\n')
+  })
+
+  it('refuses a directory as standard input, which leads to the whole machine', async () => {
+    const machine = await startSandboxMachine(opened)
+    const run = 'exec "$@" </etc'
+    const words = ['-c', run, 'sh', process.execPath, ...BUILT_CLI, 'run', ...SHELL, 'echo ran']
+    const env = {
+      PATH: process.env['PATH'],
+      PALISADE_AGENT_SOCKET: join(machine.agentDir, 'agent.sock'),
+    }
+    const child = spawn('/bin/sh', words, { cwd: machine.project, env })
+    const ended = await endOf(child)
+    expect(ended).toMatchObject({ code: 125, stdout: '' })
+    expect(ended.stderr).toContain('is a directory')
   })
 
   it('leaves nothing behind', async () => {

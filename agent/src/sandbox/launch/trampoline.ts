@@ -71,6 +71,7 @@ const IGNORED_OUTSIDE = ['HUP', 'INT', 'QUIT', 'TERM', 'USR1', 'USR2', 'PIPE', '
  * - A FIFO is opened for reading and writing, which never blocks. The gate then has no end of file,
  *   which bubblewrap would take for the agent's consent.
  * - The supervisor alone keeps descriptor 7 open, until it ends.
+ * - Through a directory a command would reach every file of the machine.
  * - A shell can close descriptors 8 and 9 only. It refuses to go on with a higher one.
  * - A shell within the namespaces is the parent of bubblewrap. nsenter would stop itself when its
  *   child stops, perhaps after both have been continued. The parent of that shell is compared,
@@ -95,6 +96,9 @@ refuse() {
 
 for file in arguments seccomp gate info sync; do
   [ -r "$directory/$file" ] || refuse 'the agent has withdrawn this sandbox; run the command again'
+done
+for number in 0 1 2; do
+  [ ! -d "/proc/$$/fd/$number" ] || refuse "descriptor $number is a directory; give a file"
 done
 exec 8<&- 9<&- 3<"$directory/arguments" 4<"$directory/seccomp"
 exec 5<>"$directory/gate" 6<>"$directory/info" 7<>"$directory/sync"
