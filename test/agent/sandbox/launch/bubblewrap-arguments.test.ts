@@ -57,7 +57,12 @@ describe('the arguments of bubblewrap', () => {
     [{ kind: 'symlink', target: '/bin', to: 'usr/bin' }, '--symlink usr/bin /bin'],
     [{ kind: 'empty-file', target: '/w/.env' }, '--ro-bind /agent/empty-file /w/.env'],
     [{ kind: 'empty-dir', target: '/w/keys' }, '--ro-bind /agent/empty-directory /w/keys'],
-    [{ kind: 'proc', target: '/proc' }, '--proc /proc --ro-bind-try /proc/sys /proc/sys '],
+    [
+      { kind: 'proc', target: '/proc' },
+      '--proc /proc --ro-bind-try /proc/sys /proc/sys --ro-bind-try /proc/fs /proc/fs ' +
+        '--ro-bind-try /proc/scsi /proc/scsi --ro-bind-try /proc/acpi /proc/acpi ' +
+        '--ro-bind-try /proc/driver /proc/driver --ro-bind-try /proc/mtrr /proc/mtrr',
+    ],
     [{ kind: 'dev', target: '/dev' }, '--dev /dev'],
   ])('make the mount %j', (mount, expected) => {
     expect(wordsOf({ mounts: [mount] }).join(' ')).toContain(
