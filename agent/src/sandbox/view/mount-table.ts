@@ -42,23 +42,23 @@ export function mountsBelow(table: readonly MountEntry[], path: string): MountEn
  * prefix does not show the path when a later mount above it covers it.
  */
 export function mountOf(table: readonly MountEntry[], path: string): MountEntry | null {
-  const ids = new Set(table.map(({ id }) => id))
-  const around = table.filter(({ target }) => isWithin(path, target))
-  let found = around.find(({ id, parent }) => parent === id || !ids.has(parent)) ?? null
+  let around = table.filter(({ target }) => isWithin(path, target))
+  let found = firstMet(around)
   for (let next = found; next !== null;) {
+    const { id, target } = next
     found = next
-    next = topmostOn(around, found)
+    // The parent of the root is out of sight, and a later mount may have its id.
+    around = around.filter((entry) => entry !== found && isWithin(entry.target, target))
+    next = firstMet(around.filter(({ parent }) => parent === id))
   }
   return found
 }
 
-/** The mount on another one that a walk from the root meets first. */
-function topmostOn(around: readonly MountEntry[], { id }: MountEntry): MountEntry | null {
+/** The mount that a walk from the root meets first. */
+function firstMet(mounts: readonly MountEntry[]): MountEntry | null {
   let first: MountEntry | null = null
-  for (const entry of around) {
-    if (entry.parent !== id || entry.id === id) continue
+  for (const entry of mounts)
     if (first === null || entry.target.length < first.target.length) first = entry
-  }
   return first
 }
 

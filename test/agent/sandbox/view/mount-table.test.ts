@@ -64,6 +64,12 @@ describe('the mount table', () => {
     expect(find(bared)).toBe(25)
   })
 
+  it('is followed to its end when a mount has the id of the parent of the root', () => {
+    const reused = `${TABLE}\n1 22 254:0 /x /work/x ro - ext4 /dev/vda rw`
+
+    expect(mountOf(parseMountTable(Buffer.from(reused)), '/work/x')?.id).toBe(1)
+  })
+
   it('lists the mounts below a directory, and not those beside it', () => {
     const table = parseMountTable(Buffer.from(TABLE))
 
