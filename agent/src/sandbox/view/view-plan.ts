@@ -10,6 +10,7 @@ import { literalHolds } from './literal-holds.ts'
 import type { GuardedView } from './live-guard.ts'
 import { planMasks, reduceHolds, type Area } from './masks.ts'
 import type { Mount } from './mount.ts'
+import { pinAncestors } from './pin-ancestors.ts'
 import { planPlaceholders } from './placeholder-plan.ts'
 import type { Placeholders } from './placeholders.ts'
 import { planRootView } from './root-view.ts'
@@ -85,7 +86,8 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
     const areas: readonly Area[] = [...binds(root), ...workspaces]
     const literals = await inTurns(literalHolds(denies, areas, disk), deps)
     const found = [...tree.held, ...missing, ...literals]
-    const held = reduceHolds(areas, found)
+    const pinned = pinAncestors(found, workspaces, denies)
+    const held = reduceHolds(areas, [...found, ...pinned])
     const mounts = [...root, ...planMasks(workspaces, held)]
     const expected = expectMounts(mounts, { disk, ...deps.objects })
     const guarded = { workspaces, areas, held, watched: tree.watched, walkedMs }

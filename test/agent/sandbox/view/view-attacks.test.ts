@@ -163,8 +163,26 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
 
     for (const line of ['mv a/.env y', 'mv -f x a/.env', 'rm -f a/.env', 'mv a/secret z'])
       expect(await run(line), line).toMatch(/busy/)
-    expect(await run('rm -rf a; mv a b; cat b/.env b/secret/key')).toMatch(/No such file/)
-    expect(readFileSync(join(scene.ws, 'b/.env'), 'utf8')).toBe('content of a/.env\n')
+    // With another name the directory would show them to the next sandbox.
+    expect(await run('rm -rf a; mv a b; cat b/.env b/secret/key')).toMatch(/busy/)
+    expect(readFileSync(join(scene.ws, 'a/.env'), 'utf8')).toBe('content of a/.env\n')
+  })
+
+  it('case 81: lets a directory be renamed where its new name is denied too', async () => {
+    const scene = await viewScene(user)
+    put(scene, 'a/.env')
+    scene.rule(['deny', 'read', '/**/.env'])
+    const { run } = await start(scene)
+    expect(await run('mv a b && wc -c <b/.env')).toBe('0')
+  })
+
+  it('case 83: keeps the directories above a missing denied path in place', async () => {
+    const scene = await viewScene(user)
+    put(scene, 'deploy/readme')
+    scene.rule(['deny', 'write', `${scene.ws}/deploy/prod.yaml`])
+    const { run } = await start(scene)
+    expect(await run('mv deploy d2')).toMatch(/busy/)
+    expect(await run('echo EVIL >deploy/prod.yaml')).toMatch(/Read-only|denied/)
   })
 
   it('case 86: lets no mount be removed, changed or moved from inside', async () => {
@@ -284,7 +302,7 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
     const scene = await viewScene(user)
     scene.rule(['deny', 'read', `${scene.ws}/missing`, ...manyNames(scene, 201)])
 
-    await expect(scene.plan()).rejects.toThrow(/policy denies 202 single paths/)
+    await expect(scene.plan()).rejects.toThrow(/policy denies 203 single paths/)
     expect(exists(join(scene.ws, 'missing'))).toBe(false)
   })
 
