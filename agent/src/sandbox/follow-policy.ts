@@ -1,10 +1,10 @@
 import type { CompiledPolicy, PathDenies } from '@palisade/policy-core'
 import type { AgentLog } from '../agent-log.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
+import { grantedBy, isSame } from './catch-up.ts'
 import type { Sandboxes } from './sandboxes.ts'
 import type { StartedSandbox } from './start-sandbox.ts'
-import type { LiveGuard } from './view/live-guard.ts'
-import { quotePath, ViewRefusal } from './view/view-refusal.ts'
+import { quotePath } from './view/view-refusal.ts'
 import type { Workspace } from './view/workspace.ts'
 
 /**
@@ -48,41 +48,4 @@ export function followPolicy(deps: {
     former = present
     for (const sandbox of sandboxes.all()) apply(sandbox).catch(onError)
   })
-}
-
-/**
- * Applies the changes since the view was planned, which found no guard. Call it before the command
- * starts. Rejects with `ViewRefusal` when the policy of now does not open the view.
- */
-export async function catchUp(
-  guard: Pick<LiveGuard, 'tighten'>,
-  planned: Enforced,
-  deps: {
-    readonly active: Pick<ActivePolicy, 'decide' | 'enforced'>
-    readonly deniesOf: (policy: CompiledPolicy) => PathDenies
-  },
-): Promise<void> {
-  for (let known = planned; !isSame(known, deps.active.enforced());) {
-    known = deps.active.enforced()
-    if (known.kind === 'nothing')
-      throw new ViewRefusal(`no policy is in force (${known.reason}), so no sandbox can start`)
-    const denies = deps.deniesOf(known.bundle.compiled)
-    const [lost] = await guard.tighten({ denies, isGranted: grantedBy(deps.active) })
-    if (lost !== undefined)
-      throw new ViewRefusal(`policy no longer opens the workspace ${quotePath(lost.path)}`)
-  }
-}
-
-function grantedBy({ decide }: Pick<ActivePolicy, 'decide'>): (workspace: Workspace) => boolean {
-  return ({ path, access }) =>
-    ['read' as const, ...(access === 'rw' ? ['write' as const] : [])].every(
-      (action) => decide({ action, path }).decision === 'allow',
-    )
-}
-
-export type Enforced = ReturnType<ActivePolicy['enforced']>
-
-function isSame(a: Enforced, b: Enforced): boolean {
-  if (a.kind === 'nothing' || b.kind === 'nothing') return a.kind === b.kind
-  return a.allows === b.allows && a.bundle.compiled === b.bundle.compiled
 }

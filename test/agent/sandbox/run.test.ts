@@ -165,7 +165,8 @@ describe('palisade run', () => {
     await writeFile(join(machine.project, 'vendor/.env'), 'SECRET')
     const child = machine.start([
       ...SHELL,
-      'echo ready; while echo >vendor/new; do :; done 2>/dev/null; sleep 1; cat vendor/.env; echo end',
+      'echo ready; while echo >vendor/new; do :; done 2>/dev/null; sleep 1; ' +
+        'cat vendor/.env; echo end',
     ])
     const ended = endOf(child)
     if (child.stdout !== null) await once(child.stdout, 'data')

@@ -27,8 +27,8 @@ export class HolderError extends Error {
 
 /**
  * setpriv(1): the kernel ends the holder with the agent, even one that is stopped and cannot read
- * the end of its input. unshare(1): its first process is process 1 of a process namespace with its own
- * /proc.
+ * the end of its input. unshare(1): its first process is process 1 of a process namespace with its
+ * own /proc.
  */
 const UNSHARE = [
   '--pdeathsig',

@@ -38,8 +38,8 @@ export function mountsBelow(table: readonly MountEntry[], path: string): MountEn
 }
 
 /**
- * The mount that shows a path. It is found from the root on, as the kernel does: a mount at a longer
- * prefix does not show the path when a later mount above it covers it.
+ * The mount that shows a path. It is found from the root on, as the kernel does: a mount at a
+ * longer prefix does not show the path when a later mount above it covers it.
  */
 export function mountOf(table: readonly MountEntry[], path: string): MountEntry | null {
   let around = table.filter(({ target }) => isWithin(path, target))
