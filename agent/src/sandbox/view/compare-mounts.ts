@@ -84,9 +84,10 @@ export function compareMounts(
   }
   for (const target of [...expected.privates, ...expected.proc, ...expected.dev])
     if (!actual.has(target)) return describeMissing(target)
-  for (const settings of [...expected.proc].map((proc) => join(proc, '/sys')))
-    if (actual.get(settings)?.at(-1)?.isReadOnly !== true)
-      return `the mount ${quotePath(settings)} is not read-only`
+  const open = [...expected.proc]
+    .map((proc) => join(proc, '/sys'))
+    .find((settings) => actual.get(settings)?.at(-1)?.isReadOnly !== true)
+  if (open !== undefined) return `the mount ${quotePath(open)} is not read-only`
   for (const [target, planned] of binds) {
     const problem = compareTop(actual.get(target)?.at(-1), planned.at(-1), status)
     if (problem !== null) return problem
