@@ -11,6 +11,7 @@ import { serveSandbox, type SandboxNetworkDeps } from './network/sandbox-network
 import { encodeSeccompFilter } from './seccomp/seccomp-filter.ts'
 import type { Architecture } from './seccomp/system-calls.ts'
 import { processFolder, supervise, type Supervision } from './supervise.ts'
+import { realPathOrNull } from './view/disk.ts'
 import { GUARDED_DIRECTORIES } from './view/guarded-names.ts'
 import { createLiveGuard, type LiveGuard } from './view/live-guard.ts'
 import { isWithin } from './view/mount-table.ts'
@@ -104,7 +105,9 @@ function requireInWorkspace(
   { guarded }: ViewPlan,
   { disk }: Pick<ViewPlanDeps, 'disk'>,
 ): string {
-  const real = disk.realPath(directory).toString('utf8')
+  const real = realPathOrNull(disk, directory)
+  if (real === null)
+    throw new ViewRefusal(`the working directory ${quotePath(directory)} does not exist`)
   if (guarded.workspaces.some(({ path }) => isWithin(real, path))) return real
   const [first] = guarded.workspaces
   throw new ViewRefusal(

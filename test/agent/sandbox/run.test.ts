@@ -84,6 +84,19 @@ describe('palisade run', () => {
     expect(existsSync(join(machine.project, 'new.txt'))).toBe(false)
   })
 
+  it.each([
+    ['/no/such/directory', 'workspace_denied', 'does not exist'],
+    ['relative', 'invalid_request', 'must be absolute'],
+    ['/a\0b', 'invalid_request', 'NUL'],
+    [`/${'a'.repeat(5_000)}`, 'invalid_request', '4096'],
+  ])('refuses to start in %j', async (directory, code, message) => {
+    const machine = await startSandboxMachine(opened)
+    const workspaces = [{ path: machine.project, access: 'rw' }]
+    const result = await machine.sandboxes.startSandbox({ workspaces, directory, variables: {} })
+    expect(result).toMatchObject({ outcome: 'failed', launch: null, error: { code } })
+    expect(result.error?.message).toContain(message)
+  })
+
   it('starts no sandbox without a policy', async () => {
     const machine = await startSandboxMachine(() => null)
     const ended = await machine.run([...SHELL, 'echo ran'])

@@ -6,7 +6,11 @@ export const MAX_WORKSPACES = 32
 const MAX_PATH_LENGTH = 4_096
 const MAX_VARIABLES = 1_000
 
-const path = z.string().startsWith('/', 'must be absolute').max(MAX_PATH_LENGTH)
+const path = z
+  .string()
+  .startsWith('/', 'must be absolute')
+  .max(MAX_PATH_LENGTH)
+  .refine((text) => !text.includes('\0'), 'must not have a NUL character')
 
 /** A part of the file system that the command sees at its real path. */
 export const workspaceSchema = z.strictObject({
