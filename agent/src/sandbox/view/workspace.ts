@@ -1,3 +1,4 @@
+import { MAX_WORKSPACES } from '@palisade/protocol'
 import type { Decision, DecisionRequest, FilesystemAction } from '@palisade/policy-core'
 import { systemErrorCode } from '../../errors.ts'
 import { realPathOrNull, unlessMissing, type ViewDisk } from './disk.ts'
@@ -38,8 +39,6 @@ export interface WorkspaceDeps {
   readonly privatePaths: readonly string[]
 }
 
-/** The most workspaces of one sandbox. */
-const MAX_WORKSPACES = 64
 /** Directories that the root view makes itself; a workspace must not be or contain one. */
 const SYSTEM = [
   '/bin',
@@ -62,21 +61,6 @@ const SYSTEM = [
 /** Directories of the kernel, below which nothing is a workspace either. */
 const KERNEL = ['/dev', '/proc', '/sys']
 const KERNEL_TYPES = new Set(['proc', 'sysfs', 'devpts', 'devtmpfs', 'cgroup', 'cgroup2', 'bpf'])
-
-/**
- * Reads `PATH`, `PATH:ro` or `PATH:rw`; without a suffix the access is `rw`. A relative path starts
- * at `directory`. Only the last suffix counts, so `a:ro:rw` is a directory named `a:ro`.
- */
-export function parseWorkspace(text: string, directory: string): WorkspaceRequest {
-  const [, path = text, suffix] = /^(.*):(ro|rw)$/s.exec(text) ?? []
-  if (path === '')
-    throw new ViewRefusal('the workspace is empty; write a directory such as `.` or `~/work:ro`')
-  if (path.includes('\0')) throw new ViewRefusal(`the workspace ${quotePath(path)} contains a NUL`)
-  return {
-    path: path.startsWith('/') ? path : `${directory}/${path}`,
-    access: suffix === 'ro' ? 'ro' : 'rw',
-  }
-}
 
 /**
  * Finds the real directory of each request and asks policy for it. Returns them with parents before

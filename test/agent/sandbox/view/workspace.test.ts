@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest'
 import { createViewDisk } from '../../../../agent/src/sandbox/view/disk.ts'
 import {
   judgeWorkspaces,
-  parseWorkspace,
   type WorkspaceDeps,
   type WorkspaceRequest,
 } from '../../../../agent/src/sandbox/view/workspace.ts'
@@ -28,22 +27,6 @@ async function scene(overrides: Partial<WorkspaceDeps> = {}) {
 
 const rw = (path: string): WorkspaceRequest => ({ path, access: 'rw' })
 const ro = (path: string): WorkspaceRequest => ({ path, access: 'ro' })
-
-describe('a workspace argument', () => {
-  it('has read and write access unless its suffix says otherwise', () => {
-    expect(parseWorkspace('/a', '/here')).toEqual(rw('/a'))
-    expect(parseWorkspace('/a:rw', '/here')).toEqual(rw('/a'))
-    expect(parseWorkspace('/a:ro', '/here')).toEqual(ro('/a'))
-    expect(parseWorkspace('a:ro:rw', '/here')).toEqual(rw('/here/a:ro'))
-    expect(parseWorkspace('.', '/here')).toEqual(rw('/here/.'))
-    expect(parseWorkspace('/a\nb:ro', '/here')).toEqual(ro('/a\nb'))
-  })
-
-  it('is refused when it is empty or has a NUL', () => {
-    expect(() => parseWorkspace(':ro', '/here')).toThrow(/is empty; write a directory/)
-    expect(() => parseWorkspace('/a\0b', '/here')).toThrow(/contains a NUL/)
-  })
-})
 
 describe('a workspace', () => {
   it('case 74: is judged by its real path, given as a link, with `..` or a slash', async () => {
