@@ -30,7 +30,7 @@ export class HolderError extends Error {
  * the end of its input. unshare(1): its first process is process 1 of a process namespace with its
  * own /proc.
  */
-const UNSHARE = [
+const SETPRIV_WORDS = [
   '--pdeathsig',
   'KILL',
   '--',
@@ -58,17 +58,21 @@ export async function startHolder(
   program: string,
   udpPorts: readonly number[] = [],
 ): Promise<Holder> {
-  const child = spawn('setpriv', [...UNSHARE, process.execPath, program, ...udpPorts.map(String)], {
-    stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
-    // The holder has no use for settings of the agent.
-    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
-  })
+  const child = spawn(
+    'setpriv',
+    [...SETPRIV_WORDS, process.execPath, program, ...udpPorts.map(String)],
+    {
+      stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
+      // The holder has no use for settings of the agent.
+      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
+    },
+  )
   const { promise: ended, resolve: resolveEnded } = Promise.withResolvers<void>()
   child.once('close', () => resolveEnded())
   child.stdin?.on('error', () => {})
   const listeners = await receiveListeners(child)
   const pid = firstChildOf(child)
-  if (listeners === null || pid === null) {
+  if (pid === null) {
     child.kill('SIGKILL')
     throw new HolderError('the process that keeps the namespaces has ended')
   }
