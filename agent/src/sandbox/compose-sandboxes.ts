@@ -42,9 +42,9 @@ export interface SandboxSurroundings {
   readonly onError: (error: unknown) => void
 }
 
-/** The sandboxes of the agent, with what they need from its start on. */
+/** The sandboxes of the agent, and their work at its start. */
 export interface SandboxParts extends Sandboxes {
-  /** Removes what a killed agent has left behind. Call it once, before the first sandbox. */
+  /** Removes the files of a killed agent. Call it once, before the first sandbox. */
   recover(): Promise<void>
 }
 
@@ -88,7 +88,7 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
       log,
     }
   }
-  /** A failure is tried again: the person may have installed what was missing. */
+  /** A failure is tried again: the person may have installed a missing program. */
   const prepareOnce = (): Promise<StartDeps> => {
     prepared ??= prepare().catch((error: unknown) => {
       prepared = null

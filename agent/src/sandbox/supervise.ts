@@ -22,7 +22,7 @@ export interface SupervisionDeps {
   readonly network: SandboxNetwork
   readonly disk: Pick<ViewDisk, 'status'>
   readonly createGuard: (child: Child, end: (problem: string) => void) => LiveGuard
-  /** Applies to the guard what has changed since the plan. Rejects if the view is not open now. */
+  /** Applies the changes since the plan to the guard. Rejects if the view is not open now. */
   readonly catchUp: (guard: LiveGuard) => Promise<void>
   readonly log: Pick<AgentLog, 'info' | 'warn'>
 }

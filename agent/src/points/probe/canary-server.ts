@@ -5,9 +5,9 @@ import { CANARY_ADDRESS, type CanaryPorts } from './canaries.ts'
 
 /** The secret texts of one probe. Each is of a-z and 0-9. */
 export interface CanaryTexts {
-  /** What the probe sends to the allowed canary. */
+  /** The probe sends it to the allowed canary. */
   readonly allowed: string
-  /** What the probe sends to the refused canary. */
+  /** The probe sends it to the refused canary. */
   readonly refused: string
   /** The answer to `allowed`. */
   readonly answer: string

@@ -5,7 +5,7 @@ import { createPlace, type Place } from './place.ts'
 
 const END_TIMEOUT_MS = 10_000
 
-/** What a sandbox needs before its request is known. */
+/** The parts of a sandbox that are made before its request is known. */
 export interface PreparedLaunch {
   readonly id: string
   readonly holder: Holder
