@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { BUNDLED } from '../../packages/launcher/programs.mjs'
 
 const OURS = join(import.meta.dirname, '..', '..', 'packages', 'launcher')
 
@@ -56,15 +57,18 @@ setTimeout(() => {
 /** Stands in for the compiler: writes the build info and the programs of every package. */
 const TSC = `
 const fs = require('node:fs')
+const path = require('node:path')
+const PROGRAMS = ${JSON.stringify(BUNDLED.map(({ main }) => main))}
 fs.appendFileSync('tsc.log', process.argv.slice(2).join(' ') + '\\n')
 if (process.env.TSC_FAILS) { console.log('server/src/a.ts(1,1): error TS1005'); process.exit(2) }
 for (const folder of ['packages/cli', 'server', 'agent', 'packages/policy-core']) {
   fs.mkdirSync(folder + '/dist', { recursive: true })
   fs.writeFileSync(folder + '/dist/tsconfig.tsbuildinfo', '')
-  fs.copyFileSync('program-stand-in', folder + '/dist/main.js')
 }
-fs.copyFileSync('program-stand-in', 'server/dist/policy-worker.js')
-fs.copyFileSync('program-stand-in', 'server/dist/checkpoint-worker.js')
+for (const main of PROGRAMS) {
+  fs.mkdirSync(path.dirname(main), { recursive: true })
+  fs.copyFileSync('program-stand-in', main)
+}
 `
 
 /** Stands in for the bundler: copies the output of the compiler. */
