@@ -1,5 +1,6 @@
 import type { DenyPlace, PathDenies } from '@palisade/policy-core'
 import { kindOf, realPathOrNull, type DirectoryEntry, type ViewDisk } from './disk.ts'
+import { isRepositoryDirectory, leadsGitAway, REPOSITORY_MARK } from './git-takeover.ts'
 import { REPOSITORY } from './guarded-names.ts'
 import type { HeldPath, Hold } from './held-path.ts'
 import { join } from './mount-table.ts'
@@ -70,10 +71,20 @@ export class Findings {
     this.#deps = deps
   }
 
-  /** Guarded names that appear later are looked for at the top only. */
-  watch({ path, places, guard }: Directory): void {
+  /** Guarded names that appear later are looked for at the top, and in repositories. */
+  watch(directory: Directory): void {
+    const { path, places, guard } = directory
     const isTop = guard !== null && path === this.#start.workspace.path
-    if (!isTop && !places.some(({ mayDenyBelow }) => mayDenyBelow)) return
+    if (isTop || places.some(({ mayDenyBelow }) => mayDenyBelow)) this.#watch(path)
+  }
+
+  /** The directories below a repository change with every command of git, and are not watched. */
+  watchRepository({ path, guard }: Directory, entries: readonly DirectoryEntry[]): void {
+    if (guard === null || !isRepositoryDirectory(path)) return
+    if (entries.some(({ name }) => name === REPOSITORY_MARK)) this.#watch(path)
+  }
+
+  #watch(path: string): void {
     const status = this.#deps.disk.status(path)
     if (status?.kind !== 'directory') return
     const { device, inode, changedMs } = status
@@ -165,6 +176,8 @@ export class Findings {
     if (guard === null) return false
     if (guard.denies.write && !this.#deps.isOpened(path)) {
       this.#hold(path, entry, 'read-only', false)
+      if (leadsGitAway(path))
+        this.warn(`${quotePath(path)} leads git to other settings; remove it if it is not yours`)
       return true
     }
     if (entry.name !== REPOSITORY || this.#deps.isOpened(path)) return false

@@ -1,4 +1,5 @@
 import { compilePolicy, pathDenies, type PathDenies } from '@palisade/policy-core'
+import { COMMON_DIRECTORY } from './git-takeover.ts'
 
 /**
  * Files that programs outside the sandbox run or obey on their own: hooks and settings of version
@@ -18,7 +19,8 @@ const DIRECTORIES = [
   '.windsurf',
 ] as const
 const FILES = ['.mcp.json', '.palisade.yaml', '.aider.conf.yml', '.envrc'] as const
-const GIT_PARTS = ['hooks', 'config', 'config.worktree'] as const
+export const HOOKS = 'hooks'
+const GIT_PARTS = [HOOKS, 'config', 'config.worktree', COMMON_DIRECTORY] as const
 /** The directory of a repository, or in a further working tree the file that names it. */
 export const REPOSITORY = '.git'
 

@@ -4,6 +4,7 @@ import { basename, dirname } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
 import { runInTurns } from '../../decision/run-in-turns.ts'
 import type { WalkDeps, WalkStart, WatchedDirectory } from './findings.ts'
+import { leadsGitAway, setAside } from './git-takeover.ts'
 import type { HeldPath } from './held-path.ts'
 import { KeptMasks } from './kept-masks.ts'
 import { literalHolds } from './literal-holds.ts'
@@ -93,7 +94,11 @@ class Guard implements LiveGuard {
   constructor(view: GuardedView, deps: LiveGuardDeps) {
     this.#view = view
     this.#deps = deps
-    this.#masks = new KeptMasks(view.held, { ...deps, disk: deps.walk.disk })
+    this.#masks = new KeptMasks(view.held, {
+      ...deps,
+      disk: deps.walk.disk,
+      onPlanted: (path) => this.#notePlanted(path),
+    })
     this.#watches = createWatches({
       watch: deps.watch,
       every: deps.every,
@@ -185,10 +190,29 @@ class Guard implements LiveGuard {
   }
 
   #fail(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error)
+    this.#end(`the denied files of the sandbox cannot be kept hidden: ${reason}`)
+  }
+
+  #end(problem: string): void {
     if (this.#aborter.signal.aborted) return
     this.stop()
-    const reason = error instanceof Error ? error.message : String(error)
-    this.#deps.end(`the denied files of the sandbox cannot be kept hidden: ${reason}`)
+    this.#deps.end(problem)
+  }
+
+  #notePlanted(path: string): void {
+    if (leadsGitAway(path)) this.#endTakeover(path)
+    else this.#deps.onPlanted(path)
+  }
+
+  /** It may be gone already: a command could show it to git for a moment, again and again. */
+  #endTakeover(path: string): void {
+    const aside = setAside(path)
+    const kept = aside === null ? '' : `; it is at ${quotePath(aside)} now`
+    this.#end(
+      `the command made ${quotePath(path)}, with which git outside the sandbox would obey other ` +
+        `settings${kept}`,
+    )
   }
 
   /** Looks at one name of a directory, or at all of them. */
@@ -203,6 +227,7 @@ class Guard implements LiveGuard {
     if (this.#roots.has(directory) && basename(directory) === name.toString('utf8'))
       this.#requireWorkspaces()
     const path = join(directory, `/${name.toString('utf8')}`)
+    if (leadsGitAway(path) && !this.#walk.isOpened(path)) return this.#endTakeover(path)
     if (!hasInvalidBytes(name) && this.#walk.disk.status(path) === null) {
       this.#watches.dropBelow(path)
       this.#masks.forgetBelow(path)

@@ -16,18 +16,18 @@ export interface PlaceholderPlanDeps {
 
 /**
  * The denied paths without a wildcard in writable workspaces that do not exist, each at its first
- * missing name, and the guarded names at the top. A name that runs through a symbolic link is taken
+ * missing name, and the guarded paths. A name that runs through a symbolic link is taken
  * at the end of the link.
  */
 export function* planPlaceholders(
   workspaces: readonly Workspace[],
   denies: PathDenies,
-  guardedNames: readonly string[],
+  guarded: readonly string[],
   deps: PlaceholderPlanDeps,
 ): Steps<Placeholder[]> {
   const writable = workspaces.filter(({ access }) => access === 'rw')
   const planned = new Map<string, Placeholder>()
-  for (const path of writable.flatMap((each) => guardedNames.map((name) => `${each.path}/${name}`)))
+  for (const path of guarded)
     if (deps.disk.status(path) === null || deps.isHeld(path))
       planned.set(path, { path, hold: 'read-only', kind: 'directory', isDenied: false })
   for (const literal of denies.literals) {

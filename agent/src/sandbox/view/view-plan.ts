@@ -4,7 +4,9 @@ import { runInTurns } from '../../decision/run-in-turns.ts'
 import { expectMounts, type ExpectedMounts } from './compare-mounts.ts'
 import type { ViewDisk } from './disk.ts'
 import type { WalkDeps } from './findings.ts'
-import { guardedPaths, guardingName } from './guarded-names.ts'
+import { isRepositoryDirectory } from './git-takeover.ts'
+import { guardedPaths, guardingName, HOOKS } from './guarded-names.ts'
+import type { HeldPath } from './held-path.ts'
 import { linkedFiles, searchLinks } from './hard-links.ts'
 import { literalHolds } from './literal-holds.ts'
 import type { GuardedView } from './live-guard.ts'
@@ -75,9 +77,9 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
   const workspaces = judgeWorkspaces(request.workspaces, { ...deps, ...active, ...request })
   const walk = createWalkDeps(denies, deps)
   const tree = await findHeld(workspaces, walk, deps)
-  const { guardedNames } = request
+  const guarded = [...topNames(workspaces, request), ...hooksOf(tree.held, walk)]
   const missing = await inTurns(
-    planPlaceholders(workspaces, denies, guardedNames, { disk, isHeld: placeholders.isHeld }),
+    planPlaceholders(workspaces, denies, guarded, { disk, isHeld: placeholders.isHeld }),
     deps,
   )
   const release = await placeholders.hold(missing)
@@ -90,8 +92,8 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
     const held = reduceHolds(areas, [...found, ...pinned])
     const mounts = [...root, ...planMasks(workspaces, held)]
     const expected = expectMounts(mounts, { disk, ...deps.objects })
-    const guarded = { workspaces, areas, held, watched: tree.watched, walkedMs }
-    return { mounts, expected, guarded, walk, rule, warnings: tree.warnings, release }
+    const kept = { workspaces, areas, held, watched: tree.watched, walkedMs }
+    return { mounts, expected, guarded: kept, walk, rule, warnings: tree.warnings, release }
   } catch (error) {
     await release()
     throw error
@@ -118,6 +120,19 @@ async function findHeld(
     watched: trees.flatMap(({ watched }) => watched),
     warnings: [...trees.flatMap(({ warnings }) => warnings), ...links.warnings],
   }
+}
+
+function topNames(workspaces: readonly Workspace[], { guardedNames }: ViewRequest): string[] {
+  const writable = workspaces.filter(({ access }) => access === 'rw')
+  return writable.flatMap(({ path }) => guardedNames.map((name) => `${path}/${name}`))
+}
+
+/** Git runs the programs in this directory, which a repository need not have. */
+function hooksOf(held: readonly HeldPath[], { isOpened }: WalkDeps): string[] {
+  const repositories = held.filter(
+    ({ hold, path }) => hold === 'pinned' && isRepositoryDirectory(path),
+  )
+  return repositories.map(({ path }) => `${path}/${HOOKS}`).filter((path) => !isOpened(path))
 }
 
 function inTurns<T>(steps: Steps<T>, { signal, uptime }: ViewPlanDeps): Promise<T> {

@@ -78,6 +78,7 @@ function* walk(
     if (directory.depth > limits.maxDepth) refuse(`is deeper than ${limits.maxDepth} directories`)
     findings.watch(directory)
     const listing = readDirectory(disk, directory, findings)
+    findings.watchRepository(directory, listing.entries)
     for (const entry of listing.entries) {
       entries += 1
       if (entries % ENTRIES_A_STEP === 0) yield

@@ -14,6 +14,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { parseMountTable } from '../../../../agent/src/sandbox/view/mount-table.ts'
 import { policyOf, type RuleLine } from '../../fixture/bundle.ts'
 import {
+  exists,
   guardedView,
   makeParents,
   USERS,
@@ -150,6 +151,49 @@ describe.each(USERS)('the live guard, %s', (_, user) => {
     await expect
       .poll(() => view.planted.toSorted())
       .toEqual([join(scene.ws, '.mcp.json'), join(scene.ws, '.vscode')])
+  })
+
+  it.each(['.git', '.git/modules/sub'])(
+    'case 92: ends a command that leads git to other settings by %s',
+    async (repository) => {
+      const scene = await viewScene(user)
+      put(scene, '.git/HEAD')
+      put(scene, `${repository}/HEAD`)
+      const file = join(scene.ws, repository, 'commondir')
+      const view = await guardedView(scene, await scene.plan())
+
+      await view.run(`echo /tmp/evil > ${repository}/commondir`).catch(() => '')
+      await expect.poll(() => view.hasEnded()).toBe(true)
+      expect(view.problems).toEqual([
+        expect.stringMatching(/commondir`, with which git outside .*refused-by-palisade` now$/),
+      ])
+      expect(exists(file)).toBe(false)
+      expect(readFileSync(`${file}.refused-by-palisade`, 'utf8')).toBe('/tmp/evil\n')
+    },
+  )
+
+  it('case 92: ends a command that leads git away for a moment only', async () => {
+    const scene = await viewScene(user)
+    put(scene, '.git/HEAD')
+    const view = await guardedView(scene, await scene.plan())
+
+    await view
+      .run('echo x > .git/y; mv .git/y .git/commondir; rm -f .git/commondir')
+      .catch(() => '')
+    await expect.poll(() => view.hasEnded()).toBe(true)
+  })
+
+  it('case 92: lets a further working tree of a repository be made', async () => {
+    const scene = await viewScene(user)
+    put(scene, '.git/HEAD')
+    const view = await guardedView(scene, await scene.plan())
+
+    const tree = '.git/worktrees/a'
+    const made = await view.run(`mkdir -p ${tree}; echo ../.. > ${tree}/commondir; cat ${tree}/*`)
+    expect(made).toBe('../..')
+    await view.run('echo x > commondir; mkdir a; echo x > a/commondir')
+    await view.guard.settled()
+    expect(view.problems).toEqual([])
   })
 
   it('masks what a new policy denies, and names workspaces that it no longer opens', async () => {

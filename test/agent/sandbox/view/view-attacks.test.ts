@@ -271,6 +271,17 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
     expect(await run('echo ref > .git/HEAD && cat .git/HEAD')).toBe('ref')
   })
 
+  it('case 92: makes no hook in a repository without a directory for hooks', async () => {
+    const scene = await viewScene(user)
+    put(scene, '.git/HEAD')
+    const { plan, run } = await start(scene)
+
+    expect(await run('echo x > .git/hooks/pre-commit')).toMatch(/Read-only file system/)
+    expect(await run('rmdir .git/hooks')).toMatch(/busy/)
+    await plan.release()
+    expect(exists(join(scene.ws, '.git/hooks'))).toBe(false)
+  })
+
   it('case 92: opens a guarded name that an allow rule spells out', async () => {
     const scene = await viewScene(user)
     put(scene, '.git/config', '.vscode/tasks.json')
