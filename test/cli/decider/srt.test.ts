@@ -34,6 +34,8 @@ async function startClient(env: Readonly<Record<string, string>>) {
   const client = createDecider({
     input: toThem,
     output: toUs,
+    // A loaded machine takes longer than the five seconds of the package.
+    timeoutMs: 300_000,
     onDead: (why: string) => deaths.push(why),
   })
   const ended = startDecider(env, { stdin: toUs, stdout: toThem })

@@ -13,7 +13,8 @@ async function warningsOf(settings: Record<string, string>): Promise<string[]> {
   const lines = stdout.trimEnd().split('\n')
   return lines.flatMap((line) => {
     const { level, msg } = JSON.parse(line) as { level: number; msg: string }
-    return level === 40 ? [msg] : []
+    // The machine of the tests may be overloaded.
+    return level === 40 && !msg.startsWith('overloaded') ? [msg] : []
   })
 }
 
