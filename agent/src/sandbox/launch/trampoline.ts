@@ -84,6 +84,8 @@ const IGNORED_OUTSIDE = ['HUP', 'INT', 'QUIT', 'TERM', 'USR1', 'USR2', 'PIPE', '
  * - Without a command for a second, a signal ends the sandbox; a command that has just ended is not
  *   such a case. A process is stopped before its children are listed, because a new bubblewrap
  *   would outlive a parent that is killed.
+ * - A signal may interrupt the wait for a command that has just ended. It is waited for once more,
+ *   which gives 127 where the shell has forgotten it.
  */
 const TRAMPOLINE = String.raw`
 directory=$1 holder=$2 setpriv=$3 nsenter=$4 bwrap=$5
@@ -170,6 +172,11 @@ while
   status=$?
   [ "$status" -gt 128 ] && kill -s 0 "$!" 2>/dev/null
 do :; done
+if [ "$status" -gt 128 ]; then
+  wait "$!"
+  last=$?
+  [ "$last" -eq 127 ] || status=$last
+fi
 
 if [ -s "$directory/refusal" ]; then
   while IFS= read -r line || [ -n "$line" ]; do

@@ -1,9 +1,15 @@
 import { spawn } from 'node:child_process'
-import { openSync, closeSync } from 'node:fs'
+import { chmodSync, openSync, closeSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { trampolineArguments } from '../../../../agent/src/sandbox/launch/trampoline.ts'
 import { runCommand, testUsers, type Ended } from '../fixture/bubblewrap.ts'
-import { closingDescriptors, prepareSandbox, type TestSandbox } from '../fixture/launch.ts'
+import {
+  closingDescriptors,
+  prepareSandbox,
+  PROGRAMS,
+  type TestSandbox,
+} from '../fixture/launch.ts'
 
 const SIGKILL = 9
 const REFUSED = 125
@@ -177,6 +183,22 @@ describe.runIf(process.platform === 'linux').each(testUsers())('the trampoline, 
     child.kill('SIGTERM')
 
     expect((await ended).code).toBe(4)
+  })
+
+  it('ends with the code of a command that ends while a signal is passed on', async () => {
+    const sandbox = await prepareSandbox(user)
+    const slow = join(sandbox.directory, 'slow')
+    sandbox.write('slow', '#!/bin/sh\necho ready; sleep 0.3; exit 3\n')
+    chmodSync(slow, 0o755)
+    const words = sandbox.words('true')
+    const { child, ended, ready } = start(
+      words.map((word) => (word === PROGRAMS.setpriv ? slow : word)),
+    )
+    await ready()
+
+    child.kill('SIGTERM')
+
+    expect(await ended).toMatchObject({ code: 3, signal: null })
   })
 
   it('ends the sandbox at a signal that comes before the command', async () => {
