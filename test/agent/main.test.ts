@@ -1,7 +1,5 @@
-import { createDeviceKey } from '@palisade/client'
 import { agentStatusSchema } from '@palisade/protocol'
-import type { Enrolment } from '@palisade/protocol'
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
@@ -9,84 +7,20 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { BUILT_AGENT } from '../built-programs.ts'
-import type { RuleLine } from './fixture/bundle.ts'
 import { askAgent } from './fixture/local-request.ts'
-import { DEVICE_TOKEN, startPolicyServer, type PolicyServer } from './fixture/policy-server.ts'
+import { DEVICE_TOKEN } from './fixture/policy-server.ts'
 import { exchangeRaw, get, startOrigin } from './fixture/proxy.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
-import type { Served } from './fixture/pack-bundle.ts'
-import { createRepository, rulesOf, serve, type Repository } from './fixture/view-repository.ts'
-
-interface Run {
-  readonly child: ChildProcess
-  /** Resolves to the exit code and the output. */
-  readonly ended: Promise<{ code: number | null; stderr: string; stdout: string }>
-}
-
-function run(args: readonly string[], env: Record<string, string>, cwd = '/'): Run {
-  const child = spawn(process.execPath, [...BUILT_AGENT, ...args], { cwd, env })
-  onTestFinished(() => {
-    child.kill('SIGKILL')
-  })
-  let stderr = ''
-  let stdout = ''
-  child.stderr.on('data', (text: Buffer) => (stderr += text.toString()))
-  child.stdout.on('data', (text: Buffer) => (stdout += text.toString()))
-  return { child, ended: once(child, 'close').then(([code]) => ({ code, stderr, stdout })) }
-}
-
-interface Machine {
-  readonly dataDir: string
-  readonly socketPath: string
-  readonly env: Record<string, string>
-  readonly server: PolicyServer
-  readonly repository: Repository
-}
-
-async function setUp(): Promise<Machine> {
-  const server = await startPolicyServer()
-  const repository = createRepository(server.url, { nowMs: Date.now() })
-  const dataDir = join(await temporaryDirectory(), 'data')
-  await mkdir(join(dataDir, 'agent'), { recursive: true })
-  await writeEnrolment(dataDir, repository.enrolment)
-  return {
-    dataDir,
-    socketPath: join(dataDir, 'agent', 'agent.sock'),
-    env: { PALISADE_DATA_DIR: dataDir, PALISADE_PROXY_PORT: '0' },
-    server,
-    repository,
-  }
-}
-
-async function writeEnrolment(dataDir: string, enrolment: Enrolment, mode = 0o600): Promise<void> {
-  const path = join(dataDir, 'agent', 'enrolment.json')
-  await writeFile(`${path}.key`, JSON.stringify(createDeviceKey()), { mode: 0o600 })
-  await writeFile(path, JSON.stringify(enrolment), { mode })
-}
-
-/** A release of these rules, fresh by the machine's own clock. */
-function signNow({ repository }: Machine, revision: number, ...rules: readonly RuleLine[]): Served {
-  const policies = rules.length === 0 ? {} : rulesOf(...rules)
-  return repository.release({ ...policies, revision, atMs: Date.now() })
-}
-
-async function waitForState(socketPath: string, state: string): Promise<string> {
-  const read = async (): Promise<unknown> => {
-    const answer = await askAgent(socketPath, 'GET', '/v1/status').catch(() => null)
-    return answer === null ? null : agentStatusSchema.parse(answer.body).state
-  }
-  await expect.poll(read, { timeout: 300_000, interval: 50 }).toBe(state)
-  const { body } = await askAgent(socketPath, 'GET', '/v1/status')
-  return agentStatusSchema.parse(body).proxy
-}
+import { serve } from './fixture/view-repository.ts'
+import { enrolledMachine, runAgent, signNow, waitForState } from './fixture/agent-process.ts'
 
 describe('palisade-agent start', () => {
   it('enforces the fetched bundle, offline too, and stops on SIGTERM', async () => {
-    const machine = await setUp()
+    const machine = await enrolledMachine()
     const { env, server, socketPath, dataDir } = machine
     const origin = await startOrigin()
     server.answer = serve(signNow(machine, 7, ['allow', 'connect:tcp', '127.0.0.1']))
-    const first = run(['start'], env)
+    const first = runAgent(['start'], env)
     const port = Number(new URL(await waitForState(socketPath, 'fresh')).port)
     expect((await exchangeRaw(port, get(`127.0.0.1:${origin.port}`))).status).toBe(200)
     expect((await exchangeRaw(port, get(`127.0.0.2:${origin.port}`))).status).toBe(403)
@@ -111,7 +45,7 @@ describe('palisade-agent start', () => {
     ])
 
     server.answer = (_request, response) => response.destroy()
-    const second = run(['start'], env)
+    const second = runAgent(['start'], env)
     await waitForState(socketPath, 'fresh')
     const request = '{"action":"connect:tcp","host":"127.0.0.1","port":443}'
     expect((await askAgent(socketPath, 'POST', '/v1/decide', request)).body).toMatchObject({
@@ -130,7 +64,7 @@ describe('palisade-agent start', () => {
   })
 
   it('continues and stops in order when its log cannot be written', async () => {
-    const machine = await setUp()
+    const machine = await enrolledMachine()
     const { env, socketPath, server } = machine
     server.answer = serve(signNow(machine, 7, ['allow', 'read', '/**']))
     const full = openSync('/dev/full', 'w')
@@ -154,11 +88,11 @@ describe('palisade-agent start', () => {
   })
 
   it('asks its server directly, whatever proxy the environment names', async () => {
-    const machine = await setUp()
+    const machine = await enrolledMachine()
     const { env, socketPath, server } = machine
     server.answer = serve(signNow(machine, 7))
     const proxy = 'http://127.0.0.1:9'
-    const { child, ended } = run(['start'], {
+    const { child, ended } = runAgent(['start'], {
       ...env,
       NODE_USE_ENV_PROXY: '1',
       HTTP_PROXY: proxy,
@@ -173,12 +107,12 @@ describe('palisade-agent start', () => {
   })
 
   it('reports a tampered cache and denies', async () => {
-    const machine = await setUp()
+    const machine = await enrolledMachine()
     const { env, socketPath, dataDir } = machine
     await mkdir(join(dataDir, 'agent', 'policy'), { mode: 0o700 })
     const file = join(dataDir, 'agent', 'policy', 'state.json')
     await writeFile(file, '{"sum":"","state":"{}"}', { mode: 0o600 })
-    const { child, ended } = run(['start'], env)
+    const { child, ended } = runAgent(['start'], env)
     await waitForState(socketPath, 'corrupt')
 
     const { body } = await askAgent(socketPath, 'GET', '/v1/status')
@@ -198,11 +132,11 @@ describe('palisade-agent start', () => {
   })
 
   it('exits with 78 and one line when the token file is open to others', async () => {
-    const { env, dataDir, repository } = await setUp()
+    const { env, dataDir, repository } = await enrolledMachine()
     const path = join(dataDir, 'open.json')
     await writeFile(path, JSON.stringify(repository.enrolment), { mode: 0o644 })
 
-    const { code, stderr } = await run(['start'], { ...env, PALISADE_ENROLMENT: path }).ended
+    const { code, stderr } = await runAgent(['start'], { ...env, PALISADE_ENROLMENT: path }).ended
 
     expect(code).toBe(78)
     expect(stderr).toBe(
@@ -211,18 +145,19 @@ describe('palisade-agent start', () => {
   })
 
   it('prints its version for the subcommand too', async () => {
-    const verb = await run(['version'], {}).ended
+    const verb = await runAgent(['version'], {}).ended
 
     expect(verb).toMatchObject({ code: 0, stderr: '' })
-    expect(verb.stdout).toBe((await run(['--version'], {}).ended).stdout)
+    expect(verb.stdout).toBe((await runAgent(['--version'], {}).ended).stdout)
   })
 
   it('prints no control characters from an invalid file', async () => {
-    const { env, dataDir } = await setUp()
+    const { env, dataDir } = await enrolledMachine()
     const path = join(dataDir, 'local.json')
     await writeFile(path, JSON.stringify({ local: [{ name: '\u001B[2J\nforged line' }] }))
 
-    const { code, stderr } = await run(['start'], { ...env, PALISADE_LOCAL_POLICIES: path }).ended
+    const { code, stderr } = await runAgent(['start'], { ...env, PALISADE_LOCAL_POLICIES: path })
+      .ended
 
     expect(code).toBe(78)
     expect(stderr).toContain('policy `\\u{1b}[2J\\u{a}forged line`')
@@ -232,7 +167,7 @@ describe('palisade-agent start', () => {
   it('creates no files when the token file is missing', async () => {
     const directory = await temporaryDirectory()
 
-    const { code, stderr } = await run(['start'], {}, directory).ended
+    const { code, stderr } = await runAgent(['start'], {}, directory).ended
 
     expect(code).toBe(78)
     expect(stderr).toContain('does not exist')
@@ -242,14 +177,14 @@ describe('palisade-agent start', () => {
   it('exits with 78 and a line for every invalid setting', async () => {
     const env = { PALISADE_PROXY_PORT: 'x', PALISADE_LOG_LEVEL: 'x' }
 
-    const { code, stderr } = await run(['start'], env).ended
+    const { code, stderr } = await runAgent(['start'], env).ended
 
     expect(code).toBe(78)
     expect(stderr.trimEnd().split('\n')).toHaveLength(2)
   })
 
   it('exits with 1 when the port is taken, and leaves no socket', async () => {
-    const { env, dataDir } = await setUp()
+    const { env, dataDir } = await enrolledMachine()
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     onTestFinished(() => {
@@ -258,7 +193,7 @@ describe('palisade-agent start', () => {
     const address = other.address()
     const port = typeof address === 'object' ? String(address?.port) : ''
 
-    const { code, stderr } = await run(['start'], { ...env, PALISADE_PROXY_PORT: port }).ended
+    const { code, stderr } = await runAgent(['start'], { ...env, PALISADE_PROXY_PORT: port }).ended
 
     expect(code).toBe(1)
     expect(stderr).toBe(
@@ -269,13 +204,13 @@ describe('palisade-agent start', () => {
   })
 
   it('exits with 1 next to a running agent, which continues', async () => {
-    const machine = await setUp()
+    const machine = await enrolledMachine()
     const { env, socketPath, server } = machine
     server.answer = serve(signNow(machine, 7))
-    run(['start'], env)
+    runAgent(['start'], env)
     await waitForState(socketPath, 'fresh')
 
-    const { code, stderr } = await run(['start'], env).ended
+    const { code, stderr } = await runAgent(['start'], env).ended
 
     expect(code).toBe(1)
     expect(stderr).toContain('an agent is already running')
@@ -283,14 +218,15 @@ describe('palisade-agent start', () => {
   })
 
   it('keeps a second agent off its data, whatever its socket, until it is killed', async () => {
-    const machine = await setUp()
+    const machine = await enrolledMachine()
     const { env, socketPath, server } = machine
     server.answer = serve(signNow(machine, 7))
-    const first = run(['start'], env)
+    const first = runAgent(['start'], env)
     await waitForState(socketPath, 'fresh')
     const other = join(await temporaryDirectory(), 'other.sock')
 
-    const { code, stderr } = await run(['start'], { ...env, PALISADE_AGENT_SOCKET: other }).ended
+    const { code, stderr } = await runAgent(['start'], { ...env, PALISADE_AGENT_SOCKET: other })
+      .ended
     expect(code).toBe(1)
     expect(stderr).toMatch(
       /^palisade-agent: an agent is already running on `[^`]+\/agent`; stop it/,
@@ -298,13 +234,13 @@ describe('palisade-agent start', () => {
 
     first.child.kill('SIGKILL')
     await first.ended
-    run(['start'], { ...env, PALISADE_AGENT_SOCKET: other })
+    runAgent(['start'], { ...env, PALISADE_AGENT_SOCKET: other })
     await waitForState(other, 'fresh')
   })
 
   it('prints its help', async () => {
-    const help = await run(['start', '--help'], {}).ended
-    const usage = await run(['begin'], {}).ended
+    const help = await runAgent(['start', '--help'], {}).ended
+    const usage = await runAgent(['begin'], {}).ended
 
     expect(help).toMatchObject({ code: 0, stderr: '' })
     expect(help.stdout).toContain('Examples:')
