@@ -9,6 +9,9 @@ import { findPrograms } from './find-programs.ts'
 import { followPolicy } from './follow-policy.ts'
 import { holderFile } from './holder/holder-file.ts'
 import { HolderError, startHolder } from './holder/start-holder.ts'
+import { createCgroupDisk, findCgroupBases, type CgroupBases } from './limits/cgroup-bases.ts'
+import { limitMechanisms, type LimitMechanisms } from './limits/hold-limits.ts'
+import { recoverCgroups } from './limits/sandbox-cgroups.ts'
 import { prepareLaunch, type PreparedLaunch } from './launch/prepare-launch.ts'
 import { createSpareLaunch } from './launch/spare-launch.ts'
 import { loadDestinations } from './network/original-destination.ts'
@@ -46,6 +49,8 @@ export interface SandboxSurroundings {
 export interface SandboxParts extends Sandboxes {
   /** Removes the files of a killed agent. Call it once, before the first sandbox. */
   recover(): Promise<void>
+  /** How this machine bounds sandboxes. */
+  readonly limits: () => LimitMechanisms
 }
 
 /** The preparation takes the time of a processor, which the sandbox that starts needs. */
@@ -62,6 +67,14 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
     journal: createPlaceholderJournal(join(agentDir, 'placeholders.jsonl')),
     randomName: () => random(16),
   })
+  let foundBases: CgroupBases | null = null
+  const bases = (): CgroupBases =>
+    (foundBases ??= findCgroupBases({
+      disk: createCgroupDisk(),
+      pid: process.pid,
+      uid: userInfo().uid,
+      probe: `palisade-${random(ID_BYTES)}`,
+    }))
   const deniesOf = createDeniesReader(pathDenies)
   let prepared: Promise<StartDeps> | null = null
 
@@ -85,6 +98,7 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
       user,
       architecture,
       programs,
+      bases: bases(),
       log,
     }
   }
@@ -130,8 +144,10 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
 
   return {
     ...sandboxes,
+    limits: () => limitMechanisms(bases(), userInfo().uid),
     async recover() {
       await placeholders.recover()
+      await recoverCgroups(directory)
       await rm(directory, { recursive: true, force: true })
     },
     async stop() {

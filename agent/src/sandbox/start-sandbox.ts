@@ -7,6 +7,9 @@ import { encodeBubblewrapArguments } from './launch/bubblewrap-arguments.ts'
 import type { Child } from './launch/await-child.ts'
 import type { PreparedLaunch } from './launch/prepare-launch.ts'
 import { DESCRIPTORS, trampolineArguments, type Launch } from './launch/trampoline.ts'
+import type { CgroupBases } from './limits/cgroup-bases.ts'
+import { holdLimits } from './limits/hold-limits.ts'
+import { boundsOf } from './limits/sandbox-bounds.ts'
 import { serveSandbox, type SandboxNetworkDeps } from './network/sandbox-network.ts'
 import { encodeSeccompFilter } from './seccomp/seccomp-filter.ts'
 import type { Architecture } from './seccomp/system-calls.ts'
@@ -16,13 +19,11 @@ import { GUARDED_DIRECTORIES } from './view/guarded-names.ts'
 import { createLiveGuard, type LiveGuard } from './view/live-guard.ts'
 import { isWithin } from './view/mount-table.ts'
 import { chooseDialect } from './view/mount-dialect.ts'
-import { openMountShell } from './view/mount-shell.ts'
+import { openMountShell, type MountShell } from './view/mount-shell.ts'
 import type { SandboxUser } from './view/system-files.ts'
 import { planView, type ViewPlan, type ViewPlanDeps } from './view/view-plan.ts'
 import { quotePath, ViewRefusal } from './view/view-refusal.ts'
 
-/** Each private file system of a sandbox holds at most this, in memory. */
-const PRIVATE_BYTES = 1024 ** 3
 const SHELL = '/bin/sh'
 export const SANDBOX_HOSTNAME = 'sandbox'
 
@@ -32,6 +33,7 @@ export interface StartDeps {
   readonly user: SandboxUser
   readonly architecture: Architecture
   readonly programs: Launch['programs']
+  readonly bases: CgroupBases
   readonly log: AgentLog
 }
 
@@ -54,17 +56,22 @@ export async function startSandbox(
   deps: StartDeps,
 ): Promise<StartedSandbox> {
   const { user, log } = deps
+  const bounds = boundsOf(request.limits)
   const plan = await planView(
     {
       workspaces: request.workspaces,
       home: user.home,
-      privateBytes: PRIVATE_BYTES,
+      privateBytes: bounds.privateBytes,
       guardedNames: GUARDED_DIRECTORIES,
     },
     { ...deps.view, signal: new AbortController().signal },
   )
   try {
     const cwd = requireInWorkspace(request.directory, plan, deps.view)
+    const limits = await holdLimits({ asked: request.limits, bounds }, launch, {
+      bases: deps.bases,
+      uid: user.uid,
+    })
     await writeLaunch(encodeArguments(request.variables, plan, cwd, deps), launch, deps)
     const network = await serveSandbox({
       ...deps.network,
@@ -73,7 +80,7 @@ export async function startSandbox(
       listeners: launch.holder.listeners,
     })
     const createGuard = (child: Child, end: (problem: string) => void): LiveGuard =>
-      guardView(plan, launch, { child, end, onPlanted })
+      guardView(plan, launch, { child, end, onPlanted, entries: bounds.privateEntries })
     const { disk, placeholders } = deps.view
     const onPlanted = (path: string): void => {
       if (!placeholders.isHeld(path))
@@ -88,6 +95,7 @@ export async function startSandbox(
         directory: launch.place.directory,
         holder: launch.holder.pid,
         programs: deps.programs,
+        limits,
       }),
       warnings: plan.warnings,
       supervision,
@@ -153,18 +161,20 @@ function guardView(
     readonly child: Child
     readonly end: (problem: string) => void
     readonly onPlanted: (path: string) => void
+    readonly entries: number
   },
 ): LiveGuard {
   const table = `${processFolder(launch, to.child)}/mountinfo`
-  return createLiveGuard(plan.guarded, {
+  const shell = openMountShell({
+    spawn,
+    dialect: chooseDialect({ arch: process.arch, exists: existsSync }),
+    holderPid: launch.holder.pid,
+    childPid: to.child.pid,
+  })
+  const guard = createLiveGuard(plan.guarded, {
     ...to,
     walk: plan.walk,
-    shell: openMountShell({
-      spawn,
-      dialect: chooseDialect({ arch: process.arch, exists: existsSync }),
-      holderPid: launch.holder.pid,
-      childPid: to.child.pid,
-    }),
+    shell,
     watch,
     mountTable: () => readFileSync(table),
     every(intervalMs, listener) {
@@ -172,4 +182,24 @@ function guardView(
       return () => clearInterval(timer)
     },
   })
+  return {
+    async start() {
+      await limitEntries(shell, plan.expected.privates, to.entries)
+      await guard.start()
+    },
+    tighten: (change) => guard.tighten(change),
+    settled: () => guard.settled(),
+    stop: () => guard.stop(),
+  }
+}
+
+/** Bubblewrap sets only the size, and an empty file takes none. Rejects with `ViewRefusal`. */
+async function limitEntries(
+  shell: MountShell,
+  privates: Iterable<string>,
+  entries: number,
+): Promise<void> {
+  for (const target of privates)
+    if (!(await shell.limitEntries(target, entries)))
+      throw new ViewRefusal(`the number of files in ${quotePath(target)} cannot be limited here`)
 }

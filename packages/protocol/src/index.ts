@@ -308,10 +308,12 @@ export {
 export {
   MAX_WORKSPACES,
   sandboxLaunchSchema,
+  sandboxLimitsSchema,
   sandboxRequestSchema,
   sandboxResultSchema,
   workspaceSchema,
   type SandboxLaunch,
+  type SandboxLimits,
   type SandboxRequest,
   type SandboxResult,
   type Workspace,

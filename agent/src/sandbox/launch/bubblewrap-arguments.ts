@@ -36,8 +36,9 @@ export function encodeBubblewrapArguments(plan: BubblewrapPlan): Buffer {
     ['--uid', String(plan.uid), '--gid', String(plan.gid), '--hostname', plan.hostname],
     ['--disable-userns', '--cap-drop', 'ALL', '--die-with-parent'],
     ...plan.mounts.map((mount) => formatMount(mount, plan)),
-    // The root is in memory without a limit of its size.
-    ['--remount-ro', '/', '--chdir', plan.cwd],
+    // These are in memory without a limit of their size.
+    ...unlimitedMounts(plan.mounts).flatMap((path) => ['--remount-ro', path]),
+    ['--chdir', plan.cwd],
     ...[...plan.variables].map(([name, value]) => ['--setenv', name, value]),
     ['--seccomp', String(plan.seccompFd), '--block-fd', String(plan.gateFd)],
     ['--info-fd', String(plan.infoFd)],
@@ -45,6 +46,11 @@ export function encodeBubblewrapArguments(plan: BubblewrapPlan): Buffer {
   const broken = words.find((word) => word.includes('\0'))
   if (broken !== undefined) throw new RangeError(`\`${broken}\` has a NUL character`)
   return Buffer.from(words.map((word) => `${word}\0`).join(''))
+}
+
+/** The devices, whose directories have limits of their own or hold devices alone, and the root. */
+function unlimitedMounts(mounts: readonly Mount[]): readonly string[] {
+  return [...mounts.flatMap(({ kind, target }) => (kind === 'dev' ? [target] : [])), '/']
 }
 
 function formatMount(mount: Mount, { emptyFile, emptyDirectory }: BubblewrapPlan): string[] {

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Holder } from '../holder/start-holder.ts'
+import { removeListedCgroups } from '../limits/sandbox-cgroups.ts'
 import { createPlace, type Place } from './place.ts'
+import { LAUNCH_FILES } from './trampoline.ts'
 
 const END_TIMEOUT_MS = 10_000
 
@@ -32,7 +34,9 @@ export async function prepareLaunch(deps: {
       holder.end()
       // A process that cannot be ended, such as one in a hung disk, must not stop the agent.
       await Promise.race([holder.ended, pause(END_TIMEOUT_MS, undefined, { ref: false })])
-      await place.remove()
+      // The list of groups that are left is for the next start of the agent.
+      if (await removeListedCgroups(join(place.directory, LAUNCH_FILES.cgroups)))
+        await place.remove()
     }
     return { id, holder, place, discard }
   } catch (error) {

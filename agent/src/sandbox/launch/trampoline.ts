@@ -18,6 +18,8 @@ export const LAUNCH_FILES = {
   sync: 'sync',
   /** File; the reason why the agent ended the sandbox, in printable lines. */
   refusal: 'refusal',
+  /** File; the control groups of the sandbox, a line each. Absent means no group. */
+  cgroups: 'cgroups',
 } as const
 
 export interface Launch {
@@ -33,6 +35,19 @@ export interface Launch {
     /** GNU env(1), inside. */
     readonly env: string
   }
+  readonly limits: ProcessLimits
+}
+
+/** Limits that the supervising shell sets, or that the command has from the groups it enters. */
+export interface ProcessLimits {
+  /** Processes of the user in the namespaces of the holder, with those of the sandbox itself. */
+  readonly processes: number
+  /** Open files of a process. */
+  readonly files: number
+  /** Private writable memory of a process, in bytes; null without a limit. */
+  readonly dataBytes: number | null
+  /** Whether the command may run only in the control groups. */
+  readonly mustEnterCgroups: boolean
 }
 
 /**
@@ -48,10 +63,13 @@ export interface Launch {
  * Throws a `RangeError` for a text with a NUL.
  */
 export function trampolineArguments(launch: Launch): readonly string[] {
-  const { directory, holder, programs } = launch
+  const { directory, holder, programs, limits } = launch
+  const { processes, files, dataBytes, mustEnterCgroups } = limits
+  const data = dataBytes === null ? '' : String(Math.ceil(dataBytes / KIBIBYTE))
   const words = [
     ['-c', TRAMPOLINE, 'palisade', directory, String(holder)],
     [programs.setpriv, programs.nsenter, programs.bubblewrap],
+    [mustEnterCgroups ? 'yes' : 'no', HOLD_LIMITS, String(processes), String(files), data],
     [programs.env, `--default-signal=${IGNORED_OUTSIDE.join(',')}`, '--'],
   ].flat()
   const broken = words.find((word) => word.includes('\0'))
@@ -65,6 +83,32 @@ export function trampolineArguments(launch: Launch): readonly string[] {
  */
 const IGNORED_OUTSIDE = ['HUP', 'INT', 'QUIT', 'TERM', 'USR1', 'USR2', 'PIPE', 'XFSZ'] as const
 
+const KIBIBYTE = 1024
+
+/**
+ * The program of the shell that becomes the parent of bubblewrap, in the namespaces of the holder:
+ * there the kernel counts the processes of the sandbox alone, and not all of the user. Shells name
+ * the limit of processes `u` or `p`.
+ */
+const HOLD_LIMITS = String.raw`
+[ "$PPID" = "$1" ] || exit
+processes=$2 files=$3 data=$4
+shift 4
+
+refuse() {
+  printf 'palisade: /bin/sh cannot set the limit of %s\n' "$1" >&2
+  exit 125
+}
+
+{ ulimit -u "$processes" || ulimit -p "$processes"; } 2>/dev/null || refuse processes
+ulimit -n "$files" || refuse files
+ulimit -c 0 || refuse 'core files'
+[ -z "$data" ] || ulimit -d "$data" || refuse process-memory
+
+"$@"
+exit $?
+`
+
 /**
  * The program of the supervisor, for any POSIX shell.
  *
@@ -73,6 +117,7 @@ const IGNORED_OUTSIDE = ['HUP', 'INT', 'QUIT', 'TERM', 'USR1', 'USR2', 'PIPE', '
  * - The supervisor alone keeps descriptor 7 open, until it ends.
  * - Through a directory a command would reach every file of the machine.
  * - A shell can close descriptors 8 and 9 only. It refuses to go on with a higher one.
+ * - A limit of the caller that is lower already stays, because it cannot be raised.
  * - A shell within the namespaces is the parent of bubblewrap. nsenter would stop itself when its
  *   child stops, perhaps after both have been continued. The parent of that shell is compared,
  *   because it may have ended before `--pdeathsig`.
@@ -88,8 +133,11 @@ const IGNORED_OUTSIDE = ['HUP', 'INT', 'QUIT', 'TERM', 'USR1', 'USR2', 'PIPE', '
  *   which gives 127 where the shell has forgotten it.
  */
 const TRAMPOLINE = String.raw`
-directory=$1 holder=$2 setpriv=$3 nsenter=$4 bwrap=$5
-shift 5
+directory=$1 holder=$2 setpriv=$3 nsenter=$4 bwrap=$5 must_enter=$6 hold_limits=$7
+processes=$8 files=$9
+shift 9
+data=$1
+shift
 
 refuse() {
   printf 'palisade: %s\n' "$1" >&2
@@ -110,6 +158,18 @@ for link in /proc/$$/fd/*; do
     *) refuse "descriptor $link is open; close it before the command" ;;
   esac
 done
+
+lesser() {
+  least=$2
+  [ "$1" = unlimited ] || [ "$1" -ge "$2" ] || least=$1
+}
+while read -r word first second third fourth rest; do
+  case $first in
+    processes) lesser "$third" "$processes" && processes=$least ;;
+    open) lesser "$fourth" "$files" && files=$least ;;
+    data) [ -z "$data" ] || { lesser "$fourth" "$((data * 1024))" && data=$((least / 1024)); } ;;
+  esac
+done <"/proc/$$/limits"
 
 forward() {
   [ -n "$!" ] || exit 125
@@ -159,10 +219,14 @@ done
 exec 8<&0
 (
   trap '' HUP INT QUIT TERM USR1 USR2
+  [ ! -e "$directory/cgroups" ] || while read -r group; do
+    { echo 0 >"$group/cgroup.procs"; } 2>/dev/null || [ "$must_enter" = no ] ||
+      refuse "the control group $group cannot be entered, so a limit cannot be held"
+  done <"$directory/cgroups"
   exec "$setpriv" --pdeathsig KILL -- \
     "$nsenter" --no-fork --preserve-credentials \
     --target "$holder" --user --net --pid --mount -- \
-    /bin/sh -c '[ "$PPID" = "$0" ] || exit; "$@"; exit $?' "$$" \
+    /bin/sh -c "$hold_limits" palisade "$$" "$processes" "$files" "$data" \
     "$bwrap" $session --args 3 -- "$@"
 ) <&8 7<&- 8<&- &
 exec 3<&- 4<&- 5<&- 6<&- 8<&-

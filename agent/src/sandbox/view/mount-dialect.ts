@@ -13,6 +13,8 @@ export interface MountDialect {
   /** Absolute path inside the view, and arguments. */
   readonly command: readonly string[]
   readonly format: (command: MountCommand) => string
+  /** Limits the entries of the private file system at `target`. */
+  readonly formatEntries: (target: string, entries: number) => string
 }
 
 export interface DialectDeps {
@@ -48,6 +50,9 @@ function perlDialect(call: number): MountDialect {
     command: [PERL, '-f', '-e', perlProgram(call)],
     format: ({ source, target, ...command }) =>
       `${flagsOf(command)} ${hexadecimal(source)} ${hexadecimal(target)}\n`,
+    formatEntries: (target, entries) =>
+      `${MS_REMOUNT | MS_NOSUID | MS_NODEV} - ${hexadecimal(target)} ` +
+      `${hexadecimal(`nr_inodes=${entries}`)}\n`,
   }
 }
 
@@ -59,10 +64,13 @@ function perlProgram(call: number): string {
   return [
     '$| = 1;',
     'while (<STDIN>) {',
-    'my ($flags, $from, $to) = split;',
+    'my ($flags, $from, $to, $data) = split;',
     '$from = pack("H*", $from); $to = pack("H*", $to);',
-    `my $failed = syscall(${call}, $from, $to, 0, ${MS_BIND | MS_REC}, 0) != 0`,
-    `|| syscall(${call}, $from, $to, 0, $flags + 0, 0) != 0;`,
+    'my $failed = 0;',
+    `if ($data) { $data = pack("H*", $data);`,
+    `$failed = syscall(${call}, $from, $to, 0, $flags + 0, $data) != 0; }`,
+    `else { $failed = syscall(${call}, $from, $to, 0, ${MS_BIND | MS_REC}, 0) != 0`,
+    `|| syscall(${call}, $from, $to, 0, $flags + 0, 0) != 0; }`,
     'print $failed ? "1\\n" : "0\\n";',
     '}',
   ].join(' ')
@@ -77,6 +85,8 @@ function hexadecimal(text: string): string {
   return Buffer.from(text).toString('hex')
 }
 
+const SILENT = '>/dev/null 2>&1 </dev/null; echo $?'
+
 /** The programs are those of the read-only system tree, by absolute paths. */
 const SHELL: MountDialect = {
   command: ['/usr/bin/sh'],
@@ -84,9 +94,12 @@ const SHELL: MountDialect = {
     const options = ['rbind', access, 'nosuid', 'nodev', ...(isNoExec ? ['noexec'] : [])].join()
     return (
       `/usr/bin/mount -n -o ${options} -- ${quoteForShell(source)} ${quoteForShell(target)} ` +
-      '>/dev/null 2>&1 </dev/null; echo $?\n'
+      `${SILENT}\n`
     )
   },
+  formatEntries: (target, entries) =>
+    `/usr/bin/mount -n -o remount,nosuid,nodev,nr_inodes=${entries} -- ${quoteForShell(target)} ` +
+    `${SILENT}\n`,
 }
 
 /** In single quotes every byte stands for itself, also a line break. */

@@ -8,6 +8,11 @@ export interface MountShell {
    * mounted on: it is gone, or is of another kind. Rejects when the shell has ended.
    */
   mount(command: MountCommand): Promise<boolean>
+  /**
+   * Limits the files and directories of a private file system. Resolves with false when the kernel
+   * refuses, such as for fewer than it has. Rejects when the shell has ended.
+   */
+  limitEntries(target: string, entries: number): Promise<boolean>
   close(): void
   /** Whether the process still runs. */
   readonly isAlive: boolean
@@ -74,8 +79,15 @@ class ResidentShell implements MountShell {
   }
 
   mount(command: MountCommand): Promise<boolean> {
+    return this.#ask(this.#dialect.format(command))
+  }
+
+  limitEntries(target: string, entries: number): Promise<boolean> {
+    return this.#ask(this.#dialect.formatEntries(target, entries))
+  }
+
+  #ask(line: string): Promise<boolean> {
     if (this.#end !== null) return Promise.reject(this.#end)
-    const line = this.#dialect.format(command)
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject })
       this.#child.stdin.write(line)

@@ -5,6 +5,7 @@ import { runInSandbox } from './run-in-sandbox.ts'
 interface Options {
   readonly workspace: readonly string[]
   readonly env: readonly string[]
+  readonly limit: readonly string[]
 }
 
 /** `palisade run` */
@@ -29,10 +30,16 @@ export function addRunCommand(program: Command, context: RunContext): void {
       collect,
       [],
     )
+    .option(
+      '--limit <name=value,…>',
+      'limit of processes, memory, process-memory, tmp or files, may be repeated',
+      collect,
+      [],
+    )
     .addHelpText('after', HELP)
-    .action(async (words: string[], { workspace, env }: Options) => {
+    .action(async (words: string[], options: Options) => {
       const [name = '', ...args] = words
-      const code = await runInSandbox({ command: [name, ...args], workspace, env }, context.io)
+      const code = await runInSandbox({ command: [name, ...args], ...options }, context.io)
       context.exit(code)
     })
 }
@@ -43,12 +50,17 @@ and \`write\`. Denied paths in it are hidden or read-only, also those that come 
 directory and /tmp are empty and end with the command. Every connection is decided by the policy
 and recorded, whether or not the command uses the proxy; \`palisade log\` lists them.
 
+Limits: \`processes\` at once (default 4096), \`memory\` of all together, \`process-memory\` of
+each, size of each private directory (\`tmp\`, default 1G), open \`files\` of each process
+(default 65536).
+
 Exit codes: the command's own, 125 no sandbox could be made, 126 it cannot be run, 127 it is not
             found, 128 + n ended by signal n
 
 Examples:
   palisade run -- npm install
   palisade run --workspace . --workspace ~/reference:ro -- make
+  palisade run --limit processes=200,tmp=256M -- make -j4
   palisade run --env ANTHROPIC_API_KEY -- claude`
 
 function collect(value: string, former: readonly string[]): readonly string[] {

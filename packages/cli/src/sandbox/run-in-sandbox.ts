@@ -5,6 +5,7 @@ import type { Io } from '../io.ts'
 import { reachAgent } from '../machine/reach-agent.ts'
 import { printable } from '../terminal/printable.ts'
 import { buildEnvironment } from './environment.ts'
+import { parseLimits } from './parse-limits.ts'
 import { parseWorkspace } from './parse-workspace.ts'
 
 /** No sandbox could be made; the command was not run. */
@@ -16,6 +17,8 @@ export interface RunRequest {
   readonly workspace: readonly string[]
   /** Each as `NAME` or `NAME=VALUE`. */
   readonly env: readonly string[]
+  /** Each as `NAME=VALUE`, or several with commas. */
+  readonly limit: readonly string[]
 }
 
 export type SandboxIo = Pick<Io, 'become' | 'cwd' | 'env' | 'home' | 'platform' | 'stderr'>
@@ -38,6 +41,8 @@ export async function runInSandbox(request: RunRequest, io: SandboxIo): Promise<
     own: new Map([['PALISADE_SANDBOX', '1']]),
   })
   if (environment.kind === 'invalid') throw refusal(environment.problems)
+  const limits = parseLimits(request.limit)
+  if (limits.kind === 'invalid') throw refusal(limits.problems)
   const texts = request.workspace.length === 0 ? ['.'] : request.workspace
   const answer = await reachAgent(io, EXIT_NO_SANDBOX, (socketPath) =>
     startSandbox(
@@ -46,6 +51,7 @@ export async function runInSandbox(request: RunRequest, io: SandboxIo): Promise<
         workspaces: texts.map((text) => parseWorkspace(text, io.cwd)),
         directory: io.cwd,
         variables: Object.fromEntries(environment.variables),
+        limits: limits.limits,
       },
     ),
   )

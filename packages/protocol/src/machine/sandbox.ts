@@ -20,6 +20,31 @@ export const workspaceSchema = z.strictObject({
 })
 export type Workspace = z.infer<typeof workspaceSchema>
 
+const MAX_PROCESSES = 1_000_000
+const MAX_BYTES = 2 ** 50
+const MAX_FILES = 1_000_000
+
+const count = (least: number, most: number) =>
+  z.int().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`)
+
+/**
+ * Limits of one sandbox. An absent one has its default. A limit that the machine cannot hold is
+ * refused when it is asked for.
+ */
+export const sandboxLimitsSchema = z.strictObject({
+  /** Processes and threads at once. */
+  processes: count(1, MAX_PROCESSES).optional(),
+  /** Memory of all processes together, with the private directories. */
+  memory_bytes: count(2 ** 20, MAX_BYTES).optional(),
+  /** Private writable memory of each process. */
+  process_memory_bytes: count(2 ** 20, MAX_BYTES).optional(),
+  /** Size of each private directory. */
+  tmp_bytes: count(2 ** 20, MAX_BYTES).optional(),
+  /** Open files of each process. */
+  files: count(16, MAX_FILES).optional(),
+})
+export type SandboxLimits = z.infer<typeof sandboxLimitsSchema>
+
 /** `POST /v1/sandboxes` makes a sandbox for one command, which itself stays with the caller. */
 export const sandboxRequestSchema = z.strictObject({
   workspaces: z
@@ -38,6 +63,7 @@ export const sandboxRequestSchema = z.strictObject({
       (variables) => Object.keys(variables).length <= MAX_VARIABLES,
       `must have at most ${MAX_VARIABLES} variables`,
     ),
+  limits: sandboxLimitsSchema.optional(),
 })
 export type SandboxRequest = z.infer<typeof sandboxRequestSchema>
 

@@ -63,7 +63,7 @@ describe('the arguments of bubblewrap', () => {
         '--ro-bind-try /proc/scsi /proc/scsi --ro-bind-try /proc/acpi /proc/acpi ' +
         '--ro-bind-try /proc/driver /proc/driver --ro-bind-try /proc/mtrr /proc/mtrr',
     ],
-    [{ kind: 'dev', target: '/dev' }, '--dev /dev'],
+    [{ kind: 'dev', target: '/dev' }, '--dev /dev --remount-ro /dev'],
   ])('make the mount %j', (mount, expected) => {
     expect(wordsOf({ mounts: [mount] }).join(' ')).toContain(
       `${expected} --remount-ro / --chdir /work`,

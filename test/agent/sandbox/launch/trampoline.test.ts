@@ -277,7 +277,8 @@ describe.runIf(process.platform === 'linux').each(testUsers())('the trampoline, 
 describe('the arguments of the trampoline', () => {
   it('refuse a NUL', () => {
     const programs = { setpriv: '', nsenter: '', bubblewrap: '', env: '' }
-    const launch = { directory: '/d\0', holder: 1, programs }
+    const limits = { processes: 1, files: 1, dataBytes: null, mustEnterCgroups: false }
+    const launch = { directory: '/d\0', holder: 1, programs, limits }
 
     expect(() => trampolineArguments(launch)).toThrow(RangeError)
   })
