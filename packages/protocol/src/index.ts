@@ -55,6 +55,8 @@ export {
 } from './governance/policy-document.ts'
 export { policyFileSchema, type PolicyFile } from './governance/policy-file.ts'
 export { composeYaml } from './policy-text/compose-yaml.ts'
+export { unknownMember } from './policy-text/describe-issue.ts'
+export { parseSource, type ParsedSource } from './policy-text/parse-source.ts'
 export { placeRules, type RulePlace } from './policy-text/place-rules.ts'
 export { findRepeated, pathOfMember, readDocuments } from './policy-text/read-documents.ts'
 export type { PlacedPolicy, ReadDocuments, SourcePolicy } from './policy-text/read-documents.ts'

@@ -1,11 +1,14 @@
 import type { Command } from 'commander'
 import type { RunContext } from '../run-context.ts'
 import { runInSandbox } from './run-in-sandbox.ts'
+import type { RunRequest } from './run-request.ts'
 
 interface Options {
   readonly workspace: readonly string[]
   readonly env: readonly string[]
   readonly limit: readonly string[]
+  /** `true` without a name. */
+  readonly profile?: string | true
 }
 
 /** `palisade run` */
@@ -17,7 +20,7 @@ export function addRunCommand(program: Command, context: RunContext): void {
       'Run one command so that it reaches only what the policy allows: it has no network but ' +
         'through the agent, and sees only the workspaces and the programs of the system.',
     )
-    .argument('<command...>', 'command and its arguments, after `--`')
+    .argument('[command...]', 'command and its arguments, after `--`')
     .option(
       '-w, --workspace <path[:ro|:rw]>',
       'directory that the command sees, may be repeated (default: the working directory)',
@@ -36,10 +39,13 @@ export function addRunCommand(program: Command, context: RunContext): void {
       collect,
       [],
     )
+    .option('--profile [name]', 'options of the project, from its .palisade.yaml')
     .addHelpText('after', HELP)
     .action(async (words: string[], options: Options) => {
-      const [name = '', ...args] = words
-      const code = await runInSandbox({ command: [name, ...args], ...options }, context.io)
+      const [name, ...args] = words
+      const command: RunRequest['command'] = name === undefined ? null : [name, ...args]
+      const profile = options.profile === true ? '' : (options.profile ?? null)
+      const code = await runInSandbox({ ...options, command, profile }, context.io)
       context.exit(code)
     })
 }
@@ -54,6 +60,9 @@ Limits: \`processes\` at once (default 4096), \`memory\` of all together, \`proc
 each, size of each private directory (\`tmp\`, default 1G), open \`files\` of each process
 (default 65536).
 
+A profile adds workspaces, names of variables, limits and a command from the nearest .palisade.yaml
+of the repository. It opens nothing that policy does not. \`--profile\` alone lists the profiles.
+
 Exit codes: the command's own, 125 no sandbox could be made, 126 it cannot be run, 127 it is not
             found, 128 + n ended by signal n
 
@@ -61,6 +70,8 @@ Examples:
   palisade run -- npm install
   palisade run --workspace . --workspace ~/reference:ro -- make
   palisade run --limit processes=200,tmp=256M -- make -j4
+  palisade run --profile npm
+  palisade run --profile claude -- claude --continue
   palisade run --env ANTHROPIC_API_KEY -- claude`
 
 function collect(value: string, former: readonly string[]): readonly string[] {

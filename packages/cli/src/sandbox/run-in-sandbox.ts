@@ -7,19 +7,10 @@ import { printable } from '../terminal/printable.ts'
 import { buildEnvironment } from './environment.ts'
 import { parseLimits } from './parse-limits.ts'
 import { parseWorkspace } from './parse-workspace.ts'
+import type { RunRequest } from './run-request.ts'
 
 /** No sandbox could be made; the command was not run. */
 const EXIT_NO_SANDBOX = 125
-
-export interface RunRequest {
-  readonly command: readonly [string, ...string[]]
-  /** Each as `PATH`, `PATH:ro` or `PATH:rw`; empty for the working directory. */
-  readonly workspace: readonly string[]
-  /** Each as `NAME` or `NAME=VALUE`. */
-  readonly env: readonly string[]
-  /** Each as `NAME=VALUE`, or several with commas. */
-  readonly limit: readonly string[]
-}
 
 export type SandboxIo = Pick<Io, 'become' | 'cwd' | 'env' | 'home' | 'platform' | 'stderr'>
 
@@ -27,12 +18,16 @@ export type SandboxIo = Pick<Io, 'become' | 'cwd' | 'env' | 'home' | 'platform' 
  * Asks the agent for a sandbox, and becomes the program that starts the command in it. Resolves to
  * an exit code only if that fails. Rejects with `CliError`.
  */
-export async function runInSandbox(request: RunRequest, io: SandboxIo): Promise<number> {
+export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<number> {
   if (io.platform !== 'linux')
     throw refusal(
       `\`palisade run\` makes sandboxes on Linux only, and this is ${io.platform}; ` +
         '`palisade exec` leads programs that use a proxy to the policy',
     )
+  const request = await withProfile(asked, io)
+  const { command } = request
+  if (command === null)
+    throw refusal('no command is named; write `palisade run -- COMMAND`, or one in the profile')
   const environment = buildEnvironment({
     env: io.env,
     asked: request.env,
@@ -58,7 +53,19 @@ export async function runInSandbox(request: RunRequest, io: SandboxIo): Promise<
   if (answer.kind === 'refused') throw refusal(answer.message)
   const { program, arguments: words, warnings } = answer.launch
   for (const warning of warnings) io.stderr.write(`${printable(`palisade: ${warning}`)}\n`)
-  return io.become(program, [...words, ...asProgram(request.command)])
+  return io.become(program, [...words, ...asProgram(command)])
+}
+
+/** Loads what reads profiles only for a run that names one. */
+async function withProfile(asked: RunRequest, io: SandboxIo): Promise<RunRequest> {
+  if (asked.profile === null) return asked
+  const { applyProfile } = await import('./profile/apply-profile.ts')
+  const { cwd, home, env } = io
+  const uid = process.getuid?.() ?? -1
+  const applied = await applyProfile(asked.profile, asked, { cwd, home, env, uid })
+  if (applied.kind === 'refused') throw refusal(applied.problems)
+  io.stderr.write(`${applied.notice}\n`)
+  return applied.request
 }
 
 function refusal(lines: string | readonly string[]): CliError {
@@ -66,6 +73,6 @@ function refusal(lines: string | readonly string[]): CliError {
 }
 
 /** env(1), which starts the command, takes a name with `=` for a variable. */
-function asProgram(command: RunRequest['command']): readonly string[] {
+function asProgram(command: readonly [string, ...string[]]): readonly string[] {
   return command[0].includes('=') ? ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command] : command
 }
