@@ -1,14 +1,7 @@
-import { LOCAL_API } from '@palisade/protocol'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import { awaitFlushed } from '../http/await-flushed.ts'
-import { closeIdleClients } from '../http/close-idle-clients.ts'
+import type { Server } from 'node:http'
 import { createLoopTurns } from '../http/loop-turns.ts'
-import { connectionOf, paceConnections } from '../http/paced-connection.ts'
-import { isBatch } from './batch.ts'
-import { formatEnvelope, type Refusal } from './envelope.ts'
-import { createBatchRoute, createRoutes, Refused, type Route, type RouteDeps } from './routes.ts'
-import { sendJson } from './send-json.ts'
+import { createApiServer } from './api-server.ts'
+import { createBatchRoute, createRoutes, type RouteDeps } from './routes.ts'
 
 export interface LocalApiDeps extends RouteDeps {
   /** Called with a bug, which is logged once and answered with 500. */
@@ -22,143 +15,12 @@ const MAX_CONNECTIONS = 256
  * decides who may connect; requests are as hostile as any other input.
  */
 export function createLocalApi(deps: LocalApiDeps): Server {
-  const waiting = createWaiting()
   const turns = createLoopTurns()
-  const serving: Serving = {
+  return createApiServer({
+    ...deps,
     routes: createRoutes(deps),
     batches: createBatchRoute(deps, turns),
-    waiting,
-    flushTimeoutMs: deps.flushTimeoutMs,
-  }
-  const server = createServer(
-    {
-      maxHeaderSize: 8192,
-      // Including the interval between two checks, a head may take six seconds and a request
-      // eleven. A check every second would wake an idle agent too often.
-      headersTimeout: 3_000,
-      requestTimeout: 8_000,
-      keepAliveTimeout: 5_000,
-      connectionsCheckingInterval: 3_000,
-    },
-    (request, response) => {
-      connectionOf(request).begin(request, response)
-      answer(serving, request, response).catch((error: unknown) => {
-        if (hasHungUp(request)) return
-        deps.onError(error)
-        if (response.headersSent) response.destroy()
-        else refuse(request, response, { status: 500, code: 'internal', message: 'internal error' })
-      })
-    },
-  )
-  server.on('connection', paceConnections(server, turns))
-  // A caller that ends its side after the request still gets its answer.
-  Object.assign(server, { httpAllowHalfOpen: true })
-  server.maxConnections = MAX_CONNECTIONS
-  const clients = new Set<Socket>()
-  server.on('connection', (client: Socket) => {
-    clients.add(client)
-    client.once('close', () => clients.delete(client))
-    closeIdleClients(clients, waiting.clients, MAX_CONNECTIONS)
+    turns,
+    maxConnections: MAX_CONNECTIONS,
   })
-  return server
-}
-
-/**
- * Whether the caller hung up. A complete request is destroyed too, but counts as failed only by an
- * error of its connection.
- */
-function hasHungUp(request: IncomingMessage): boolean {
-  return request.errored !== null || (request.destroyed && !request.complete)
-}
-
-/** Requests in progress on routes that wait. */
-interface Waiting {
-  /** Returns a function that leaves, or null when the route is full. */
-  enter(route: Route, client: Socket): (() => void) | null
-  clients(): readonly Socket[]
-}
-
-function createWaiting(): Waiting {
-  const held = new Map<object, { readonly route: Route; readonly client: Socket }>()
-  return {
-    enter(route, client) {
-      const entries = [...held.values()].filter((other) => other.route === route)
-      if (entries.length >= route.maxRequests) return null
-      const key = {}
-      held.set(key, { route, client })
-      return () => held.delete(key)
-    },
-    clients: () => [...held.values()].map(({ client }) => client),
-  }
-}
-
-interface Serving {
-  readonly routes: ReadonlyMap<string, Route>
-  readonly batches: Route
-  readonly waiting: Waiting
-  readonly flushTimeoutMs: number
-}
-
-async function answer(
-  { routes, batches, waiting, flushTimeoutMs }: Serving,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const { url = '' } = request
-  const { route, query } =
-    url === LOCAL_API.decide && isBatch(request)
-      ? { route: batches, query: '' }
-      : findRoute(routes, url)
-  if (route === undefined) {
-    refuse(request, response, { status: 404, code: 'not_found', message: 'no such path' })
-    return
-  }
-  if (route.method !== request.method) {
-    response.setHeader('allow', route.method)
-    const message = `this path accepts only ${route.method}`
-    refuse(request, response, { status: 405, code: 'invalid_argument', message })
-    return
-  }
-  const { client } = connectionOf(request)
-  const leave = route.maxRequests === 0 ? () => {} : waiting.enter(route, client)
-  if (leave === null) {
-    response.setHeader('retry-after', '1')
-    const message = 'too many requests of this kind are waiting; try again later'
-    refuse(request, response, { status: 429, code: 'limit_exceeded', message })
-    return
-  }
-  try {
-    await route.answer(request, response, query)
-    // Until the caller reads the answer, its bytes are in this process, so the slot stays taken.
-    // The kernel takes most answers at once, and a timer for each would slow them.
-    if (client.writableLength > 0) await awaitFlushed(response, flushTimeoutMs)
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error
-    refuse(request, response, error.refusal)
-  } finally {
-    leave()
-  }
-}
-
-/** A path with a query is unknown unless its route takes one. */
-function findRoute(
-  routes: Serving['routes'],
-  target: string,
-): { readonly route: Route | undefined; readonly query: string } {
-  const at = target.indexOf('?')
-  if (at < 0) return { route: routes.get(target), query: '' }
-  const route = routes.get(target.slice(0, at))
-  return { route: route?.takesQuery === true ? route : undefined, query: target.slice(at + 1) }
-}
-
-/**
- * Refuses without reading the rest of the body, so the connection cannot be reused. It is ended
- * with the answer: while Node waits for the caller to end its side, a body in tiny chunks goes on.
- */
-function refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
-  if (!request.complete) {
-    response.setHeader('connection', 'close')
-    response.once('finish', () => request.destroy())
-  }
-  sendJson(response, refusal.status, formatEnvelope(refusal))
 }

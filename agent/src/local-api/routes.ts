@@ -29,7 +29,8 @@ import {
 import { sendJson } from './send-json.ts'
 import { streamAnswer, type StreamReader } from './stream-answer.ts'
 
-export interface RouteDeps {
+/** Routes that ask and change nothing. */
+export interface QuestionDeps {
   readonly decide: (request: unknown) => Promise<ListedDecision>
   /** Decides a line of a batch. */
   readonly decideUnresolved: (request: unknown) => ListedDecision
@@ -37,6 +38,13 @@ export interface RouteDeps {
   readonly status: () => AgentStatus
   /** The rules of this machine, computed while they are sent. */
   readonly policies: () => Iterable<PolicyListLine>
+  /** Lines of the decision records, each with its line feed. */
+  readonly log: (query: LogQuery, reader: StreamReader) => AsyncIterable<string>
+  /** A caller that does not read its answer within this time is disconnected. */
+  readonly flushTimeoutMs: number
+}
+
+export interface RouteDeps extends QuestionDeps {
   readonly addDeny: (request: unknown) => Promise<LocalRulesResult>
   readonly removeDenies: (request: unknown) => Promise<LocalRulesResult>
   readonly sync: () => Promise<SyncResult>
@@ -45,12 +53,8 @@ export interface RouteDeps {
   /** A grant file, at most `MAX_GRANT_BYTES` long. */
   readonly beginBreakGlass: (body: Uint8Array) => Promise<BreakGlassResult>
   readonly endBreakGlass: () => Promise<BreakGlassResult>
-  /** Lines of the decision records, each with its line feed. */
-  readonly log: (query: LogQuery, reader: StreamReader) => AsyncIterable<string>
   readonly startSandbox: (request: unknown) => Promise<SandboxResult>
   readonly verifyLog: () => Promise<LogVerification>
-  /** A caller that does not read its answer within this time is disconnected. */
-  readonly flushTimeoutMs: number
 }
 
 /** Throws `Refused`. `query` is empty without a question mark. */
@@ -70,21 +74,27 @@ export interface Route {
 
 /** Limit of callers that wait for a fetch attempt, which all of them share. */
 const MAX_SYNCS = 64
-/** Explanations are spaced; the last of this many still comes before its caller times out. */
-const MAX_EXPLANATIONS = 16
-/** Each is a pass over all rules. */
-const MAX_LISTINGS = 4
 /** Each may hold `MAX_BUNDLE_BYTES`. */
 const MAX_IMPORTS = 2
 const MAX_GRANTS = 8
-/** Each may hold the history that it has not sent yet. */
-const MAX_LOGS = 8
 /** Each change is written to disk in its turn. */
 const MAX_CHANGES = 8
 /** Each may walk a large workspace. */
 const MAX_SANDBOX_STARTS = 8
-/** Each may hold `MAX_BATCH_BYTES`. */
-const MAX_BATCHES = 16
+
+/** Requests of one kind at once. */
+export interface QuestionLimits {
+  readonly explanations: number
+  /** Each listing is a pass over all rules. */
+  readonly listings: number
+  /** Each log may hold the history that it has not sent yet. */
+  readonly logs: number
+  /** Each batch may hold `MAX_BATCH_BYTES`. */
+  readonly batches: number
+}
+
+/** Explanations are spaced; the last of this many still comes before its caller times out. */
+const LIMITS: QuestionLimits = { explanations: 16, listings: 4, logs: 8, batches: 16 }
 
 /** Carries a refusal out of a route. */
 export class Refused extends Error {
@@ -97,49 +107,54 @@ export class Refused extends Error {
 }
 
 export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
-  const request = (decide: (value: unknown) => Promise<unknown>): Answer =>
-    sendResult(async (from) => decide(accept(await readRequestBody(from))))
   const grant = sendResult(async (from) =>
     deps.beginBreakGlass(accept(await readRequestBytes(from, MAX_GRANT_BYTES))),
   )
   const bundle = sendResult(async (from) =>
     deps.import(accept(await readRequestChunks(from, MAX_BUNDLE_BYTES))),
   )
-  const get = (answer: Answer, maxRequests: number): Route => ({
-    method: 'GET',
-    answer,
-    maxRequests,
-  })
-  const post = (answer: Answer, maxRequests: number): Route => ({
-    method: 'POST',
-    answer,
-    maxRequests,
-  })
   return new Map<string, Route>([
-    [LOCAL_API.decide, post(request(deps.decide), 0)],
-    [LOCAL_API.explain, post(request(deps.explain), MAX_EXPLANATIONS)],
-    [
-      LOCAL_API.status,
-      get(
-        sendResult(async () => deps.status()),
-        0,
-      ),
-    ],
-    [LOCAL_API.policies, get(streamPolicies(deps), MAX_LISTINGS)],
-    [LOCAL_API.addLocalDeny, post(request(deps.addDeny), MAX_CHANGES)],
-    [LOCAL_API.removeLocalDenies, post(request(deps.removeDenies), MAX_CHANGES)],
-    [LOCAL_API.sandboxes, post(request(deps.startSandbox), MAX_SANDBOX_STARTS)],
+    ...createQuestionRoutes(deps, LIMITS),
+    [LOCAL_API.addLocalDeny, post(sendAnswer(deps.addDeny), MAX_CHANGES)],
+    [LOCAL_API.removeLocalDenies, post(sendAnswer(deps.removeDenies), MAX_CHANGES)],
+    [LOCAL_API.sandboxes, post(sendAnswer(deps.startSandbox), MAX_SANDBOX_STARTS)],
     [LOCAL_API.sync, post(sendResult(deps.sync), MAX_SYNCS)],
     [LOCAL_API.import, post(bundle, MAX_IMPORTS)],
     [LOCAL_API.breakGlass, post(grant, MAX_GRANTS)],
     [LOCAL_API.endBreakGlass, post(sendResult(deps.endBreakGlass), MAX_GRANTS)],
-    [LOCAL_API.log, { ...get(streamLog(deps), MAX_LOGS), takesQuery: true }],
     [LOCAL_API.logVerification, get(sendResult(deps.verifyLog), 1)],
   ])
 }
 
+/** The routes that ask and change nothing, but for batches. */
+export function createQuestionRoutes(
+  deps: QuestionDeps,
+  limits: QuestionLimits,
+): ReadonlyMap<string, Route> {
+  const status = sendResult(async () => deps.status())
+  return new Map<string, Route>([
+    [LOCAL_API.decide, post(sendAnswer(deps.decide), 0)],
+    [LOCAL_API.explain, post(sendAnswer(deps.explain), limits.explanations)],
+    [LOCAL_API.status, get(status, 0)],
+    [LOCAL_API.policies, get(streamPolicies(deps), limits.listings)],
+    [LOCAL_API.log, { ...get(streamLog(deps), limits.logs), takesQuery: true }],
+  ])
+}
+
+function get(answer: Answer, maxRequests: number): Route {
+  return { method: 'GET', answer, maxRequests }
+}
+
+function post(answer: Answer, maxRequests: number): Route {
+  return { method: 'POST', answer, maxRequests }
+}
+
 /** The route of `decide` for batches. */
-export function createBatchRoute(deps: RouteDeps, turns: LoopTurns): Route {
+export function createBatchRoute(
+  deps: Pick<QuestionDeps, 'decideUnresolved' | 'flushTimeoutMs'>,
+  turns: LoopTurns,
+  maxRequests: number = LIMITS.batches,
+): Route {
   const batch = { decide: deps.decideUnresolved, turns, flushTimeoutMs: deps.flushTimeoutMs }
   return {
     method: 'POST',
@@ -147,8 +162,13 @@ export function createBatchRoute(deps: RouteDeps, turns: LoopTurns): Route {
       const bytes = accept(await readRequestBytes(request, MAX_BATCH_BYTES))
       await answerBatch(batch, accept(splitBatch(bytes)), response)
     },
-    maxRequests: MAX_BATCHES,
+    maxRequests,
   }
+}
+
+/** Answers the request in the JSON body. */
+function sendAnswer(decide: (value: unknown) => Promise<unknown>): Answer {
+  return sendResult(async (from) => decide(accept(await readRequestBody(from))))
 }
 
 function sendResult(result: (request: IncomingMessage) => Promise<unknown>): Answer {
@@ -156,14 +176,14 @@ function sendResult(result: (request: IncomingMessage) => Promise<unknown>): Ans
     sendJson(response, 200, `${JSON.stringify(await result(request))}\n`)
 }
 
-function streamPolicies({ policies, flushTimeoutMs }: RouteDeps): Answer {
+function streamPolicies({ policies, flushTimeoutMs }: QuestionDeps): Answer {
   return (request, response) => {
     const { client } = connectionOf(request)
     return streamAnswer(response, client, () => joinLines(policies()), flushTimeoutMs)
   }
 }
 
-function streamLog({ log, flushTimeoutMs }: RouteDeps): Answer {
+function streamLog({ log, flushTimeoutMs }: QuestionDeps): Answer {
   return async (request, response, text) => {
     const query = readLogQuery(text)
     if (typeof query === 'string')
