@@ -17,6 +17,7 @@ import { denyFileOf } from './local-rules/deny-file.ts'
 import { denyPolicies } from './local-rules/deny-policies.ts'
 import { createLocalRules } from './local-rules/local-rules.ts'
 import { createLocalApi } from './local-api/local-api.ts'
+import type { QuestionDeps } from './local-api/routes.ts'
 import { logDecision, logOutcomes, logStates, type AgentLog } from './agent-log.ts'
 import { createCanaries, type Canaries } from './points/probe/canaries.ts'
 import { probeProxy } from './points/probe/probe-proxy.ts'
@@ -41,6 +42,7 @@ import type { RecordedEvent } from './records/recorded-event.ts'
 import type { Recorder } from './records/recorder.ts'
 import type { Reporter } from './report/reporter.ts'
 import { reportToServer } from './report/report-to-server.ts'
+import { createServeSandboxApi } from './sandbox/api/sandbox-api.ts'
 import { composeSandboxes } from './sandbox/compose-sandboxes.ts'
 import { createTrustedClock } from './state/trusted-clock.ts'
 import { createSelfTestMemory } from './sync/state/self-test-memory.ts'
@@ -112,22 +114,10 @@ export function createContainer(
   const enforcement = composeProxy(from, parts, { active, now: time.now, reporter, onError })
   const { prober, proxy, parent, points, onEvent, recorder, records, tally } = enforcement
   const { network, ruled } = enforcement
-  const sandboxes = composeSandboxes({
-    ...shared,
-    agentDir: config.agentDir,
-    socketPath: config.socketPath,
-    network: { ...shared, ...enforcement.serving, maxSlots: SANDBOX_SLOTS },
-  })
-
   const counted = { tally, recorder, points }
   const described = { ...shared, ...counted, startedAtMs, breakGlass, synchronizer, poller }
-  const localApi = createLocalApi({
-    ...decideAsAsked({ ...shared, ...network, active: ruled, onEvent, isSelf: proxy.isSelf }),
+  const answers: Pick<QuestionDeps, 'status' | 'policies' | 'log' | 'flushTimeoutMs'> = {
     ...records,
-    ...answerSync({ ...shared, synchronizer, poller }),
-    ...createLocalRules({ ...shared, denies: from.localDenies, file: denyFileOf(config.agentDir) }),
-    ...answerBreakGlass({ breakGlass, poller, log }),
-    startSandbox: sandboxes.startSandbox,
     status: () =>
       describeAgent({
         ...described,
@@ -138,6 +128,23 @@ export function createContainer(
       }),
     policies: () => listPolicies(active),
     flushTimeoutMs: FLUSH_TIMEOUT_MS,
+  }
+  const asking = { ...shared, ...network, active: ruled, onEvent, isSelf: proxy.isSelf }
+  const sandboxes = composeSandboxes({
+    ...shared,
+    agentDir: config.agentDir,
+    socketPath: config.socketPath,
+    serveApi: createServeSandboxApi({ ...asking, ...answers }),
+    network: { ...shared, ...enforcement.serving, maxSlots: SANDBOX_SLOTS },
+  })
+  const localApi = createLocalApi({
+    ...decideAsAsked(asking),
+    ...answers,
+    verifyLog: records.verifyLog,
+    ...answerSync({ ...shared, synchronizer, poller }),
+    ...createLocalRules({ ...shared, denies: from.localDenies, file: denyFileOf(config.agentDir) }),
+    ...answerBreakGlass({ breakGlass, poller, log }),
+    startSandbox: sandboxes.startSandbox,
     onError,
   })
   const agent = createAgent({

@@ -16,6 +16,8 @@ export interface ApiServerDeps {
   readonly batches: Route
   readonly turns: LoopTurns
   readonly maxConnections: number
+  /** Called with the head of each request; returns why it is refused. */
+  readonly screen?: (request: IncomingMessage) => Refusal | null
   /** A caller that does not read its answer within this time is disconnected. */
   readonly flushTimeoutMs: number
   /** Called with a bug, which is logged once and answered with 500. */
@@ -39,6 +41,11 @@ export function createApiServer(deps: ApiServerDeps): Server {
     },
     (request, response) => {
       connectionOf(request).begin(request, response)
+      const refusal = deps.screen?.(request) ?? null
+      if (refusal !== null) {
+        refuse(request, response, refusal)
+        return
+      }
       answer(serving, request, response).catch((error: unknown) => {
         if (hasHungUp(request)) return
         deps.onError(error)

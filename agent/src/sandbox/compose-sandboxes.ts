@@ -19,6 +19,7 @@ import { udpPortsOf } from './network/udp-ports.ts'
 import { createSandboxes, type Sandboxes } from './sandboxes.ts'
 import type { Architecture } from './seccomp/system-calls.ts'
 import { SANDBOX_HOSTNAME, startSandbox, type StartDeps } from './start-sandbox.ts'
+import { findClientProgram } from './view/client-program.ts'
 import { createViewDisk } from './view/disk.ts'
 import { createPlaceholderJournal } from './view/placeholder-journal.ts'
 import { createPlaceholders } from './view/placeholders.ts'
@@ -36,6 +37,7 @@ export interface SandboxSurroundings {
   readonly socketPath: string
   readonly active: ActivePolicy
   readonly network: Omit<StartDeps['network'], 'findDestination'>
+  readonly serveApi: StartDeps['serveApi']
   /** Monotonic, and wall time, in milliseconds. */
   readonly uptime: () => number
   readonly clock: () => number
@@ -88,13 +90,18 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
     if (!destinations.ok) throw new HolderError(destinations.problem)
     const { username, uid, gid, homedir, shell } = userInfo()
     const user = { name: username, uid, gid, home: homedir, shell: shell ?? '/bin/sh' }
-    const objects = await prepareViewObjects(join(agentDir, 'view'), user, SANDBOX_HOSTNAME)
+    const objects = await prepareViewObjects(join(agentDir, 'view'), {
+      user,
+      hostname: SANDBOX_HOSTNAME,
+      client: findClientProgram(),
+    })
     const disk = createViewDisk()
     const privatePaths = [agentDir, from.socketPath]
     const view = { active, disk, objects, placeholders, deniesOf, privatePaths, uptime }
     return {
       view: { ...view, now: from.clock },
       network: { ...from.network, findDestination: destinations.find },
+      serveApi: from.serveApi,
       user,
       architecture,
       programs,

@@ -2,6 +2,7 @@ import type { SandboxRequest } from '@palisade/protocol'
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, watch } from 'node:fs'
 import type { AgentLog } from '../agent-log.ts'
+import type { ServeSandboxApi } from './api/sandbox-api.ts'
 import { catchUp } from './catch-up.ts'
 import { encodeBubblewrapArguments } from './launch/bubblewrap-arguments.ts'
 import type { Child } from './launch/await-child.ts'
@@ -10,7 +11,11 @@ import { DESCRIPTORS, trampolineArguments, type Launch } from './launch/trampoli
 import type { CgroupBases } from './limits/cgroup-bases.ts'
 import { holdLimits } from './limits/hold-limits.ts'
 import { boundsOf } from './limits/sandbox-bounds.ts'
-import { serveSandbox, type SandboxNetworkDeps } from './network/sandbox-network.ts'
+import {
+  serveSandbox,
+  type SandboxNetwork,
+  type SandboxNetworkDeps,
+} from './network/sandbox-network.ts'
 import { encodeSeccompFilter } from './seccomp/seccomp-filter.ts'
 import type { Architecture } from './seccomp/system-calls.ts'
 import { processFolder, supervise, type Supervision } from './supervise.ts'
@@ -29,6 +34,7 @@ export const SANDBOX_HOSTNAME = 'sandbox'
 
 export interface StartDeps {
   readonly view: Omit<ViewPlanDeps, 'signal'>
+  readonly serveApi: ServeSandboxApi
   readonly network: Omit<SandboxNetworkDeps, 'sandboxId' | 'holderPid' | 'listeners'>
   readonly user: SandboxUser
   readonly architecture: Architecture
@@ -73,12 +79,7 @@ export async function startSandbox(
       uid: user.uid,
     })
     await writeLaunch(encodeArguments(request.variables, plan, cwd, deps), launch, deps)
-    const network = await serveSandbox({
-      ...deps.network,
-      sandboxId: launch.id,
-      holderPid: launch.holder.pid,
-      listeners: launch.holder.listeners,
-    })
+    const network = await serve(launch, deps)
     const createGuard = (child: Child, end: (problem: string) => void): LiveGuard =>
       guardView(plan, launch, { child, end, onPlanted, entries: bounds.privateEntries })
     const { disk, placeholders } = deps.view
@@ -104,6 +105,22 @@ export async function startSandbox(
   } catch (error) {
     await plan.release()
     throw error
+  }
+}
+
+/** Serves all listeners within the sandbox. */
+async function serve(
+  { id, holder }: PreparedLaunch,
+  { network, serveApi }: StartDeps,
+): Promise<SandboxNetwork> {
+  const { pid, listeners } = holder
+  const api = await serveApi(id, listeners.api)
+  const served = await serveSandbox({ ...network, sandboxId: id, holderPid: pid, listeners })
+  return {
+    close() {
+      served.close()
+      api.close()
+    },
   }
 }
 

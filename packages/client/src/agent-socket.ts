@@ -1,9 +1,31 @@
 import { lstat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { ClientError } from './client-error.ts'
 
 /** `sun_path` holds 108 bytes on Linux and 104 elsewhere, including the closing NUL. */
 const MAX_SOCKET_PATH_BYTES = 100
+const MAX_PORT = 65_535
+
+/** Where the agent listens: a Unix socket, or in a sandbox a port of the sandbox's loopback. */
+export type AgentAddress = { readonly socketPath: string } | { readonly port: number }
+
+/**
+ * The port that `PALISADE_AGENT_URL` names, as it is set in a sandbox. Null without the variable.
+ * Another value than `http://127.0.0.1:PORT` is refused: answers must come from the agent.
+ *
+ * Throws `ClientError` with `ERR_ARGUMENT_INVALID`.
+ */
+export function agentPort(env: Readonly<Record<string, string | undefined>>): number | null {
+  const url = env['PALISADE_AGENT_URL'] ?? ''
+  if (url === '') return null
+  const port = Number(/^http:\/\/127\.0\.0\.1:([1-9]\d{0,4})\/?$/.exec(url)?.[1] ?? 0)
+  if (port > 0 && port <= MAX_PORT) return port
+  throw new ClientError(
+    'ERR_ARGUMENT_INVALID',
+    `PALISADE_AGENT_URL is \`${url}\`; leave it as the sandbox sets it, or unset it`,
+  )
+}
 
 /**
  * The socket path of the agent of a data directory, for the agent and its callers:

@@ -4,7 +4,12 @@ export {
   type ApiFailure,
   type ClientErrorCode,
 } from './client-error.ts'
-export { agentSocketPath, socketDirectoryProblem } from './agent-socket.ts'
+export {
+  agentPort,
+  agentSocketPath,
+  socketDirectoryProblem,
+  type AgentAddress,
+} from './agent-socket.ts'
 export {
   createAgentClient,
   type AgentClient,

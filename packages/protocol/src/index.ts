@@ -320,7 +320,12 @@ export {
   type SandboxResult,
   type Workspace,
 } from './machine/sandbox.ts'
-export { SANDBOX_PROXY, SANDBOXES_PATH } from './machine/sandbox-path.ts'
+export {
+  SANDBOX_AGENT,
+  SANDBOX_PROGRAMS,
+  SANDBOX_PROXY,
+  SANDBOXES_PATH,
+} from './machine/sandbox-path.ts'
 export {
   policyListLineSchema,
   type InactiveReason,

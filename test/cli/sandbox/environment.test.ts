@@ -5,7 +5,7 @@ import {
 } from '../../../packages/cli/src/sandbox/environment.ts'
 
 const PROXY = 'http://127.0.0.1:3128'
-const OWN = new Map([['PALISADE_AGENT_SOCKET', '/run/palisade.sock']])
+const OWN = new Map([['PALISADE_AGENT_URL', 'http://127.0.0.1:3130']])
 
 type Request = Partial<EnvironmentRequest>
 
@@ -44,7 +44,8 @@ describe('the environment of a command', () => {
       CI: 'true',
     }
 
-    expect(build({ env })).toMatchObject(env)
+    const PATH = '/opt/bin:/usr/bin:/run/palisade/bin'
+    expect(build({ env })).toMatchObject({ ...env, PATH })
   })
 
   it.each([
@@ -97,7 +98,7 @@ describe('the environment of a command', () => {
   it('has a home and a path whatever the caller has', () => {
     expect(build({ env: { HOME: '/root' } })).toMatchObject({
       HOME: '/home/alice',
-      PATH: '/usr/local/bin:/usr/bin:/bin',
+      PATH: '/usr/local/bin:/usr/bin:/bin:/run/palisade/bin',
     })
   })
 
@@ -110,7 +111,7 @@ describe('the environment of a command', () => {
       ALL_PROXY: PROXY,
       NODE_USE_ENV_PROXY: '1',
       NO_PROXY: 'localhost,127.0.0.1,::1',
-      PALISADE_AGENT_SOCKET: '/run/palisade.sock',
+      PALISADE_AGENT_URL: 'http://127.0.0.1:3130',
     })
   })
 
@@ -136,8 +137,8 @@ describe('the environment of a command', () => {
     ['A\0B=c', '`--env A\0B` is not a name; write `--env NAME` or `--env NAME=VALUE`'],
     ['A=b\0C=d', '`--env A` has a NUL character in its value'],
     [
-      'PALISADE_AGENT_SOCKET=/tmp/a',
-      '`--env PALISADE_AGENT_SOCKET` is a variable of the sandbox itself; leave it out',
+      'PALISADE_AGENT_URL=http://127.0.0.1:1',
+      '`--env PALISADE_AGENT_URL` is a variable of the sandbox itself; leave it out',
     ],
     [
       'HTTP_PROXY',

@@ -58,6 +58,7 @@ async function main(): Promise<void> {
   runCommand('nft', ['-f', '-'], formatNftRules(udpPorts))
   await send({ kind: 'listener', name: 'proxy' }, await listen(SANDBOX_PORTS.proxy, LOOPBACK))
   await send({ kind: 'listener', name: 'capture' }, await listen(SANDBOX_PORTS.capture, '::'))
+  await send({ kind: 'listener', name: 'api' }, await listen(SANDBOX_PORTS.api, LOOPBACK))
   await send({ kind: 'listener', name: 'dnsTcp' }, await listen(SANDBOX_PORTS.dns, LOOPBACK))
   // Bound to the address that queries are redirected to, or answers would come from another.
   await send({ kind: 'listener', name: 'dnsUdp' }, await bind(SANDBOX_PORTS.dns, LOOPBACK))

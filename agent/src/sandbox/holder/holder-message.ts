@@ -1,5 +1,5 @@
 /** Listeners that the holder opens in its namespace and hands over to the agent. */
-export type ListenerName = 'proxy' | 'capture' | 'dnsTcp' | 'dnsUdp'
+export type ListenerName = 'proxy' | 'capture' | 'api' | 'dnsTcp' | 'dnsUdp'
 
 /**
  * A message of the holder to the agent. Each listener comes with its handle, those for datagrams to

@@ -1,5 +1,5 @@
 /** Ports of the sandbox's own loopback on which the agent serves its programs. */
-export const SANDBOX_PORTS = { proxy: 3128, capture: 3129, dns: 53 } as const
+export const SANDBOX_PORTS = { proxy: 3128, capture: 3129, api: 3130, dns: 53 } as const
 
 /**
  * Without an address beyond loopback, programs that resolve with `AI_ADDRCONFIG` get no address.

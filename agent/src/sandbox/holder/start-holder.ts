@@ -7,11 +7,16 @@ import { systemErrorCode } from '../../errors.ts'
 import { closeSocket } from '../../proxy/udp/udp-sockets.ts'
 import type { HolderMessage, ListenerName } from './holder-message.ts'
 
+export interface HolderListeners extends SandboxListeners {
+  /** On loopback, for questions to the agent. */
+  readonly api: Server
+}
+
 /** The process that keeps the namespaces of one sandbox. */
 export interface Holder {
   /** Id on this machine of the first process in the namespaces. */
   readonly pid: number
-  readonly listeners: SandboxListeners
+  readonly listeners: HolderListeners
   /** Ports of the datagrams that are carried. */
   readonly udpPorts: readonly number[]
   /** Ends every process in the namespaces, and closes the listeners. Idempotent. */
@@ -91,7 +96,7 @@ export async function startHolder(
 }
 
 /** Resolves once the holder is ready. Rejects with `HolderError`, and then closes all. */
-async function receiveListeners(child: ChildProcess): Promise<SandboxListeners> {
+async function receiveListeners(child: ChildProcess): Promise<HolderListeners> {
   const received: Partial<Record<ListenerName, Server | UdpSocket>> = {}
   const udp = new Map<number, UdpSocket>()
   let complaint = ''
@@ -115,7 +120,7 @@ async function receiveListeners(child: ChildProcess): Promise<SandboxListeners> 
   const timer = setTimeout(() => fail('the namespaces were not ready in time'), START_TIMEOUT_MS)
   try {
     await promise
-    return { ...(received as Omit<SandboxListeners, 'udp'>), udp }
+    return { ...(received as Omit<HolderListeners, 'udp'>), udp }
   } catch (error) {
     closeAll([...Object.values(received), ...udp.values()])
     child.kill('SIGKILL')

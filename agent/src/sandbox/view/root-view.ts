@@ -1,5 +1,8 @@
+import { SANDBOX_PROGRAMS } from '@palisade/protocol'
 import type { Mount } from './mount.ts'
+import type { ShownClient } from './client-program.ts'
 import type { ViewDisk } from './disk.ts'
+import { isWithin } from './mount-table.ts'
 
 /** The host as the root view sees it. */
 export interface RootViewDeps {
@@ -8,6 +11,9 @@ export interface RootViewDeps {
   readonly home: string
   /** The agent's own directory that `writeSystemFiles` filled. */
   readonly systemFiles: string
+  /** The command line, and the workspaces, which are mounted later and may have it. */
+  readonly client: ShownClient | null
+  readonly workspaces: readonly string[]
   /** Whether policy allows to read `/opt`, which holds programs of third parties. */
   readonly isOptAllowed: boolean
   /** Bytes that each private file system may hold. */
@@ -63,7 +69,7 @@ export function planRootView(deps: RootViewDeps): readonly Mount[] {
     ...SYSTEM_SETTINGS.trim().split(/\s+/),
     ...names.filter((name) => SETTINGS_OF_RUNTIMES.test(name)),
   ]
-  return [
+  const root: readonly Mount[] = [
     readOnly('/usr'),
     ...SYSTEM_DIRECTORIES.flatMap((path) => planAsOnHost(path, disk)),
     ...(isOptAllowed && disk.status('/opt')?.kind === 'directory' ? [readOnly('/opt')] : []),
@@ -82,6 +88,23 @@ export function planRootView(deps: RootViewDeps): readonly Mount[] {
     { kind: 'empty-file', target: INNER_EMPTY_FILE },
     { kind: 'empty-dir', target: INNER_EMPTY_DIRECTORY },
     { kind: 'tmpfs', target: home, size, mode: 0o700 },
+  ]
+  return [...root, ...planClient(root, deps)]
+}
+
+/** The command line at its own paths, where project files name it, and in the `PATH` inside. */
+function planClient(
+  root: readonly Mount[],
+  { client, workspaces }: Pick<RootViewDeps, 'client' | 'workspaces'>,
+): readonly Mount[] {
+  if (client === null) return []
+  const shown = root.flatMap((mount) => (mount.kind === 'bind' ? [mount.target] : []))
+  const hidden = client.paths.filter(
+    (path) => ![...shown, ...workspaces].some((each) => isWithin(path, each)),
+  )
+  return [
+    ...hidden.map((path) => bind(path, path)),
+    bind(client.script, `${SANDBOX_PROGRAMS}/palisade`),
   ]
 }
 

@@ -1,6 +1,12 @@
 import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { preparePrivateDirectory } from '../../config/private-directory.ts'
+import {
+  clientScript,
+  pathsOfClient,
+  type ClientProgram,
+  type ShownClient,
+} from './client-program.ts'
 import { systemFiles, type SandboxUser } from './system-files.ts'
 
 /** The agent's own objects that every view shows. They are the same for all of its sandboxes. */
@@ -9,6 +15,15 @@ export interface ViewObjects {
   readonly emptyDirectory: string
   /** The directory with the agent's versions of files in `/etc`. */
   readonly systemFiles: string
+  /** Null where the command line is not installed beside the agent. */
+  readonly client: ShownClient | null
+}
+
+/** Everything that the objects depend on. */
+export interface ViewIdentity {
+  readonly user: SandboxUser
+  readonly hostname: string
+  readonly client: ClientProgram | null
 }
 
 /**
@@ -18,14 +33,17 @@ export interface ViewObjects {
  */
 export async function prepareViewObjects(
   directory: string,
-  user: SandboxUser,
-  hostname: string,
+  { user, hostname, client }: ViewIdentity,
 ): Promise<ViewObjects> {
   await preparePrivateDirectory(directory)
   const objects: ViewObjects = {
     emptyFile: join(directory, 'empty-file'),
     emptyDirectory: join(directory, 'empty-directory'),
     systemFiles: join(directory, 'etc'),
+    client:
+      client === null
+        ? null
+        : { script: join(directory, 'palisade'), paths: pathsOfClient(client) },
   }
   await mkdir(objects.systemFiles, { recursive: true, mode: 0o755 })
   await mkdir(objects.emptyDirectory, { recursive: true, mode: 0o555 })
@@ -33,6 +51,8 @@ export async function prepareViewObjects(
   await replaceFile(objects.emptyFile, '', 0o444)
   for (const [name, content] of Object.entries(systemFiles(user, hostname)))
     await replaceFile(join(objects.systemFiles, name), content, 0o444)
+  if (client !== null && objects.client !== null)
+    await replaceFile(objects.client.script, clientScript(client), 0o555)
   return objects
 }
 

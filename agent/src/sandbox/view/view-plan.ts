@@ -2,7 +2,7 @@ import type { CompiledPolicy, PathDenies, Steps } from '@palisade/policy-core'
 import type { ActivePolicy } from '../../decision/active-policy.ts'
 import { runInTurns } from '../../decision/run-in-turns.ts'
 import { expectMounts, type ExpectedMounts } from './compare-mounts.ts'
-import type { ViewDisk } from './disk.ts'
+import { realPathOrNull, type ViewDisk } from './disk.ts'
 import type { WalkDeps } from './findings.ts'
 import { isRepositoryDirectory } from './git-takeover.ts'
 import { guardedPaths, guardingName, HOOKS } from './guarded-names.ts'
@@ -84,7 +84,7 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
   )
   const release = await placeholders.hold(missing)
   try {
-    const root = planRootView(rootDeps(request, deps))
+    const root = planRootView(rootDeps(request, workspaces, deps))
     const areas: readonly Area[] = [...binds(root), ...workspaces]
     const literals = await inTurns(literalHolds(denies, areas, disk), deps)
     const found = [...tree.held, ...missing, ...literals]
@@ -161,12 +161,16 @@ function createWalkDeps(denies: PathDenies, { active, disk, uptime }: ViewPlanDe
 
 function rootDeps(
   { home, privateBytes }: ViewRequest,
+  workspaces: readonly Workspace[],
   { active, disk, objects }: ViewPlanDeps,
 ): Parameters<typeof planRootView>[0] {
   return {
     disk,
-    home: disk.realPath(home).toString('utf8'),
+    // A system user may have none; the private one is made inside.
+    home: realPathOrNull(disk, home) ?? home,
     systemFiles: objects.systemFiles,
+    client: objects.client,
+    workspaces: workspaces.map(({ path }) => path),
     isOptAllowed: active.decide({ action: 'read', path: '/opt' }).decision === 'allow',
     privateBytes,
   }

@@ -32,8 +32,8 @@ async function decideAll(
   const paths = requests.filter((request) => request.action !== 'connect:tcp')
   const names = requests.filter((request) => request.action === 'connect:tcp')
   const exchanges = [...(paths.length === 0 ? [] : [paths]), ...names.map((name) => [name])]
-  const answers = await reachAgent(io, EXIT.failed, (socketPath) =>
-    Promise.all(exchanges.map((each) => askBriefly({ socketPath, timeoutMs }, each))),
+  const answers = await reachAgent(io, EXIT.failed, (address) =>
+    Promise.all(exchanges.map((each) => askBriefly({ ...address, timeoutMs }, each))),
   )
   const found = new Map<AccessRequest, BriefDecision>()
   for (const [at, exchange] of exchanges.entries())

@@ -9,5 +9,5 @@ export function askAgent<T>(
   ask: (agent: AgentClient) => Promise<T>,
   instead = '',
 ): Promise<T> {
-  return reachAgent(io, exitCode, (socketPath) => ask(createAgentClient({ socketPath })), instead)
+  return reachAgent(io, exitCode, (address) => ask(createAgentClient(address)), instead)
 }

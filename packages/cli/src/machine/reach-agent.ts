@@ -1,4 +1,10 @@
-import { agentSocketPath, ClientError, socketDirectoryProblem } from '@palisade/client'
+import {
+  agentPort,
+  agentSocketPath,
+  ClientError,
+  socketDirectoryProblem,
+  type AgentAddress,
+} from '@palisade/client'
 import { dirname } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
@@ -9,28 +15,37 @@ import { adviseStart, dataDirectory } from './start-advice.ts'
 const NOT_RUNNING: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED'])
 
 /**
- * Calls `ask` with the socket of the agent of this run's data directory. If it is not running,
- * throws an error with `exitCode` that says how to start it; `instead` adds an alternative.
+ * Calls `ask` with the address of the agent: in a sandbox the one that the sandbox names, elsewhere
+ * the socket of this run's data directory. If it is not running, throws an error with `exitCode`
+ * that says how to start it; `instead` adds an alternative.
  */
 export async function reachAgent<T>(
   io: Pick<Io, 'env' | 'cwd'>,
   exitCode: number,
-  ask: (socketPath: string) => Promise<T>,
+  ask: (address: AgentAddress) => Promise<T>,
   instead = '',
 ): Promise<T> {
-  const socketPath = agentSocketPath(dataDirectory(io), io.env)
-  const problem = await directoryProblem(dirname(socketPath))
-  if (problem !== null)
-    throw new CliError('ERR_AGENT', exitCode, `not asking the agent: ${problem}`)
+  let isInside = false
   try {
-    return await ask(socketPath)
+    const port = agentPort(io.env)
+    isInside = port !== null
+    return await ask(port === null ? { socketPath: await findSocket(io, exitCode) } : { port })
   } catch (error) {
     if (!(error instanceof ClientError)) throw error
-    const message = NOT_RUNNING.has(systemCode(error.cause))
+    const isAdvised = !isInside && NOT_RUNNING.has(systemCode(error.cause))
+    const message = isAdvised
       ? `${error.message}; ${await adviseStart(io)}${instead}`
       : error.message
     throw new CliError('ERR_AGENT', exitCode, message, { cause: error })
   }
+}
+
+/** Throws `CliError` for a socket that must not be asked. */
+async function findSocket(io: Pick<Io, 'env' | 'cwd'>, exitCode: number): Promise<string> {
+  const socketPath = agentSocketPath(dataDirectory(io), io.env)
+  const problem = await directoryProblem(dirname(socketPath))
+  if (problem === null) return socketPath
+  throw new CliError('ERR_AGENT', exitCode, `not asking the agent: ${problem}`)
 }
 
 /** Null also for a missing directory, which holds no socket. */

@@ -1,4 +1,5 @@
 import { proxyVariables } from '@palisade/client'
+import { SANDBOX_PROGRAMS } from '@palisade/protocol'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -69,14 +70,19 @@ export function buildEnvironment(request: EnvironmentRequest): EnvironmentOutcom
   if (problems.length > 0) return { kind: 'invalid', problems }
   const asked = outcomes.filter((outcome) => typeof outcome !== 'string')
   const variables = new Map([
-    ['PATH', DEFAULT_PATH],
     ...passedVariables(request.env),
+    // Last, so that it hides no other program.
+    ['PATH', `${pathOf(request.env)}:${SANDBOX_PROGRAMS}`],
     ['HOME', request.home],
     ...proxy,
     ...asked,
     ...request.own,
   ])
   return { kind: 'built', variables }
+}
+
+function pathOf({ PATH: path = '' }: Env): string {
+  return path === '' || path.includes('\0') ? DEFAULT_PATH : path
 }
 
 function passedVariables(env: Env): readonly (readonly [string, string])[] {

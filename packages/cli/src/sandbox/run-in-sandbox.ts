@@ -1,5 +1,5 @@
 import { startSandbox } from '@palisade/client'
-import { SANDBOX_PROXY } from '@palisade/protocol'
+import { SANDBOX_AGENT, SANDBOX_PROXY } from '@palisade/protocol'
 import { CliError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { reachAgent } from '../machine/reach-agent.ts'
@@ -19,6 +19,8 @@ export type SandboxIo = Pick<Io, 'become' | 'cwd' | 'env' | 'home' | 'platform' 
  * an exit code only if that fails. Rejects with `CliError`.
  */
 export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<number> {
+  if ((io.env['PALISADE_SANDBOX'] ?? '') !== '')
+    throw refusal('sandboxes do not nest: this is a sandbox already; run the command itself')
   if (io.platform !== 'linux')
     throw refusal(
       `\`palisade run\` makes sandboxes on Linux only, and this is ${io.platform}; ` +
@@ -33,22 +35,22 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
     asked: request.env,
     home: io.home,
     proxy: SANDBOX_PROXY,
-    own: new Map([['PALISADE_SANDBOX', '1']]),
+    own: new Map([
+      ['PALISADE_SANDBOX', '1'],
+      ['PALISADE_AGENT_URL', SANDBOX_AGENT],
+    ]),
   })
   if (environment.kind === 'invalid') throw refusal(environment.problems)
   const limits = parseLimits(request.limit)
   if (limits.kind === 'invalid') throw refusal(limits.problems)
   const texts = request.workspace.length === 0 ? ['.'] : request.workspace
-  const answer = await reachAgent(io, EXIT_NO_SANDBOX, (socketPath) =>
-    startSandbox(
-      { socketPath },
-      {
-        workspaces: texts.map((text) => parseWorkspace(text, io.cwd)),
-        directory: io.cwd,
-        variables: Object.fromEntries(environment.variables),
-        limits: limits.limits,
-      },
-    ),
+  const answer = await reachAgent(io, EXIT_NO_SANDBOX, (agent) =>
+    startSandbox(agent, {
+      workspaces: texts.map((text) => parseWorkspace(text, io.cwd)),
+      directory: io.cwd,
+      variables: Object.fromEntries(environment.variables),
+      limits: limits.limits,
+    }),
   )
   if (answer.kind === 'refused') throw refusal(answer.message)
   const { program, arguments: words, warnings } = answer.launch

@@ -22,6 +22,7 @@ import {
   type RemoveLocalDenyRequest,
   type SyncResult,
 } from '@palisade/protocol'
+import type { AgentAddress } from '../agent-socket.ts'
 import { parseAnswer } from '../parse-answer.ts'
 import { unexpected } from '../client-error.ts'
 import { agentExchange, type AgentRequest } from './agent-exchange.ts'
@@ -29,9 +30,8 @@ import { agentLines } from './agent-lines.ts'
 import { splitIntoBatches, type DecisionBatch } from './decision-batches.ts'
 import { requireSuccess } from './require-success.ts'
 
-export interface AgentClientOptions {
-  /** See `agentSocketPath`. */
-  readonly socketPath: string
+/** For the address see `agentSocketPath` and `agentPort`. */
+export type AgentClientOptions = AgentAddress & {
   /** Milliseconds, default 10 000. A sync may take 120 000. */
   readonly timeoutMs?: number | undefined
 }
@@ -93,12 +93,12 @@ const VERIFY_TIMEOUT_MS = 120_000
 /** Tens of megabytes of rules, which the agent sends between decisions. */
 const LIST_TIMEOUT_MS = 60_000
 
-/** A client of the agent's local API over its Unix socket. */
+/** A client of the agent's local API. */
 export function createAgentClient(options: AgentClientOptions): AgentClient {
-  const { socketPath, timeoutMs = 10_000 } = options
+  const { timeoutMs = 10_000, ...address } = options
   const post = (path: string, request: unknown): Promise<string> =>
     askForText({
-      socketPath,
+      address,
       method: 'POST',
       path,
       // JSON has no undefined. Null is an invalid request too.
@@ -107,7 +107,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
     })
   const decideBatch = async (batch: DecisionBatch): Promise<readonly LocalDecision[]> => {
     const answer = await askForText({
-      socketPath,
+      address,
       method: 'POST',
       path: LOCAL_API.decide,
       mediaType: NDJSON,
@@ -123,7 +123,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
   const breakGlass = async (path: string, body: string): Promise<BreakGlassResult> =>
     parseAnswer(
       breakGlassResultSchema,
-      await askForText({ socketPath, method: 'POST', path, body, timeoutMs: SYNC_TIMEOUT_MS }),
+      await askForText({ address, method: 'POST', path, body, timeoutMs: SYNC_TIMEOUT_MS }),
     )
   return {
     beginBreakGlass: (grant) => breakGlass(LOCAL_API.breakGlass, grant),
@@ -134,14 +134,14 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       if (denied === true) query.set('denied', '1')
       if (follow) query.set('follow', '1')
       const path = query.size === 0 ? LOCAL_API.log : `${LOCAL_API.log}?${query.toString()}`
-      const lines = agentLines({ socketPath, path, timeoutMs, isEndless: follow, signal })
+      const lines = agentLines({ address, path, timeoutMs, isEndless: follow, signal })
       for await (const line of lines) yield parseAnswer(recordLineSchema, line)
     },
     verifyLog: async () =>
       parseAnswer(
         logVerificationSchema,
         await askForText({
-          socketPath,
+          address,
           method: 'GET',
           path: LOCAL_API.logVerification,
           timeoutMs: VERIFY_TIMEOUT_MS,
@@ -159,14 +159,14 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
     status: async () =>
       parseAnswer(
         agentStatusSchema,
-        await askForText({ socketPath, method: 'GET', path: LOCAL_API.status, timeoutMs }),
+        await askForText({ address, method: 'GET', path: LOCAL_API.status, timeoutMs }),
       ),
     addLocalDeny: async (request) =>
       parseAnswer(localRulesResultSchema, await post(LOCAL_API.addLocalDeny, request)),
     removeLocalDenies: async (request) =>
       parseAnswer(localRulesResultSchema, await post(LOCAL_API.removeLocalDenies, request)),
     async *policies() {
-      const request = { socketPath, path: LOCAL_API.policies, isEndless: false }
+      const request = { address, path: LOCAL_API.policies, isEndless: false }
       for await (const line of agentLines({ ...request, timeoutMs: LIST_TIMEOUT_MS }))
         yield parseAnswer(policyListLineSchema, line)
     },
@@ -174,7 +174,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       parseAnswer(
         syncResultSchema,
         await askForText({
-          socketPath,
+          address,
           method: 'POST',
           path: LOCAL_API.sync,
           timeoutMs: SYNC_TIMEOUT_MS,
@@ -184,7 +184,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       parseAnswer(
         syncResultSchema,
         await askForText({
-          socketPath,
+          address,
           method: 'POST',
           path: LOCAL_API.import,
           body: bundle,

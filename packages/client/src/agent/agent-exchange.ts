@@ -1,12 +1,14 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import type { AgentAddress } from '../agent-socket.ts'
 import { readBoundedBody } from '../bounded-body.ts'
 import { ClientError, unexpected } from '../client-error.ts'
 
+const LOOPBACK = '127.0.0.1'
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
 export interface AgentRequest {
-  readonly socketPath: string
+  readonly address: AgentAddress
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: string
@@ -24,7 +26,7 @@ export interface AgentAnswer {
 }
 
 /**
- * Sends one request over the agent's Unix socket. Each exchange opens a new connection: it is
+ * Sends one request to the agent. Each exchange opens a new connection: it is
  * cheap, and a kept one might be closed as idle.
  */
 export async function agentExchange(request: AgentRequest): Promise<AgentAnswer> {
@@ -41,7 +43,7 @@ export async function agentExchange(request: AgentRequest): Promise<AgentAnswer>
 /** The error of a failed exchange; `isLate` after its timeout. */
 export function exchangeError(
   error: unknown,
-  request: Pick<AgentRequest, 'socketPath' | 'timeoutMs'>,
+  request: Pick<AgentRequest, 'address' | 'timeoutMs'>,
   isLate: boolean,
 ): ClientError {
   if (error instanceof ClientError) return error
@@ -53,7 +55,7 @@ export function exchangeError(
     )
   return new ClientError(
     'ERR_AGENT_UNREACHABLE',
-    `cannot reach the agent at \`${request.socketPath}\`: ${describeSocketError(error)}`,
+    `cannot reach the agent at \`${describeAddress(request)}\`: ${describeSocketError(error)}`,
     { cause: error },
   )
 }
@@ -65,12 +67,12 @@ export function sendToAgent(request: AgentRequest, signal: AbortSignal): Promise
     const outgoing = httpRequest({
       // No `Agent`: it compiles Node's long pattern of IPv6 addresses to check the name of the host
       // (bench: agent/client).
-      createConnection: () => connect(request.socketPath),
+      createConnection: () => open(request.address),
       method: request.method,
       path: request.path,
       signal,
       headers: {
-        host: 'localhost',
+        host: 'port' in request.address ? describeAddress(request) : 'localhost',
         ...(body === undefined
           ? {}
           : { 'content-type': mediaType, 'content-length': Buffer.byteLength(body) }),
@@ -90,6 +92,14 @@ export async function readAnswer(
   const body = await readBoundedBody(response as AsyncIterable<Buffer>, maxBytes)
   if (body === null) throw unexpected(`it is longer than ${maxBytes} bytes`)
   return Buffer.from(body).toString('utf8')
+}
+
+function open(address: AgentAddress): Socket {
+  return 'port' in address ? connect(address.port, LOOPBACK) : connect(address.socketPath)
+}
+
+function describeAddress({ address }: Pick<AgentRequest, 'address'>): string {
+  return 'port' in address ? `${LOOPBACK}:${address.port}` : address.socketPath
 }
 
 function describeSocketError(error: unknown): string {

@@ -2,7 +2,7 @@ import { exchangeError, readAnswer, sendToAgent, type AgentRequest } from './age
 import { unexpected } from '../client-error.ts'
 import { requireSuccess } from './require-success.ts'
 
-export interface LinesRequest extends Pick<AgentRequest, 'socketPath' | 'path'> {
+export interface LinesRequest extends Pick<AgentRequest, 'address' | 'path'> {
   /** Longest silence in milliseconds; with `isEndless`, only until the head of the answer. */
   readonly timeoutMs: number
   /** Whether the answer may pause for any time. */
@@ -15,7 +15,7 @@ export interface LinesRequest extends Pick<AgentRequest, 'socketPath' | 'path'> 
 const MAX_LINE = 1024 * 1024
 
 /**
- * Sends a GET request over the agent's Unix socket and returns the lines of its answer as they
+ * Sends a GET request to the agent and returns the lines of its answer as they
  * come, without their line feeds. Throws `ClientError`.
  */
 export async function* agentLines(request: LinesRequest): AsyncGenerator<string> {

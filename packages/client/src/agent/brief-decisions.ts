@@ -25,7 +25,7 @@ export async function askBriefly(
     throw new ClientError('ERR_ARGUMENT_INVALID', `more than ${MAX_BATCH_LINES} requests`)
   const lines = requests.map((request) => `${JSON.stringify(request)}\n`)
   const { status, text } = await agentExchange({
-    socketPath: options.socketPath,
+    address: options,
     method: 'POST',
     path: DECIDE_PATH,
     mediaType: requests.length === 1 ? 'application/json' : NDJSON,

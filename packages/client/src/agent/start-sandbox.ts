@@ -25,7 +25,7 @@ export async function startSandbox(
   request: SandboxRequest,
 ): Promise<SandboxAnswer> {
   const { status, text } = await agentExchange({
-    socketPath: options.socketPath,
+    address: options,
     method: 'POST',
     path: SANDBOXES_PATH,
     body: JSON.stringify(request),

@@ -30,6 +30,10 @@ import { probeResultSchema } from './self-probe.ts'
  *   disconnected
  * - `GET  /v1/log/verification` → LogVerification
  *
+ * Programs in a sandbox ask over TCP at `SANDBOX_AGENT`: `decide`, `explain`, `status`, `policies`
+ * and the part of `log` with the records of their sandbox. Any other path is answered with 403.
+ * Decisions there are those for a program of the sandbox.
+ *
  * Errors use the server's envelope. Too many waiting requests give 429 `limit_exceeded` with
  * `Retry-After`. An invalid request is not an error: the answer is 200 with `deny` and
  * `invalid_request`.

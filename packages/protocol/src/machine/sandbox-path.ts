@@ -5,3 +5,9 @@ export const SANDBOXES_PATH = '/v1/sandboxes'
 
 /** The proxy inside every sandbox, on the sandbox's own loopback. */
 export const SANDBOX_PROXY = 'http://127.0.0.1:3128'
+
+/** The part of the local API that a sandbox may ask, on the sandbox's own loopback. */
+export const SANDBOX_AGENT = 'http://127.0.0.1:3130'
+
+/** Directory inside with the command `palisade`, where the agent finds it on the machine. */
+export const SANDBOX_PROGRAMS = '/run/palisade/bin'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ObjectStatus, ViewDisk } from '../../../../agent/src/sandbox/view/disk.ts'
-import { planRootView } from '../../../../agent/src/sandbox/view/root-view.ts'
+import { planRootView, type RootViewDeps } from '../../../../agent/src/sandbox/view/root-view.ts'
 import { systemFiles } from '../../../../agent/src/sandbox/view/system-files.ts'
 
 const user = { name: 'dev', uid: 1000, gid: 1000, home: '/home/dev', shell: '/bin/bash' }
@@ -29,13 +29,20 @@ function hostWith(kinds: Readonly<Record<string, ObjectStatus['kind']>>): ViewDi
   }
 }
 
-function plan(kinds: Readonly<Record<string, ObjectStatus['kind']>>, isOptAllowed = false) {
+function plan(
+  kinds: Readonly<Record<string, ObjectStatus['kind']>>,
+  isOptAllowed = false,
+  others: Partial<RootViewDeps> = {},
+) {
   return planRootView({
+    client: null,
+    workspaces: [],
     disk: hostWith(kinds),
     home: '/home/dev',
     systemFiles: '/agent/etc',
     isOptAllowed,
     privateBytes: 1024,
+    ...others,
   })
 }
 
@@ -115,5 +122,17 @@ describe('the system files of a sandbox', () => {
 
     expect(files.passwd.split('\n')[1]).toBe('a_0_root:x:1000:1000:a_0_root:/h_x:/bin/bash')
     expect(files.hostname).toBe('b_c\n')
+  })
+
+  it('shows the command line at its own paths, unless they are in view already', () => {
+    const client = { script: '/agent/palisade', paths: ['/usr/bin/node', '/home/dev/p/dist'] }
+    const shown = (workspaces: readonly string[]): readonly string[] =>
+      plan({}, false, { client, workspaces }).flatMap((mount) =>
+        mount.kind === 'bind' && /palisade$|node$|dist$/.test(mount.target) ? [mount.target] : [],
+      )
+
+    expect(shown([])).toEqual(['/home/dev/p/dist', '/run/palisade/bin/palisade'])
+    expect(shown(['/home/dev/other'])).toEqual(shown([]))
+    expect(shown(['/home/dev/p'])).toEqual(['/run/palisade/bin/palisade'])
   })
 })
