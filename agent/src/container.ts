@@ -1,5 +1,6 @@
 // Imported first: tsyringe throws on import without `Reflect.getMetadata`.
 import '@abraham/reflection'
+import type { Assurance, ProbeResult } from '@palisade/protocol'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { container as root, type DependencyContainer, type InjectionToken } from 'tsyringe'
@@ -19,9 +20,10 @@ import { createLocalRules } from './local-rules/local-rules.ts'
 import { createLocalApi } from './local-api/local-api.ts'
 import type { QuestionDeps } from './local-api/routes.ts'
 import { logDecision, logOutcomes, logStates, type AgentLog } from './agent-log.ts'
+import { assess } from './points/assurance.ts'
 import { createCanaries, type Canaries } from './points/probe/canaries.ts'
 import { probeProxy } from './points/probe/probe-proxy.ts'
-import { createProber, everyHour, type Prober } from './points/probe/prober.ts'
+import { createProber, everyHour, type Probed, type Prober } from './points/probe/prober.ts'
 import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
 import { decideAsAsked } from './local-api/decide-as-proxy.ts'
 import { endOf } from './programs/program-end.ts'
@@ -40,10 +42,9 @@ import { createResolver, type Resolve } from './proxy/target/resolver.ts'
 import { keepRecords } from './records/keep-records.ts'
 import type { RecordedEvent } from './records/recorded-event.ts'
 import type { Recorder } from './records/recorder.ts'
-import type { Reporter } from './report/reporter.ts'
 import { reportToServer } from './report/report-to-server.ts'
 import { createServeSandboxApi } from './sandbox/api/sandbox-api.ts'
-import { composeSandboxes } from './sandbox/compose-sandboxes.ts'
+import { composeSandboxes, type SandboxParts } from './sandbox/compose-sandboxes.ts'
 import { createTrustedClock } from './state/trusted-clock.ts'
 import { createSelfTestMemory } from './sync/state/self-test-memory.ts'
 import { createStateStore } from './sync/state/state-store.ts'
@@ -107,12 +108,13 @@ export function createContainer(
   const breakGlass = createBreakGlass({ ...shared, channel, store, clock: time, inTurn })
   const { record } = synchronizer
   const probes: Prober['results'] = () => prober.results()
-  const reporter = reportToServer({ ...shared, breakGlass, record, probes, fetchFile })
+  const assurance = (): Assurance => assess(prober.results(), clock())
+  const reporter = reportToServer({ ...shared, breakGlass, record, probes, assurance, fetchFile })
   poller.subscribe(reporter.notice)
   const hints = config.hints ? listenForHints({ ...from, fetchFile, poller, reporter }) : null
 
-  const enforcement = composeProxy(from, parts, { active, now: time.now, reporter, onError })
-  const { prober, proxy, parent, points, onEvent, recorder, records, tally } = enforcement
+  const enforcement = composeProxy(from, parts, { active, now: time.now, onError })
+  const { proxy, parent, points, onEvent, recorder, records, tally } = enforcement
   const { network, ruled } = enforcement
   const counted = { tally, recorder, points }
   const described = { ...shared, ...counted, startedAtMs, breakGlass, synchronizer, poller }
@@ -122,6 +124,7 @@ export function createContainer(
       describeAgent({
         ...described,
         prober,
+        assurance,
         parent,
         hints: hints?.status() ?? HINTS_OFF,
         cacheProblem,
@@ -137,6 +140,7 @@ export function createContainer(
     serveApi: createServeSandboxApi({ ...asking, ...answers }),
     network: { ...shared, ...enforcement.serving, maxSlots: SANDBOX_SLOTS },
   })
+  const prober = composeProber(from, { ...enforcement, sandboxes, onChange: reporter.notice })
   const localApi = createLocalApi({
     ...decideAsAsked(asking),
     ...answers,
@@ -183,12 +187,11 @@ function composeProxy(
     readonly active: ActivePolicy
     /** The trusted time, in epoch milliseconds. */
     readonly now: () => number
-    readonly reporter: Pick<Reporter, 'notice'>
     readonly onError: (error: unknown) => void
   },
 ) {
-  const { config, clock, uptime, random, log } = from
-  const { active, reporter, onError } = shared
+  const { config, clock, uptime, log } = from
+  const { active, onError } = shared
   const tally = createDecisionTally()
   const network = { resolve: parts.resolve(RESOLVE), dial: parts.resolve(DIAL) }
   const parent = createParent(from, { ...network, isSelf: (...at) => proxy.isSelf(...at) })
@@ -233,10 +236,28 @@ function composeProxy(
   const carriesDatagrams = parent === null
   const probe = { canaries, token: createToken, clock, carriesDatagrams }
   const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]
-  const timetable = createTimetable(everyHour(clock), random(), clock)
-  const prober = createProber({ points, timetable, onChange: reporter.notice, log })
   const counted = { recorder, records, tally }
-  return { ...counted, network, onEvent, parent, points, prober, proxy, ruled, serving }
+  return { ...counted, canaries, network, onEvent, parent, points, proxy, ruled, serving }
+}
+
+/** Lets the points and a sandbox test themselves. */
+function composeProber(
+  { clock, random, log }: AgentSurroundings,
+  of: {
+    readonly points: readonly Probed[]
+    readonly canaries: Canaries
+    readonly sandboxes: Pick<SandboxParts, 'probe'>
+    readonly onChange: () => void
+  },
+): Prober {
+  const { points, canaries, sandboxes, onChange } = of
+  const probe = (): Promise<ProbeResult> => sandboxes.probe({ canaries, token: createToken })
+  return createProber({
+    points: [...points, { name: 'sandbox', probe, isCostly: true }],
+    timetable: createTimetable(everyHour(clock), random(), clock),
+    onChange,
+    log,
+  })
 }
 
 function createParent(

@@ -345,11 +345,31 @@ describe('the container', () => {
       state: 'fresh',
       agent_version: '0.0.0',
       enforcement: { proxy: 'in_force' },
+      assurance: 'proxy-only',
       policy_digest: expect.stringMatching(/^[0-9a-f]{64}$/),
     }
     await expect
       .poll(() => sent, { timeout: 300_000 })
       .toContainEqual(['/api/v1/device/report', report])
+  })
+
+  it('reports that a sandbox held, once it has tried one', async () => {
+    const sent: unknown[] = []
+
+    const socketPath = await startAgent(['allow', 'read', '/one'], [], { sent })
+
+    await expect
+      .poll(() => sent, { timeout: 300_000 })
+      .toContainEqual([
+        '/api/v1/device/report',
+        expect.objectContaining({ assurance: 'linux-sandbox' }),
+      ])
+    const { probes, assurance } = await createAgentClient({ socketPath }).status()
+    expect(probes?.sandbox).toMatchObject({ ok: true })
+    expect(assurance).toEqual({
+      class: 'linux-sandbox',
+      reason: 'a strict sandbox was not tried yet',
+    })
   })
 
   it('shares no state between two agents', async () => {

@@ -1,5 +1,5 @@
 import type { Policy } from '@palisade/policy-core'
-import type { AgentStatus, KeptEnrolment } from '@palisade/protocol'
+import type { AgentStatus, Assurance, KeptEnrolment } from '@palisade/protocol'
 import type { BreakGlass } from '../break-glass/break-glass.ts'
 import type { AgentConfig } from '../config/config.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
@@ -39,6 +39,7 @@ export interface StatusDeps {
   /** Null without a parent proxy. */
   readonly parent: { readonly status: () => NonNullable<AgentStatus['parent_proxy']> } | null
   readonly prober: Pick<Prober, 'results'>
+  readonly assurance: () => Assurance
   readonly cacheProblem: AgentStatus['cache_problem']
 }
 
@@ -63,6 +64,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     ...describePoints(deps.points),
     ...(deps.parent === null ? {} : { parent_proxy: deps.parent.status() }),
     probes: deps.prober.results(),
+    assurance: deps.assurance(),
     bundle: describeBundle(deps.active.current()),
     ...describeLocal(deps.active.local()),
     break_glass: deps.breakGlass.inForce(),

@@ -1,5 +1,6 @@
 import {
   MAX_REPORT_DETAIL,
+  type Assurance,
   type BreakGlassStatus,
   type DeviceReport,
   type ProbeResult,
@@ -51,16 +52,22 @@ export function describeReport(
   return { ...report, error: { code, detail: cutLine(message) } }
 }
 
-export type EnforcementMembers = Pick<DeviceReport, 'enforcement' | 'policy_digest'>
+export type EnforcementMembers = Pick<DeviceReport, 'enforcement' | 'assurance' | 'policy_digest'>
 
 /** The members of a report that show whether the policy is in force, and which one. */
 export function describeEnforcement(
   enforced: Enforced,
   { proxy }: Readonly<Record<PointName, ProbeResult | null>>,
+  assurance: Assurance,
 ): EnforcementMembers {
   const isInForce = enforced.kind === 'bundle' && enforced.allows !== 'none'
   return {
-    ...(proxy === null ? {} : { enforcement: { proxy: proxy.ok ? 'in_force' : 'failed' } }),
+    ...(proxy === null
+      ? {}
+      : {
+          enforcement: { proxy: proxy.ok ? 'in_force' : 'failed' },
+          assurance: assurance.class,
+        }),
     ...(isInForce ? { policy_digest: enforced.bundle.bundle.digest } : {}),
   }
 }

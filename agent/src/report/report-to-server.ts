@@ -1,9 +1,10 @@
+import type { Assurance, DeviceReport } from '@palisade/protocol'
 import type { AgentLog } from '../agent-log.ts'
 import type { BreakGlass } from '../break-glass/break-glass.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
 import type { Prober } from '../points/probe/prober.ts'
 import type { SyncRecord } from '../sync/update/sync-status.ts'
-import type { FetchFile } from '../sync/transport/fetch-file.ts'
+import type { Fetched, FetchFile } from '../sync/transport/fetch-file.ts'
 import { describeEnforcement, describeReport } from './describe-report.ts'
 import { createReporter, type Reporter } from './reporter.ts'
 
@@ -16,6 +17,7 @@ export function reportToServer(deps: {
   readonly breakGlass: Pick<BreakGlass, 'inForce'>
   readonly record: () => SyncRecord
   readonly probes: Prober['results']
+  readonly assurance: () => Assurance
   readonly fetchFile: FetchFile
   readonly version: string
   readonly random: () => number
@@ -29,11 +31,18 @@ export function reportToServer(deps: {
       describeReport(active, record(), {
         agent_version,
         grant: breakGlass.inForce(),
-        enforcement: describeEnforcement(active.enforced(), deps.probes()),
+        enforcement: describeEnforcement(active.enforced(), deps.probes(), deps.assurance()),
       }),
     async send(report, signal) {
-      const body = JSON.stringify(report)
-      const answer = await fetchFile({ path: PATH, maxBytes: MAX_RECEIPT_BYTES, body }, signal)
+      const post = (sent: DeviceReport): Promise<Fetched> => {
+        const body = JSON.stringify(sent)
+        return fetchFile({ path: PATH, maxBytes: MAX_RECEIPT_BYTES, body }, signal)
+      }
+      const { assurance, ...known } = report
+      const first = await post(report)
+      // A server of an earlier version refuses the member, and with it the whole report.
+      const isUnknown = first.kind === 'fault' && first.code === 'http_status'
+      const answer = isUnknown && assurance !== undefined ? await post(known) : first
       if (answer.kind === 'body') return null
       log.debug({ answer }, 'the report was not received')
       return { retryAfterMs: (answer.kind === 'fault' && answer.retryAfterMs) || null }

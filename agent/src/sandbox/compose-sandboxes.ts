@@ -1,7 +1,8 @@
 import { pathDenies } from '@palisade/policy-core'
+import type { ProbeResult } from '@palisade/protocol'
 import { randomBytes } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
-import { arch, userInfo } from 'node:os'
+import { arch, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { AgentLog } from '../agent-log.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
@@ -16,6 +17,7 @@ import { prepareLaunch, type PreparedLaunch } from './launch/prepare-launch.ts'
 import { createSpareLaunch } from './launch/spare-launch.ts'
 import { loadDestinations } from './network/original-destination.ts'
 import { udpPortsOf } from './network/udp-ports.ts'
+import { probeSandbox, type SandboxProbe } from './probe/probe-sandbox.ts'
 import { createSandboxes, type Sandboxes } from './sandboxes.ts'
 import type { Architecture } from './seccomp/system-calls.ts'
 import { SANDBOX_HOSTNAME, startSandbox, type StartDeps } from './start-sandbox.ts'
@@ -53,6 +55,8 @@ export interface SandboxParts extends Sandboxes {
   recover(): Promise<void>
   /** How this machine bounds sandboxes. */
   readonly limits: () => LimitMechanisms
+  /** Tries a sandbox from inside. Never rejects. */
+  probe(from: SandboxProbe): Promise<ProbeResult>
 }
 
 /** The preparation takes the time of a processor, which the sandbox that starts needs. */
@@ -118,14 +122,13 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
     return prepared
   }
 
-  const spare = createSpareLaunch(() => {
-    const udpPorts = udpPortsOf(active.enforced())
-    return prepareLaunch({
+  const prepareWith = (udpPorts: readonly number[]): Promise<PreparedLaunch> =>
+    prepareLaunch({
       directory,
       createId: () => random(ID_BYTES),
       startHolder: () => startHolder(holderFile(), udpPorts),
     })
-  }, prepareLater)
+  const spare = createSpareLaunch(() => prepareWith(udpPortsOf(active.enforced())), prepareLater)
   /** A spare one may carry datagrams to other ports than the policy names now. */
   const takeLaunch = async (): Promise<PreparedLaunch> => {
     await prepareOnce()
@@ -157,6 +160,15 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
       await recoverCgroups(directory)
       await rm(directory, { recursive: true, force: true })
     },
+    probe: (probe) =>
+      probeSandbox({
+        ...probe,
+        clock: from.clock,
+        temporary: tmpdir(),
+        start: prepareOnce,
+        // Not the spare one, which a person may ask for meanwhile.
+        takeLaunch: () => prepareWith([]),
+      }),
     async stop() {
       stopFollowing()
       await sandboxes.stop()

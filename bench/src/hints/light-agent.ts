@@ -71,7 +71,8 @@ export function createLightAgent(
   const reporter = reportToServer({
     active,
     breakGlass: { inForce: () => null },
-    probes: () => ({ proxy: null }),
+    probes: () => ({ proxy: null, sandbox: null, strict: null }),
+    assurance: () => ({ class: 'decisions-only', reason: null }),
     record: () => synchronizer.record(),
     fetchFile,
     version: 'bench',

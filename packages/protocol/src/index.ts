@@ -295,6 +295,13 @@ export {
   type InForce,
   type SyncResult,
 } from './machine/local-api.ts'
+export {
+  ASSURANCE_CLASSES,
+  assuranceClassSchema,
+  assuranceSchema,
+  type Assurance,
+  type AssuranceClass,
+} from './machine/assurance.ts'
 export { PROBE_NAMES, probeResultSchema, type ProbeResult } from './machine/self-probe.ts'
 export {
   MAX_LOCAL_DENIES,

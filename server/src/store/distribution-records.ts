@@ -1,5 +1,6 @@
 import type {
   AgentState,
+  AssuranceClass,
   EnforcementReport,
   RejectionLimit,
   RolloutStage,
@@ -73,6 +74,8 @@ export interface DeviceReportRecord {
   readonly agent_version: string
   /** Null before the first self-probe of the machine's proxy. */
   readonly proxy_enforcement: EnforcementReport['proxy'] | null
+  /** Null before the first self-probe, and for an agent that reports no class. */
+  readonly assurance: AssuranceClass | null
   /** Null while no policy is in force. */
   readonly policy_digest: string | null
 }

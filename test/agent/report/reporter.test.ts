@@ -228,19 +228,20 @@ describe('the report of a machine', () => {
     const { active: policy, use } = activePolicy()
     const probe = (ok: boolean) => ({ proxy: { at: '', ok, detail: 'x' } })
     const reported = (probes: Parameters<typeof describeEnforcement>[1]) => {
-      const enforcement = describeEnforcement(policy.enforced(), probes)
+      const assurance = { class: 'proxy-only', reason: null } as const
+      const enforcement = describeEnforcement(policy.enforced(), probes, assurance)
       const report = describeReport(policy, { last_error: null }, { ...ALONE, enforcement })
-      const { enforcement: kept, policy_digest } = deviceReportSchema.parse(report)
-      return [kept?.proxy, policy_digest]
+      const { enforcement: kept, ...others } = deviceReportSchema.parse(report)
+      return [kept?.proxy, others.assurance, others.policy_digest]
     }
 
-    expect(reported({ proxy: null })).toEqual([undefined, undefined])
+    expect(reported({ proxy: null })).toEqual([undefined, undefined, undefined])
     use(bundleOf(['allow', 'read', '/x']))
     const { digest } = bundleOf()
-    expect(reported(probe(true))).toEqual(['in_force', digest])
-    expect(reported(probe(false))).toEqual(['failed', digest])
+    expect(reported(probe(true))).toEqual(['in_force', 'proxy-only', digest])
+    expect(reported(probe(false))).toEqual(['failed', 'proxy-only', digest])
     policy.apply({ kind: 'second_enrolment' })
-    expect(reported(probe(true))).toEqual(['in_force', undefined])
+    expect(reported(probe(true))).toEqual(['in_force', 'proxy-only', undefined])
   })
 
   it('contains no text that a server refuses', () => {

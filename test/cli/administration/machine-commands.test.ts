@@ -1,4 +1,4 @@
-import { bundleSchema, grantSchema } from '@palisade/protocol'
+import { bundleSchema, grantSchema, type AssuranceClass } from '@palisade/protocol'
 import { chmod, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -28,7 +28,11 @@ async function openAcme(cwd: string) {
   }
   const machine = (argv: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
     runCli(['enrol', ...argv], { now, cwd, ...setting })
-  const report = (device_id: string, proxy: 'failed' | null = null): Promise<void> =>
+  const report = (
+    device_id: string,
+    proxy: 'failed' | null = null,
+    assurance: AssuranceClass | null = null,
+  ): Promise<void> =>
     store.transaction((writer) =>
       writer.deviceReports.put([
         {
@@ -41,6 +45,7 @@ async function openAcme(cwd: string) {
           grant_id: null,
           grant_begun_at: null,
           proxy_enforcement: proxy,
+          assurance,
           policy_digest: null,
           agent_version: '0.1.0',
         },
@@ -162,7 +167,11 @@ describe('palisade device', () => {
     expect(await ok('device', 'list')).not.toContain('probe failed')
     await report(id, 'failed')
     expect(await ok('device', 'list')).toMatch(/ fresh +3 .*\n.* probe failed\n/)
-    expect(JSON.parse(await ok('device', 'list', '--json', '--label', 'ci')).data).toHaveLength(1)
+    await report(id, null, 'linux-sandbox')
+    expect(await ok('device', 'list')).toMatch(/ fresh +3 .*\n.* linux-sandbox\n/)
+    expect(JSON.parse(await ok('device', 'list', '--json', '--label', 'ci')).data).toMatchObject([
+      { assurance: 'linux-sandbox' },
+    ])
     for (const filter of [
       ['--label', 'x'],
       ['--state', 'stale'],

@@ -46,6 +46,22 @@ describe('palisade status', () => {
     expect((await ask(['status'], { body: STATUS })).out).not.toContain('addresses')
   })
 
+  it.each([
+    ['linux-strict', null, 'linux-strict'],
+    ['linux-sandbox', 'a strict sandbox was not tried yet', 'linux-sandbox: a strict sandbox was'],
+    ['proxy-only', 'a sandbox failed its self-probe: x', 'proxy-only: a sandbox failed its'],
+    ['decisions-only', 'the proxy was not tried yet', 'decisions-only: the proxy was not tried'],
+  ] as const)(
+    'shows the assurance class %s, and why it is not higher',
+    async (name, reason, line) => {
+      const body = { ...STATUS, assurance: { class: name, reason } }
+
+      expect((await ask(['status'], { body })).out).toMatch(new RegExp(`\nassurance +${line}`))
+      expect(JSON.parse((await ask(['status', '--json'], { body })).out)).toEqual(body)
+      expect((await ask(['status'], { body: STATUS })).out).not.toContain('assurance')
+    },
+  )
+
   it('shows the name of the enrolment beside the host name', async () => {
     const body = { ...STATUS, enrolled_as: 'build machine' }
 

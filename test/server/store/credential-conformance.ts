@@ -431,6 +431,7 @@ export function describeCredentials(store: () => Store): void {
         grant_begun_at: revision === null ? null : NOW,
         agent_version: '0.1.0',
         proxy_enforcement: revision === null ? null : ('failed' as const),
+        assurance: null,
         policy_digest: revision === null ? null : 'd1'.repeat(32),
       })
       await store().transaction(async (writer) => {

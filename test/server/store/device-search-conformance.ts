@@ -89,6 +89,7 @@ async function live(writer: StoreWriter, id: string, given: Life): Promise<void>
         grant_id: null,
         grant_begun_at: null,
         proxy_enforcement: null,
+        assurance: null,
         policy_digest: null,
         agent_version: '0.1.0',
       },

@@ -18,6 +18,7 @@ const REPORT = {
   grant_id: null,
   grant_begun_at: null,
   proxy_enforcement: null,
+  assurance: null,
   policy_digest: null,
   agent_version: '0.1.0',
 } as const

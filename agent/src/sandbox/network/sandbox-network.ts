@@ -4,6 +4,7 @@ import type { Server, Socket } from 'node:net'
 import type { AgentLog } from '../../agent-log.ts'
 import type { ActivePolicy, MachineDecision } from '../../decision/active-policy.ts'
 import type { PointEvent } from '../../points/point-event.ts'
+import type { Canaries } from '../../points/probe/canaries.ts'
 import type { ProgramEnd } from '../../programs/program-end.ts'
 import { createFindOwners } from '../../programs/socket-owners.ts'
 import type { TcpEnd } from '../../programs/tcp-table.ts'
@@ -49,6 +50,8 @@ export interface SandboxNetworkDeps extends Omit<
   /** Requests, tunnels and UDP conversations at once. */
   readonly maxSlots: number
   readonly nameTableLimits?: NameTableLimits
+  /** Applied after the rules of every sandbox; a self-probe opens its own canary so. */
+  readonly openCanaries?: Canaries['decide']
   /** Monotonic milliseconds. */
   readonly uptime: () => number
   readonly log: Pick<AgentLog, 'info'>
@@ -68,7 +71,8 @@ export interface SandboxNetwork {
 export async function serveSandbox(deps: SandboxNetworkDeps): Promise<SandboxNetwork> {
   const { sandboxId, listeners, active, uptime, onError } = deps
   const confine = createConfine()
-  const decide: ProgramServerDeps['decide'] = (request) => confine(deps.decide(request))
+  const confined: ProgramServerDeps['decide'] = (request) => confine(deps.decide(request))
+  const decide = deps.openCanaries?.(confined) ?? confined
   const resolve: Resolve = (name) =>
     name === HOST_NAME ? Promise.resolve(HOST_ADDRESSES) : deps.resolve(name)
   const onEvent = (event: PointEvent): void => deps.onEvent({ ...event, sandbox: sandboxId })

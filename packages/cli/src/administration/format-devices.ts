@@ -1,6 +1,7 @@
 import type { Device } from '@palisade/protocol'
 import type { RunContext } from '../run-context.ts'
 import { formatAge } from '../terminal/age.ts'
+import type { Style } from '../terminal/style.ts'
 import { formatTable, type Cell } from '../terminal/table.ts'
 
 /** Longer names are cut, so that the table fits a terminal. */
@@ -27,7 +28,7 @@ export function formatDevices(
       each.user ?? '',
       each.labels,
       each.revoked_at === undefined
-        ? formatState(each)
+        ? formatState(each, style)
         : ['revoked', style.quiet(age(each.revoked_at))],
       each.revision === undefined ? '' : `${each.revision}`,
       each.last_error?.code ?? '',
@@ -38,9 +39,13 @@ export function formatDevices(
   )
 }
 
-/** A failed self-probe comes before all else: the policies may not be in force at all. */
-function formatState({ state, enforcement }: Device): Cell {
-  return enforcement?.proxy === 'failed' ? [state ?? '', 'probe failed'] : (state ?? '')
+/**
+ * The state, and how far it is enforced. A failed self-probe comes before all else: the policies
+ * may not be in force at all.
+ */
+function formatState({ state, enforcement, assurance }: Device, style: Style): Cell {
+  if (enforcement?.proxy === 'failed') return [state ?? '', 'probe failed']
+  return assurance === undefined ? (state ?? '') : [state ?? '', style.quiet(assurance)]
 }
 
 function shorten(name: string): string {

@@ -75,6 +75,7 @@ export function formatStatus(
     ['proxy', style.plain(status.proxy)],
     ...formatParent(status.parent_proxy, age, style),
     ...describeProbe(status, age, style),
+    ...describeAssurance(status, style),
     ['decisions', `${status.decisions.allowed} allowed, ${status.decisions.denied} denied`],
     ...formatRecords(status.records, style),
     [
@@ -99,6 +100,14 @@ function describeProbe(
   if (probe === null) return []
   if (probe.ok) return [['self-probe', `${style.good('in force')}, tested ${age(probe.at)}`]]
   return [['self-probe', `${style.bad('failed')} ${age(probe.at)}: ${style.plain(probe.detail)}`]]
+}
+
+/** The reason is shown for each class but the highest: it tells how to reach the next one. */
+function describeAssurance({ assurance }: AgentStatus, style: Style): readonly [string, string][] {
+  if (assurance === undefined) return []
+  const { class: name, reason } = assurance
+  const shown = name === 'decisions-only' ? style.bad(name) : name
+  return [['assurance', reason === null ? shown : `${shown}: ${style.plain(reason)}`]]
 }
 
 function describeSync(

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { assuranceClassSchema } from './assurance.ts'
 import { grantInForceSchema } from './break-glass.ts'
 import { deviceLabelSchema, deviceLabelsSchema } from './enrolment-token.ts'
 import { deviceNameSchema } from './device-name.ts'
@@ -113,6 +114,8 @@ export const deviceSchema = z
     break_glass: grantInForceSchema.optional(),
     /** Absent before the machine has tested its enforcement points. */
     enforcement: enforcementReportSchema.optional(),
+    /** Absent for an agent that reports no class. */
+    assurance: assuranceClassSchema.optional(),
     /** Absent while no policy is in force. */
     policy_digest: policyDigestSchema.optional(),
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { assuranceSchema } from './assurance.ts'
 import { DECIDE_PATH } from './decide-path.ts'
 import { LOSS_REASONS } from './decision-record.ts'
 import { SANDBOXES_PATH } from './sandbox-path.ts'
@@ -204,7 +205,15 @@ export const agentStatusSchema = z.object({
    * The last self-test of each enforcement point; null before its first. Optional, so that clients
    * also accept its absence.
    */
-  probes: z.object({ proxy: probeResultSchema.nullable() }).optional(),
+  probes: z
+    .object({
+      proxy: probeResultSchema.nullable(),
+      sandbox: probeResultSchema.nullable().optional(),
+      strict: probeResultSchema.nullable().optional(),
+    })
+    .optional(),
+  /** Computed when it is read. Optional, so that clients also accept its absence. */
+  assurance: assuranceSchema.optional(),
   bundle: z
     .object({
       revision: z.int(),

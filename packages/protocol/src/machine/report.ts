@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { lineSchema } from '../line.ts'
+import { assuranceClassSchema } from './assurance.ts'
 import { grantInForceSchema } from './break-glass.ts'
 import { AGENT_STATES } from './local-api.ts'
 
@@ -54,6 +55,8 @@ export const deviceReportSchema = z
     agent_version: lineSchema.min(1).max(64),
     /** Absent before the first self-probe. */
     enforcement: enforcementReportSchema.exactOptional(),
+    /** Absent before the first self-probe, and where the server knows no such member. */
+    assurance: assuranceClassSchema.exactOptional(),
     /**
      * Of the signed settings and documents in force; absent while there are none. Machines with the
      * same digest enforce the same policies, apart from their local denies.

@@ -47,6 +47,7 @@ export function formatMachine({ device, seenAt, report }: Machine): Device {
 function formatReport(report: DeviceReportRecord): Partial<Device> {
   const { reported_at, revision, state, agent_version, error_code: code, error_detail } = report
   const { grant_id, grant_begun_at: begun_at, proxy_enforcement: proxy, policy_digest } = report
+  const { assurance } = report
   return {
     reported_at,
     ...(revision === null ? {} : { revision }),
@@ -55,6 +56,7 @@ function formatReport(report: DeviceReportRecord): Partial<Device> {
     ...(code === null ? {} : { last_error: { code, detail: error_detail ?? '' } }),
     ...(grant_id === null || begun_at === null ? {} : { break_glass: { grant_id, begun_at } }),
     ...(proxy === null ? {} : { enforcement: { proxy } }),
+    ...(assurance === null ? {} : { assurance }),
     ...(policy_digest === null ? {} : { policy_digest }),
   }
 }

@@ -46,10 +46,12 @@ export function openReportLog({ store, log }: { store: Store; log: Log }): Repor
 
 function enforcementOf({
   enforcement,
+  assurance,
   policy_digest,
-}: DeviceReport): Pick<DeviceReportRecord, 'proxy_enforcement' | 'policy_digest'> {
+}: DeviceReport): Pick<DeviceReportRecord, 'proxy_enforcement' | 'assurance' | 'policy_digest'> {
   return {
     proxy_enforcement: enforcement?.proxy ?? null,
+    assurance: assurance ?? null,
     policy_digest: policy_digest ?? null,
   }
 }

@@ -16,6 +16,7 @@ const COLUMNS: readonly (InsertedColumn & { readonly name: keyof DeviceReportRec
   { name: 'agent_version', type: 'TEXT' },
   { name: 'proxy_enforcement', type: 'TEXT' },
   { name: 'policy_digest', type: 'TEXT' },
+  { name: 'assurance', type: 'TEXT' },
 ]
 
 export function createDeviceReportReader(connection: Connection): DeviceReportReader {

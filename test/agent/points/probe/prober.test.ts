@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  createProber,
-  everyHour,
-  type ProbedPoint,
-} from '../../../../agent/src/points/probe/prober.ts'
+import { createProber, everyHour, type Probed } from '../../../../agent/src/points/probe/prober.ts'
 import { NOW_MS } from '../../fixture/bundle.ts'
 
 describe('the prober', () => {
@@ -11,11 +7,8 @@ describe('the prober', () => {
     const outcomes = [true, true, false, false, true]
     const changes: unknown[] = []
     let tick = (): void => {}
-    const point: ProbedPoint = {
+    const point: Probed = {
       name: 'proxy',
-      start: async () => {},
-      stop: async () => {},
-      describe: () => '',
       probe: async () => ({ at: '', ok: outcomes.shift() === true, detail: '' }),
     }
     const prober = createProber({
@@ -25,7 +18,7 @@ describe('the prober', () => {
       log: { error: () => {}, info: () => {} },
     })
 
-    expect(prober.results()).toEqual({ proxy: null })
+    expect(prober.results()).toEqual({ proxy: null, sandbox: null, strict: null })
     prober.start()
     for (const left of [3, 2, 1, 0]) {
       await expect.poll(() => outcomes.length).toBe(left + 1)
@@ -35,6 +28,34 @@ describe('the prober', () => {
     await prober.stop()
 
     expect(changes).toEqual([true, false, true])
+  })
+
+  it('tries a costly point later than the others, and not after it was stopped', async () => {
+    const tried: string[] = []
+    const pointOf = (name: 'proxy' | 'sandbox'): Probed => ({
+      name,
+      isCostly: name === 'sandbox',
+      async probe() {
+        tried.push(name)
+        return { at: '', ok: true, detail: '' }
+      },
+    })
+    const deps = {
+      points: [pointOf('sandbox'), pointOf('proxy')],
+      timetable: { start: () => {}, stop: () => {}, nextAt: () => null },
+      onChange: () => {},
+      log: { error: () => {}, info: () => {} },
+    }
+    const prober = createProber({ ...deps, settledAfterMs: 1 })
+    prober.start()
+    await expect.poll(() => tried, { timeout: 60_000 }).toEqual(['proxy', 'sandbox'])
+    await prober.stop()
+
+    const stopped = createProber({ ...deps, settledAfterMs: 1 })
+    stopped.start()
+    await stopped.stop()
+    await new Promise((resolve) => void setTimeout(resolve, 20))
+    expect(tried).toEqual(['proxy', 'sandbox', 'proxy'])
   })
 
   it('runs at full hours', () => {

@@ -33,6 +33,7 @@ function tell(device: TestDevice, report: Partial<DeviceReportRecord>): Promise<
     grant_id: null,
     grant_begun_at: null,
     proxy_enforcement: null,
+    assurance: null,
     policy_digest: null,
     agent_version: '0.1.0',
     ...report,

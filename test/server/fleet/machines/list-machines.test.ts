@@ -55,6 +55,7 @@ describe('a list of the devices of a large fleet', () => {
           grant_id: null,
           grant_begun_at: null,
           proxy_enforcement: null,
+          assurance: null,
           policy_digest: null,
           agent_version: '0.1.0',
         },

@@ -55,6 +55,7 @@ describe('a report of a device', () => {
       grant_id: null,
       grant_begun_at: null,
       proxy_enforcement: null,
+      assurance: null,
       policy_digest: null,
       agent_version: '0.1.0',
     })
@@ -69,11 +70,13 @@ describe('a report of a device', () => {
   it('keeps the last self-probe and the digest, and shows them with the device', async () => {
     const enforcement = { proxy: 'failed' }
     const policy_digest = 'd1'.repeat(32)
-    expect((await report({ ...GOOD, enforcement, policy_digest })).statusCode).toBe(200)
+    const assurance = 'linux-sandbox'
+    const members = { enforcement, assurance, policy_digest }
+    expect((await report({ ...GOOD, ...members })).statusCode).toBe(200)
 
     await expect.poll(async () => (await kept()).size, PATIENCE).toBe(1)
     const listed = await test.send('GET', '/api/v1/orgs/acme/devices', { as: owner.as })
-    expect(listed.json()).toMatchObject({ data: [{ enforcement, policy_digest }] })
+    expect(listed.json()).toMatchObject({ data: [members] })
     test.advance(1_000)
     await report()
     const shown = async () =>
@@ -82,6 +85,7 @@ describe('a report of a device', () => {
       }>().data[0]
     await expect.poll(shown, PATIENCE).not.toHaveProperty('enforcement')
     expect(await shown()).not.toHaveProperty('policy_digest')
+    expect(await shown()).not.toHaveProperty('assurance')
   })
 
   it.each([
@@ -89,6 +93,8 @@ describe('a report of a device', () => {
     { enforcement: {} },
     { enforcement: { proxy: 'failed', other: 'failed' } },
     { enforcement: null },
+    { assurance: 'linux' },
+    { assurance: null },
     { policy_digest: 'D1'.repeat(32) },
     { policy_digest: 'd1' },
   ])('is refused with %j', async (more) => {

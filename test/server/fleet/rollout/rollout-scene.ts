@@ -87,7 +87,7 @@ export async function openRolloutScene(): Promise<RolloutScene> {
       const error = { error_code: code ?? null, error_detail: code === undefined ? null : '' }
       const state = code === undefined ? ('fresh' as const) : ('rejected' as const)
       const grant = { grant_id: null, grant_begun_at: null }
-      const enforced = { proxy_enforcement: null, policy_digest: null }
+      const enforced = { proxy_enforcement: null, assurance: null, policy_digest: null }
       const machine = { device_id, agent_version: '0.1.0', ...grant, ...enforced }
       const report = { ...machine, reported_at, revision, state, ...error }
       await test.store.transaction((writer) => writer.deviceReports.put([report]))

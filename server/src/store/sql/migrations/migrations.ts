@@ -1,5 +1,6 @@
 import type { Migration } from '../dialect.ts'
 import { initial } from './initial/initial.ts'
+import { reportAssurance } from './report-assurance.ts'
 import { reportEnforcement } from './report-enforcement.ts'
 
 /**
@@ -7,4 +8,4 @@ import { reportEnforcement } from './report-enforcement.ts'
  * to version n + 1. A step is never edited, because stores with it exist: a change of the schema
  * is a step of its own.
  */
-export const MIGRATIONS: readonly Migration[] = [initial, reportEnforcement]
+export const MIGRATIONS: readonly Migration[] = [initial, reportEnforcement, reportAssurance]

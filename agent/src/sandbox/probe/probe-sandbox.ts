@@ -1,0 +1,215 @@
+import type { ProbeResult } from '@palisade/protocol'
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { once } from 'node:events'
+import { systemErrorCode } from '../../errors.ts'
+import type { Canaries, Canary } from '../../points/probe/canaries.ts'
+import { startCanaryServer, type CanaryServer } from '../../points/probe/canary-server.ts'
+import type { PreparedLaunch } from '../launch/prepare-launch.ts'
+import { startSandbox, type StartDeps, type StartedSandbox } from '../start-sandbox.ts'
+import { findBreach } from './judge-facts.ts'
+import { probeView } from './probe-view.ts'
+import { FACTS, formatQuery, scriptCommand, type Fact } from './probe-script.ts'
+
+/** A busy machine still makes a sandbox and runs the script within this time. */
+const TIMEOUT_MS = 60_000
+/** Of the range that stands for names (RFC 2544); tables of names begin at its other end. */
+const SYNTHETIC = '198.19.255.253'
+const VARIABLES = { PATH: '/usr/bin:/bin', LC_ALL: 'C' }
+const MAX_DETAIL = 300
+
+export interface SandboxProbe {
+  readonly canaries: Canaries
+  /** A new secret of a-z and 0-9 for each call, at most 63 and not 10 long. */
+  readonly token: () => string
+}
+
+export interface ProbeSandboxDeps extends SandboxProbe {
+  /** Epoch milliseconds. */
+  readonly clock: () => number
+  /** A directory below which the probe makes its own one. */
+  readonly temporary: string
+  /** Rejects where no sandbox can be made. */
+  readonly takeLaunch: () => Promise<PreparedLaunch>
+  readonly start: () => Promise<StartDeps>
+  /** For the whole probe. Default 60,000. */
+  readonly timeoutMs?: number
+}
+
+/** The directory of a probe: a workspace, and a file beside it. */
+interface Scene {
+  readonly directory: string
+  readonly workspace: string
+  readonly granted: string
+  readonly denied: string
+  readonly outside: string
+}
+
+/**
+ * Runs a script in a real sandbox, which tries the ways out, and compares what it tells with what
+ * the agent saw. Connections are decided by the policy in force and by the canaries; files by rules
+ * of the probe's own for a workspace of its own, because policy may open no directory at all.
+ * Nothing leaves the machine. Never rejects.
+ */
+export async function probeSandbox(deps: ProbeSandboxDeps): Promise<ProbeResult> {
+  let problem: string | null
+  try {
+    problem = await tryOut(deps)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    problem = `no sandbox could be made: ${why}`.slice(0, MAX_DETAIL)
+  }
+  const at = new Date(deps.clock()).toISOString()
+  return problem === null
+    ? { at, ok: true, detail: 'a sandbox held when it was tried from inside' }
+    : { at, ok: false, detail: problem }
+}
+
+async function tryOut(deps: ProbeSandboxDeps): Promise<string | null> {
+  const { token } = deps
+  const start = await deps.start()
+  const texts = { allowed: token(), refused: token(), answer: token() }
+  const secrets = { granted: token(), denied: token(), outside: token() }
+  const scene = await makeScene(deps.temporary, secrets)
+  let server: CanaryServer | null = null
+  let canary: Canary | null = null
+  try {
+    server = await startCanaryServer(texts)
+    canary = deps.canaries.open(token(), server.ports)
+    const port = server.ports['connect:tcp']
+    const command = scriptCommand({
+      ...scene,
+      allowed: canary.allowed,
+      refused: canary.refused,
+      port,
+      allowedText: texts.allowed,
+      refusedText: texts.refused,
+      synthetic: SYNTHETIC,
+      query: formatQuery(canary.refused),
+    })
+    const ran = await runInProbe(command, scene, port, { ...deps, start: async () => start })
+    if (ran.kind === 'failed') return ran.problem
+    return findBreach({
+      facts: ran.facts,
+      answer: texts.answer,
+      granted: secrets.granted,
+      secrets: [secrets.denied, secrets.outside],
+      heardRefused: server.heardRefused(),
+      resolvedRefused: canary.wasRefusedResolved(),
+      wasWritten: existsSync(`${scene.granted}.written`),
+    })
+  } finally {
+    canary?.close()
+    server?.close()
+    await rm(scene.directory, { recursive: true, force: true })
+  }
+}
+
+async function makeScene(
+  temporary: string,
+  secrets: Readonly<Record<'granted' | 'denied' | 'outside', string>>,
+): Promise<Scene> {
+  const directory = await realpath(await mkdtemp(join(temporary, 'palisade-probe-')))
+  const workspace = join(directory, 'workspace')
+  const scene = {
+    directory,
+    workspace,
+    granted: join(workspace, 'granted'),
+    denied: join(workspace, 'denied'),
+    outside: join(directory, 'outside'),
+  }
+  await mkdir(workspace)
+  for (const name of ['granted', 'denied', 'outside'] as const)
+    await writeFile(scene[name], `${secrets[name]}\n`)
+  return scene
+}
+
+type Ran =
+  | { readonly kind: 'told'; readonly facts: ReadonlyMap<Fact, string> }
+  | { readonly kind: 'failed'; readonly problem: string }
+
+async function runInProbe(
+  command: readonly string[],
+  { workspace, denied }: Scene,
+  port: number,
+  deps: ProbeSandboxDeps,
+): Promise<Ran> {
+  const { canaries, timeoutMs = TIMEOUT_MS } = deps
+  const { view, network, ...start } = await deps.start()
+  const { active } = network
+  const launch = await deps.takeLaunch()
+  const request = {
+    workspaces: [{ path: workspace, access: 'rw' as const }],
+    directory: workspace,
+    variables: VARIABLES,
+  }
+  let sandbox: StartedSandbox
+  try {
+    sandbox = await startSandbox(request, launch, {
+      ...start,
+      view: { ...view, ...probeView(workspace, denied) },
+      network: {
+        ...network,
+        active: {
+          enforced: active.enforced,
+          subscribe: active.subscribe,
+          // A name is answered that is allowed on some port, and the canary is on this one only.
+          decisivePorts: (name) => [...active.decisivePorts(name), port],
+        },
+        openCanaries: canaries.decide,
+        resolve: canaries.resolve(network.resolve),
+        // Probes are neither counted nor recorded.
+        onEvent: () => {},
+      },
+    })
+  } catch (error) {
+    await launch.discard()
+    throw error
+  }
+  const timer = setTimeout(() => sandbox.supervision.end('the probe took too long'), timeoutMs)
+  try {
+    return await readFacts([sandbox.program, ...sandbox.arguments, ...command])
+  } catch (error) {
+    sandbox.supervision.end('the probe could not run')
+    throw error
+  } finally {
+    clearTimeout(timer)
+    await sandbox.supervision.ended
+  }
+}
+
+/**
+ * The trampoline refuses descriptors beyond the standard ones. The agent may have inherited some
+ * from its own parent, and its children get them.
+ */
+const CLOSE_OTHERS = String.raw`
+for link in /proc/$$/fd/*; do
+  number=${'${link##*/}'}
+  [ "$number" -le 2 ] || eval "exec $number>&-"
+done
+exec "$@"`
+
+async function readFacts(words: readonly string[]): Promise<Ran> {
+  const child = spawn('/bin/bash', ['-c', CLOSE_OTHERS, 'bash', ...words], {
+    env: {},
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const closed = once(child, 'close').catch((error: unknown) => {
+    if (systemErrorCode(error) === 'ENOENT') throw new Error('a probe needs `bash`; install it')
+    throw error
+  })
+  const [told, complaint] = await Promise.all([text(child.stdout), text(child.stderr), closed])
+  if (child.exitCode !== 0) {
+    const [line = ''] = complaint.trim().split('\n')
+    const problem = line === '' ? `its command ended with ${child.exitCode}` : line
+    return { kind: 'failed', problem: `the sandbox did not run: ${problem}`.slice(0, MAX_DETAIL) }
+  }
+  const facts = FACTS.flatMap((fact): [Fact, string][] => {
+    const line = told.split('\n').find((each) => each.startsWith(`${fact} `))
+    return line === undefined ? [] : [[fact, line.slice(fact.length + 1)]]
+  })
+  return { kind: 'told', facts: new Map(facts) }
+}

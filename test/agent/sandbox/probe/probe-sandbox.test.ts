@@ -1,0 +1,101 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { MachineDecision } from '../../../../agent/src/decision/active-policy.ts'
+import type { PolicyBundle } from '../../../../agent/src/decision/policy-bundle.ts'
+import { createCanaries, type Canaries } from '../../../../agent/src/points/probe/canaries.ts'
+import { HolderError } from '../../../../agent/src/sandbox/holder/start-holder.ts'
+import { probeSandbox } from '../../../../agent/src/sandbox/probe/probe-sandbox.ts'
+import { bundleClaims, bundleOf } from '../../fixture/bundle.ts'
+import { temporaryDirectory } from '../../fixture/temporary-directory.ts'
+import { startSandboxMachine } from '../fixture/machine.ts'
+
+type Decide = Parameters<Canaries['decide']>[0]
+
+function createTokens(): () => string {
+  let count = 0
+  return () => `token${'x'.repeat(12)}${(count += 1)}`
+}
+
+async function startProbe(
+  bundle: PolicyBundle | null,
+  changes: (canaries: Canaries) => Partial<Canaries> = () => ({}),
+) {
+  const machine = await startSandboxMachine(() => bundle)
+  const canaries = createCanaries()
+  const changed = { ...canaries, ...changes(canaries) }
+  const probe = () => machine.sandboxes.probe({ canaries: changed, token: createTokens() })
+  return { machine, probe }
+}
+
+/** As if the rules of a sandbox and of the policy were not applied. */
+function withoutPolicy(decide: Decide): Decide {
+  const allow = (made: MachineDecision): MachineDecision => {
+    const { address_required: _, ...rest } = made
+    const allowed = { ...rest, decision: 'allow', reason: 'rule', rules: [], hint: null } as const
+    const isOpen = made.request !== null && !('address' in made.request)
+    return isOpen ? { ...allowed, address_required: true } : allowed
+  }
+  return (request) => allow(decide(request))
+}
+
+describe('the self-probe of a sandbox', () => {
+  it.each([
+    ['under a policy that opens nothing', bundleClaims()],
+    ['without any policy', null],
+    [
+      'under a policy that allows every name and address',
+      bundleOf(['allow', 'connect:tcp', '**.internal', '0.0.0.0/0']),
+    ],
+  ])('holds %s', async (_, bundle) => {
+    const { machine, probe } = await startProbe(bundle)
+
+    expect(await probe()).toMatchObject({ ok: true })
+    expect(machine.resolved).toEqual([])
+  })
+
+  it('is neither recorded nor leaves a file, a sandbox or a directory', async () => {
+    const { machine, probe } = await startProbe(bundleClaims())
+
+    await probe()
+
+    expect(machine.events).toEqual([])
+    expect([...machine.sandboxes.all()]).toEqual([])
+    expect(readdirSync(join(machine.agentDir, 'sandboxes'))).toEqual([])
+  })
+
+  it('fails where the policy is not applied', async () => {
+    const { probe } = await startProbe(bundleClaims(), (canaries) => ({
+      decide: (decide) => withoutPolicy(canaries.decide(decide)),
+    }))
+
+    expect(await probe()).toMatchObject({ ok: false, detail: 'a denied connection was carried' })
+  })
+
+  it('fails where an allowed connection is denied', async () => {
+    const { probe } = await startProbe(bundleClaims(), () => ({ decide: (decide) => decide }))
+
+    expect(await probe()).toMatchObject({
+      ok: false,
+      detail: 'an allowed connection was not carried',
+    })
+  })
+
+  it('fails with the reason where no sandbox can be made', async () => {
+    const refusal = new HolderError('new namespaces are refused here')
+    const result = await probeSandbox({
+      canaries: createCanaries(),
+      token: createTokens(),
+      clock: () => 0,
+      temporary: await temporaryDirectory(),
+      start: () => Promise.reject(refusal),
+      takeLaunch: () => Promise.reject(refusal),
+    })
+
+    expect(result).toEqual({
+      at: '1970-01-01T00:00:00.000Z',
+      ok: false,
+      detail: 'no sandbox could be made: new namespaces are refused here',
+    })
+  })
+})
