@@ -1,5 +1,10 @@
 import { canonicalAddress } from '@palisade/policy-core'
 import { isIPv4, type Socket } from 'node:net'
+import {
+  loadSocketOptions,
+  type Koffi,
+  type ReadSocketOption,
+} from '../../programs/socket-options.ts'
 import type { TcpEnd } from '../../programs/tcp-table.ts'
 import { withoutMapping } from './ends.ts'
 
@@ -10,16 +15,6 @@ export type LoadedDestinations =
   | { readonly ok: true; readonly find: FindDestination }
   /** `problem` says for people what is missing. */
   | { readonly ok: false; readonly problem: string }
-
-/** The part of koffi that is used; null loads the libraries of this process. */
-interface Koffi {
-  load(library: null): { func(declaration: string): (...call: never[]) => unknown }
-}
-
-/** `getsockopt(2)`; returns 0, and sets the length to that of the address. */
-type GetSockopt = (
-  ...call: [descriptor: number, level: number, option: number, value: Buffer, length: number[]]
-) => number
 
 /** `SO_ORIGINAL_DST` and `IP6T_SO_ORIGINAL_DST` of linux/netfilter have one number. */
 const ORIGINAL_DESTINATION = 80
@@ -33,38 +28,28 @@ const ADDRESS_BYTES = 28
  * loaded. A sandbox may not start after a failure.
  */
 export async function loadDestinations(
-  load: () => Promise<{ readonly default: Koffi }> = () => import('koffi'),
+  load?: () => Promise<{ readonly default: Koffi }>,
 ): Promise<LoadedDestinations> {
-  try {
-    const { default: koffi } = await load()
-    const getSockopt = koffi
-      .load(null)
-      .func(
-        'int getsockopt(int descriptor, int level, int option, ' +
-          '_Out_ uint8_t *value, _Inout_ uint32_t *length)',
-      ) as GetSockopt
-    return { ok: true, find: createFindDestination(getSockopt) }
-  } catch (error) {
-    const why = error instanceof Error ? error.message.split('\n', 1)[0] : String(error)
-    return {
-      ok: false,
-      problem:
-        'the agent cannot read where captured connections lead, because the package `koffi` ' +
-        `does not load (${why}); install the packages again with \`npm run build\``,
-    }
+  const loaded = await loadSocketOptions(load)
+  if (loaded.ok) return { ok: true, find: createFindDestination(loaded.read) }
+  return {
+    ok: false,
+    problem:
+      'the agent cannot read where captured connections lead, because the package `koffi` ' +
+      `does not load (${loaded.reason}); install the packages again with \`npm run build\``,
   }
 }
 
-function createFindDestination(getSockopt: GetSockopt): FindDestination {
+function createFindDestination(read: ReadSocketOption): FindDestination {
   return (client) => {
-    const descriptor = descriptorOf(client)
     const { remoteAddress } = client
-    if (descriptor === null || remoteAddress === undefined) return null
+    if (remoteAddress === undefined) return null
     const value = Buffer.alloc(ADDRESS_BYTES)
     // A socket of both families has IPv4 addresses in IPv6, but the option of IPv4.
     const level = isIPv4(withoutMapping(remoteAddress)) ? LEVEL.ipv4 : LEVEL.ipv6
-    const result = getSockopt(descriptor, level, ORIGINAL_DESTINATION, value, [ADDRESS_BYTES])
-    return result === 0 ? readSocketAddress(value) : null
+    return read(client, { level, name: ORIGINAL_DESTINATION }, value)
+      ? readSocketAddress(value)
+      : null
   }
 }
 
@@ -77,13 +62,4 @@ function readSocketAddress(value: Buffer): TcpEnd | null {
   const words = Array.from({ length: 8 }, (_, at) => value.readUInt16BE(8 + 2 * at).toString(16))
   const address = canonicalAddress(words.join(':'))
   return address === null ? null : { address, port }
-}
-
-/** Node has no public way to the descriptor of a socket. Null for a closed one. */
-function descriptorOf(client: Socket): number | null {
-  const { _handle: handle } = client as unknown as {
-    readonly _handle?: { readonly fd?: number } | null
-  }
-  const descriptor = handle?.fd ?? -1
-  return descriptor >= 0 ? descriptor : null
 }
