@@ -12,6 +12,7 @@ import type { BreakGlass } from './break-glass/break-glass.ts'
 import type { ActivePolicy } from './decision/active-policy.ts'
 import { watchAge, type AgeWatch } from './decision/age-watch.ts'
 import type { HintListener } from './hint/hint-listener.ts'
+import type { AdmitCaller } from './local-api/peers.ts'
 import { claimSocket, listenOnSocket } from './local-api/listen-on-socket.ts'
 import { describePoints, type EnforcementPoint } from './points/enforcement-point.ts'
 import type { Recorder } from './records/recorder.ts'
@@ -27,6 +28,8 @@ const TIME_NOT_KEPT = 'the time cannot be written to disk'
 /** Inputs of the agent from its environment. The container creates all other parts. */
 export interface AgentSurroundings {
   readonly config: AgentConfig
+  /** Present where the agent serves all users. */
+  readonly admit?: AdmitCaller
   /** Null without a parent proxy. */
   readonly parentAccess: ParentAccess | null
   readonly enrolment: KeptEnrolment
@@ -54,6 +57,7 @@ export interface AgentSurroundings {
 export interface AgentDeps {
   readonly localApi: Server
   readonly socketPath: string
+  readonly users: AgentConfig['users']
   /** In start order. */
   readonly points: readonly EnforcementPoint[]
   readonly sandboxes: Pick<SandboxParts, 'recover' | 'stop'>
@@ -99,7 +103,7 @@ export function createAgent(deps: AgentDeps): Agent {
   }
 
   const open = async (): Promise<void> => {
-    await claimSocket(deps.socketPath)
+    await claimSocket(deps.socketPath, deps.users)
     const problem = await deps.synchronizer.restore()
     if (problem !== null) {
       deps.log.error(problem, 'the cached bundle cannot be used')
@@ -116,7 +120,7 @@ export function createAgent(deps: AgentDeps): Agent {
     await deps.sandboxes.recover()
     closers.push(() => deps.sandboxes.stop())
     // The socket comes last: a client that finds it can rely on all other parts.
-    await listenOnSocket(deps.localApi, deps.socketPath)
+    await listenOnSocket(deps.localApi, deps.socketPath, deps.users)
     closers.push(() => closeServer(deps.localApi))
     const ageWatch = watchAgeOf(deps)
     closers.push(async () => {

@@ -12,6 +12,7 @@ import { createDecisionTally, type DecisionTally } from './decision/decision-tal
 import { controlPlane } from './decision/offline.ts'
 import { createConflictCheck } from './enrol/second-enrolment.ts'
 import { HINTS_OFF, listenForHints } from './hint/hint-listener.ts'
+import { connectionsOnly } from './local-api/connections-only.ts'
 import { describeAgent } from './local-api/agent-status.ts'
 import { listPolicies } from './local-api/list-policies.ts'
 import { denyFileOf } from './local-rules/deny-file.ts'
@@ -44,7 +45,11 @@ import type { RecordedEvent } from './records/recorded-event.ts'
 import type { Recorder } from './records/recorder.ts'
 import { reportToServer } from './report/report-to-server.ts'
 import { createServeSandboxApi } from './sandbox/api/sandbox-api.ts'
-import { composeSandboxes, type SandboxParts } from './sandbox/compose-sandboxes.ts'
+import {
+  composeSandboxes,
+  refuseSandboxes,
+  type SandboxParts,
+} from './sandbox/compose-sandboxes.ts'
 import { createTrustedClock } from './state/trusted-clock.ts'
 import { createSelfTestMemory } from './sync/state/self-test-memory.ts'
 import { createStateStore } from './sync/state/state-store.ts'
@@ -81,6 +86,7 @@ export function createContainer(
   const { config, enrolment, clock, uptime, random, log } = from
   const onError = (err: unknown): void => log.error({ err }, 'unexpected error')
   const startedAtMs = clock()
+  const isShared = config.users === 'all'
   let cacheProblem: CacheProblem | null = null
 
   const time = createTrustedClock({ wall: clock, uptime })
@@ -108,14 +114,14 @@ export function createContainer(
   const breakGlass = createBreakGlass({ ...shared, channel, store, clock: time, inTurn })
   const { record } = synchronizer
   const probes: Prober['results'] = () => prober.results()
-  const assurance = (): Assurance => assess(prober.results(), clock())
+  const assurance = (): Assurance => assess(prober.results(), { nowMs: clock(), isShared })
   const reporter = reportToServer({ ...shared, breakGlass, record, probes, assurance, fetchFile })
   poller.subscribe(reporter.notice)
   const hints = config.hints ? listenForHints({ ...from, fetchFile, poller, reporter }) : null
 
   const enforcement = composeProxy(from, parts, { active, now: time.now, onError })
   const { proxy, parent, points, onEvent, recorder, records, tally } = enforcement
-  const { network, ruled } = enforcement
+  const { network, asked } = enforcement
   const counted = { tally, recorder, points }
   const described = { ...shared, ...counted, startedAtMs, breakGlass, synchronizer, poller }
   const answers: Pick<QuestionDeps, 'status' | 'policies' | 'log' | 'flushTimeoutMs'> = {
@@ -132,7 +138,7 @@ export function createContainer(
     policies: () => listPolicies(active),
     flushTimeoutMs: FLUSH_TIMEOUT_MS,
   }
-  const asking = { ...shared, ...network, active: ruled, onEvent, isSelf: proxy.isSelf }
+  const asking = { ...shared, ...network, active: asked, onEvent, isSelf: proxy.isSelf }
   const sandboxes = composeSandboxes({
     ...shared,
     agentDir: config.agentDir,
@@ -148,12 +154,14 @@ export function createContainer(
     ...answerSync({ ...shared, synchronizer, poller }),
     ...createLocalRules({ ...shared, denies: from.localDenies, file: denyFileOf(config.agentDir) }),
     ...answerBreakGlass({ breakGlass, poller, log }),
-    startSandbox: sandboxes.startSandbox,
+    startSandbox: isShared ? refuseSandboxes : sandboxes.startSandbox,
+    admit: from.admit,
     onError,
   })
   const agent = createAgent({
     localApi,
     socketPath: config.socketPath,
+    users: config.users,
     points,
     sandboxes,
     recorder,
@@ -236,13 +244,14 @@ function composeProxy(
   const carriesDatagrams = parent === null
   const probe = { canaries, token: createToken, clock, carriesDatagrams }
   const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]
+  const asked = config.users === 'all' ? connectionsOnly(ruled) : ruled
   const counted = { recorder, records, tally }
-  return { ...counted, canaries, network, onEvent, parent, points, proxy, ruled, serving }
+  return { ...counted, asked, canaries, network, onEvent, parent, points, proxy, serving }
 }
 
 /** Lets the points and a sandbox test themselves. */
 function composeProber(
-  { clock, random, log }: AgentSurroundings,
+  { config, clock, random, log }: AgentSurroundings,
   of: {
     readonly points: readonly Probed[]
     readonly canaries: Canaries
@@ -253,7 +262,10 @@ function composeProber(
   const { points, canaries, sandboxes, onChange } = of
   const probe = (): Promise<ProbeResult> => sandboxes.probe({ canaries, token: createToken })
   return createProber({
-    points: [...points, { name: 'sandbox', probe, isCostly: true }],
+    points: [
+      ...points,
+      ...(config.users === 'all' ? [] : [{ name: 'sandbox' as const, probe, isCostly: true }]),
+    ],
     timetable: createTimetable(everyHour(clock), random(), clock),
     onChange,
     log,

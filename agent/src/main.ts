@@ -20,6 +20,8 @@ Environment:
                            FILE.key (default DIR/agent/enrolment.json)
   PALISADE_ENROLMENT_TOKEN file with an enrolment token, mode 0600, used while not enrolled
   PALISADE_AGENT_SOCKET    Unix socket of the local API (default DIR/agent/agent.sock)
+  PALISADE_USERS           all to serve every user of the machine: they may read, only the user of
+                           the agent may change, and it makes no sandboxes (default own)
   PALISADE_PROXY_PORT      port of the proxy on 127.0.0.1; 0 for any free one (default 8421)
   PALISADE_DNS_SERVERS     resolvers, as ip or ip:port (default: the system's)
   PALISADE_PARENT_PROXY    http://host:port or https://host:port of the network's proxy, through

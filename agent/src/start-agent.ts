@@ -12,6 +12,7 @@ import { createContainer } from './container.ts'
 import { ensureEnrolled } from './enrol/ensure-enrolled.ts'
 import { readMachineAddresses, watchMachineAddresses } from './decision/machine-addresses.ts'
 import { denyFileOf, readDenies } from './local-rules/deny-file.ts'
+import { loadAdmission } from './local-api/peers.ts'
 import { createLogDestination } from './agent-log.ts'
 import { chooseConnectionLimit } from './proxy/admission/connection-limit.ts'
 import { createHttpFetch } from './sync/transport/fetch-over-http.ts'
@@ -47,11 +48,14 @@ export async function startAgent(
     onError: (err) => log.warn({ err }, 'the addresses of this machine cannot be read'),
   })
   const locking = lockDirectory(config.agentDir)
-  const home = readHome()
-  if (home === null)
+  const isShared = config.users === 'all'
+  // `~` has no one meaning for all users.
+  const home = isShared ? null : readHome()
+  if (home === null && !isShared)
     log.warn('the home directory is not a canonical path: rules with `~` match nothing')
   const { agent } = createContainer({
     config,
+    ...(isShared ? { admit: await loadAdmission(process.getuid?.() ?? 0) } : {}),
     parentAccess,
     ...surroundings,
     enrolment,

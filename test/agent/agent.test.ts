@@ -36,6 +36,7 @@ async function createScene(
   const agent = createAgent({
     localApi: createServer(),
     socketPath,
+    users: 'own',
     points,
     sandboxes: { recover: nothing, stop: nothing },
     recorder: { stop: nothing },

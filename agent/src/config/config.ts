@@ -22,6 +22,8 @@ export interface AgentConfig {
   /** File with the enrolment token, used while the machine is not enrolled. */
   readonly enrolmentTokenPath: string | null
   readonly socketPath: string
+  /** Whose programs may ask: those of the agent's user, or those of every user. */
+  readonly users: 'own' | 'all'
   /** 0 for any free port; the address is always 127.0.0.1. */
   readonly proxyPort: number
   /** `ip`, `ip:port` or `[ip]:port`; empty for the system's resolver. */
@@ -64,6 +66,7 @@ const environmentSchema = z.object({
   PALISADE_ENROLMENT: z.string().optional(),
   PALISADE_ENROLMENT_TOKEN: z.string().optional(),
   PALISADE_AGENT_SOCKET: z.string().optional(),
+  PALISADE_USERS: z.enum(['own', 'all'], 'must be `own` or `all`').default('own'),
   PALISADE_PROXY_PORT: portSchema.default(8421),
   PALISADE_DNS_SERVERS: dnsServersSchema.default([]),
   ...parentVariables,
@@ -94,6 +97,11 @@ export function readConfig(env: Environment, cwd: string): AgentConfig {
   }
   const settings = parsed.data
   const contradictions = parentContradictions(settings, { proxyPort: settings.PALISADE_PROXY_PORT })
+  if (settings.PALISADE_USERS === 'all' && settings.PALISADE_AGENT_SOCKET === undefined)
+    contradictions.push(
+      'PALISADE_USERS: `all` needs PALISADE_AGENT_SOCKET in a directory that other users can ' +
+        'enter, such as `/run/palisade/agent.sock`',
+    )
   if (contradictions.length > 0) throw new AgentError('ERR_CONFIG_INVALID', contradictions)
   const agentDir = join(resolve(cwd, settings.PALISADE_DATA_DIR), 'agent')
   const absolute = (path: string): string => resolve(cwd, path)
@@ -108,6 +116,7 @@ export function readConfig(env: Environment, cwd: string): AgentConfig {
       settings.PALISADE_AGENT_SOCKET === undefined
         ? agentSocketPath(resolve(cwd, settings.PALISADE_DATA_DIR), {})
         : absolute(settings.PALISADE_AGENT_SOCKET),
+    users: settings.PALISADE_USERS,
     proxyPort: settings.PALISADE_PROXY_PORT,
     dnsServers: settings.PALISADE_DNS_SERVERS,
     parentProxy: toParentSettings(settings, absolute),

@@ -21,7 +21,7 @@ const MAX_LISTED_RULES = 100
 const MAX_LISTED_RESOURCES = 5
 
 export interface StatusDeps {
-  readonly config: Pick<AgentConfig, 'agentDir' | 'enrolmentPath'>
+  readonly config: Pick<AgentConfig, 'agentDir' | 'enrolmentPath' | 'users'>
   readonly enrolment: KeptEnrolment
   readonly version: string
   readonly startedAtMs: number
@@ -57,6 +57,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     device_id,
     ...(name === undefined ? {} : { enrolled_as: name }),
     agent_version: deps.version,
+    ...(config.users === 'all' ? { users: 'all' as const } : {}),
     started_at: new Date(deps.startedAtMs).toISOString(),
     ...(state === 'conflict'
       ? { enrolment_files: [config.enrolmentPath, usualEnrolmentPath(config)] }

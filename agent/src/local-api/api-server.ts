@@ -7,6 +7,7 @@ import type { LoopTurns } from '../http/loop-turns.ts'
 import { connectionOf, paceConnections } from '../http/paced-connection.ts'
 import { isBatch } from './batch.ts'
 import { formatEnvelope, type Refusal } from './envelope.ts'
+import type { AdmitCaller } from './peers.ts'
 import { Refused, type Route } from './routes.ts'
 import { sendJson } from './send-json.ts'
 
@@ -18,6 +19,8 @@ export interface ApiServerDeps {
   readonly maxConnections: number
   /** Called with the head of each request; returns why it is refused. */
   readonly screen?: (request: IncomingMessage) => Refusal | null
+  /** Absent where the mode of the socket admits its owner only. */
+  readonly admit?: AdmitCaller | undefined
   /** A caller that does not read its answer within this time is disconnected. */
   readonly flushTimeoutMs: number
   /** Called with a bug, which is logged once and answered with 500. */
@@ -96,15 +99,16 @@ function createWaiting(): Waiting {
   }
 }
 
-interface Serving extends Pick<ApiServerDeps, 'routes' | 'batches' | 'flushTimeoutMs'> {
+interface Serving extends Pick<ApiServerDeps, 'admit' | 'routes' | 'batches' | 'flushTimeoutMs'> {
   readonly waiting: Waiting
 }
 
 async function answer(
-  { routes, batches, waiting, flushTimeoutMs }: Serving,
+  serving: Serving,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const { routes, batches, waiting, flushTimeoutMs } = serving
   const { url = '' } = request
   const { route, query } =
     url === LOCAL_API.decide && isBatch(request)
@@ -121,6 +125,11 @@ async function answer(
     return
   }
   const { client } = connectionOf(request)
+  const refusal = serving.admit?.(route, client) ?? null
+  if (refusal !== null) {
+    refuse(request, response, refusal)
+    return
+  }
   const leave = route.maxRequests === 0 ? () => {} : waiting.enter(route, client)
   if (leave === null) {
     response.setHeader('retry-after', '1')

@@ -1,9 +1,12 @@
-import { socketDirectoryProblem } from '@palisade/client'
+import { sharedDirectoryProblem, socketDirectoryProblem } from '@palisade/client'
 import { once } from 'node:events'
 import { lstat, mkdir, unlink } from 'node:fs/promises'
 import { connect, type Server } from 'node:net'
 import { dirname } from 'node:path'
 import { AgentError, systemErrorCode } from '../errors.ts'
+
+/** Who can open the socket: the user of the agent, or every user of the machine. */
+export type SocketUsers = 'own' | 'all'
 
 /**
  * Makes sure that no running agent listens on `path`, and removes the socket of a dead one. Creates
@@ -11,11 +14,14 @@ import { AgentError, systemErrorCode } from '../errors.ts'
  *
  * Throws `ERR_LOCKED` when another agent answers there, otherwise `ERR_SOCKET`.
  */
-export async function claimSocket(path: string): Promise<void> {
+export async function claimSocket(path: string, users: SocketUsers = 'own'): Promise<void> {
   try {
     const directory = dirname(path)
-    await mkdir(directory, { recursive: true, mode: 0o700 })
-    const problem = await socketDirectoryProblem(directory)
+    await mkdir(directory, { recursive: true, mode: users === 'all' ? 0o755 : 0o700 })
+    const problem =
+      users === 'all'
+        ? await sharedDirectoryProblem(directory, process.getuid?.() ?? 0)
+        : await socketDirectoryProblem(directory)
     if (problem !== null) throw new AgentError('ERR_SOCKET', [problem])
     await removeDeadSocket(path)
   } catch (error) {
@@ -25,14 +31,18 @@ export async function claimSocket(path: string): Promise<void> {
 }
 
 /**
- * Makes `server` listen on a Unix socket that only this user can open, from its creation on.
+ * Makes `server` listen on a Unix socket that only its users can open, from its creation on.
  * Replaces no file: if two agents claimed the path at the same time, one fails here.
  *
  * Throws `ERR_LOCKED` when another agent answers there, otherwise `ERR_SOCKET`.
  */
-export async function listenOnSocket(server: Server, path: string): Promise<void> {
+export async function listenOnSocket(
+  server: Server,
+  path: string,
+  users: SocketUsers = 'own',
+): Promise<void> {
   // bind(2) happens within listen(), so the socket never exists with a wider mode.
-  const before = process.umask(0o177)
+  const before = process.umask(users === 'all' ? 0o111 : 0o177)
   try {
     server.listen(path)
   } finally {

@@ -63,6 +63,8 @@ type Answer = (request: IncomingMessage, response: ServerResponse, query: string
 export interface Route {
   readonly method: 'GET' | 'POST'
   readonly answer: Answer
+  /** `owner`: only the user of the agent may call it, also where all users reach the socket. */
+  readonly callers: 'all' | 'owner'
   /**
    * Most requests at once; `closeIdleClients` spares their connections. 0 for a route that answers
    * at once.
@@ -115,14 +117,14 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   )
   return new Map<string, Route>([
     ...createQuestionRoutes(deps, LIMITS),
-    [LOCAL_API.addLocalDeny, post(sendAnswer(deps.addDeny), MAX_CHANGES)],
-    [LOCAL_API.removeLocalDenies, post(sendAnswer(deps.removeDenies), MAX_CHANGES)],
+    [LOCAL_API.addLocalDeny, postAsOwner(sendAnswer(deps.addDeny), MAX_CHANGES)],
+    [LOCAL_API.removeLocalDenies, postAsOwner(sendAnswer(deps.removeDenies), MAX_CHANGES)],
     [LOCAL_API.sandboxes, post(sendAnswer(deps.startSandbox), MAX_SANDBOX_STARTS)],
-    [LOCAL_API.sync, post(sendResult(deps.sync), MAX_SYNCS)],
-    [LOCAL_API.import, post(bundle, MAX_IMPORTS)],
-    [LOCAL_API.breakGlass, post(grant, MAX_GRANTS)],
-    [LOCAL_API.endBreakGlass, post(sendResult(deps.endBreakGlass), MAX_GRANTS)],
-    [LOCAL_API.logVerification, get(sendResult(deps.verifyLog), 1)],
+    [LOCAL_API.sync, postAsOwner(sendResult(deps.sync), MAX_SYNCS)],
+    [LOCAL_API.import, postAsOwner(bundle, MAX_IMPORTS)],
+    [LOCAL_API.breakGlass, postAsOwner(grant, MAX_GRANTS)],
+    [LOCAL_API.endBreakGlass, postAsOwner(sendResult(deps.endBreakGlass), MAX_GRANTS)],
+    [LOCAL_API.logVerification, getAsOwner(sendResult(deps.verifyLog), 1)],
   ])
 }
 
@@ -137,16 +139,25 @@ export function createQuestionRoutes(
     [LOCAL_API.explain, post(sendAnswer(deps.explain), limits.explanations)],
     [LOCAL_API.status, get(status, 0)],
     [LOCAL_API.policies, get(streamPolicies(deps), limits.listings)],
-    [LOCAL_API.log, { ...get(streamLog(deps), limits.logs), takesQuery: true }],
+    // The records tell of the programs of every user.
+    [LOCAL_API.log, { ...getAsOwner(streamLog(deps), limits.logs), takesQuery: true }],
   ])
 }
 
 function get(answer: Answer, maxRequests: number): Route {
-  return { method: 'GET', answer, maxRequests }
+  return { method: 'GET', callers: 'all', answer, maxRequests }
 }
 
 function post(answer: Answer, maxRequests: number): Route {
-  return { method: 'POST', answer, maxRequests }
+  return { method: 'POST', callers: 'all', answer, maxRequests }
+}
+
+function getAsOwner(answer: Answer, maxRequests: number): Route {
+  return { ...get(answer, maxRequests), callers: 'owner' }
+}
+
+function postAsOwner(answer: Answer, maxRequests: number): Route {
+  return { ...post(answer, maxRequests), callers: 'owner' }
 }
 
 /** The route of `decide` for batches. */
@@ -158,6 +169,7 @@ export function createBatchRoute(
   const batch = { decide: deps.decideUnresolved, turns, flushTimeoutMs: deps.flushTimeoutMs }
   return {
     method: 'POST',
+    callers: 'all',
     async answer(request, response) {
       const bytes = accept(await readRequestBytes(request, MAX_BATCH_BYTES))
       await answerBatch(batch, accept(splitBatch(bytes)), response)

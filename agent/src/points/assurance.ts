@@ -11,16 +11,18 @@ const SUBJECT: Readonly<Record<ProbeName, string>> = {
 }
 
 /**
- * The class that the last self-probes have shown at the time `nowMs`, and why it is not higher.
+ * The class that the last self-probes have shown at the time `nowMs`, and why it is not higher. An
+ * agent that is shared by all users makes no sandboxes.
  * Settings do not count: a point that is only switched on has shown nothing.
  */
 export function assess(
   results: Readonly<Record<ProbeName, ProbeResult | null>>,
-  nowMs: number,
+  { nowMs, isShared }: { readonly nowMs: number; readonly isShared: boolean },
 ): Assurance {
   const doubt = (name: ProbeName): string | null => findDoubt(name, results[name], nowMs)
   const proxy = doubt('proxy')
   if (proxy !== null) return { class: 'decisions-only', reason: proxy }
+  if (isShared) return { class: 'proxy-only', reason: 'an agent for all users makes no sandboxes' }
   const sandbox = doubt('sandbox')
   if (sandbox !== null) return { class: 'proxy-only', reason: sandbox }
   const strict = doubt('strict')

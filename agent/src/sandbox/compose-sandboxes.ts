@@ -1,5 +1,5 @@
 import { pathDenies } from '@palisade/policy-core'
-import type { ProbeResult } from '@palisade/protocol'
+import type { ProbeResult, SandboxResult } from '@palisade/protocol'
 import { randomBytes } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import { arch, tmpdir, userInfo } from 'node:os'
@@ -62,6 +62,17 @@ export interface SandboxParts extends Sandboxes {
 /** The preparation takes the time of a processor, which the sandbox that starts needs. */
 function prepareLater(prepare: () => void): void {
   setTimeout(prepare, PREPARE_AFTER_MS).unref()
+}
+
+/**
+ * The answer of an agent that serves all users: a sandbox is made of files and processes of the
+ * caller, which such an agent must not touch in the caller's place.
+ */
+export async function refuseSandboxes(): Promise<SandboxResult> {
+  const message =
+    'this agent serves all users and makes no sandboxes; start one of your own with ' +
+    '`palisade-agent install --user`'
+  return { outcome: 'failed', launch: null, error: { code: 'unavailable', message } }
 }
 
 /** Loads and prepares the parts of sandboxes when the first one is asked for. */

@@ -70,3 +70,32 @@ export async function socketDirectoryProblem(directory: string): Promise<string 
     )
   return null
 }
+
+/**
+ * Says why `directory` must not hold a socket that the user `owner` serves to others, or returns
+ * null. Others may enter it, but only its owner may put a socket there.
+ *
+ * Rejects with the system's error when the directory cannot be read (`ENOENT`).
+ */
+export async function sharedDirectoryProblem(
+  directory: string,
+  owner: number,
+): Promise<string | null> {
+  const found = await lstat(directory)
+  if (!found.isDirectory()) return `\`${directory}\` is not a directory`
+  if (found.uid !== owner) return `\`${directory}\` belongs to another user`
+  if ((found.mode & 0o022) === 0) return null
+  return `other users can write to \`${directory}\`; give it mode 755`
+}
+
+/**
+ * Says why a caller must not trust an agent's socket in `directory`, or returns null. Besides the
+ * user's own directory one of root counts: only the administrator can make a socket there.
+ *
+ * Rejects with the system's error when the directory cannot be read (`ENOENT`).
+ */
+export async function untrustedSocketProblem(directory: string): Promise<string | null> {
+  const problem = await socketDirectoryProblem(directory)
+  if (problem === null || (await sharedDirectoryProblem(directory, 0)) === null) return null
+  return problem
+}

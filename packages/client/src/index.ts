@@ -7,7 +7,9 @@ export {
 export {
   agentPort,
   agentSocketPath,
+  sharedDirectoryProblem,
   socketDirectoryProblem,
+  untrustedSocketProblem,
   type AgentAddress,
 } from './agent-socket.ts'
 export {

@@ -9,7 +9,9 @@ import { readDeviceKey, readEnrolment } from '../../../agent/src/config/read-enr
 import { AgentError } from '../../../agent/src/errors.ts'
 import {
   agentSocketPath,
+  sharedDirectoryProblem,
   socketDirectoryProblem,
+  untrustedSocketProblem,
 } from '../../../packages/client/src/agent-socket.ts'
 import { createRepository } from '../fixture/view-repository.ts'
 
@@ -35,6 +37,15 @@ async function fileOf(text: string, mode = 0o600): Promise<string> {
 }
 
 describe('the environment', () => {
+  it('serves all users only on a socket that they can reach', () => {
+    const shared = { PALISADE_USERS: 'all' }
+    const socket = { PALISADE_AGENT_SOCKET: '/run/palisade/agent.sock' }
+
+    expect(readConfig({ ...shared, ...socket }, '/srv').users).toBe('all')
+    expect(() => readConfig(shared, '/srv')).toThrow('needs PALISADE_AGENT_SOCKET')
+    expect(() => readConfig({ PALISADE_USERS: 'some' }, '/srv')).toThrow('must be `own` or `all`')
+  })
+
   it('has a default for every setting', () => {
     expect(readConfig({ PALISADE_PROXY_PORT: '' }, '/srv')).toEqual({
       agentDir: '/srv/.palisade/agent',
@@ -47,6 +58,7 @@ describe('the environment', () => {
       localPoliciesPath: null,
       syncSchedule: '*/5 * * * *',
       hints: true,
+      users: 'own',
       logLevel: 'info',
     })
   })
@@ -260,6 +272,24 @@ describe.runIf(process.getuid?.() === 0)('a file of another user', () => {
     expect(await problemsOf(() => readEnrolment(path))).toEqual([
       `enrolment file ${path}: belongs to another user`,
     ])
+  })
+
+  it('is trusted with the socket as root alone, and only where others cannot write', async () => {
+    const [path, own] = [join(directory, 'shared'), process.getuid?.() ?? -1]
+    await mkdir(path)
+    for (const [mode, isTrusted] of [
+      [0o755, own === 0],
+      [0o775, false],
+      [0o757, false],
+    ] as const) {
+      await chmod(path, mode)
+      expect((await sharedDirectoryProblem(path, own)) === null).toBe(mode === 0o755)
+      expect((await untrustedSocketProblem(path)) === null).toBe(isTrusted)
+    }
+    await chmod(path, 0o755)
+    await chown(path, nobody, nobody)
+    expect(await untrustedSocketProblem(path)).toContain('belongs to another user')
+    expect(await sharedDirectoryProblem(path, own)).toContain('belongs to another user')
   })
 
   it('does not hold the socket', async () => {

@@ -48,22 +48,38 @@ describe('the assurance class', () => {
     ],
     [{ proxy: held, sandbox: held, strict: held }, 'linux-strict', null],
   ])('of %j is %s', (results, name, reason) => {
-    expect(assess(results, NOW_MS)).toEqual({ class: name, reason })
+    expect(assess(results, { nowMs: NOW_MS, isShared: false })).toEqual({ class: name, reason })
   })
 
   it('falls with the age of a probe, also when the clock was set back', () => {
     const results = { proxy: held, sandbox: held, strict: null }
 
-    expect(assess(results, NOW_MS + MAX_PROBE_AGE_MS).class).toBe('linux-sandbox')
-    expect(assess(results, NOW_MS + MAX_PROBE_AGE_MS + 1).class).toBe('decisions-only')
-    expect(assess(results, NOW_MS - MAX_PROBE_AGE_MS - 1).class).toBe('decisions-only')
+    expect(assess(results, { nowMs: NOW_MS + MAX_PROBE_AGE_MS, isShared: false }).class).toBe(
+      'linux-sandbox',
+    )
+    expect(assess(results, { nowMs: NOW_MS + MAX_PROBE_AGE_MS + 1, isShared: false }).class).toBe(
+      'decisions-only',
+    )
+    expect(assess(results, { nowMs: NOW_MS - MAX_PROBE_AGE_MS - 1, isShared: false }).class).toBe(
+      'decisions-only',
+    )
+  })
+
+  it('is at most proxy-only for an agent that all users share', () => {
+    const results = { proxy: held, sandbox: held, strict: held }
+
+    expect(assess(results, { nowMs: NOW_MS, isShared: true })).toEqual({
+      class: 'proxy-only',
+      reason: 'an agent for all users makes no sandboxes',
+    })
   })
 
   it('falls for a result without a valid time', () => {
     const broken = { at: '', ok: true, detail: '' }
 
-    expect(assess({ proxy: broken, sandbox: held, strict: null }, NOW_MS).class).toBe(
-      'decisions-only',
-    )
+    expect(
+      assess({ proxy: broken, sandbox: held, strict: null }, { nowMs: NOW_MS, isShared: false })
+        .class,
+    ).toBe('decisions-only')
   })
 })

@@ -72,7 +72,9 @@ async function runChecks({ io }: RunContext): Promise<readonly Check[]> {
   }
   return [
     ok('agent', 'is running'),
-    await checkSocket(agentSocketPath(dataDirectory(io), io.env)),
+    status.users === 'all'
+      ? ok('socket', 'serves all users, whom the agent tells apart')
+      : await checkSocket(agentSocketPath(dataDirectory(io), io.env)),
     ...checkAgent(status, { version: VERSION, nowMs: io.now() }),
     await checkProxy(proxy),
     ...(await checkRecords(io)),

@@ -2,7 +2,7 @@ import {
   agentPort,
   agentSocketPath,
   ClientError,
-  socketDirectoryProblem,
+  untrustedSocketProblem,
   type AgentAddress,
 } from '@palisade/client'
 import { dirname } from 'node:path'
@@ -51,7 +51,7 @@ async function findSocket(io: Pick<Io, 'env' | 'cwd'>, exitCode: number): Promis
 /** Null also for a missing directory, which holds no socket. */
 async function directoryProblem(directory: string): Promise<string | null> {
   try {
-    return await socketDirectoryProblem(directory)
+    return await untrustedSocketProblem(directory)
   } catch (error) {
     if (systemCode(error) === '') throw error
     return null

@@ -7,7 +7,10 @@ import { decisionSchema, explanationSchema } from './decision.ts'
 import { probeResultSchema } from './self-probe.ts'
 
 /**
- * The agent's local API: HTTP/1.1 over a Unix socket (mode 0600), JSON bodies.
+ * The agent's local API: HTTP/1.1 over a Unix socket (mode 0600), JSON bodies. Where an agent
+ * serves all users, the mode is 0666, the kernel tells who calls, and other users than that of the
+ * agent get 403 `permission_denied` for all paths but decide, explain, status, policies and
+ * sandboxes.
  *
  * - `POST /v1/decide`   one request → the decision object, with `addresses` where it was resolved
  *                       With the media type `application/x-ndjson`, a batch: at most a thousand
@@ -185,6 +188,8 @@ export const agentStatusSchema = z.object({
    */
   enrolled_as: z.string().optional(),
   agent_version: z.string(),
+  /** `all` where the agent serves every user of the machine. Absent means `own`. */
+  users: z.enum(['own', 'all']).optional(),
   started_at: instant,
   /** The two conflicting enrolment files; present only in the state `conflict`. */
   enrolment_files: z.array(z.string()).optional(),
