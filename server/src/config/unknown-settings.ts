@@ -5,6 +5,7 @@ const PREFIX = 'PALISADE_'
 /** Settings of agent, CLI and launcher, which may share an environment with the server. */
 export const FOREIGN_SETTINGS: readonly string[] = [
   'PALISADE_AGENT_SOCKET',
+  'PALISADE_AGENT_URL',
   'PALISADE_CONFIG_DIR',
   'PALISADE_DNS_SERVERS',
   'PALISADE_ENROLMENT',
@@ -24,6 +25,7 @@ export const FOREIGN_SETTINGS: readonly string[] = [
   'PALISADE_SYNC_SCHEDULE',
   'PALISADE_TOKEN',
   'PALISADE_USERNAME',
+  'PALISADE_USERS',
 ]
 
 /**
