@@ -155,6 +155,7 @@ export function createContainer(
     ...createLocalRules({ ...shared, denies: from.localDenies, file: denyFileOf(config.agentDir) }),
     ...answerBreakGlass({ breakGlass, poller, log }),
     startSandbox: isShared ? refuseSandboxes : sandboxes.startSandbox,
+    sandboxLimits: sandboxes.limits,
     admit: from.admit,
     onError,
   })

@@ -5,6 +5,7 @@ import {
   MAX_GRANT_BYTES,
   type AgentStatus,
   type BreakGlassResult,
+  type LimitMechanisms,
   type LocalRulesResult,
   type LogVerification,
   type PolicyListLine,
@@ -54,6 +55,7 @@ export interface RouteDeps extends QuestionDeps {
   readonly beginBreakGlass: (body: Uint8Array) => Promise<BreakGlassResult>
   readonly endBreakGlass: () => Promise<BreakGlassResult>
   readonly startSandbox: (request: unknown) => Promise<SandboxResult>
+  readonly sandboxLimits: () => LimitMechanisms
   readonly verifyLog: () => Promise<LogVerification>
 }
 
@@ -115,10 +117,12 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   const bundle = sendResult(async (from) =>
     deps.import(accept(await readRequestChunks(from, MAX_BUNDLE_BYTES))),
   )
+  const limits = sendResult(async () => deps.sandboxLimits())
   return new Map<string, Route>([
     ...createQuestionRoutes(deps, LIMITS),
     [LOCAL_API.addLocalDeny, postAsOwner(sendAnswer(deps.addDeny), MAX_CHANGES)],
     [LOCAL_API.removeLocalDenies, postAsOwner(sendAnswer(deps.removeDenies), MAX_CHANGES)],
+    [LOCAL_API.sandboxLimits, get(limits, 0)],
     [LOCAL_API.sandboxes, post(sendAnswer(deps.startSandbox), MAX_SANDBOX_STARTS)],
     [LOCAL_API.sync, postAsOwner(sendResult(deps.sync), MAX_SYNCS)],
     [LOCAL_API.import, postAsOwner(bundle, MAX_IMPORTS)],

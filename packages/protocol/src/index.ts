@@ -315,12 +315,14 @@ export {
   type RemoveLocalDenyRequest,
 } from './machine/local-rules.ts'
 export {
+  limitMechanismsSchema,
   MAX_WORKSPACES,
   sandboxLaunchSchema,
   sandboxLimitsSchema,
   sandboxRequestSchema,
   sandboxResultSchema,
   workspaceSchema,
+  type LimitMechanisms,
   type SandboxLaunch,
   type SandboxLimits,
   type SandboxRequest,

@@ -49,6 +49,7 @@ async function startApi(
     endBreakGlass: async () => ({ outcome: 'ended', grant: null, error: null }),
     log: async function* () {},
     startSandbox: () => Promise.reject(new Error('not asked')),
+    sandboxLimits: () => ({ processes: null, memory: null }),
     verifyLog: async () => ({
       intact: true,
       lines: 0,
@@ -203,6 +204,15 @@ describe('the local API', () => {
     expect(answer).toContain('HTTP/1.1 413')
     expect(answer).toContain('the body comes in too many pieces')
     expect(imported).toEqual([])
+  })
+
+  it('tells how sandboxes are bounded', async () => {
+    const { socketPath } = await startApi()
+    expect(await askAgent(socketPath, 'GET', '/v1/sandboxes/limits')).toMatchObject({
+      status: 200,
+      body: { processes: null, memory: null },
+    })
+    expect((await askAgent(socketPath, 'POST', '/v1/sandboxes/limits')).status).toBe(405)
   })
 
   it('answers 404 and 405 in the envelope', async () => {

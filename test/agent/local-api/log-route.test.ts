@@ -46,6 +46,7 @@ async function start(options: SceneOptions = {}, flushTimeoutMs = 60_000): Promi
     endBreakGlass: fail,
     log: (query, reader) => streamLog(scene, query, reader),
     startSandbox: () => Promise.reject(new Error('not asked')),
+    sandboxLimits: () => ({ processes: null, memory: null }),
     verifyLog: () => verifyRecords(scene.disk, scene.writer.head()),
     flushTimeoutMs,
     onError: (error) => errors.push(error),

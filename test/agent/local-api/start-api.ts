@@ -37,6 +37,7 @@ export async function startApi(deps: Pick<LocalApiDeps, 'admit'>) {
     endBreakGlass: change('endBreakGlass', grant),
     log: async function* () {},
     startSandbox: () => Promise.reject(new Error('not asked')),
+    sandboxLimits: () => ({ processes: null, memory: null }),
     verifyLog: change('verifyLog', {
       intact: true,
       lines: 0,

@@ -49,6 +49,7 @@ async function startClient(from: Awaited<ReturnType<typeof startRules>>): Promis
     policies: () => listPolicies(from.active),
     log: () => Promise.reject(new Error('not asked')) as never,
     startSandbox: () => Promise.reject(new Error('not asked')),
+    sandboxLimits: () => ({ processes: null, memory: null }),
     verifyLog: () => Promise.reject(new Error('not asked')),
     sync: () => Promise.reject(new Error('not asked')),
     import: () => Promise.reject(new Error('not asked')),

@@ -32,6 +32,8 @@ export async function startMachine(
   const server = createServer(({ url }, response) => {
     if (url === LOCAL_API.logVerification)
       return response.end(JSON.stringify({ ...VERIFIED, ...verification }))
+    if (url === LOCAL_API.sandboxLimits)
+      return response.end(JSON.stringify({ processes: 'rlimit', memory: null }))
     const { port, decisions } = proxy
     const denied = decisions.filter(({ decision }) => decision === 'deny').length
     const status = statusOf(`http://127.0.0.1:${port}`, denied)

@@ -1,4 +1,4 @@
-import type { SandboxLimits } from '@palisade/protocol'
+import type { LimitMechanisms, SandboxLimits } from '@palisade/protocol'
 import { systemErrorCode } from '../../errors.ts'
 import { HolderError } from '../holder/start-holder.ts'
 import type { Place } from '../launch/place.ts'
@@ -6,12 +6,6 @@ import type { ProcessLimits } from '../launch/trampoline.ts'
 import type { CgroupBases } from './cgroup-bases.ts'
 import type { SandboxBounds } from './sandbox-bounds.ts'
 import { formatCgroupList, makeCgroups, OWN_PROCESSES, planCgroups } from './sandbox-cgroups.ts'
-
-/** How this machine bounds a sandbox; null for a limit that it cannot hold. */
-export interface LimitMechanisms {
-  readonly processes: 'cgroup' | 'rlimit' | null
-  readonly memory: 'cgroup' | null
-}
 
 /** The kernel does not count the processes of root of the machine, in any namespace. */
 export function limitMechanisms(bases: CgroupBases, uid: number): LimitMechanisms {

@@ -16,6 +16,7 @@ import type { Style } from '../terminal/style.ts'
 import { VERSION } from '../version.ts'
 import { checkAgent } from './agent-checks.ts'
 import { fail, ok, type Check } from './check.ts'
+import { checkLimits } from './limit-check.ts'
 import { checkPrograms } from './program-checks.ts'
 import { checkProxy } from './proxy-check.ts'
 import { checkRecords } from './record-checks.ts'
@@ -79,6 +80,7 @@ async function runChecks({ io }: RunContext): Promise<readonly Check[]> {
     await checkProxy(proxy),
     ...(await checkRecords(io)),
     ...(await checkSandbox({ ...io, readSetting: readKernelSetting })),
+    await checkLimits(io),
     ...checkShell(io.env, proxy),
     ...(await checkPrograms(io.captureProgram, env, tell)),
   ]

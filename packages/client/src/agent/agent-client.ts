@@ -8,11 +8,13 @@ import {
   logVerificationSchema,
   recordLineSchema,
   localRulesResultSchema,
+  limitMechanismsSchema,
   policyListLineSchema,
   syncResultSchema,
   type AddLocalDenyRequest,
   type AgentStatus,
   type BreakGlassResult,
+  type LimitMechanisms,
   type LocalDecision,
   type LocalExplanation,
   type LocalRulesResult,
@@ -80,6 +82,8 @@ export interface AgentClient {
    * also when the agent disconnects a caller that reads too slowly.
    */
   log(options?: LogOptions): AsyncIterable<RecordLine>
+  /** How the machine bounds sandboxes. */
+  sandboxLimits(): Promise<LimitMechanisms>
   /** Checks the chain of all decision records on disk. */
   verifyLog(): Promise<LogVerification>
 }
@@ -105,6 +109,8 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       body: JSON.stringify(request ?? null),
       timeoutMs,
     })
+  const get = (path: string, longestMs = timeoutMs): Promise<string> =>
+    askForText({ address, method: 'GET', path, timeoutMs: longestMs })
   const decideBatch = async (batch: DecisionBatch): Promise<readonly LocalDecision[]> => {
     const answer = await askForText({
       address,
@@ -137,16 +143,10 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       const lines = agentLines({ address, path, timeoutMs, isEndless: follow, signal })
       for await (const line of lines) yield parseAnswer(recordLineSchema, line)
     },
+    sandboxLimits: async () =>
+      parseAnswer(limitMechanismsSchema, await get(LOCAL_API.sandboxLimits)),
     verifyLog: async () =>
-      parseAnswer(
-        logVerificationSchema,
-        await askForText({
-          address,
-          method: 'GET',
-          path: LOCAL_API.logVerification,
-          timeoutMs: VERIFY_TIMEOUT_MS,
-        }),
-      ),
+      parseAnswer(logVerificationSchema, await get(LOCAL_API.logVerification, VERIFY_TIMEOUT_MS)),
     decide: async (request) =>
       parseAnswer(localDecisionSchema, await post(LOCAL_API.decide, request)),
     async decideMany(requests) {
@@ -156,11 +156,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
     },
     explain: async (request) =>
       parseAnswer(localExplanationSchema, await post(LOCAL_API.explain, request)),
-    status: async () =>
-      parseAnswer(
-        agentStatusSchema,
-        await askForText({ address, method: 'GET', path: LOCAL_API.status, timeoutMs }),
-      ),
+    status: async () => parseAnswer(agentStatusSchema, await get(LOCAL_API.status)),
     addLocalDeny: async (request) =>
       parseAnswer(localRulesResultSchema, await post(LOCAL_API.addLocalDeny, request)),
     removeLocalDenies: async (request) =>

@@ -28,6 +28,7 @@ import { probeResultSchema } from './self-probe.ts'
  * - `POST /v1/break-glass/end`  → BreakGlassResult; ends the grant in force
  * - `POST /v1/sandboxes` a `SandboxRequest` (`sandbox.ts`) → SandboxResult: makes a sandbox for the
  *   command of the caller, who becomes the program that it names
+ * - `GET  /v1/sandboxes/limits` → LimitMechanisms: how this machine bounds sandboxes
  * - `GET  /v1/log`      → the newest decision records, the oldest first, as NDJSON of `RecordLine`.
  *   `limit=N` for other than the newest 1,000 (1 to 10,000; at most 8 MiB), `denied=1` for denials
  *   only, `follow=1` to go on with each record as it is written. A caller that reads too slowly is
@@ -65,6 +66,7 @@ export const LOCAL_API = {
   log: '/v1/log',
   logVerification: '/v1/log/verification',
   sandboxes: SANDBOXES_PATH,
+  sandboxLimits: `${SANDBOXES_PATH}/limits`,
 } as const
 
 /**

@@ -45,6 +45,14 @@ export const sandboxLimitsSchema = z.strictObject({
 })
 export type SandboxLimits = z.infer<typeof sandboxLimitsSchema>
 
+/** How the machine bounds a sandbox. Null for a limit that it cannot hold. */
+export const limitMechanismsSchema = z.object({
+  /** `rlimit`: the kernel counts the processes of the user in the sandbox. */
+  processes: z.enum(['cgroup', 'rlimit']).nullable(),
+  memory: z.enum(['cgroup']).nullable(),
+})
+export type LimitMechanisms = z.infer<typeof limitMechanismsSchema>
+
 /** `POST /v1/sandboxes` makes a sandbox for one command, which itself stays with the caller. */
 export const sandboxRequestSchema = z.strictObject({
   workspaces: z
