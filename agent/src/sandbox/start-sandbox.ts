@@ -201,8 +201,7 @@ function guardView(
   })
   return {
     async start() {
-      await limitEntries(shell, plan.expected.privates, to.entries)
-      await guard.start()
+      await Promise.all([limitEntries(shell, plan.expected.privates, to.entries), guard.start()])
     },
     tighten: (change) => guard.tighten(change),
     settled: () => guard.settled(),
@@ -216,7 +215,9 @@ async function limitEntries(
   privates: Iterable<string>,
   entries: number,
 ): Promise<void> {
-  for (const target of privates)
+  const limit = async (target: string): Promise<void> => {
     if (!(await shell.limitEntries(target, entries)))
       throw new ViewRefusal(`the number of files in ${quotePath(target)} cannot be limited here`)
+  }
+  await Promise.all(Array.from(privates, limit))
 }
