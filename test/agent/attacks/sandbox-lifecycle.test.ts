@@ -45,7 +45,8 @@ describe.each(testUsers())('the life of a sandbox of %s', (user) => {
     const script =
       'echo ready; while [ ! -e go ]; do sleep 0.05; done; ' +
       `${BARE} curl -s -m 2 http://203.0.114.7/; ${BARE} curl -s -m 2 http://allowed.test/; ` +
-      'curl -s -m 2 http://allowed.test/; curl -s -m 2 http://127.0.0.1:3130/v1/status; echo end; ' +
+      'curl -s -m 2 http://allowed.test/; curl -s -m 2 http://127.0.0.1:3130/v1/status; ' +
+      'echo end; ' +
       `while [ ! -e more ]; do sleep 0.05; done; ${BARE} curl -s http://allowed.test/`
     const child = machine.start([...SHELL, script])
     let text = ''

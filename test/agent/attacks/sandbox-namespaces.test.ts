@@ -24,7 +24,8 @@ const BWRAP = 'bwrap --ro-bind / / --unshare-user --unshare-net true'
 
 const PROBES = {
   interfaces:
-    'for c in "ip link set lo down" "ip addr add 203.0.113.9/32 dev lo" "ip route flush table local"' +
+    'for c in "ip link set lo down" "ip addr add 203.0.113.9/32 dev lo" "ip route flush table ' +
+    'local"' +
     ' "ip link add dummy0 type dummy" "nft flush ruleset" "nft list ruleset" ' +
     '"tc qdisc add dev lo root netem delay 10s"; do $c >/dev/null 2>&1 && echo "done: $c"; done; ' +
     'curl -s http://10.1.2.3/; curl -s http://allowed.test/',
@@ -50,7 +51,8 @@ const PROBES = {
   descriptors: 'ls /proc/self/fd | tr "\\n" " "',
   proc:
     'ls -A /proc/1/root/root /proc/self/root/root /proc/self/root/home; ' +
-    'for p in /proc/[0-9]*; do tr "\\0" "\\n" <$p/environ | grep -aE "^(SECRET|PALISADE_AGENT_SOCKET)="; ' +
+    'for p in /proc/[0-9]*; ' +
+    'do tr "\\0" "\\n" <$p/environ | grep -aE "^(SECRET|PALISADE_AGENT_SOCKET)="; ' +
     'ls -l $p/cwd $p/fd | grep -aE "/agent|docker"; done; ls -d /proc/[0-9]* | wc -l',
   terminal: calls('ioctl(STDIN,0x5412,my $x = "x")', 'ioctl(STDIN,0x541c,my $y = "\\2")'),
   privileges:
@@ -96,7 +98,9 @@ describe.each(testUsers())('the namespaces of a sandbox of %s', (user) => {
     const { machine, found } = scene()
     expect(found.probes['host sockets'].output).toBe(`palisade\n${EPERM}\n${EPERM}`)
     const { agent } = await runProbes(machine, {
-      agent: `ls ${machine.agentDir}; curl -s --unix-socket ${machine.agentDir}/agent.sock http://x/`,
+      agent:
+        `ls ${machine.agentDir}; ` +
+        `curl -s --unix-socket ${machine.agentDir}/agent.sock http://x/`,
     })
     expect(agent.code).not.toBe(0)
     expect(agent.output).toMatch(/No such file/)
@@ -211,7 +215,8 @@ describe.each(testUsers())('a sandbox of %s', (user) => {
         bin: 'echo x >"$(command -v palisade)"; rm -f "$(command -v palisade)"',
         shown:
           'p=$(sed -n "s/^exec .* .\\(.*\\)\\/palisade.cjs. .*/\\1/p" "$(command -v palisade)"); ' +
-          'ls "$p"/palisade.cjs >/dev/null && echo there; echo x >"$p"/x; echo x >>"$p"/palisade.cjs',
+          'ls "$p"/palisade.cjs >/dev/null && echo there; echo x >"$p"/x; ' +
+          'echo x >>"$p"/palisade.cjs',
         code: 'env | grep -E "^(NODE_OPTIONS|LD_|BASH_ENV|PERL5|GIT_)" || echo absent',
         path: 'palisade check read /x',
       },
