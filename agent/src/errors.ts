@@ -1,5 +1,5 @@
 /**
- * Every error that the agent throws on purpose. All of them stop it at start: with exit code 1 when
+ * Every error that the agent throws on purpose. All of them end its program: with exit code 1 when
  * another start may succeed, and with 78 when a setting has to change.
  *
  * - `ERR_CONFIG_INVALID`: environment variables are invalid; one line for each problem.
@@ -11,6 +11,7 @@
  * - `ERR_SOCKET`: the socket of the local API cannot be created.
  * - `ERR_MACHINE_ADDRESSES`: the addresses of this machine cannot be read.
  * - `ERR_PROXY_PORT`: the port of the proxy is in use or not permitted.
+ * - `ERR_SERVICE`: the unit of the agent cannot be installed or removed.
  */
 export class AgentError extends Error {
   override readonly name = 'AgentError'
@@ -24,6 +25,7 @@ export class AgentError extends Error {
     | 'ERR_SOCKET'
     | 'ERR_MACHINE_ADDRESSES'
     | 'ERR_PROXY_PORT'
+    | 'ERR_SERVICE'
   /** One line for each problem, for people; never empty. */
   readonly problems: readonly string[]
 

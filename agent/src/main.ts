@@ -1,9 +1,12 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
 import type { Agent } from './agent.ts'
 import { requireNode } from './config/require-node.ts'
 import { AgentError } from './errors.ts'
+import { addServiceCommands } from './service/service-commands.ts'
 import { startAgent } from './start-agent.ts'
 import { agentVersion } from './version.ts'
 
@@ -116,6 +119,15 @@ program
   .option('--debug', 'print the stack of an internal error')
   .addHelpText('after', HELP)
   .action(start)
+addServiceCommands(program, {
+  env: process.env,
+  cwd: process.cwd(),
+  home: homedir(),
+  uid: process.getuid?.() ?? -1,
+  isSystemdRunning: existsSync('/run/systemd/system'),
+  command: [process.execPath, ...process.execArgv, process.argv[1] ?? '', 'start'],
+  print: (text) => void process.stdout.write(text),
+})
 program
   .command('version')
   .description('print the version')

@@ -1,0 +1,27 @@
+import { lstat, realpath } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** The part of a file's status that tells who can change it. */
+export interface Owned {
+  readonly uid: number
+  readonly mode: number
+}
+
+const WRITABLE_BY_OTHERS = 0o022
+
+/**
+ * Says why root must not run the program at `path`, or returns null: another user owns it or a
+ * directory above it, or can write there, and so could replace it. Rejects with the system's error.
+ */
+export async function findDistrust(
+  path: string,
+  statusOf: (path: string) => Promise<Owned> = lstat,
+): Promise<string | null> {
+  const real = await realpath(path)
+  for (let each = real; ; each = dirname(each)) {
+    const { uid, mode } = await statusOf(each)
+    if (uid !== 0) return `\`${each}\` belongs to another user than root`
+    if ((mode & WRITABLE_BY_OTHERS) !== 0) return `other users can write to \`${each}\``
+    if (each === '/') return null
+  }
+}

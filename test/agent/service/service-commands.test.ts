@@ -1,0 +1,167 @@
+import { existsSync } from 'node:fs'
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { lockDirectory } from '../../../agent/src/config/lock-directory.ts'
+import {
+  install,
+  uninstall,
+  type ServiceOptions,
+  type ServiceSurroundings,
+} from '../../../agent/src/service/service-commands.ts'
+import { temporaryDirectory } from '../fixture/temporary-directory.ts'
+
+const UNIT = '.config/systemd/user/palisade-agent.service'
+const PAGES = ['.local/share/man/man1/palisade.1', '.local/share/man/man8/palisade-agent.8']
+
+function readOptions(words: readonly string[]): ServiceOptions {
+  const has = (word: string): boolean => words.includes(word)
+  const dataDir = words[words.indexOf('--data-dir') + 1]
+  return {
+    ...(has('--user') ? { user: true } : {}),
+    ...(has('--system') ? { system: true } : {}),
+    ...(has('--print') ? { print: true } : {}),
+    ...(has('--purge') ? { purge: true } : {}),
+    ...(has('--data-dir') && dataDir !== undefined ? { dataDir } : {}),
+  }
+}
+
+/** The commands in an empty home directory of a machine with systemd. */
+async function startMachine(changes: Partial<ServiceSurroundings> = {}) {
+  const home = await temporaryDirectory()
+  const run = async (name: string, ...words: readonly string[]): Promise<string> => {
+    const printed: string[] = []
+    await (name === 'install' ? install : uninstall)(readOptions(words), {
+      env: {},
+      cwd: home,
+      home,
+      uid: 1_000,
+      isSystemdRunning: true,
+      command: ['/opt/node', '/opt/palisade-agent.cjs', 'start'],
+      print: (text) => printed.push(text),
+      ...changes,
+    })
+    return printed.join('')
+  }
+  return { home, run, unit: join(home, UNIT), files: [UNIT, ...PAGES].map((at) => join(home, at)) }
+}
+
+describe('palisade-agent install', () => {
+  it('writes the unit and the manual, and names the commands that come next', async () => {
+    const { home, run, unit, files } = await startMachine()
+
+    const printed = await run('install', '--user')
+
+    for (const file of files) expect(printed).toContain(`wrote      ${file}\n`)
+    expect(printed).toContain('systemctl --user enable --now palisade-agent\n')
+    const text = await readFile(unit, 'utf8')
+    expect(text).toContain('ExecStart="/opt/node" "/opt/palisade-agent.cjs" "start"\n')
+    expect(text).toContain(`Environment="PALISADE_DATA_DIR=${home}/.local/share/palisade"\n`)
+  })
+
+  it('changes nothing the second time, and brings an outdated unit up to date', async () => {
+    const { run, unit } = await startMachine()
+    await run('install', '--user')
+
+    expect(await run('install', '--user')).toContain(`unchanged  ${unit}\n`)
+    expect(await run('install', '--user', '--data-dir', 'other')).toContain(`wrote      ${unit}\n`)
+    expect(await readFile(unit, 'utf8')).toContain('/other"')
+  })
+
+  it('leaves a changed unit alone, and writes no other file then', async () => {
+    const { run, unit, files } = await startMachine()
+    await mkdir(join(unit, '..'), { recursive: true })
+    await writeFile(unit, '[Service]\nExecStart=/mine\n')
+
+    await expect(run('install', '--user')).rejects.toMatchObject({
+      code: 'ERR_SERVICE',
+      message: expect.stringContaining('systemctl edit'),
+    })
+    expect(await readFile(unit, 'utf8')).toBe('[Service]\nExecStart=/mine\n')
+    expect(files.filter(existsSync)).toEqual([unit])
+  })
+
+  it('prints the files with --print and writes none', async () => {
+    const { run, files } = await startMachine({ isSystemdRunning: false })
+
+    expect(await run('install', '--user', '--print')).toContain(`==> ${files[0]}\n`)
+    const shared = await run('install', '--system', '--print')
+    expect(shared).toContain('==> /etc/systemd/system/palisade-agent.service\n')
+    expect(shared).toContain('Environment="PALISADE_USERS=all"\n')
+    expect(files.filter(existsSync)).toEqual([])
+  })
+
+  it('prints the unit and fails where systemd does not run', async () => {
+    const printed: string[] = []
+    const print = (text: string) => void printed.push(text)
+    const { run, files } = await startMachine({ isSystemdRunning: false, print })
+
+    await expect(run('install', '--user')).rejects.toThrow('systemd does not run this machine')
+    expect(printed.join('')).toContain('[Service]\n')
+    expect(files.filter(existsSync)).toEqual([])
+  })
+
+  it.each([
+    [['install', ''], 'either `--user` or `--system`'],
+    [['install', '--user', '--system'], 'either `--user` or `--system`'],
+    [['install', '--system', '--data-dir', 'x'], '/var/lib/palisade'],
+    [['install', '--system'], 'run this as root'],
+    [['uninstall', '--system'], 'run this as root'],
+  ])('refuses %j', async ([name = '', ...words], why) => {
+    const { run } = await startMachine()
+
+    await expect(run(name, ...words)).rejects.toThrow(why)
+  })
+
+  it('refuses a program that another user than root could replace', async () => {
+    const folder = await temporaryDirectory()
+    const program = join(folder, 'palisade-agent.cjs')
+    await writeFile(program, '')
+    // The directory for temporary files, above it, is open to every user.
+    const { run } = await startMachine({ uid: 0, command: [program, 'start'] })
+
+    await expect(run('install', '--system')).rejects.toThrow('that others can replace')
+  })
+})
+
+describe('palisade-agent uninstall', () => {
+  it('removes what was installed, leaves the data, and may be repeated', async () => {
+    const { home, run, files } = await startMachine()
+    await run('install', '--user')
+    const data = join(home, '.local/share/palisade/agent')
+    await mkdir(data, { recursive: true })
+
+    const printed = await run('uninstall', '--user')
+
+    expect(files.filter(existsSync)).toEqual([])
+    expect(printed).toContain(`kept       ${data}\n`)
+    expect(printed).toContain('systemctl --user disable --now palisade-agent\n')
+    expect(await run('uninstall', '--user')).toContain('nothing was installed')
+    expect(existsSync(data)).toBe(true)
+  })
+
+  it('leaves a changed unit', async () => {
+    const { run, unit } = await startMachine()
+    await run('install', '--user')
+    await appendFile(unit, 'Environment=A=1\n')
+
+    await expect(run('uninstall', '--user', '--purge')).rejects.toThrow('remove it yourself')
+    expect(existsSync(unit)).toBe(true)
+  })
+
+  it('removes the agent’s part of the data with --purge, unless an agent runs', async () => {
+    const { home, run } = await startMachine()
+    const [data, other] = [join(home, 'data/agent'), join(home, 'data/server')]
+    await mkdir(data, { recursive: true })
+    await mkdir(other)
+    const purge = ['--user', '--data-dir', 'data', '--purge']
+
+    const lock = await lockDirectory(data)
+    await expect(run('uninstall', ...purge)).rejects.toMatchObject({ code: 'ERR_LOCKED' })
+    lock.release()
+    expect(await run('uninstall', ...purge)).toContain(`removed    ${data}\n`)
+
+    expect([existsSync(data), existsSync(other)]).toEqual([false, true])
+    expect(await run('uninstall', ...purge)).not.toContain('removed')
+  })
+})
