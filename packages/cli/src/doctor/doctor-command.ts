@@ -99,7 +99,8 @@ async function checkSocket(path: string): Promise<Check> {
   }
 }
 
-function formatChecks(checks: readonly Check[], style: Style): string {
+/** One line for each check, its mend below it, and a sum. */
+export function formatChecks(checks: readonly Check[], style: Style): string {
   const width = Math.max(...checks.map(({ name }) => name.length))
   const emphasis = { ok: style.good, warn: style.warning, fail: style.bad, skip: style.quiet }
   const lines = checks.flatMap(({ name, outcome, detail, mend }) => [

@@ -21,6 +21,17 @@ const PROGRAMS = [
 /** Programs of the system alone, and English messages. */
 const ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 const TIMEOUT_MS = 10_000
+/** As a sandbox is made. A container often hides parts of /proc, and then refuses a new one. */
+const MAKE = [
+  '--user',
+  '--map-root-user',
+  '--net',
+  '--mount',
+  '--pid',
+  '--fork',
+  '--mount-proc',
+  '--',
+] as const
 /** The first version that can keep a command from making namespaces (`--disable-userns`). */
 const LEAST_BUBBLEWRAP = [0, 8] as const
 
@@ -67,12 +78,11 @@ async function checkBubblewrap({ captureProgram }: SandboxCheckDeps): Promise<Ch
 
 /** Makes the namespaces of a sandbox, and the rules of its network, and drops them again. */
 async function checkNamespaces({ captureProgram, readSetting }: SandboxCheckDeps): Promise<Check> {
-  const make = ['--user', '--map-root-user', '--net', '--mount', '--pid', '--fork', '--'] as const
-  const made = await captureProgram(['unshare', ...make, 'true'], ENVIRONMENT, TIMEOUT_MS)
+  const made = await captureProgram(['unshare', ...MAKE, 'true'], ENVIRONMENT, TIMEOUT_MS)
   if (!isDone(made)) return describeRefusal(outputOf(made), readSetting)
   const script = 'ip link set lo up && nft add table inet palisade_doctor'
   const network = await captureProgram(
-    ['unshare', ...make, 'sh', '-c', script],
+    ['unshare', ...MAKE, 'sh', '-c', script],
     ENVIRONMENT,
     TIMEOUT_MS,
   )
@@ -106,7 +116,8 @@ function describeRefusal(output: string, readSetting: SandboxCheckDeps['readSett
     )
   return refused(
     `namespaces are refused: ${firstLine(output)}`,
-    'in a container, start it with permission to make user namespaces',
+    'in a container, start it with `--security-opt seccomp=unconfined --security-opt ' +
+      'apparmor=unconfined --security-opt systempaths=unconfined`',
   )
 }
 
