@@ -57,8 +57,8 @@ function hex(byte: number): string {
 /**
  * Run by bash(1), whose redirections make connections, so that no program of our own has to be in
  * the view. It only tells facts; the agent, outside, concludes. The proxy is not used: the script
- * is a program that ignores it. An answer to the query must come within two seconds, before a
- * program would ask again.
+ * is a program that ignores it. An answer to the query must come within four seconds: a
+ * resolver that waits for another server takes longer.
  */
 const SCRIPT = String.raw`
 allowed=$1 refused=$2 port=$3 allowed_text=$4 refused_text=$5
@@ -96,7 +96,7 @@ tell loopback "$(ask 127.0.0.1 "$refused_text")"
 tell dns "$(
   exec 3<>/dev/udp/192.0.2.53/53
   printf "$query" >&3
-  timeout 2 head -c 4 <&3 | od -An -tx1
+  timeout 4 head -c 4 <&3 | od -An -tx1
 )"
 
 read -r granted_text <"$granted"

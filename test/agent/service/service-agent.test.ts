@@ -1,61 +1,20 @@
-import { createDeviceKey } from '@palisade/client'
-import { agentStatusSchema } from '@palisade/protocol'
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { BUILT_AGENT, BUILT_CLI } from '../../built-programs.ts'
+import { describe, expect, it } from 'vitest'
+import { BUILT_CLI } from '../../built-programs.ts'
 import { askAgent } from '../fixture/local-request.ts'
-import { startPolicyServer } from '../fixture/policy-server.ts'
-import { temporaryDirectory } from '../fixture/temporary-directory.ts'
-import { createRepository, rulesOf, serve } from '../fixture/view-repository.ts'
+import { OTHER_USER, startServiceAgent } from './service-agent.ts'
 
 const run = promisify(execFile)
-const OTHER_USER = ['--reuid', '65534', '--regid', '65534', '--clear-groups', '--'] as const
-/** As in the unit of the system service. */
-const CAPABILITIES = '-all,+sys_ptrace,+dac_read_search'
 
 /** An agent as the system service starts it, with a policy in force. */
 async function startShared() {
-  const server = await startPolicyServer()
-  const repository = createRepository(server.url, { nowMs: Date.now() })
-  const rules = rulesOf(['allow', 'connect:tcp', 'good.test'])
-  server.answer = serve(repository.release({ ...rules, revision: 7, atMs: Date.now() }))
-  const folder = await temporaryDirectory()
-  await chmod(folder, 0o755)
-  const dataDir = join(folder, 'state')
-  await mkdir(join(dataDir, 'agent'), { recursive: true, mode: 0o700 })
-  const enrolment = join(dataDir, 'agent', 'enrolment.json')
-  await writeFile(`${enrolment}.key`, JSON.stringify(createDeviceKey()), { mode: 0o600 })
-  await writeFile(enrolment, JSON.stringify(repository.enrolment), { mode: 0o600 })
-  const socketPath = join(folder, 'run', 'agent.sock')
-  const bounds = ['--no-new-privs', '--bounding-set', CAPABILITIES, '--']
-  const child = spawn('setpriv', [...bounds, process.execPath, ...BUILT_AGENT, 'start'], {
-    cwd: '/',
-    env: {
-      PATH: process.env['PATH'],
-      PALISADE_DATA_DIR: dataDir,
-      PALISADE_AGENT_SOCKET: socketPath,
-      PALISADE_USERS: 'all',
-      PALISADE_PROXY_PORT: '0',
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  onTestFinished(async () => {
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-  })
-  child.stdout.resume()
-  const readStatus = async () => {
-    const answer = await askAgent(socketPath, 'GET', '/v1/status').catch(() => null)
-    return answer === null ? null : agentStatusSchema.parse(answer.body)
-  }
+  const agent = await startServiceAgent('all')
   await expect
-    .poll(readStatus, { timeout: 300_000, interval: 50 })
+    .poll(agent.readStatus, { timeout: 300_000, interval: 50 })
     .toMatchObject({ state: 'fresh', users: 'all', probes: { proxy: { ok: true } } })
-  return { dataDir, enrolment, socketPath, readStatus }
+  return agent
 }
 
 /** Runs a program as another user; resolves to its exit code and output. */
@@ -115,5 +74,16 @@ describe('an agent that serves all users', () => {
     const shown = await asOther([process.execPath, ...BUILT_CLI, 'status'], socketPath)
     expect(shown).toMatchObject({ code: 0, stderr: '' })
     expect(shown.stdout).toMatch(/\nassurance +proxy-only: an agent for all users/)
+  })
+})
+
+describe('an agent of one user', () => {
+  it('shows that a sandbox holds, without any privilege', async () => {
+    const { readStatus } = await startServiceAgent('own')
+
+    await expect
+      .poll(readStatus, { timeout: 300_000, interval: 50 })
+      .toMatchObject({ probes: { sandbox: { ok: true } } })
+    expect((await readStatus())?.assurance?.class).toBe('linux-sandbox')
   })
 })
