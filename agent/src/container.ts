@@ -156,6 +156,7 @@ export function createContainer(
     ...answerBreakGlass({ breakGlass, poller, log }),
     startSandbox: isShared ? refuseSandboxes : sandboxes.startSandbox,
     sandboxLimits: sandboxes.limits,
+    staged: sandboxes.staged,
     admit: from.admit,
     onError,
   })

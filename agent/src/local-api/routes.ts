@@ -10,6 +10,8 @@ import {
   type LogVerification,
   type PolicyListLine,
   type SandboxResult,
+  type StagedList,
+  type StagedResult,
   type SyncResult,
 } from '@palisade/protocol'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -56,6 +58,12 @@ export interface RouteDeps extends QuestionDeps {
   readonly endBreakGlass: () => Promise<BreakGlassResult>
   readonly startSandbox: (request: unknown) => Promise<SandboxResult>
   readonly sandboxLimits: () => LimitMechanisms
+  readonly staged: {
+    readonly list: () => Promise<StagedList>
+    readonly show: (request: unknown) => Promise<StagedResult>
+    readonly apply: (request: unknown) => Promise<StagedResult>
+    readonly discard: (request: unknown) => Promise<StagedResult>
+  }
   readonly verifyLog: () => Promise<LogVerification>
 }
 
@@ -85,6 +93,8 @@ const MAX_GRANTS = 8
 const MAX_CHANGES = 8
 /** Each may walk a large workspace. */
 const MAX_SANDBOX_STARTS = 8
+/** Each may walk the changes of a sandbox. */
+const MAX_REVIEWS = 8
 
 /** Requests of one kind at once. */
 export interface QuestionLimits {
@@ -124,6 +134,10 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
     [LOCAL_API.removeLocalDenies, postAsOwner(sendAnswer(deps.removeDenies), MAX_CHANGES)],
     [LOCAL_API.sandboxLimits, get(limits, 0)],
     [LOCAL_API.sandboxes, post(sendAnswer(deps.startSandbox), MAX_SANDBOX_STARTS)],
+    [LOCAL_API.staged, getAsOwner(sendResult(deps.staged.list), MAX_REVIEWS)],
+    [LOCAL_API.showStaged, postAsOwner(sendAnswer(deps.staged.show), MAX_REVIEWS)],
+    [LOCAL_API.applyStaged, postAsOwner(sendAnswer(deps.staged.apply), MAX_REVIEWS)],
+    [LOCAL_API.discardStaged, postAsOwner(sendAnswer(deps.staged.discard), MAX_REVIEWS)],
     [LOCAL_API.sync, postAsOwner(sendResult(deps.sync), MAX_SYNCS)],
     [LOCAL_API.import, postAsOwner(bundle, MAX_IMPORTS)],
     [LOCAL_API.breakGlass, postAsOwner(grant, MAX_GRANTS)],

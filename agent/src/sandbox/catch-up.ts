@@ -31,8 +31,8 @@ export async function catchUp(
 export function grantedBy({
   decide,
 }: Pick<ActivePolicy, 'decide'>): (workspace: Workspace) => boolean {
-  return ({ path, access }) =>
-    ['read' as const, ...(access === 'rw' ? ['write' as const] : [])].every(
+  return ({ path, access, isStaged }) =>
+    ['read' as const, ...(access === 'rw' || isStaged ? ['write' as const] : [])].every(
       (action) => decide({ action, path }).decision === 'allow',
     )
 }

@@ -20,6 +20,8 @@ import { udpPortsOf } from './network/udp-ports.ts'
 import { probeSandbox, type SandboxProbe } from './probe/probe-sandbox.ts'
 import { createSandboxes, type Sandboxes } from './sandboxes.ts'
 import type { Architecture } from './seccomp/system-calls.ts'
+import { createStagedChanges, type StagedChanges } from './staged/staged-changes.ts'
+import { createStagedStore } from './staged/staged-store.ts'
 import { SANDBOX_HOSTNAME, startSandbox, type StartDeps } from './start-sandbox.ts'
 import { findClientProgram } from './view/client-program.ts'
 import { createViewDisk } from './view/disk.ts'
@@ -51,6 +53,8 @@ export interface SandboxSurroundings {
 
 /** The sandboxes of the agent, and their work at its start. */
 export interface SandboxParts extends Sandboxes {
+  /** The changes of strict sandboxes. */
+  readonly staged: StagedChanges
   /** Removes the files of a killed agent. Call it once, before the first sandbox. */
   recover(): Promise<void>
   /** How this machine bounds sandboxes. */
@@ -93,6 +97,16 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
       probe: `palisade-${random(ID_BYTES)}`,
     }))
   const deniesOf = createDeniesReader(pathDenies)
+  const disk = createViewDisk()
+  const store = createStagedStore({
+    root: join(agentDir, 'staged'),
+    disk,
+    randomName: () => random(16),
+    now: from.clock,
+    onError,
+  })
+  const { uid: ownUid } = userInfo()
+  const staged = createStagedChanges({ ...from, store, deniesOf, disk, uid: ownUid })
   let prepared: Promise<StartDeps> | null = null
 
   const prepare = async (): Promise<StartDeps> => {
@@ -110,7 +124,6 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
       hostname: SANDBOX_HOSTNAME,
       client: findClientProgram(),
     })
-    const disk = createViewDisk()
     const privatePaths = [agentDir, from.socketPath]
     const view = { active, disk, objects, placeholders, deniesOf, privatePaths, uptime }
     return {
@@ -121,6 +134,7 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
       architecture,
       programs,
       bases: bases(),
+      staged: store,
       log,
     }
   }
@@ -166,7 +180,9 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
   return {
     ...sandboxes,
     limits: () => limitMechanisms(bases(), userInfo().uid),
+    staged,
     async recover() {
+      await store.recover()
       await placeholders.recover()
       await recoverCgroups(directory)
       await rm(directory, { recursive: true, force: true })

@@ -18,6 +18,7 @@ import {
 } from './network/sandbox-network.ts'
 import { encodeSeccompFilter } from './seccomp/seccomp-filter.ts'
 import type { Architecture } from './seccomp/system-calls.ts'
+import type { StagedRun, StagedStore } from './staged/staged-store.ts'
 import { processFolder, supervise, type Supervision } from './supervise.ts'
 import { realPathOrNull } from './view/disk.ts'
 import { GUARDED_DIRECTORIES } from './view/guarded-names.ts'
@@ -40,6 +41,7 @@ export interface StartDeps {
   readonly architecture: Architecture
   readonly programs: Launch['programs']
   readonly bases: CgroupBases
+  readonly staged: Pick<StagedStore, 'begin'>
   readonly log: AgentLog
 }
 
@@ -63,6 +65,9 @@ export async function startSandbox(
 ): Promise<StartedSandbox> {
   const { user, log } = deps
   const bounds = boundsOf(request.limits)
+  const staged =
+    request.strict === undefined ? null : await deps.staged.begin(launch.id, launch.holder.pid)
+  const stage = staged === null ? {} : { stage: staged.stage }
   const plan = await planView(
     {
       workspaces: request.workspaces,
@@ -70,8 +75,11 @@ export async function startSandbox(
       privateBytes: bounds.privateBytes,
       guardedNames: GUARDED_DIRECTORIES,
     },
-    { ...deps.view, signal: new AbortController().signal },
-  )
+    { ...deps.view, ...stage, signal: new AbortController().signal },
+  ).catch(async (error: unknown) => {
+    await staged?.end()
+    throw error
+  })
   try {
     const cwd = requireInWorkspace(request.directory, plan, deps.view)
     const limits = await holdLimits({ asked: request.limits, bounds }, launch, {
@@ -90,6 +98,7 @@ export async function startSandbox(
     const followed = (guard: LiveGuard): Promise<void> => catchUp(guard, plan.rule, deps.view)
     const shared = { launch, plan, network, disk, createGuard, log }
     const supervision = supervise({ ...shared, catchUp: followed })
+    if (staged !== null) followStaged(staged, supervision, launch, log)
     return {
       program: SHELL,
       arguments: trampolineArguments({
@@ -97,6 +106,7 @@ export async function startSandbox(
         holder: launch.holder.pid,
         programs: deps.programs,
         limits,
+        after: request.strict === undefined ? [] : [...request.strict.after, launch.id],
       }),
       warnings: plan.warnings,
       supervision,
@@ -104,6 +114,7 @@ export async function startSandbox(
     }
   } catch (error) {
     await plan.release()
+    await staged?.end()
     throw error
   }
 }
@@ -122,6 +133,20 @@ async function serve(
       api.close()
     },
   }
+}
+
+/** Keeps the changes of the command once no process of the sandbox can make more. */
+function followStaged(
+  staged: StagedRun,
+  { end, ended }: Supervision,
+  { holder }: PreparedLaunch,
+  log: AgentLog,
+): void {
+  const stopWatching = staged.watchSpace(end)
+  void Promise.all([ended, holder.ended])
+    .then(stopWatching)
+    .then(() => staged.end())
+    .catch((err: unknown) => log.warn({ err }, 'the changes of a sandbox were not put in order'))
 }
 
 /** The real path of the directory in which the command starts. */
@@ -193,6 +218,7 @@ function guardView(
     walk: plan.walk,
     shell,
     watch,
+    ...(plan.guarded.absent === undefined ? {} : { isShown: showsIn(launch, to.child, plan) }),
     mountTable: () => readFileSync(table),
     every(intervalMs, listener) {
       const timer = setInterval(listener, intervalMs).unref()
@@ -220,4 +246,14 @@ async function limitEntries(
       throw new ViewRefusal(`the number of files in ${quotePath(target)} cannot be limited here`)
   }
   await Promise.all(Array.from(privates, limit))
+}
+
+/** A strict sandbox may have removed a path that the host has. */
+function showsIn(
+  launch: PreparedLaunch,
+  child: Child,
+  { walk }: ViewPlan,
+): (path: string) => boolean {
+  const root = `${processFolder(launch, child)}/root`
+  return (path) => walk.disk.status(`${root}${path}`) !== null
 }

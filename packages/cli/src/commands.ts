@@ -42,6 +42,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> 
     env: async () => (await import('./programs/env-command.ts')).addEnvCommand,
     exec: async () => (await import('./programs/exec-command.ts')).addExecCommand,
     run: async () => (await import('./sandbox/run-command.ts')).addRunCommand,
+    staged: async () => (await import('./sandbox/staged-commands.ts')).addStagedCommands,
     connect: async () => (await import('./programs/connect-command.ts')).addConnectCommand,
     deny: async () => (await import('./machine/deny-commands.ts')).addDenyCommand,
     undeny: async () => (await import('./machine/deny-commands.ts')).addUndenyCommand,

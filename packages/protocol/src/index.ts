@@ -336,6 +336,17 @@ export {
   SANDBOXES_PATH,
 } from './machine/sandbox-path.ts'
 export {
+  MAX_STAGED_CHANGES,
+  stagedListSchema,
+  stagedRequestSchema,
+  stagedResultSchema,
+  type StagedChange,
+  type StagedList,
+  type StagedRequest,
+  type StagedResult,
+  type StagedSession,
+} from './machine/staged.ts'
+export {
   policyListLineSchema,
   type InactiveReason,
   type ListedRule,

@@ -12,6 +12,7 @@ import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleOf } from '../fixture/bundle.ts'
 import { askAgent } from '../fixture/local-request.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
+import { NO_STAGED } from '../fixture/no-staged.ts'
 
 async function startApi(
   sync: LocalApiDeps['sync'] = async () => ({ outcome: 'unchanged', revision: 7, error: null }),
@@ -50,6 +51,7 @@ async function startApi(
     log: async function* () {},
     startSandbox: () => Promise.reject(new Error('not asked')),
     sandboxLimits: () => ({ processes: null, memory: null }),
+    staged: NO_STAGED,
     verifyLog: async () => ({
       intact: true,
       lines: 0,

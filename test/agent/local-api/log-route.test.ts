@@ -17,6 +17,7 @@ import {
   type RecordScene,
   type SceneOptions,
 } from '../records/record-scene.ts'
+import { NO_STAGED } from '../fixture/no-staged.ts'
 
 interface Scene extends RecordScene {
   readonly socketPath: string
@@ -47,6 +48,7 @@ async function start(options: SceneOptions = {}, flushTimeoutMs = 60_000): Promi
     log: (query, reader) => streamLog(scene, query, reader),
     startSandbox: () => Promise.reject(new Error('not asked')),
     sandboxLimits: () => ({ processes: null, memory: null }),
+    staged: NO_STAGED,
     verifyLog: () => verifyRecords(scene.disk, scene.writer.head()),
     flushTimeoutMs,
     onError: (error) => errors.push(error),

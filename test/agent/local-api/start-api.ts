@@ -5,6 +5,7 @@ import { claimSocket, listenOnSocket } from '../../../agent/src/local-api/listen
 import { listPolicies } from '../../../agent/src/local-api/list-policies.ts'
 import { createLocalApi, type LocalApiDeps } from '../../../agent/src/local-api/local-api.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
+import { NO_STAGED } from '../fixture/no-staged.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 
 /** A local API whose routes answer at once, and the names of the changes that were asked for. */
@@ -38,6 +39,7 @@ export async function startApi(deps: Pick<LocalApiDeps, 'admit'>) {
     log: async function* () {},
     startSandbox: () => Promise.reject(new Error('not asked')),
     sandboxLimits: () => ({ processes: null, memory: null }),
+    staged: NO_STAGED,
     verifyLog: change('verifyLog', {
       intact: true,
       lines: 0,

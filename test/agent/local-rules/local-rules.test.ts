@@ -12,6 +12,7 @@ import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleClaims, bundleOf, NOW_MS, policyOf } from '../fixture/bundle.ts'
 import { connectTo, openRaw, readUntil, startProxy, startTcpServer } from '../fixture/proxy.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
+import { NO_STAGED } from '../fixture/no-staged.ts'
 
 const HOST = { action: 'connect:tcp', host: 'ads.test', port: 443 }
 const FILE = { action: 'read', path: '/data/x' }
@@ -50,6 +51,7 @@ async function startClient(from: Awaited<ReturnType<typeof startRules>>): Promis
     log: () => Promise.reject(new Error('not asked')) as never,
     startSandbox: () => Promise.reject(new Error('not asked')),
     sandboxLimits: () => ({ processes: null, memory: null }),
+    staged: NO_STAGED,
     verifyLog: () => Promise.reject(new Error('not asked')),
     sync: () => Promise.reject(new Error('not asked')),
     import: () => Promise.reject(new Error('not asked')),

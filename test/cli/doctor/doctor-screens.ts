@@ -99,6 +99,7 @@ export const STAGES: readonly Stage[] = [
 export async function showStage({ answer, settings = {}, platform }: Stage): Promise<string> {
   const checks = await checkSandbox({
     platform: platform ?? 'linux',
+    directory: '/home/dev/project/.palisade/agent',
     captureProgram: async (words) =>
       answer(words) ?? ended(0, words[0] === 'bwrap' ? 'bubblewrap 0.8.0\n' : ''),
     readSetting: (path) => settings[path] ?? null,

@@ -1,9 +1,11 @@
+import { readdir } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import type {
   CaptureProgram,
   Captured,
 } from '../../../packages/cli/src/programs/capture-program.ts'
 import { captureProgram } from '../../../packages/cli/src/programs/capture-program.ts'
+import { temporaryDirectory } from '../../agent/fixture/temporary-directory.ts'
 import { checkSandbox, readKernelSetting } from '../../../packages/cli/src/doctor/sandbox-checks.ts'
 
 const ended = (code: number, output: string): Captured => ({ kind: 'ended', code, output })
@@ -24,22 +26,41 @@ const check = (
   checkSandbox({
     platform: 'linux',
     captureProgram: machine(changes),
+    directory: '/',
     readSetting: (path) => settings[path] ?? null,
   })
 
 describe('the checks of sandboxes', () => {
   it('pass on a machine with all parts', async () => {
     const checks = await check(() => null)
-    expect(checks.map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
+    expect(checks.map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'ok'])
   })
 
   it('pass on this machine, on which sandboxes are tested', async () => {
-    const deps = { platform: 'linux', captureProgram, readSetting: readKernelSetting }
-    expect((await checkSandbox(deps)).map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
+    const directory = await temporaryDirectory()
+    const deps = { platform: 'linux', captureProgram, directory, readSetting: readKernelSetting }
+    const checks = await checkSandbox(deps)
+    expect(checks.map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'ok'])
+    expect(await readdir(directory)).toEqual([])
+  })
+
+  it('explain a disk on which changes cannot be kept apart', async () => {
+    const checks = await check((words) =>
+      words.includes('--mount') && !words.includes('--net')
+        ? ended(1, 'mount: wrong fs type\n')
+        : null,
+    )
+    expect(checks.at(-1)).toMatchObject({ name: 'strict', outcome: 'warn' })
+    expect(checks.at(-1)?.detail).toContain('wrong fs type')
+    expect(checks.at(-1)?.mend).toContain('5.11')
   })
 
   it('are skipped beside Linux', async () => {
-    const deps = { captureProgram: machine(() => null), readSetting: () => null }
+    const deps = {
+      captureProgram: machine(() => null),
+      directory: '/',
+      readSetting: () => null,
+    }
     const [first] = await checkSandbox({ ...deps, platform: 'darwin' })
     expect(first).toMatchObject({ outcome: 'skip' })
   })

@@ -1,3 +1,5 @@
+import { quoteForShell } from '../view/mount-dialect.ts'
+
 /** Descriptors that the trampoline opens for bubblewrap, which closes them before the command. */
 export const DESCRIPTORS = { arguments: 3, seccomp: 4, gate: 5, info: 6 } as const
 
@@ -35,6 +37,11 @@ export interface Launch {
     /** GNU env(1), inside. */
     readonly env: string
   }
+  /**
+   * A program and its arguments that follow the command, with its exit code as a last argument.
+   * Empty or absent for a supervisor that ends with the command.
+   */
+  readonly after?: readonly string[]
   readonly limits: ProcessLimits
 }
 
@@ -63,13 +70,14 @@ export interface ProcessLimits {
  * Throws a `RangeError` for a text with a NUL.
  */
 export function trampolineArguments(launch: Launch): readonly string[] {
-  const { directory, holder, programs, limits } = launch
+  const { after = [], directory, holder, programs, limits } = launch
   const { processes, files, dataBytes, mustEnterCgroups } = limits
   const data = dataBytes === null ? '' : String(Math.ceil(dataBytes / KIBIBYTE))
   const words = [
     ['-c', TRAMPOLINE, 'palisade', directory, String(holder)],
     [programs.setpriv, programs.nsenter, programs.bubblewrap],
     [mustEnterCgroups ? 'yes' : 'no', HOLD_LIMITS, String(processes), String(files), data],
+    [after.map(quoteForShell).join(' ')],
     [programs.env, `--default-signal=${IGNORED_OUTSIDE.join(',')}`, '--'],
   ].flat()
   const broken = words.find((word) => word.includes('\0'))
@@ -126,6 +134,7 @@ exit $?
  * - The processes around the command ignore the signals that it may handle. A signal is passed on
  *   to the command alone, which is the child of the first process of the sandbox; signal 0 stands
  *   for one that the terminal has sent there already.
+ * - A program that follows the command begins once the agent sees the end of the supervisor.
  * - Without a command for a second, a signal ends the sandbox; a command that has just ended is not
  *   such a case. A process is stopped before its children are listed, because a new bubblewrap
  *   would outlive a parent that is killed.
@@ -136,8 +145,8 @@ const TRAMPOLINE = String.raw`
 directory=$1 holder=$2 setpriv=$3 nsenter=$4 bwrap=$5 must_enter=$6 hold_limits=$7
 processes=$8 files=$9
 shift 9
-data=$1
-shift
+data=$1 after=$2
+shift 2
 
 refuse() {
   printf 'palisade: %s\n' "$1" >&2
@@ -246,7 +255,9 @@ if [ -s "$directory/refusal" ]; then
   while IFS= read -r line || [ -n "$line" ]; do
     printf 'palisade: %s\n' "$line" >&2
   done <"$directory/refusal"
-  exit 125
+  status=125
 fi
-exit "$status"
+[ -n "$after" ] || exit "$status"
+exec 7<&-
+eval "exec $after $status"
 `

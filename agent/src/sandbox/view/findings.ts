@@ -65,6 +65,7 @@ export class Findings {
   readonly #held: HeldPath[] = []
   readonly #watched: WatchedDirectory[] = []
   readonly #warnings: string[] = []
+  readonly #hiddenLinks: string[] = []
 
   constructor(start: WalkStart, deps: WalkDeps) {
     this.#start = start
@@ -147,8 +148,14 @@ export class Findings {
     readonly held: readonly HeldPath[]
     readonly watched: readonly WatchedDirectory[]
     readonly warnings: readonly string[]
+    readonly hiddenLinks: readonly string[]
   } {
-    return { held: this.#held, watched: this.#watched, warnings: this.#warnings }
+    return {
+      held: this.#held,
+      watched: this.#watched,
+      warnings: this.#warnings,
+      hiddenLinks: this.#hiddenLinks,
+    }
   }
 
   #placesBelow(directory: Directory, name: string, path: string): readonly DenyPlace[] {
@@ -193,6 +200,7 @@ export class Findings {
       this.#held.push({ path, hold, kind: kind === 'directory' ? kind : 'file', isDenied })
       return
     }
+    if (hold === 'hidden') this.#hiddenLinks.push(path)
     const { disk } = this.#deps
     const real = realPathOrNull(disk, path)
     const status = real === null ? null : disk.status(real)

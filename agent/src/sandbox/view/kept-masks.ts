@@ -19,8 +19,13 @@ export interface KeptMasksDeps {
   readonly mountTable: () => Buffer
   /** Called for a guarded name that came into being, which the command may have made. */
   readonly onPlanted: (path: string) => void
+  /** See `GuardedView`. */
+  readonly absent?: ReadonlySet<string> | undefined
+  /** See `LiveGuardDeps`. */
+  readonly isShown?: (path: string) => boolean
 }
 
+const NO_PATHS: ReadonlySet<string> = new Set()
 /** Mounts of one sandbox at a time. A command that provokes more is ended. */
 const MAX_MOUNTS = 1500
 /**
@@ -48,13 +53,12 @@ export class KeptMasks {
    * when neither comes true.
    */
   async mask(held: HeldPath): Promise<void> {
-    const { disk, mountTable, shell } = this.#deps
+    const { mountTable, shell } = this.#deps
     let failures = 0
     let last = ''
     for (let tries = 0; tries < MAX_TRIES && failures <= MAX_FAILURES; tries += 1) {
-      const status = disk.status(held.path)
-      // A walk holds the end of a symbolic link, so the link itself has no mask.
-      if (status === null || status.kind === 'link') return
+      const status = this.#coverable(held)
+      if (status === null) return
       const table = parseMountTable(mountTable())
       const target = isMasked(held, table) ? writableBelow(held, table) : held.path
       if (target === null) return this.#noteMasked(held, status)
@@ -101,6 +105,25 @@ export class KeptMasks {
       const isThere = this.#deps.disk.status(path) !== null
       if (isThere && !isMasked(held, table)) await this.mask(held)
     }
+  }
+
+  /** The object that needs a mask; null when the sandbox shows none. */
+  #coverable(held: HeldPath): ObjectStatus | null {
+    const status = this.#deps.disk.status(held.path)
+    // A walk holds the end of a symbolic link, so the link itself has no mask.
+    if (status === null || status.kind === 'link') return null
+    if (!this.#isAbsent(held.path)) return status
+    // A later sweep finds a path that shows after all.
+    this.#remember(held, status)
+    return null
+  }
+
+  /** Whether the sandbox does not show the path, as far as the host has it. */
+  #isAbsent(path: string): boolean {
+    const { absent = NO_PATHS, isShown } = this.#deps
+    for (let at = path; at !== ''; at = at.slice(0, at.lastIndexOf('/')))
+      if (absent.has(at)) return true
+    return isShown?.(path) === false
   }
 
   #noteMasked(held: HeldPath, status: ObjectStatus): void {

@@ -25,6 +25,8 @@ export interface GuardedView {
   readonly watched: readonly WatchedDirectory[]
   /** Wall time at which the walk began, in milliseconds. */
   readonly walkedMs: number
+  /** Paths that a strict sandbox does not show, with all below them. */
+  readonly absent?: ReadonlySet<string>
 }
 
 export interface LiveGuardDeps {
@@ -35,6 +37,8 @@ export interface LiveGuardDeps {
   readonly mountTable: () => Buffer
   /** Called for a guarded name that came into being, which the command may have made. */
   readonly onPlanted: (path: string) => void
+  /** Whether a strict sandbox shows a path; absent means that it shows those of the host. */
+  readonly isShown?: (path: string) => boolean
   /** Ends the sandbox. Called once, with a sentence for people. */
   readonly end: (problem: string) => void
   /** Calls the listener every so often; returns a function that ends it. */
@@ -97,6 +101,7 @@ class Guard implements LiveGuard {
     this.#masks = new KeptMasks(view.held, {
       ...deps,
       disk: deps.walk.disk,
+      absent: view.absent,
       onPlanted: (path) => this.#notePlanted(path),
     })
     this.#watches = createWatches({

@@ -1,7 +1,7 @@
 import type { CompiledPolicy, PathDenies, Steps } from '@palisade/policy-core'
 import type { ActivePolicy } from '../../decision/active-policy.ts'
 import { runInTurns } from '../../decision/run-in-turns.ts'
-import { expectMounts, type ExpectedMounts } from './compare-mounts.ts'
+import { expectMounts, type ExpectedBind, type ExpectedMounts } from './compare-mounts.ts'
 import { realPathOrNull, type ViewDisk } from './disk.ts'
 import type { WalkDeps } from './findings.ts'
 import { isRepositoryDirectory } from './git-takeover.ts'
@@ -60,6 +60,36 @@ export interface ViewPlanDeps {
   readonly uptime: () => number
   readonly now: () => number
   readonly signal: AbortSignal
+  /** For a strict sandbox: mounts the workspaces so that changes of the command are kept apart. */
+  readonly stage?: StageView
+}
+
+/** Makes the overlays of a strict sandbox. Rejects with `ViewRefusal`. */
+export type StageView = (
+  workspaces: readonly Workspace[],
+  found: {
+    readonly held: readonly HeldPath[]
+    readonly tree: Pick<HeldTree, 'hiddenLinks' | 'unfound'>
+    readonly denies: PathDenies
+  },
+) => Promise<{
+  /** Binds of the overlays, and masks beside the workspaces. */
+  readonly mounts: readonly Mount[]
+  readonly masks: readonly Mount[]
+  readonly binds: readonly ExpectedBind[]
+  /** Paths whose names the overlays hide, with all below them. */
+  readonly absent: ReadonlySet<string>
+}>
+
+/** The findings in all workspaces. */
+export interface HeldTree extends Omit<WalkedTree, 'entries'> {
+  /** Sentences about denied files with other names that were not found. */
+  readonly unfound: readonly string[]
+}
+
+/** A command changes its own layer only, so the view of the workspace is read-only. */
+function asStaged(workspace: Workspace): Workspace {
+  return { ...workspace, access: 'ro', isStaged: workspace.access === 'rw' }
 }
 
 /**
@@ -74,7 +104,8 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
   if (rule.kind === 'nothing')
     throw new ViewRefusal(`no policy is in force (${rule.reason}), so no sandbox can start`)
   const denies = deps.deniesOf(rule.bundle.compiled)
-  const workspaces = judgeWorkspaces(request.workspaces, { ...deps, ...active, ...request })
+  const judged = judgeWorkspaces(request.workspaces, { ...deps, ...active, ...request })
+  const workspaces = deps.stage === undefined ? judged : judged.map(asStaged)
   const walk = createWalkDeps(denies, deps)
   const tree = await findHeld(workspaces, walk, deps)
   const guarded = [...topNames(workspaces, request), ...hooksOf(tree.held, walk)]
@@ -90,10 +121,21 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
     const found = [...tree.held, ...missing, ...literals]
     const pinned = pinAncestors(found, workspaces, denies)
     const held = reduceHolds(areas, [...found, ...pinned])
+    const shared = { rule, walk, warnings: tree.warnings, release }
+    const kept = { workspaces, areas, held, watched: tree.watched, walkedMs }
+    if (deps.stage !== undefined) {
+      const staged = await deps.stage(judged, { held, tree, denies })
+      const expected = expectMounts([...root, ...staged.masks], { disk, ...deps.objects })
+      return {
+        ...shared,
+        mounts: [...root, ...staged.masks, ...staged.mounts],
+        expected: { ...expected, binds: [...expected.binds, ...staged.binds] },
+        guarded: { ...kept, absent: staged.absent },
+      }
+    }
     const mounts = [...root, ...planMasks(workspaces, held)]
     const expected = expectMounts(mounts, { disk, ...deps.objects })
-    const kept = { workspaces, areas, held, watched: tree.watched, walkedMs }
-    return { mounts, expected, guarded: kept, walk, rule, warnings: tree.warnings, release }
+    return { ...shared, mounts, expected, guarded: kept }
   } catch (error) {
     await release()
     throw error
@@ -105,7 +147,7 @@ async function findHeld(
   workspaces: readonly Workspace[],
   walk: WalkDeps,
   deps: ViewPlanDeps,
-): Promise<Omit<WalkedTree, 'entries'>> {
+): Promise<HeldTree> {
   const others = new Set(workspaces.map(({ path }) => path))
   const trees: WalkedTree[] = []
   for (const workspace of workspaces) {
@@ -119,6 +161,8 @@ async function findHeld(
     held: [...held, ...links.held],
     watched: trees.flatMap(({ watched }) => watched),
     warnings: [...trees.flatMap(({ warnings }) => warnings), ...links.warnings],
+    hiddenLinks: trees.flatMap(({ hiddenLinks }) => hiddenLinks),
+    unfound: links.warnings,
   }
 }
 

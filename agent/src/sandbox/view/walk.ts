@@ -28,6 +28,8 @@ export interface WalkedTree {
   readonly entries: number
   /** Sentences for people about denies that the default mode holds only in part. */
   readonly warnings: readonly string[]
+  /** Symbolic links that are denied themselves. Their ends are in `held`. */
+  readonly hiddenLinks: readonly string[]
 }
 
 const ENTRIES_A_STEP = 512

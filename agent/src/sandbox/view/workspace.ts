@@ -25,6 +25,8 @@ export interface Workspace extends WorkspaceRequest {
   readonly aliases: readonly string[]
   /** The mounts below it, each with the other paths of its object. */
   readonly mounted: ReadonlyMap<string, readonly string[]>
+  /** Whether changes are kept apart and copied out later. Then `access` is `ro`. */
+  readonly isStaged?: boolean
 }
 
 export interface WorkspaceDeps {

@@ -1,5 +1,6 @@
 import { agentSocketPath } from '@palisade/client'
 import type { AgentStatus } from '@palisade/protocol'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { lstat } from 'node:fs/promises'
 import { CliError } from '../cli-error.ts'
@@ -79,7 +80,11 @@ async function runChecks({ io }: RunContext): Promise<readonly Check[]> {
     ...checkAgent(status, { version: VERSION, nowMs: io.now() }),
     await checkProxy(proxy),
     ...(await checkRecords(io)),
-    ...(await checkSandbox({ ...io, readSetting: readKernelSetting })),
+    ...(await checkSandbox({
+      ...io,
+      directory: join(dataDirectory(io), 'agent'),
+      readSetting: readKernelSetting,
+    })),
     await checkLimits(io),
     ...checkShell(io.env, proxy),
     ...(await checkPrograms(io.captureProgram, env, tell)),

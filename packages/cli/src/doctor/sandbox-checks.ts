@@ -5,6 +5,8 @@ import { ok, skip, warn, type Check } from './check.ts'
 export interface SandboxCheckDeps {
   readonly platform: string
   readonly captureProgram: CaptureProgram
+  /** The directory of the agent, in which strict sandboxes keep changes. */
+  readonly directory: string
   /** The first line of a file of the kernel; null where it does not exist. */
   readonly readSetting: (path: string) => string | null
 }
@@ -54,7 +56,9 @@ export async function checkSandbox(deps: SandboxCheckDeps): Promise<readonly Che
       warn('sandbox', `${programs} is not installed`, `apt-get install ${packages}, or the like`),
     ]
   }
-  return [await checkBubblewrap(deps), await checkNamespaces(deps)]
+  const namespaces = await checkNamespaces(deps)
+  const staged = namespaces.outcome === 'ok' ? [await checkStaged(deps)] : []
+  return [await checkBubblewrap(deps), namespaces, ...staged]
 }
 
 async function findMissing({ captureProgram }: SandboxCheckDeps) {
@@ -94,6 +98,34 @@ async function checkNamespaces({ captureProgram, readSetting }: SandboxCheckDeps
         'this machine for it',
     )
   return ok('namespaces', 'a sandbox can be made')
+}
+
+/** Hides a name in an overlay, in a directory that goes away again. */
+const HIDE_NAME = String.raw`
+cd -- "$1" && directory=$(mktemp -d ./.palisade-doctor-XXXXXX) && cd "$directory" || exit
+trap 'chmod -R u+rwX . && cd .. && rm -rf -- "$directory"' EXIT
+mkdir mask lower upper work merged && echo >lower/name && mknod mask/name c 0 0 &&
+  mount -n -t overlay -o "$2" palisade merged || exit
+[ ! -e merged/name ] && echo >merged/other && [ -e upper/other ]
+status=$?
+umount merged
+exit $status
+`
+const OVERLAY =
+  'userxattr,redirect_dir=nofollow,index=off,metacopy=off,' +
+  'lowerdir=mask:lower,upperdir=upper,workdir=work'
+
+/** Whether `palisade run --strict` can stage changes beside the files of the agent. */
+async function checkStaged({ captureProgram, directory }: SandboxCheckDeps): Promise<Check> {
+  const make = ['--user', '--map-root-user', '--mount', '--', 'sh', '-c', HIDE_NAME] as const
+  const words = ['unshare', ...make, 'palisade', directory, OVERLAY] as const
+  const staged = await captureProgram(words, ENVIRONMENT, TIMEOUT_MS)
+  if (isDone(staged)) return ok('strict', '`palisade run --strict` can keep changes apart')
+  return warn(
+    'strict',
+    `\`palisade run --strict\` is refused: ${firstLine(outputOf(staged))}`,
+    'use Linux 5.11 or later, and a data directory on a disk with ext4, XFS or Btrfs',
+  )
 }
 
 function describeRefusal(output: string, readSetting: SandboxCheckDeps['readSetting']): Check {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { usageError } from '../cli-error.ts'
 import type { RunContext } from '../run-context.ts'
 import { runInSandbox } from './run-in-sandbox.ts'
 import type { RunRequest } from './run-request.ts'
@@ -9,6 +10,8 @@ interface Options {
   readonly limit: readonly string[]
   /** `true` without a name. */
   readonly profile?: string | true
+  readonly strict?: true
+  readonly apply?: true
 }
 
 /** `palisade run` */
@@ -40,12 +43,19 @@ export function addRunCommand(program: Command, context: RunContext): void {
       [],
     )
     .option('--profile [name]', 'options of the project, from its .palisade.yaml')
+    .option('--strict', 'keep the changes apart, and copy out only those that policy grants')
+    .option('--apply', 'with `--strict`, copy them out without a question')
     .addHelpText('after', HELP)
-    .action(async (words: string[], options: Options) => {
+    .action(async (words: string[], { apply, profile, strict, ...options }: Options) => {
+      if (apply === true && strict !== true) throw usageError('`--apply` needs `--strict`; add it')
       const [name, ...args] = words
-      const command: RunRequest['command'] = name === undefined ? null : [name, ...args]
-      const profile = options.profile === true ? '' : (options.profile ?? null)
-      const code = await runInSandbox({ ...options, command, profile }, context.io)
+      const request: RunRequest = {
+        ...options,
+        command: name === undefined ? null : [name, ...args],
+        profile: profile === true ? '' : (profile ?? null),
+        strict: strict === true ? { apply: apply === true } : null,
+      }
+      const code = await runInSandbox(request, context.io)
       context.exit(code)
     })
 }
@@ -63,8 +73,12 @@ each, size of each private directory (\`tmp\`, default 1G), open \`files\` of ea
 A profile adds workspaces, names of variables, limits and a command from the nearest .palisade.yaml
 of the repository. It opens nothing that policy does not. \`--profile\` alone lists the profiles.
 
+With \`--strict\` a denied name is never visible, and the command changes a copy. At the end the
+changes are listed, and each that policy grants is copied out, after a question or with \`--apply\`.
+Others stay for two weeks: see \`palisade staged --help\`.
+
 Exit codes: the command's own, 125 no sandbox could be made, 126 it cannot be run, 127 it is not
-            found, 128 + n ended by signal n
+            found, 128 + n ended by signal n; 125 also if a granted change was not copied out
 
 Examples:
   palisade run -- npm install
@@ -72,6 +86,7 @@ Examples:
   palisade run --limit processes=200,tmp=256M -- make -j4
   palisade run --profile npm
   palisade run --profile claude -- claude --continue
+  palisade run --strict --apply -- make dist
   palisade run --env ANTHROPIC_API_KEY -- claude`
 
 function collect(value: string, former: readonly string[]): readonly string[] {

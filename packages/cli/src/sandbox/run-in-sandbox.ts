@@ -1,4 +1,4 @@
-import { startSandbox } from '@palisade/client'
+import { startSandbox, type AgentAddress } from '@palisade/client'
 import { SANDBOX_AGENT, SANDBOX_PROXY } from '@palisade/protocol'
 import { CliError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
@@ -12,7 +12,7 @@ import type { RunRequest } from './run-request.ts'
 /** No sandbox could be made; the command was not run. */
 const EXIT_NO_SANDBOX = 125
 
-export type SandboxIo = Pick<Io, 'become' | 'cwd' | 'env' | 'home' | 'platform' | 'stderr'>
+export type SandboxIo = Pick<Io, 'become' | 'cwd' | 'env' | 'home' | 'platform' | 'self' | 'stderr'>
 
 /**
  * Asks the agent for a sandbox, and becomes the program that starts the command in it. Resolves to
@@ -44,12 +44,14 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
   const limits = parseLimits(request.limit)
   if (limits.kind === 'invalid') throw refusal(limits.problems)
   const texts = request.workspace.length === 0 ? ['.'] : request.workspace
+  const { strict } = request
   const answer = await reachAgent(io, EXIT_NO_SANDBOX, (agent) =>
     startSandbox(agent, {
       workspaces: texts.map((text) => parseWorkspace(text, io.cwd)),
       directory: io.cwd,
       variables: Object.fromEntries(environment.variables),
       limits: limits.limits,
+      ...(strict === null ? {} : { strict: { after: reviewCommand(strict, agent, io) } }),
     }),
   )
   if (answer.kind === 'refused') throw refusal(answer.message)
@@ -68,6 +70,24 @@ async function withProfile(asked: RunRequest, io: SandboxIo): Promise<RunRequest
   if (applied.kind === 'refused') throw refusal(applied.problems)
   io.stderr.write(`${applied.notice}\n`)
   return applied.request
+}
+
+/** Variables of the person that the review needs. The command line of a process is not secret. */
+const REVIEW_VARIABLES = ['HOME', 'PATH', 'TERM', 'COLORTERM', 'NO_COLOR', 'FORCE_COLOR'] as const
+
+/** The command that shows the changes. It takes the id of the sandbox and the exit code. */
+function reviewCommand(
+  { apply }: { readonly apply: boolean },
+  address: AgentAddress,
+  io: SandboxIo,
+): string[] {
+  const variables = REVIEW_VARIABLES.flatMap((name) =>
+    io.env[name] === undefined ? [] : [`${name}=${io.env[name]}`],
+  )
+  // The variable of a port is set in sandboxes only, which do not nest.
+  const agent = 'socketPath' in address ? [`PALISADE_AGENT_SOCKET=${address.socketPath}`] : []
+  const words = ['staged', 'review', ...(apply ? ['--apply'] : [])]
+  return ['/usr/bin/env', '-i', ...variables, ...agent, ...io.self, ...words]
 }
 
 function refusal(lines: string | readonly string[]): CliError {

@@ -10,4 +10,6 @@ export interface RunRequest {
   readonly limit: readonly string[]
   /** Name of a profile of the project, empty to list them; null for no profile. */
   readonly profile: string | null
+  /** Keeps the changes of the command apart; `apply` copies out those that policy grants. */
+  readonly strict: { readonly apply: boolean } | null
 }

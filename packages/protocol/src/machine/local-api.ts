@@ -29,6 +29,10 @@ import { probeResultSchema } from './self-probe.ts'
  * - `POST /v1/sandboxes` a `SandboxRequest` (`sandbox.ts`) → SandboxResult: makes a sandbox for the
  *   command of the caller, who becomes the program that it names
  * - `GET  /v1/sandboxes/limits` → LimitMechanisms: how this machine bounds sandboxes
+ * - `GET  /v1/staged`   → StagedList (`staged.ts`), the changes of strict sandboxes
+ * - `POST /v1/staged/show` a `StagedRequest` → StagedResult with a verdict for each change
+ * - `POST /v1/staged/apply`   → StagedResult, once the changes that policy grants are copied out
+ * - `POST /v1/staged/discard` → StagedResult
  * - `GET  /v1/log`      → the newest decision records, the oldest first, as NDJSON of `RecordLine`.
  *   `limit=N` for other than the newest 1,000 (1 to 10,000; at most 8 MiB), `denied=1` for denials
  *   only, `follow=1` to go on with each record as it is written. A caller that reads too slowly is
@@ -67,6 +71,10 @@ export const LOCAL_API = {
   logVerification: '/v1/log/verification',
   sandboxes: SANDBOXES_PATH,
   sandboxLimits: `${SANDBOXES_PATH}/limits`,
+  staged: '/v1/staged',
+  showStaged: '/v1/staged/show',
+  applyStaged: '/v1/staged/apply',
+  discardStaged: '/v1/staged/discard',
 } as const
 
 /**

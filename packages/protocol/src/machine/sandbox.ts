@@ -5,6 +5,7 @@ import { syncErrorSchema } from './local-api.ts'
 export const MAX_WORKSPACES = 32
 const MAX_PATH_LENGTH = 4_096
 const MAX_VARIABLES = 1_000
+const MAX_WORDS = 100
 
 const path = z
   .string()
@@ -72,6 +73,19 @@ export const sandboxRequestSchema = z.strictObject({
       `must have at most ${MAX_VARIABLES} variables`,
     ),
   limits: sandboxLimitsSchema.optional(),
+  /**
+   * Keeps the changes in the workspaces apart until they are reviewed. The shell that the caller
+   * becomes executes `after` once the command has ended, followed by the id of the sandbox and the
+   * exit code.
+   */
+  strict: z
+    .strictObject({
+      after: z
+        .array(z.string().refine((word) => !word.includes('\0'), 'must not have a NUL character'))
+        .min(1)
+        .max(MAX_WORDS),
+    })
+    .optional(),
 })
 export type SandboxRequest = z.infer<typeof sandboxRequestSchema>
 

@@ -15,11 +15,20 @@ const TEXT = `profiles:
   other: {}
 `
 
+const REQUEST: RunRequest = {
+  command: null,
+  workspace: [],
+  env: [],
+  limit: [],
+  profile: 'a',
+  strict: null,
+}
+
 async function apply(name: string, asked: Partial<RunRequest> = {}, text = TEXT) {
   const cwd = await temporaryDirectory()
   await writeFile(join(cwd, '.palisade.yaml'), text)
   const env = { TOKEN: 'secret', SHELL: '/bin/sh' }
-  const request = { command: null, workspace: [], env: [], limit: [], profile: name, ...asked }
+  const request = { ...REQUEST, profile: name, ...asked }
   const from = { cwd, home: '/home/me', env, uid: userInfo().uid }
   return { cwd, applied: await applyProfile(name, request, from) }
 }
@@ -73,8 +82,7 @@ describe('applyProfile', () => {
 
   it('says where it searched when there is no file', async () => {
     const cwd = await temporaryDirectory()
-    const request = { command: null, workspace: [], env: [], limit: [], profile: 'a' }
-    const applied = await applyProfile('a', request, { cwd, home: '/', env: {}, uid: 0 })
+    const applied = await applyProfile('a', REQUEST, { cwd, home: '/', env: {}, uid: 0 })
     expect(applied).toMatchObject({ kind: 'refused', problems: [expect.stringContaining('here')] })
   })
 })

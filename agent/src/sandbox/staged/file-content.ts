@@ -1,0 +1,73 @@
+import type { Steps } from '@palisade/policy-core'
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import { systemErrorCode } from '../../errors.ts'
+import { HostConflict, type HostTree } from './host-tree.ts'
+
+/** A FIFO would wait for its other end. */
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const CHUNK_BYTES = 256 * 1024
+
+/** Opens a regular file. Throws the error of the system, also `ELOOP` for a symbolic link. */
+export function openFile(path: string): number {
+  const descriptor = openSync(path, READ)
+  if (fstatSync(descriptor).isFile()) return descriptor
+  closeSync(descriptor)
+  throw new HostConflict('it is no regular file now')
+}
+
+/**
+ * Whether a staged file and the file of the host have the same bytes. Returns a sentence for people
+ * when one of them cannot be read.
+ */
+export function* isSameContent(
+  source: string,
+  host: HostTree,
+  names: readonly string[],
+): Steps<boolean | string> {
+  const open: number[] = []
+  try {
+    const staged = openFile(source)
+    open.push(staged)
+    const own = host.inParent(names, (at, name) => openFile(at(name)))
+    if (own === null) return false
+    open.push(own)
+    const [a, b] = [chunkFor(staged), chunkFor(staged)]
+    for (;;) {
+      const length = readFully(staged, a)
+      const other = readFully(own, b)
+      if (length !== other || a.compare(b, 0, other, 0, length) !== 0) return false
+      if (length === 0) return true
+      yield
+    }
+  } catch (error) {
+    const code = systemErrorCode(error)
+    if (code === null) throw error
+    return `it cannot be read (${code})`
+  } finally {
+    for (const descriptor of open) closeSync(descriptor)
+  }
+}
+
+/** Copies the bytes of one descriptor to another. */
+export function* copyContent(from: number, to: number): Steps<void> {
+  const chunk = chunkFor(from)
+  for (;;) {
+    const length = readFully(from, chunk)
+    if (length === 0) return
+    for (let written = 0; written < length;)
+      written += writeSync(to, chunk, written, length - written)
+    yield
+  }
+}
+
+/** Most files are small, and a large buffer for each costs more than their copy. */
+function chunkFor(descriptor: number): Buffer {
+  return Buffer.allocUnsafe(Math.min(CHUNK_BYTES, fstatSync(descriptor).size + 1))
+}
+
+function readFully(descriptor: number, buffer: Buffer): number {
+  let length = 0
+  for (let read = 1; read > 0 && length < buffer.length; length += read)
+    read = readSync(descriptor, buffer, length, buffer.length - length, null)
+  return length
+}

@@ -1,0 +1,116 @@
+import type {
+  CompiledPolicy,
+  Decision,
+  DenyPlace,
+  FilesystemAction,
+  PathDenies,
+} from '@palisade/policy-core'
+import type { ActivePolicy } from '../../decision/active-policy.ts'
+import { guardedPaths, guardingName, REPOSITORY } from '../view/guarded-names.ts'
+import { isWithin, join } from '../view/mount-table.ts'
+import { quotePath } from '../view/view-refusal.ts'
+import { ReviewRefusal } from './staged-entry.ts'
+import type { StagedWorkspace } from './staged-session.ts'
+
+/** Asks the policy of now whether paths may be changed, or be the end of a symbolic link. */
+export interface PathJudge {
+  /** Why policy keeps a path of the workspace as it is; null when it may be changed. */
+  changeRefusal(workspace: StagedWorkspace, names: readonly string[]): string | null
+  /** Why a link must not lead to a canonical path; null when it may. */
+  targetRefusal(path: string): string | null
+}
+
+export interface PathJudgeDeps {
+  readonly active: Pick<ActivePolicy, 'decide' | 'enforced'>
+  readonly deniesOf: (policy: CompiledPolicy) => PathDenies
+  readonly workspaces: readonly StagedWorkspace[]
+}
+
+/** Directories of the system that every sandbox sees, unless a rule denies them. */
+const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
+/** In a repository, it leads git to the settings of another. */
+const COMMON_DIRECTORY = 'commondir'
+
+export function createPathJudge({ active, deniesOf, workspaces }: PathJudgeDeps): PathJudge {
+  const guarded = guardedPaths()
+  /** Throws `ReviewRefusal` without a policy in force. */
+  const denies = (): PathDenies => {
+    const rule = active.enforced()
+    if (rule.kind === 'nothing')
+      throw new ReviewRefusal(`no policy is in force (${rule.reason}), so nothing is copied out`)
+    return deniesOf(rule.bundle.compiled)
+  }
+  const isOpened = (path: string): boolean => {
+    const { decision, rules } = active.decide({ action: 'write', path })
+    const name = guardingName(path)
+    return decision === 'allow' && rules.some((each) => each.resource.split('/').includes(name))
+  }
+  /** The first name on the way to the path that a rule denies. */
+  const denied = (
+    root: string,
+    names: readonly string[],
+    actions: readonly FilesystemAction[],
+  ): string | null => {
+    const rules = denies()
+    let place: DenyPlace = rules.at(root)
+    let path = root
+    for (const name of names) {
+      place = rules.below(place, name)
+      path = join(path, `/${name}`)
+      const action = actions.find((each) => place.denies[each])
+      if (action !== undefined) return describe(active.decide({ action, path }), action, path)
+    }
+    return null
+  }
+  const guardedBy = (root: string, names: readonly string[]): string | null => {
+    let place = guarded.at(root)
+    let path = root
+    for (const name of names) {
+      place = guarded.below(place, name)
+      path = join(path, `/${name}`)
+      const isLead = name === COMMON_DIRECTORY && names.includes(REPOSITORY)
+      if ((place.denies.write || isLead) && !isOpened(path))
+        return `${quotePath(path)} is a guarded name, which other programs obey`
+    }
+    return null
+  }
+
+  return {
+    changeRefusal({ path: root, aliases }, names) {
+      for (const other of [root, ...aliases]) {
+        const refusal = denied(other, names, ['read', 'write'])
+        if (refusal !== null) return refusal
+      }
+      const path = join(root, `/${names.join('/')}`)
+      const made = active.decide({ action: 'write', path })
+      if (made.decision !== 'allow') return describe(made, 'write', path)
+      return guardedBy(root, names)
+    },
+    targetRefusal(path) {
+      const refusal = denied('/', path.split('/').slice(1), ['read'])
+      if (refusal !== null) return refusal
+      const made = active.decide({ action: 'read', path })
+      if (made.decision === 'allow') return null
+      const isSeen = [...SYSTEM, ...workspaces.map((each) => each.path)].some((seen) =>
+        isWithin(path, seen),
+      )
+      return made.reason === 'default_deny' && isSeen ? null : describe(made, 'read', path)
+    },
+  }
+}
+
+function describe(
+  { reason, rules }: Pick<Decision, 'reason' | 'rules'>,
+  action: FilesystemAction,
+  path: string,
+): string {
+  const [rule] = rules
+  if (rule !== undefined)
+    return (
+      `the rule \`${rule.rule_name}\` of the policy \`${rule.policy_name}\` denies \`${action}\` ` +
+      `on ${quotePath(path)}`
+    )
+  return reason === 'default_deny'
+    ? `no rule allows \`${action}\` on ${quotePath(path)}`
+    : `policy denies \`${action}\` on ${quotePath(path)} (${reason})`
+}

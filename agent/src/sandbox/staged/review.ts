@@ -1,0 +1,240 @@
+import type { CompiledPolicy, PathDenies, Steps } from '@palisade/policy-core'
+import {
+  MAX_STAGED_CHANGES,
+  type StagedChange as Shown,
+  type StagedResult,
+} from '@palisade/protocol'
+import { join } from 'node:path'
+import type { ActivePolicy } from '../../decision/active-policy.ts'
+import { systemErrorCode } from '../../errors.ts'
+import type { ViewDisk } from '../view/disk.ts'
+import { quotePath } from '../view/view-refusal.ts'
+import { applyChange, applyPermissions } from './apply-change.ts'
+import { HostConflict, openHostTree, type HostTree } from './host-tree.ts'
+import { linkRefusal } from './judge-link.ts'
+import { createPathJudge, type PathJudge } from './judge-path.ts'
+import type { LayerAttributes } from './layer-attributes.ts'
+import { compareEntry, type CompareDeps, type StagedChange } from './staged-change.ts'
+import { eachEntry, type StagedEntry } from './staged-entry.ts'
+import { layersOf, type StagedSession, type StagedWorkspace } from './staged-session.ts'
+
+export interface ReviewDeps {
+  readonly active: Pick<ActivePolicy, 'decide' | 'enforced'>
+  readonly deniesOf: (policy: CompiledPolicy) => PathDenies
+  readonly disk: ViewDisk
+  readonly attributes: LayerAttributes
+  /** The user of the agent. */
+  readonly uid: number
+}
+
+export type Review = Pick<StagedResult, 'changes' | 'counts'>
+
+type Verdict = Pick<Shown, 'verdict' | 'reason'>
+
+/**
+ * Compares the staged changes with the host and asks the policy of now for each. With
+ * `beforeTemporary` it copies out those that policy grants, one after another, and calls it before
+ * a temporary object comes into being.
+ *
+ * `next` throws `ReviewRefusal` without a policy in force; changes until then stay applied.
+ */
+export function* review(
+  directory: string,
+  session: StagedSession,
+  deps: ReviewDeps,
+  beforeTemporary?: (workspace: number, names: readonly string[]) => void,
+): Steps<Review> {
+  const list = new ChangeList()
+  const judge = createPathJudge({ ...deps, workspaces: session.workspaces })
+  const layers = session.workspaces.map(({ path }, index) => ({
+    path,
+    upper: layersOf(directory, index).upper,
+  }))
+  for (const [index, workspace] of session.workspaces.entries()) {
+    if (workspace.access !== 'rw') continue
+    const { upper } = layersOf(directory, index)
+    const shared = { deps, judge, layers, list, session, upper, workspace }
+    const before = beforeTemporary === undefined ? null : beforeTemporary.bind(null, index)
+    yield* reviewWorkspace({ ...shared, beforeTemporary: before })
+  }
+  return list.result()
+}
+
+interface WorkspaceReview {
+  readonly workspace: StagedWorkspace
+  readonly upper: string
+  readonly session: StagedSession
+  readonly judge: PathJudge
+  readonly layers: readonly { readonly path: string; readonly upper: string }[]
+  readonly list: ChangeList
+  readonly deps: ReviewDeps
+  /** Null for a review that copies nothing out. */
+  readonly beforeTemporary: ((names: readonly string[]) => void) | null
+}
+
+function* reviewWorkspace(from: WorkspaceReview): Steps<void> {
+  const { deps, list, session, upper, workspace } = from
+  let host: HostTree
+  try {
+    host = openHostTree(workspace)
+  } catch (error) {
+    if (!(error instanceof HostConflict)) throw error
+    const whole = { path: workspace.path, kind: 'changed', type: 'directory', size: 0 } as const
+    list.add({ ...whole, verdict: 'conflict', reason: error.message })
+    return
+  }
+  /** Directories that are not copied out, and so neither are their entries. */
+  const blocked = new Map<string, Shown['verdict']>()
+  const written: { readonly entry: StagedEntry; readonly shown: Shown }[] = []
+  const compare = { host, startedMs: session.started_ms, uid: deps.uid }
+  function* visit(entry: StagedEntry): Steps<void> {
+    for (const change of yield* compareOrFail(entry, compare, from)) {
+      const verdict = yield* settle(change, blocked, from, host)
+      const shown = list.add({ ...describe(change, workspace), ...verdict })
+      if (change.entry?.kind !== 'directory') continue
+      if (verdict.verdict === 'applied') written.push({ entry: change.entry, shown })
+      else if (verdict.verdict !== 'allowed' && change.kind !== 'mode')
+        blocked.set(change.names.join('/'), verdict.verdict)
+    }
+  }
+  const onInvalid = (names: readonly string[], bytes: Buffer): void => {
+    const reason = 'its name is not UTF-8, so no rule can name it'
+    const path = join(workspace.path, ...names, quotePath(bytes).slice(1, -1))
+    list.add({ path, kind: 'created', type: 'file', size: 0, verdict: 'refused', reason })
+  }
+  try {
+    yield* eachEntry(upper, { ...deps, visit, onInvalid })
+    for (const { entry, shown } of written.toReversed()) {
+      const failed = attempt(() => applyPermissions(entry, host))
+      if (failed !== null) list.change(shown, failed)
+    }
+  } finally {
+    host.close()
+  }
+}
+
+/** A directory of the host that cannot be read gives the entry a failed change. */
+function* compareOrFail(
+  entry: StagedEntry,
+  compare: CompareDeps,
+  { list, workspace }: WorkspaceReview,
+): Steps<StagedChange[]> {
+  try {
+    return yield* compareEntry(entry, compare)
+  } catch (error) {
+    const type = entry.kind === 'whiteout' ? 'special' : entry.kind
+    const change = { kind: 'changed', names: entry.names, size: 0, type } as const
+    list.add({ ...describe(change, workspace), ...failureOf(error) })
+    return []
+  }
+}
+
+function describe(
+  { kind, names, size, type }: Pick<StagedChange, 'kind' | 'names' | 'size' | 'type'>,
+  { path }: StagedWorkspace,
+): Omit<Shown, 'verdict' | 'reason'> {
+  return { path: join(path, ...names), kind, type, size }
+}
+
+/** Decides on one change, and copies it out if that is wanted. */
+function* settle(
+  change: StagedChange,
+  blocked: ReadonlyMap<string, Shown['verdict']>,
+  from: WorkspaceReview,
+  host: HostTree,
+): Steps<Verdict> {
+  const refusal = change.problem ?? policyRefusal(change, from)
+  const above = refusal === null ? blockedBy(change, blocked) : null
+  if (above !== null) return above
+  if (refusal !== null) return { verdict: 'refused', reason: refusal }
+  if (change.conflict !== null) return { verdict: 'conflict', reason: change.conflict }
+  const { beforeTemporary, session } = from
+  if (beforeTemporary === null) return { verdict: 'allowed', reason: null }
+  const { temporary } = session
+  const failed = yield* attemptSteps(applyChange(change, { host, temporary, beforeTemporary }))
+  return failed ?? { verdict: 'applied', reason: null }
+}
+
+function blockedBy(
+  { names }: StagedChange,
+  blocked: ReadonlyMap<string, Shown['verdict']>,
+): Verdict | null {
+  for (let length = names.length - 1; blocked.size > 0 && length > 0; length -= 1) {
+    const above = names.slice(0, length).join('/')
+    const verdict = blocked.get(above)
+    if (verdict !== undefined)
+      return { verdict, reason: `its directory ${quotePath(above)} is not copied out` }
+  }
+  return null
+}
+
+function policyRefusal(
+  { entry, names, removed }: StagedChange,
+  { deps, judge, layers, workspace }: WorkspaceReview,
+): string | null {
+  for (const each of [names, ...removed.map((object) => object.names)]) {
+    const refusal = judge.changeRefusal(workspace, each)
+    if (refusal !== null) return refusal
+  }
+  if (entry === null || entry.target === null) return null
+  return linkRefusal(join(workspace.path, ...names), entry.target, { ...deps, judge, layers })
+}
+
+function attempt(work: () => void): Verdict | null {
+  try {
+    work()
+    return null
+  } catch (error) {
+    return failureOf(error)
+  }
+}
+
+function* attemptSteps(steps: Steps<void>): Steps<Verdict | null> {
+  try {
+    yield* steps
+    return null
+  } catch (error) {
+    return failureOf(error)
+  }
+}
+
+/** Errors of the system that mean that another object is there. */
+const TAKEN: ReadonlySet<string> = new Set(['EEXIST', 'ENOTEMPTY', 'ELOOP', 'ENOTDIR', 'EISDIR'])
+
+function failureOf(error: unknown): Verdict {
+  if (error instanceof HostConflict) return { verdict: 'conflict', reason: error.message }
+  const code = systemErrorCode(error)
+  if (code === null) throw error
+  return TAKEN.has(code)
+    ? { verdict: 'conflict', reason: `it was changed outside in the meantime (${code})` }
+    : { verdict: 'failed', reason: `the system refused (${code})` }
+}
+
+/** The changes of one answer, of which those that were not granted are kept first. */
+class ChangeList {
+  readonly #granted: Shown[] = []
+  readonly #others: Shown[] = []
+  readonly #counts = { allowed: 0, applied: 0, refused: 0, conflict: 0, failed: 0 }
+
+  add(change: Shown): Shown {
+    this.#counts[change.verdict] += 1
+    const isGranted = change.verdict === 'allowed' || change.verdict === 'applied'
+    const list = isGranted ? this.#granted : this.#others
+    if (list.length < MAX_STAGED_CHANGES) list.push(change)
+    return change
+  }
+
+  /** Replaces the verdict of a change that was added. */
+  change(former: Shown, verdict: Verdict): void {
+    this.#counts[former.verdict] -= 1
+    const index = this.#granted.indexOf(former)
+    if (index >= 0) this.#granted.splice(index, 1)
+    this.add({ ...former, ...verdict })
+  }
+
+  result(): Review {
+    const changes = [...this.#others, ...this.#granted].slice(0, MAX_STAGED_CHANGES)
+    const byPath = (a: Shown, b: Shown): number => (a.path < b.path ? -1 : 1)
+    return { changes: changes.toSorted(byPath), counts: { ...this.#counts } }
+  }
+}

@@ -1,0 +1,108 @@
+import { createStagedClient } from '@palisade/client'
+import type { Command } from 'commander'
+import { usageError } from '../cli-error.ts'
+import { EXIT } from '../exit-code.ts'
+import { reachAgent } from '../machine/reach-agent.ts'
+import { present, type RunContext } from '../run-context.ts'
+import { formatChanges, formatOutcome, formatSessions } from './format-staged.ts'
+import { askStaged, reviewStaged } from './review-staged.ts'
+
+interface JsonOption {
+  readonly json?: true
+}
+
+/** `palisade staged` */
+export function addStagedCommands(program: Command, context: RunContext): void {
+  const staged = program
+    .command('staged')
+    .summary('list, copy out or discard changes of strict sandboxes')
+    .description('Handle the changes that `palisade run --strict` has kept apart.')
+    .addHelpText('after', HELP)
+  addListCommand(staged, context)
+  addShowCommand(staged, context)
+  addApplyCommand(staged, context)
+  addDiscardCommand(staged, context)
+  addReviewCommand(staged, context)
+}
+
+const HELP = `
+Changes are kept in the data directory of the agent for two weeks, of at most 32 sandboxes. Each is
+judged by the policy of the moment in which it is copied out. A path that was changed outside since
+the sandbox started is a conflict and stays as it is.
+
+Examples:
+  palisade staged ls
+  palisade staged show 3f9c2a71d0e4
+  palisade staged apply 3f9c2a71d0e4`
+
+function addListCommand(staged: Command, context: RunContext): void {
+  staged
+    .command('ls')
+    .description('List the sandboxes with changes.')
+    .option('--json', 'print one JSON object')
+    .action(async ({ json }: JsonOption) => {
+      const list = await reachAgent(context.io, EXIT.failed, (agent) =>
+        createStagedClient(agent).list(),
+      )
+      await present(context, json, list, () => formatSessions(list.sessions, context.style))
+    })
+}
+
+function addShowCommand(staged: Command, context: RunContext): void {
+  staged
+    .command('show')
+    .description('Show the changes of one sandbox, with the verdict of the policy on each.')
+    .argument('<id>', ID)
+    .option('--json', 'print one JSON object')
+    .action(async (id: string, { json }: JsonOption) => {
+      const shown = await askStaged(context, EXIT.failed)('show', id)
+      await present(context, json, shown, () => formatChanges(shown, context.style))
+    })
+}
+
+function addApplyCommand(staged: Command, context: RunContext): void {
+  staged
+    .command('apply')
+    .description('Copy out the changes that the policy grants.')
+    .argument('<id>', ID)
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExit codes: 0 all were copied out, 1 some were not')
+    .action(async (id: string, { json }: JsonOption) => {
+      const applied = await askStaged(context, EXIT.failed)('apply', id)
+      if (applied.is_kept) context.exit(EXIT.failed)
+      await present(
+        context,
+        json,
+        applied,
+        () => `${formatChanges(applied, context.style)}${formatOutcome(applied)}`,
+      )
+    })
+}
+
+function addDiscardCommand(staged: Command, context: RunContext): void {
+  staged
+    .command('discard')
+    .description('Remove the changes of one sandbox.')
+    .argument('<id>', ID)
+    .option('--json', 'print one JSON object')
+    .action(async (id: string, { json }: JsonOption) => {
+      const discarded = await askStaged(context, EXIT.failed)('discard', id)
+      await present(context, json, discarded, () => formatOutcome(discarded))
+    })
+}
+
+/** The shell of `palisade run --strict` becomes this command once its own has ended. */
+function addReviewCommand(staged: Command, context: RunContext): void {
+  staged
+    .command('review', { hidden: true })
+    .argument('<id>')
+    .argument('<status>')
+    .option('--apply')
+    .action(async (id: string, text: string, { apply }: { readonly apply?: true }) => {
+      const status = Number(text)
+      if (!/^\d{1,3}$/.test(text)) throw usageError(`\`${text}\` is not an exit code`)
+      context.exit(await reviewStaged({ id, status, apply: apply === true }, context))
+    })
+}
+
+const ID = 'id of the sandbox, as `palisade staged ls` lists it'

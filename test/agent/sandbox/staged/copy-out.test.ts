@@ -1,0 +1,263 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { bundleClaims } from '../../fixture/bundle.ts'
+import { temporaryDirectory } from '../../fixture/temporary-directory.ts'
+import { opened, reasonOf, strictScene, verdicts } from './strict-scene.ts'
+
+describe('the copy-out of a strict sandbox', () => {
+  it('case 82: does not copy out an allowed file that was renamed to a denied name', async () => {
+    const scene = await strictScene(['deny', 'read', '/**/.env'], ['deny', 'write', '/**/*.lock'])
+    scene.put('x', 'y', '.env')
+    const id = await scene.stage('mv x .env; mv y a.lock; echo 1 >plain; cat .env')
+    const applied = await scene.apply(id)
+    expect(verdicts(applied, scene.project)).toEqual({
+      '.env': 'refused',
+      'a.lock': 'refused',
+      plain: 'applied',
+      x: 'applied',
+      y: 'applied',
+    })
+    expect(reasonOf(applied, scene.at('.env'))).toContain('Rule 3')
+    expect(reasonOf(applied, scene.at('a.lock'))).toContain('denies `write`')
+    expect(applied.is_kept).toBe(true)
+    expect(readFileSync(scene.at('.env'), 'utf8')).toBe('.env')
+    expect(readdirSync(scene.project).toSorted()).toEqual(['.env', 'plain'])
+  })
+
+  it('keeps a directory whole that holds a hidden file', async () => {
+    const scene = await strictScene(['deny', 'read', '/**/.env'])
+    scene.put('d/.env', 'd/other', 'e/.env', 'e/other')
+    const id = await scene.stage('rm -r d e; mkdir e; echo 1 >e/new')
+    expect(verdicts(await scene.apply(id), scene.project)).toEqual({
+      d: 'refused',
+      'e/.env': 'refused',
+      'e/new': 'applied',
+      'e/other': 'applied',
+    })
+    expect(readdirSync(scene.at('d')).toSorted()).toEqual(['.env', 'other'])
+    expect(readdirSync(scene.at('e')).toSorted()).toEqual(['.env', 'new'])
+  })
+
+  it('case 92: refuses names that other programs obey', async () => {
+    const scene = await strictScene()
+    scene.put('.git/config', '.git/HEAD')
+    const id = await scene.stage(
+      'mkdir .git/hooks .vscode sub sub/.git; echo 1 >.git/hooks/post-checkout; ' +
+        'echo 1 >.vscode/tasks.json; echo 1 >>.git/config; echo / >.git/commondir; ' +
+        'echo 1 >.git/HEAD; echo 1 >sub/.git/config; echo gitdir: / >other; mv other sub/x',
+    )
+    const found = verdicts(await scene.apply(id), scene.project)
+    expect(found).toMatchObject({
+      '.git/hooks/post-checkout': 'refused',
+      '.git/hooks': 'refused',
+      '.git/config': 'refused',
+      '.git/commondir': 'refused',
+      '.vscode/tasks.json': 'refused',
+      'sub/.git/config': 'refused',
+      '.git/HEAD': 'applied',
+    })
+    expect(existsSync(scene.at('.git/hooks'))).toBe(false)
+    expect(existsSync(scene.at('.vscode'))).toBe(false)
+  })
+
+  it('copies a link that stays in what policy grants, and no other', async () => {
+    const scene = await strictScene(['deny', 'read', '/**/.env'])
+    scene.put('.env', 'dir/file')
+    const outside = await temporaryDirectory()
+    symlinkSync(outside, scene.at('way'))
+    const id = await scene.stage(
+      'ln -s dir/file good; ln -s ../project/dir up; ln -s /usr/bin/env system; ' +
+        'ln -s good chain; ln -s missing dangling; ' +
+        `ln -s ${outside}/x absolute; ln -s ../agent/agent.sock agent; ln -s .env hidden; ` +
+        'ln -s dir/../.env dots; ln -s way/x through; ln -s dir staged; ln -s staged/file far',
+    )
+    expect(verdicts(await scene.apply(id), scene.project)).toEqual({
+      good: 'applied',
+      up: 'applied',
+      system: 'applied',
+      chain: 'applied',
+      dangling: 'applied',
+      staged: 'applied',
+      absolute: 'refused',
+      agent: 'refused',
+      hidden: 'refused',
+      dots: 'refused',
+      through: 'refused',
+      far: 'refused',
+    })
+    expect(readlinkSync(scene.at('good'))).toBe('dir/file')
+    expect(existsSync(scene.at('agent'))).toBe(false)
+  })
+
+  it('refuses special files and setuid bits, and keeps no other bit', async () => {
+    const scene = await strictScene()
+    const id = await scene.stage(
+      'mkfifo pipe; cp /usr/bin/true suid; chmod 4755 suid; mkdir d; chmod 2775 d; chmod +t d; ' +
+        'echo 1 >run; chmod 751 run',
+    )
+    expect(verdicts(await scene.apply(id), scene.project)).toEqual({
+      pipe: 'refused',
+      suid: 'refused',
+      d: 'applied',
+      run: 'applied',
+    })
+    expect(lstatSync(scene.at('d')).mode & 0o7777).toBe(0o775)
+    expect(lstatSync(scene.at('run')).mode & 0o7777).toBe(0o751)
+    expect(existsSync(scene.at('suid'))).toBe(false)
+  })
+
+  it('case 90: copies a name with a line break, and refuses one that is not UTF-8', async () => {
+    const scene = await strictScene()
+    const id = await scene.stage(
+      String.raw`echo 1 >"$(printf 'one\ntwo')"; echo 2 >"$(printf 'bad\377')"`,
+    )
+    expect(verdicts(await scene.apply(id), scene.project)).toEqual({
+      'one\ntwo': 'applied',
+      'bad\\xff': 'refused',
+    })
+    expect(readdirSync(scene.project)).toEqual(['one\ntwo'])
+  })
+
+  it('keeps what was changed outside since the start, and reports the conflict', async () => {
+    const scene = await strictScene()
+    scene.put('edited', 'removed', 'deleted', 'quiet', 'tree/a')
+    const child = scene.run([
+      '--strict',
+      '--apply',
+      '--',
+      'sh',
+      '-c',
+      'echo in >>edited; echo in >>removed; rm deleted; echo in >>quiet; echo in >made; ' +
+        // The overlay may remember that a name was missing, but it lists names anew.
+        'rm -r tree; until ls | grep -qx go; do sleep 0.05; done',
+    ])
+    await untilStaged(scene, 'made')
+    writeFileSync(scene.at('edited'), 'outside')
+    rmSync(scene.at('removed'))
+    writeFileSync(scene.at('deleted'), 'outside')
+    writeFileSync(scene.at('made'), 'outside')
+    writeFileSync(scene.at('tree/b'), 'outside')
+    writeFileSync(scene.at('go'), '')
+    const ended = await child
+    expect(ended.code).toBe(125)
+    const { sessions } = await scene.sandboxes.staged.list()
+    const left = await scene.show(sessions[0]?.id ?? '')
+    expect(verdicts(left, scene.project)).toEqual({
+      edited: 'conflict',
+      removed: 'conflict',
+      deleted: 'conflict',
+      made: 'conflict',
+      tree: 'conflict',
+    })
+    for (const name of ['edited', 'deleted', 'made', 'tree/b'])
+      expect(readFileSync(scene.at(name), 'utf8')).toBe('outside')
+    expect(readFileSync(scene.at('quiet'), 'utf8')).toBe('quietin\n')
+    expect(existsSync(scene.at('removed'))).toBe(false)
+  })
+
+  it('does not follow a link that took the place of a directory', async () => {
+    const scene = await strictScene()
+    scene.put('dir/file', 'other/file')
+    const id = await scene.stage('echo in >dir/file; echo in >dir/new; rm other/file')
+    const outside = await temporaryDirectory()
+    writeFileSync(`${outside}/file`, 'outside')
+    utimesSync(`${outside}/file`, 0, 0)
+    expect(verdicts(await scene.show(id), scene.project)).toMatchObject({ 'dir/new': 'allowed' })
+    for (const name of ['dir', 'other']) {
+      renameSync(scene.at(name), scene.at(`${name}.old`))
+      symlinkSync(outside, scene.at(name))
+    }
+    const applied = await scene.apply(id)
+    expect(verdicts(applied, scene.project)).toEqual({
+      'dir/file': 'conflict',
+      'dir/new': 'conflict',
+      'other/file': 'conflict',
+      dir: 'conflict',
+      other: 'conflict',
+    })
+    expect(readdirSync(outside)).toEqual(['file'])
+    expect(readFileSync(`${outside}/file`, 'utf8')).toBe('outside')
+  })
+
+  it('copies nothing into a workspace that was moved', async () => {
+    const scene = await strictScene()
+    const id = await scene.stage('echo 1 >new')
+    renameSync(scene.project, `${scene.project}.old`)
+    mkdirSync(scene.project)
+    const applied = await scene.apply(id)
+    expect(applied.changes).toMatchObject([{ path: scene.project, verdict: 'conflict' }])
+    expect(readdirSync(scene.project)).toEqual([])
+  })
+
+  it('asks the policy of the copy-out, and copies nothing without one', async () => {
+    const scene = await strictScene()
+    const id = await scene.stage('echo 1 >late; echo 2 >fine')
+    scene.use(opened(scene.project, ['deny', 'write', '/**/late']))
+    expect(verdicts(await scene.show(id), scene.project)).toEqual({
+      fine: 'allowed',
+      late: 'refused',
+    })
+    scene.use(bundleClaims({ revision: 9 }))
+    expect(verdicts(await scene.apply(id), scene.project)).toEqual({
+      fine: 'refused',
+      late: 'refused',
+    })
+    expect(readdirSync(scene.project)).toEqual([])
+  })
+
+  it('puts directories, files and links in the place of one another', async () => {
+    const scene = await strictScene()
+    scene.put('dir/a', 'file', 'plain')
+    symlinkSync('plain', scene.at('link'))
+    const id = await scene.stage(
+      'rm -r dir; echo 1 >dir; rm file; mkdir file; echo 2 >file/x; rm link; echo 3 >link; ' +
+        'rm plain; ln -s link plain',
+    )
+    const applied = await scene.apply(id)
+    expect(applied.counts).toMatchObject({ applied: 5, refused: 0, conflict: 0, failed: 0 })
+    expect(readFileSync(scene.at('dir'), 'utf8')).toBe('1\n')
+    expect(readFileSync(scene.at('file/x'), 'utf8')).toBe('2\n')
+    expect(lstatSync(scene.at('link')).isFile()).toBe(true)
+    expect(readlinkSync(scene.at('plain'))).toBe('link')
+  })
+
+  it('survives a workspace that the command has closed', async () => {
+    const scene = await strictScene()
+    const id = await scene.stage(
+      'mkdir shut; echo 1 >shut/x; chmod 000 shut; echo 1 >y; chmod 000 .',
+    )
+    expect(verdicts(await scene.apply(id), scene.project)).toMatchObject({ y: 'applied' })
+    expect(lstatSync(scene.project).mode & 0o777).not.toBe(0)
+    const { sessions } = await scene.sandboxes.staged.list()
+    for (const session of sessions) await scene.sandboxes.staged.discard({ id: session.id })
+    expect(await scene.sandboxes.staged.list()).toEqual({ sessions: [] })
+    expect(readdirSync(`${scene.agentDir}/staged`)).toEqual([])
+    if (existsSync(scene.at('shut'))) chmodSync(scene.at('shut'), 0o700)
+  })
+})
+
+/** Waits until a running command has made a file. */
+async function untilStaged(
+  scene: Awaited<ReturnType<typeof strictScene>>,
+  name: string,
+): Promise<void> {
+  for (;;) {
+    const { sessions } = await scene.sandboxes.staged.list()
+    const [directory] = sessions[0]?.directories ?? []
+    if (directory !== undefined && existsSync(`${directory}/${name}`)) return
+    await new Promise((resolve) => void setTimeout(resolve, 20))
+  }
+}

@@ -1,0 +1,142 @@
+import { pathDenies } from '@palisade/policy-core'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { loadLayerAttributes } from '../../../../agent/src/sandbox/staged/layer-attributes.ts'
+import { review } from '../../../../agent/src/sandbox/staged/review.ts'
+import { openJournal } from '../../../../agent/src/sandbox/staged/session-files.ts'
+import { createStagedChanges } from '../../../../agent/src/sandbox/staged/staged-changes.ts'
+import {
+  layersOf,
+  writeSession,
+  type StagedSession,
+} from '../../../../agent/src/sandbox/staged/staged-session.ts'
+import { createStagedStore } from '../../../../agent/src/sandbox/staged/staged-store.ts'
+import { createViewDisk } from '../../../../agent/src/sandbox/view/disk.ts'
+import { createDeniesReader } from '../../../../agent/src/sandbox/view/view-plan.ts'
+import { activePolicy } from '../../fixture/active-policy.ts'
+import { temporaryDirectory } from '../../fixture/temporary-directory.ts'
+import { opened } from './strict-scene.ts'
+
+const DAY_MS = 24 * 3_600_000
+const TEMPORARY = `.palisade-${'0'.repeat(32)}`
+
+/** Sessions on disk whose changes are plain files, without a sandbox. */
+async function scene(isOpen = true) {
+  const folder = createViewDisk()
+    .realPath(await temporaryDirectory())
+    .toString('utf8')
+  const [root, project] = [join(folder, 'staged'), join(folder, 'project')]
+  mkdirSync(root)
+  mkdirSync(project)
+  const { active, use } = activePolicy()
+  if (isOpen) use(opened(project))
+  const disk = createViewDisk()
+  const clock = { nowMs: Date.now() }
+  const onError = (error: unknown): void => {
+    throw error
+  }
+  const randomName = (): string => '0'.repeat(32)
+  const store = createStagedStore({ root, disk, randomName, now: () => clock.nowMs, onError })
+  const deps = {
+    active,
+    deniesOf: createDeniesReader(pathDenies),
+    disk,
+    uid: process.getuid?.() ?? 0,
+  }
+  const changes = createStagedChanges({ ...deps, store, uptime: () => performance.now(), onError })
+  /** Keeps these files as the changes of a sandbox that has just started. */
+  const keep = async (id: string, files: readonly string[]): Promise<StagedSession> => {
+    const { dev, ino } = statSync(project)
+    const session: StagedSession = {
+      version: 1,
+      id,
+      started_ms: clock.nowMs + 60_000,
+      temporary: TEMPORARY,
+      workspaces: [{ path: project, access: 'rw', device: dev, inode: ino, aliases: [] }],
+    }
+    const directory = join(root, id)
+    mkdirSync(directory)
+    await writeSession(directory, session)
+    const { upper } = layersOf(directory, 0)
+    mkdirSync(upper, { recursive: true })
+    for (const name of files) writeFileSync(join(upper, name), 'x'.repeat(1_000_000))
+    return session
+  }
+  return { active, changes, clock, deps, keep, project, root, store }
+}
+
+describe('staged changes', () => {
+  it('go on after an agent that was killed while it copied out', async () => {
+    const { changes, deps, keep, project, root, store } = await scene()
+    const files = ['a', 'b', 'c', 'd']
+    const session = await keep('s1', files)
+    const directory = join(root, 's1')
+    const attributes = await loadLayerAttributes()
+    const steps = review(directory, session, { ...deps, attributes }, openJournal(directory))
+    // A killed process does not run its clean-up.
+    while (!readdirSync(project).some((name) => name === TEMPORARY) || !existsSync(`${project}/b`))
+      if (steps.next().done === true) throw new Error('the copy-out has ended')
+    expect(readdirSync(project).length).toBeLessThan(files.length)
+
+    await store.recover()
+    expect(readdirSync(project)).not.toContain(TEMPORARY)
+    expect(await changes.list()).toMatchObject({ sessions: [{ id: 's1', state: 'kept' }] })
+    const applied = await changes.apply({ id: 's1' })
+    expect(applied.counts).toMatchObject({ conflict: 0, failed: 0, refused: 0 })
+    expect(readdirSync(project)).toEqual(files)
+    for (const name of files) expect(readFileSync(join(project, name)).length).toBe(1_000_000)
+    expect(readdirSync(root)).toEqual([])
+  })
+
+  it('copies nothing out without a policy in force', async () => {
+    const { changes, keep, project } = await scene(false)
+    await keep('s1', ['a'])
+    expect(await changes.apply({ id: 's1' })).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'policy_not_in_force' },
+    })
+    expect(readdirSync(project)).toEqual([])
+    expect((await changes.list()).sessions).toHaveLength(1)
+  })
+
+  it('are discarded after two weeks', async () => {
+    const { changes, clock, keep, root } = await scene()
+    await keep('s1', ['a'])
+    clock.nowMs += 13 * DAY_MS
+    expect((await changes.list()).sessions).toHaveLength(1)
+    clock.nowMs += 2 * DAY_MS
+    expect((await changes.list()).sessions).toEqual([])
+    expect(readdirSync(root)).toEqual([])
+  })
+
+  it('of 32 sandboxes are the most that wait', async () => {
+    const { keep, store } = await scene()
+    for (let count = 0; count < 31; count += 1) await keep(`s${count}`, [])
+    await (await store.begin('next', 1)).end()
+    await keep('last', [])
+    await expect(store.begin('more', 1)).rejects.toThrow('apply or discard some')
+  })
+
+  it.each([
+    [{}, 'invalid_request'],
+    [{ id: '../s1' }, 'invalid_request'],
+    [{ id: 's1', more: 1 }, 'invalid_request'],
+    [null, 'invalid_request'],
+    [{ id: 'other' }, 'not_found'],
+  ])('answer %j with %s', async (request, code) => {
+    const { changes, keep } = await scene()
+    await keep('s1', ['a'])
+    for (const task of [changes.show, changes.apply, changes.discard])
+      expect(await task(request)).toMatchObject({ outcome: 'failed', error: { code } })
+    expect((await changes.list()).sessions).toHaveLength(1)
+  })
+
+  it('with a record that was cut are removed at the next start', async () => {
+    const { keep, root, store } = await scene()
+    await keep('s1', ['a'])
+    writeFileSync(join(root, 's1/session.json'), '{"version":1,')
+    await store.recover()
+    expect(readdirSync(root)).toEqual([])
+  })
+})
