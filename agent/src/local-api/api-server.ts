@@ -108,46 +108,59 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { routes, batches, waiting, flushTimeoutMs } = serving
-  const { url = '' } = request
-  const { route, query } =
-    url === LOCAL_API.decide && isBatch(request)
-      ? { route: batches, query: '' }
-      : findRoute(routes, url)
-  if (route === undefined) {
-    refuse(request, response, { status: 404, code: 'not_found', message: 'no such path' })
-    return
-  }
-  if (route.method !== request.method) {
-    response.setHeader('allow', route.method)
-    const message = `this path accepts only ${route.method}`
-    refuse(request, response, { status: 405, code: 'invalid_argument', message })
-    return
-  }
   const { client } = connectionOf(request)
-  const refusal = serving.admit?.(route, client) ?? null
-  if (refusal !== null) {
-    refuse(request, response, refusal)
-    return
-  }
-  const leave = route.maxRequests === 0 ? () => {} : waiting.enter(route, client)
-  if (leave === null) {
-    response.setHeader('retry-after', '1')
-    const message = 'too many requests of this kind are waiting; try again later'
-    refuse(request, response, { status: 429, code: 'limit_exceeded', message })
-    return
-  }
+  let leave = (): void => {}
   try {
+    const { route, query } = chooseRoute(serving, request, response)
+    leave = enter(route, serving, client, response)
     await route.answer(request, response, query)
     // Until the caller reads the answer, its bytes are in this process, so the slot stays taken.
     // The kernel takes most answers at once, and a timer for each would slow them.
-    if (client.writableLength > 0) await awaitFlushed(response, flushTimeoutMs)
+    if (client.writableLength > 0) await awaitFlushed(response, serving.flushTimeoutMs)
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     refuse(request, response, error.refusal)
   } finally {
     leave()
   }
+}
+
+/** Throws `Refused` for a path, a method or a caller that no route takes. */
+function chooseRoute(
+  { admit, batches, routes }: Serving,
+  request: IncomingMessage,
+  response: ServerResponse,
+): { readonly route: Route; readonly query: string } {
+  const { url = '' } = request
+  const { route, query } =
+    url === LOCAL_API.decide && isBatch(request)
+      ? { route: batches, query: '' }
+      : findRoute(routes, url)
+  if (route === undefined)
+    throw new Refused({ status: 404, code: 'not_found', message: 'no such path' })
+  if (route.method !== request.method) {
+    response.setHeader('allow', route.method)
+    const message = `this path accepts only ${route.method}`
+    throw new Refused({ status: 405, code: 'invalid_argument', message })
+  }
+  const refusal = admit?.(route, connectionOf(request).client) ?? null
+  if (refusal !== null) throw new Refused(refusal)
+  return { route, query }
+}
+
+/** Takes a slot of the route; returns the function that leaves it. Throws `Refused` without one. */
+function enter(
+  route: Route,
+  { waiting }: Serving,
+  client: Socket,
+  response: ServerResponse,
+): () => void {
+  if (route.maxRequests === 0) return () => {}
+  const leave = waiting.enter(route, client)
+  if (leave !== null) return leave
+  response.setHeader('retry-after', '1')
+  const message = 'too many requests of this kind are waiting; try again later'
+  throw new Refused({ status: 429, code: 'limit_exceeded', message })
 }
 
 /** A path with a query is unknown unless its route takes one. */

@@ -1,0 +1,154 @@
+import type { ProbeResult } from '@palisade/protocol'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { type AgentSurroundings } from './agent.ts'
+import { type ActivePolicy } from './decision/active-policy.ts'
+import { createDecisionTally, type DecisionTally } from './decision/decision-tally.ts'
+import { connectionsOnly } from './local-api/connections-only.ts'
+import { logDecision, type AgentLog } from './agent-log.ts'
+import { createCanaries, type Canaries } from './points/probe/canaries.ts'
+import { probeProxy } from './points/probe/probe-proxy.ts'
+import { createProber, everyHour, type Probed, type Prober } from './points/probe/prober.ts'
+import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
+import { endOf } from './programs/program-end.ts'
+import type { Dial } from './proxy/target/dial.ts'
+import { createProxy, type Proxy } from './proxy/proxy.ts'
+import { createLiveConnections } from './proxy/admission/live-connections.ts'
+import { governWithParent } from './proxy/parent/decide-with-parent.ts'
+import {
+  createParentProxy,
+  type ParentDeps,
+  type ParentProxy,
+} from './proxy/parent/parent-proxy.ts'
+import { createNearMisses } from './proxy/denial/near-misses.ts'
+import { recheckOnChange } from './proxy/admission/recheck-on-change.ts'
+import type { Resolve } from './proxy/target/resolver.ts'
+import { keepRecords } from './records/keep-records.ts'
+import type { RecordedEvent } from './records/recorded-event.ts'
+import type { Recorder } from './records/recorder.ts'
+import { type SandboxParts } from './sandbox/compose-sandboxes.ts'
+import { createTimetable } from './sync/update/timetable.ts'
+
+export const DIAL_TIMEOUT_MS = 10_000
+const IDLE_TIMEOUT_MS = 10 * 60_000
+const BODY_RATE = { bytes: 3_000, windowMs: 30_000 }
+
+/** How the proxy reaches other machines. */
+export interface ProxyNetwork {
+  readonly resolve: Resolve
+  readonly dial: Dial
+}
+
+/** The proxy with its policy, limits, self-test and records. */
+export function composeProxy(
+  from: AgentSurroundings,
+  shared: {
+    readonly network: ProxyNetwork
+    readonly active: ActivePolicy
+    /** The trusted time, in epoch milliseconds. */
+    readonly now: () => number
+    readonly onError: (error: unknown) => void
+  },
+) {
+  const { config, clock, uptime, log } = from
+  const { active, network, onError } = shared
+  const tally = createDecisionTally()
+  const parent = createParent(from, { ...network, isSelf: (...at) => proxy.isSelf(...at) })
+  const ruled = parent === null ? active : governWithParent(active, parent)
+  const { recorder, ...records } = keepRecords({
+    ...from,
+    directory: join(config.agentDir, 'records'),
+    proxy: () => endOf(proxy.describe()),
+    now: shared.now,
+  })
+  const onEvent = takeEvents({
+    recorder,
+    tally,
+    log,
+    isProbe: (decision) => canaries.isOwn(decision),
+  })
+  const canaries = createCanaries()
+  const decide = canaries.decide(ruled.decide)
+  const live = createLiveConnections(decide, from.maxConnections)
+  recheckOnChange({ ...from, ...shared, live })
+  const serving = {
+    ...network,
+    decide: ruled.decide,
+    parent,
+    idleMs: IDLE_TIMEOUT_MS,
+    flushTimeoutMs: FLUSH_TIMEOUT_MS,
+    maxConnections: 2 * from.maxConnections,
+    bodyRate: BODY_RATE,
+    nearMisses: createNearMisses(active.explain, uptime),
+    isSelf: (...at: Parameters<Proxy['isSelf']>) => proxy.isSelf(...at),
+    onClient: recorder.notice,
+    onEvent,
+    onError,
+  }
+  const proxy: Proxy = createProxy({
+    ...serving,
+    port: config.proxyPort,
+    decide,
+    resolve: canaries.resolve(network.resolve),
+    live,
+  })
+  const carriesDatagrams = parent === null
+  const probe = { canaries, token: createToken, clock, carriesDatagrams }
+  const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]
+  const asked = config.users === 'all' ? connectionsOnly(ruled) : ruled
+  const counted = { recorder, records, tally }
+  return { ...counted, asked, canaries, network, onEvent, parent, points, proxy, serving }
+}
+
+/** Lets the points and a sandbox test themselves. */
+export function composeProber(
+  { config, clock, random, log }: AgentSurroundings,
+  of: {
+    readonly points: readonly Probed[]
+    readonly canaries: Canaries
+    readonly sandboxes: Pick<SandboxParts, 'probe'>
+    readonly onChange: () => void
+  },
+): Prober {
+  const { points, canaries, sandboxes, onChange } = of
+  const probe = (): Promise<ProbeResult> => sandboxes.probe({ canaries, token: createToken })
+  return createProber({
+    points: [
+      ...points,
+      ...(config.users === 'all' ? [] : [{ name: 'sandbox' as const, probe, isCostly: true }]),
+    ],
+    timetable: createTimetable(everyHour(clock), random(), clock),
+    onChange,
+    log,
+  })
+}
+
+function createParent(
+  from: AgentSurroundings,
+  reach: Pick<ParentDeps, 'resolve' | 'dial' | 'isSelf'>,
+): ParentProxy | null {
+  const { parentAccess: access } = from
+  if (access === null) return null
+  return createParentProxy({ ...from, ...reach, access, timeoutMs: DIAL_TIMEOUT_MS })
+}
+
+/** Records, counts and logs the events of all places that decide. */
+function takeEvents(to: {
+  readonly recorder: Pick<Recorder, 'record'>
+  readonly tally: Pick<DecisionTally, 'add'>
+  readonly log: AgentLog
+  readonly isProbe: Canaries['isOwn']
+}): (event: RecordedEvent) => void {
+  return (event) => {
+    if (to.isProbe(event.decision)) return
+    to.recorder.record(event)
+    if (event.flow !== undefined) return
+    to.tally.add(event.decision)
+    logDecision(event.decision, to.log)
+  }
+}
+
+/** A label of a name, with 122 random bits. */
+function createToken(): string {
+  return randomUUID().replaceAll('-', '')
+}

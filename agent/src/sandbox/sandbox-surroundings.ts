@@ -1,0 +1,20 @@
+import type { AgentLog } from '../agent-log.ts'
+import type { ActivePolicy } from '../decision/active-policy.ts'
+import type { StartDeps } from './start-sandbox.ts'
+
+/** The parts of the agent that its sandboxes use. */
+export interface SandboxSurroundings {
+  /** The directory of the agent. */
+  readonly agentDir: string
+  readonly socketPath: string
+  readonly active: ActivePolicy
+  readonly network: Omit<StartDeps['network'], 'findDestination'>
+  readonly serveApi: StartDeps['serveApi']
+  /** Monotonic, and wall time, in milliseconds. */
+  readonly uptime: () => number
+  readonly clock: () => number
+  /** Milliseconds until a sandbox ends whose workspace is no longer granted. Default 10,000. */
+  readonly graceMs?: number
+  readonly log: AgentLog
+  readonly onError: (error: unknown) => void
+}
