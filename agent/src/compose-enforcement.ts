@@ -1,4 +1,3 @@
-import type { ProbeResult } from '@palisade/protocol'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { type AgentSurroundings } from './agent.ts'
@@ -111,11 +110,15 @@ export function composeProber(
   },
 ): Prober {
   const { points, canaries, sandboxes, onChange } = of
-  const probe = (): Promise<ProbeResult> => sandboxes.probe({ canaries, token: createToken })
+  const probe = (name: 'sandbox' | 'strict', mode: 'default' | 'strict'): Probed => ({
+    name,
+    probe: () => sandboxes.probe(mode, { canaries, token: createToken }),
+    isCostly: true,
+  })
   return createProber({
     points: [
       ...points,
-      ...(config.users === 'all' ? [] : [{ name: 'sandbox' as const, probe, isCostly: true }]),
+      ...(config.users === 'all' ? [] : [probe('sandbox', 'default'), probe('strict', 'strict')]),
     ],
     timetable: createTimetable(everyHour(clock), random(), clock),
     onChange,

@@ -16,7 +16,7 @@ import { udpPortsOf } from './network/udp-ports.ts'
 import { probeSandbox, type SandboxProbe } from './probe/probe-sandbox.ts'
 import { createSandboxes, type Sandboxes } from './sandboxes.ts'
 import { createStagedChanges, type StagedChanges } from './staged/staged-changes.ts'
-import { createStagedStore } from './staged/staged-store.ts'
+import { createStagedStore, type StagedStore } from './staged/staged-store.ts'
 import { startSandbox } from './start-sandbox.ts'
 import { createViewDisk } from './view/disk.ts'
 import { createPlaceholderJournal } from './view/placeholder-journal.ts'
@@ -38,7 +38,7 @@ export interface SandboxParts extends Sandboxes {
   /** How this machine bounds sandboxes. */
   readonly limits: () => LimitMechanisms
   /** Tries a sandbox from inside. Never rejects. */
-  probe(from: SandboxProbe): Promise<ProbeResult>
+  probe(mode: 'default' | 'strict', from: SandboxProbe): Promise<ProbeResult>
 }
 
 /** The preparation takes the time of a processor, which the sandbox that starts needs. */
@@ -76,13 +76,16 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
     }))
   const deniesOf = createDeniesReader(pathDenies)
   const disk = createViewDisk()
-  const store = createStagedStore({
-    root: join(agentDir, 'staged'),
-    disk,
-    randomName: () => random(16),
-    now: from.clock,
-    onError,
-  })
+  const openStore = (name: string): StagedStore =>
+    createStagedStore({
+      root: join(agentDir, name),
+      disk,
+      randomName: () => random(16),
+      now: from.clock,
+      onError,
+    })
+  const store = openStore('staged')
+  const probed = openStore('staged-probe')
   const { uid: ownUid } = userInfo()
   const staged = createStagedChanges({ ...from, store, deniesOf, disk, uid: ownUid })
   const prepareOnce = createPreparation(from, {
@@ -129,13 +132,15 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
     staged,
     async recover() {
       await store.recover()
+      await probed.discardAll()
       await placeholders.recover()
       await recoverCgroups(directory)
       await rm(directory, { recursive: true, force: true })
     },
-    probe: (probe) =>
+    probe: (mode, probe) =>
       probeSandbox({
         ...probe,
+        strict: mode === 'strict' ? probed : null,
         clock: from.clock,
         temporary: tmpdir(),
         start: prepareOnce,

@@ -16,6 +16,8 @@ export interface Evidence {
   readonly resolvedRefused: boolean
   /** Whether the script could write beside the granted file. */
   readonly wasWritten: boolean
+  /** Whether a file that a strict sandbox wrote is there outside. */
+  readonly hasLeft: boolean
 }
 
 /** Facts of connections that must lead nowhere. */
@@ -35,6 +37,7 @@ const LAWS: readonly (readonly [breach: string, holds: Test])[] = [
   ['an unknown name was not refused at once', (_, fact) => /^50 41 8. .5$/.test(fact('dns'))],
   ['a granted file could not be read', ({ granted }, fact) => fact('granted') === granted],
   ['a granted directory could not be written', ({ wasWritten }) => wasWritten],
+  ['a change left a strict sandbox unreviewed', ({ hasLeft }) => !hasLeft],
   [
     'a denied file could be read',
     ({ secrets, facts }) => [...facts.values()].every((text) => !includesAny(text, secrets)),

@@ -9,8 +9,9 @@ import { systemErrorCode } from '../../errors.ts'
 import type { Canaries, Canary } from '../../points/probe/canaries.ts'
 import { startCanaryServer, type CanaryServer } from '../../points/probe/canary-server.ts'
 import type { PreparedLaunch } from '../launch/prepare-launch.ts'
+import type { StagedStore } from '../staged/staged-store.ts'
 import { startSandbox, type StartDeps, type StartedSandbox } from '../start-sandbox.ts'
-import { findBreach } from './judge-facts.ts'
+import { findBreach, type Evidence } from './judge-facts.ts'
 import { probeView } from './probe-view.ts'
 import { FACTS, formatQuery, scriptCommand, type Fact } from './probe-script.ts'
 
@@ -20,6 +21,8 @@ const TIMEOUT_MS = 60_000
 const SYNTHETIC = '198.19.255.253'
 const VARIABLES = { PATH: '/usr/bin:/bin', LC_ALL: 'C' }
 const MAX_DETAIL = 300
+/** Follows the command of a strict sandbox, which has no person who would review its changes. */
+const KEEP_EXIT_CODE = ['/bin/sh', '-c', 'exit "$2"', 'sh']
 
 export interface SandboxProbe {
   readonly canaries: Canaries
@@ -35,6 +38,8 @@ export interface ProbeSandboxDeps extends SandboxProbe {
   /** Rejects where no sandbox can be made. */
   readonly takeLaunch: () => Promise<PreparedLaunch>
   readonly start: () => Promise<StartDeps>
+  /** For a strict sandbox, a store of the probe's own; null for the default mode. */
+  readonly strict: StagedStore | null
   /** For the whole probe. Default 60,000. */
   readonly timeoutMs?: number
 }
@@ -62,9 +67,10 @@ export async function probeSandbox(deps: ProbeSandboxDeps): Promise<ProbeResult>
     const why = error instanceof Error ? error.message : String(error)
     problem = `no sandbox could be made: ${why}`.slice(0, MAX_DETAIL)
   }
+  const subject = deps.strict === null ? 'a sandbox' : 'a strict sandbox'
   const at = new Date(deps.clock()).toISOString()
   return problem === null
-    ? { at, ok: true, detail: 'a sandbox held when it was tried from inside' }
+    ? { at, ok: true, detail: `${subject} held when it was tried from inside` }
     : { at, ok: false, detail: problem }
 }
 
@@ -99,13 +105,25 @@ async function tryOut(deps: ProbeSandboxDeps): Promise<string | null> {
       secrets: [secrets.denied, secrets.outside],
       heardRefused: server.heardRefused(),
       resolvedRefused: canary.wasRefusedResolved(),
-      wasWritten: existsSync(`${scene.granted}.written`),
+      ...(await findWritten(`${scene.granted}.written`, deps.strict)),
     })
   } finally {
     canary?.close()
     server?.close()
+    await deps.strict?.discardAll()
     await rm(scene.directory, { recursive: true, force: true })
   }
+}
+
+/** A strict sandbox keeps the file that the script wrote in its store. */
+async function findWritten(
+  path: string,
+  strict: StagedStore | null,
+): Promise<Pick<Evidence, 'wasWritten' | 'hasLeft'>> {
+  const isThere = existsSync(path)
+  if (strict === null) return { wasWritten: isThere, hasLeft: false }
+  const kept = await strict.list()
+  return { wasWritten: kept.length === 1, hasLeft: isThere }
 }
 
 async function makeScene(
@@ -137,7 +155,7 @@ async function runInProbe(
   port: number,
   deps: ProbeSandboxDeps,
 ): Promise<Ran> {
-  const { canaries, timeoutMs = TIMEOUT_MS } = deps
+  const { canaries, strict, timeoutMs = TIMEOUT_MS } = deps
   const { view, network, ...start } = await deps.start()
   const { active } = network
   const launch = await deps.takeLaunch()
@@ -145,11 +163,13 @@ async function runInProbe(
     workspaces: [{ path: workspace, access: 'rw' as const }],
     directory: workspace,
     variables: VARIABLES,
+    ...(strict === null ? {} : { strict: { after: KEEP_EXIT_CODE } }),
   }
   let sandbox: StartedSandbox
   try {
     sandbox = await startSandbox(request, launch, {
       ...start,
+      ...(strict === null ? {} : { staged: strict }),
       view: { ...view, ...probeView(workspace, denied) },
       network: {
         ...network,
@@ -178,6 +198,7 @@ async function runInProbe(
   } finally {
     clearTimeout(timer)
     await sandbox.supervision.ended
+    await strict?.running(launch.id)
   }
 }
 

@@ -43,6 +43,8 @@ export interface StagedStore {
   describe(session: StagedSession): ShownSession
   /** Removes the rests of a killed agent. Call it once, before the first `begin`. */
   recover(): Promise<void>
+  /** Removes all sessions. Call it while none runs. */
+  discardAll(): Promise<void>
 }
 
 export interface StagedStoreDeps {
@@ -124,6 +126,9 @@ export function createStagedStore({
         },
         watchSpace: (end) => watchSpace(root, end),
       }
+    },
+    async discardAll() {
+      for (const session of await list()) await removeSession(directoryOf(session.id), session)
     },
     async recover() {
       for (const session of await list()) {

@@ -28,6 +28,7 @@ const evidence = (facts: Partial<typeof GOOD>, seen: Partial<Evidence> = {}): Ev
   heardRefused: false,
   resolvedRefused: false,
   wasWritten: true,
+  hasLeft: false,
   ...seen,
 })
 
@@ -68,6 +69,7 @@ describe('the facts of a sandbox', () => {
     [{ heardRefused: true }, 'a denied connection was carried'],
     [{ resolvedRefused: true }, 'a denied name was resolved'],
     [{ wasWritten: false }, 'a granted directory could not be written'],
+    [{ hasLeft: true }, 'a change left a strict sandbox unreviewed'],
   ])('count also what the agent saw: %j', (seen, breach) => {
     expect(findBreach(evidence({}, seen))).toBe(breach)
   })

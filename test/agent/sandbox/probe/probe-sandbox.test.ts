@@ -24,7 +24,8 @@ async function startProbe(
   const machine = await startSandboxMachine(() => bundle)
   const canaries = createCanaries()
   const changed = { ...canaries, ...changes(canaries) }
-  const probe = () => machine.sandboxes.probe({ canaries: changed, token: createTokens() })
+  const probe = (mode: 'default' | 'strict' = 'default') =>
+    machine.sandboxes.probe(mode, { canaries: changed, token: createTokens() })
   return { machine, probe }
 }
 
@@ -52,6 +53,17 @@ describe('the self-probe of a sandbox', () => {
 
     expect(await probe()).toMatchObject({ ok: true })
     expect(machine.resolved).toEqual([])
+  })
+
+  it('holds in strict mode, and leaves no change behind', async () => {
+    const { machine, probe } = await startProbe(bundleClaims())
+
+    expect(await probe('strict')).toMatchObject({
+      ok: true,
+      detail: expect.stringContaining('a strict sandbox held') as string,
+    })
+    expect(readdirSync(join(machine.agentDir, 'staged-probe'))).toEqual([])
+    expect(await machine.sandboxes.staged.list()).toMatchObject({ sessions: [] })
   })
 
   it('is neither recorded nor leaves a file, a sandbox or a directory', async () => {
@@ -90,6 +102,7 @@ describe('the self-probe of a sandbox', () => {
       temporary: await temporaryDirectory(),
       start: () => Promise.reject(refusal),
       takeLaunch: () => Promise.reject(refusal),
+      strict: null,
     })
 
     expect(result).toEqual({
