@@ -33,6 +33,7 @@ export async function runCli(argv: readonly string[], setting: CliSetting = {}):
     self: ['/opt/node', '/opt/palisade.cjs'],
     runProgram: () => Promise.reject(new Error('no program runs in this test')),
     platform: 'linux',
+    isInSandbox: () => false,
     become: () => {
       throw new Error('no program takes over in this test')
     },

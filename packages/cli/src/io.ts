@@ -3,6 +3,9 @@ import type { CaptureProgram } from './programs/capture-program.ts'
 import type { RunProgram } from './programs/run-program.ts'
 import type { Prompts } from './terminal/prompts.ts'
 
+/** How a command finds the agent. */
+export type AgentIo = Pick<Io, 'env' | 'cwd' | 'isInSandbox'>
+
 /** Everything outside the command that it reads or writes; tests pass their own. */
 export interface Io {
   readonly stdin: Readable
@@ -31,6 +34,8 @@ export interface Io {
   readonly runProgram: RunProgram
   /** Name of the operating system, as Node has it. */
   readonly platform: string
+  /** Whether this is a sandbox by its file system. Variables could claim it anywhere. */
+  readonly isInSandbox: () => boolean
   /** Replaces this process with a program, its words and an empty environment. */
   readonly become: (program: string, words: readonly string[]) => number
   readonly captureProgram: CaptureProgram

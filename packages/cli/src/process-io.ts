@@ -1,4 +1,5 @@
-import { fstatSync } from 'node:fs'
+import { SANDBOX_MARK } from '@palisade/protocol'
+import { existsSync, fstatSync } from 'node:fs'
 import { homedir, hostname } from 'node:os'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -43,6 +44,7 @@ export function createProcessIo(): Io {
     self: [process.execPath, ...process.execArgv, resolve(process.argv[1] ?? '')],
     runProgram: createRunProgram(process),
     platform: process.platform,
+    isInSandbox: () => existsSync(SANDBOX_MARK),
     become,
     captureProgram,
   }

@@ -331,6 +331,7 @@ export {
 } from './machine/sandbox.ts'
 export {
   SANDBOX_AGENT,
+  SANDBOX_MARK,
   SANDBOX_PROGRAMS,
   SANDBOX_PROXY,
   SANDBOXES_PATH,

@@ -15,7 +15,7 @@ describe('palisade in a sandbox', () => {
   it('asks the agent at the address that the sandbox names', async () => {
     await using agent = await startLoopbackServer(() => ({ body: STATUS }))
     const env = { ...INSIDE, PALISADE_AGENT_URL: agent.url, PALISADE_AGENT_SOCKET: '/none' }
-    const { code, out } = await runCli(['status', '--json'], { env })
+    const { code, out } = await runCli(['status', '--json'], { env, isInSandbox: () => true })
     expect(code).toBe(0)
     expect(JSON.parse(out)).toEqual(STATUS)
     expect(agent.seen[0]).toMatchObject({ url: '/v1/status' })
@@ -23,10 +23,22 @@ describe('palisade in a sandbox', () => {
   })
 
   it('says that the agent is gone, without advice to start it there', async () => {
-    const { code, err } = await runCli(['status'], { env: INSIDE })
+    const { code, err } = await runCli(['status'], { env: INSIDE, isInSandbox: () => true })
     expect(code).toBe(1)
     expect(err).toContain('cannot reach the agent at `127.0.0.1:1`: it is not running\n')
   })
+
+  it.each([['status'], ['check', 'read', '/x'], ['run', '--', 'cat', '/etc/shadow']])(
+    'asks no port of the machine, which any user may serve, for %s',
+    async (...argv) => {
+      await using fake = await startLoopbackServer(() => ({ body: STATUS }))
+      const env = { PALISADE_AGENT_URL: fake.url }
+      const { code, err } = await runCli(argv, { env })
+      expect(code).not.toBe(0)
+      expect(err).toContain('PALISADE_AGENT_URL is set, but this is no sandbox; unset it')
+      expect(fake.seen).toEqual([])
+    },
+  )
 
   it.each([
     'http://evil.test:3130',

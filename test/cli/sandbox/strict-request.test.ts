@@ -25,6 +25,7 @@ async function ask(strict: RunRequest['strict']) {
     cwd: '/project',
     home: '/home/dev',
     platform: 'linux',
+    isInSandbox: () => false,
     stderr: process.stderr,
     self: ['/node', '/palisade.cjs'],
     env: { PALISADE_AGENT_SOCKET: socketPath, HOME: '/home/dev', TERM: 'xterm', SECRET: 'key' },

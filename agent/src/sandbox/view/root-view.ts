@@ -1,4 +1,4 @@
-import { SANDBOX_PROGRAMS } from '@palisade/protocol'
+import { SANDBOX_MARK, SANDBOX_PROGRAMS } from '@palisade/protocol'
 import type { Mount } from './mount.ts'
 import type { ShownClient } from './client-program.ts'
 import type { ViewDisk } from './disk.ts'
@@ -26,7 +26,7 @@ export const AGENT_DIRECTORY = '/run/palisade'
  * Empty objects inside the view, from which the live guard makes further masks. The view of the
  * guard has no host paths.
  */
-export const INNER_EMPTY_FILE = `${AGENT_DIRECTORY}/empty-file`
+export const INNER_EMPTY_FILE = SANDBOX_MARK
 export const INNER_EMPTY_DIRECTORY = `${AGENT_DIRECTORY}/empty-dir`
 
 /** On most systems these are links into `/usr`; elsewhere they are directories. */

@@ -2,7 +2,7 @@ import { CliError } from '../cli-error.ts'
 import type { ConnectionRequest } from '../hook/access-request.ts'
 import { describeUndecided } from '../hook/denial-text.ts'
 import { findDenial } from '../hook/find-denial.ts'
-import type { Io } from '../io.ts'
+import type { AgentIo } from '../io.ts'
 
 export interface Denial {
   readonly text: string
@@ -16,7 +16,7 @@ const AGENT_TIMEOUT_MS = 4_000
 /** The denial of the first connection that is not allowed; null if all are. Never rejects. */
 export async function denyConnections(
   requests: readonly ConnectionRequest[],
-  io: Pick<Io, 'env' | 'cwd'>,
+  io: AgentIo,
 ): Promise<Denial | null> {
   try {
     const text = await findDenial(requests, io, AGENT_TIMEOUT_MS)

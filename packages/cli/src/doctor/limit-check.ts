@@ -1,14 +1,14 @@
 import type { LimitMechanisms } from '@palisade/protocol'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
-import type { Io } from '../io.ts'
+import type { AgentIo, Io } from '../io.ts'
 import { askAgent } from '../machine/agent.ts'
 import { ok, skip, warn, type Check } from './check.ts'
 
 const SERVICE = 'run the agent as a systemd service with `Delegate=yes`'
 
 /** Which mechanism bounds the sandboxes of the agent. Warnings only: a sandbox starts without. */
-export async function checkLimits(io: Pick<Io, 'env' | 'cwd' | 'platform'>): Promise<Check> {
+export async function checkLimits(io: AgentIo & Pick<Io, 'platform'>): Promise<Check> {
   if (io.platform !== 'linux') return skip('limits', 'there are no sandboxes here')
   try {
     return describeLimits(await askAgent(io, EXIT.failed, (agent) => agent.sandboxLimits()))

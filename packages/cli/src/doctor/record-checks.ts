@@ -2,7 +2,7 @@ import type { AgentStatus, LogVerification } from '@palisade/protocol'
 import { join } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
-import type { Io } from '../io.ts'
+import type { AgentIo, Io } from '../io.ts'
 import { askAgent } from '../machine/agent.ts'
 import { dataDirectory } from '../machine/start-advice.ts'
 import { formatAge } from '../terminal/age.ts'
@@ -26,7 +26,7 @@ const LOSS_MENDS: Readonly<Record<LossReason, string>> = {
  * Checks of the decision records. Call after a request to the proxy, which must then be recorded:
  * the agent writes what it holds back before it verifies its records.
  */
-export async function checkRecords(io: Pick<Io, 'env' | 'cwd' | 'now'>): Promise<readonly Check[]> {
+export async function checkRecords(io: AgentIo & Pick<Io, 'now'>): Promise<readonly Check[]> {
   try {
     const verification = await askAgent(io, EXIT.failed, (agent) => agent.verifyLog())
     const { records } = await askAgent(io, EXIT.failed, (agent) => agent.status())

@@ -1,6 +1,6 @@
 import { askBriefly, type BriefDecision } from '@palisade/client'
 import { EXIT } from '../exit-code.ts'
-import type { Io } from '../io.ts'
+import type { AgentIo } from '../io.ts'
 import { reachAgent } from '../machine/reach-agent.ts'
 import type { AccessRequest } from './access-request.ts'
 import { describeDenied, describeUndecided } from './denial-text.ts'
@@ -11,7 +11,7 @@ import { describeDenied, describeUndecided } from './denial-text.ts'
  */
 export async function findDenial(
   requests: readonly AccessRequest[],
-  io: Pick<Io, 'env' | 'cwd'>,
+  io: AgentIo,
   timeoutMs: number,
 ): Promise<string | null> {
   const decisions = await decideAll(requests, io, timeoutMs)
@@ -26,7 +26,7 @@ export async function findDenial(
 /** One exchange for all paths, and one for each name, because a batch resolves no names. */
 async function decideAll(
   requests: readonly AccessRequest[],
-  io: Pick<Io, 'env' | 'cwd'>,
+  io: AgentIo,
   timeoutMs: number,
 ): Promise<ReadonlyMap<AccessRequest, BriefDecision>> {
   const paths = requests.filter((request) => request.action !== 'connect:tcp')

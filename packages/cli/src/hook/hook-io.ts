@@ -1,3 +1,5 @@
+import { SANDBOX_MARK } from '@palisade/protocol'
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { HookIo } from './run-hook.ts'
 
@@ -12,6 +14,7 @@ export function createHookIo(): HookIo {
     stdout,
     stderr,
     env,
+    isInSandbox: () => existsSync(SANDBOX_MARK),
     // Read on demand: either may be unknown, which denies the call.
     get cwd() {
       return process.cwd()

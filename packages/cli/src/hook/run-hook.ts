@@ -3,7 +3,7 @@ import { parseJson } from '@palisade/protocol'
 import { addAbortSignal } from 'node:stream'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
-import type { Io } from '../io.ts'
+import type { AgentIo, Io } from '../io.ts'
 import { write } from '../terminal/write.ts'
 import { isObject } from './asks.ts'
 import { describeUndecided } from './denial-text.ts'
@@ -12,7 +12,7 @@ import { HOOK_FORMATS } from './formats/hook-formats.ts'
 import type { HookAnswer, HookFormat, HookInput, ToolCall } from './hook-format.ts'
 import { requestsOfCall } from './requests-of-call.ts'
 
-export type HookIo = Pick<Io, 'stdin' | 'stdout' | 'stderr' | 'env' | 'cwd' | 'home'>
+export type HookIo = AgentIo & Pick<Io, 'stdin' | 'stdout' | 'stderr' | 'home'>
 
 /** A call may hold the content of a file. */
 const MAX_INPUT_BYTES = 16 * 1024 * 1024

@@ -1,10 +1,10 @@
 import { createAgentClient, type AgentClient } from '@palisade/client'
-import type { Io } from '../io.ts'
+import type { AgentIo } from '../io.ts'
 import { reachAgent } from './reach-agent.ts'
 
 /** Asks the agent of this run's data directory; see `reachAgent`. */
 export function askAgent<T>(
-  io: Pick<Io, 'env' | 'cwd'>,
+  io: AgentIo,
   exitCode: number,
   ask: (agent: AgentClient) => Promise<T>,
   instead = '',

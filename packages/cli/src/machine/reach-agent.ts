@@ -7,12 +7,15 @@ import {
 } from '@palisade/client'
 import { dirname } from 'node:path'
 import { CliError } from '../cli-error.ts'
-import type { Io } from '../io.ts'
+import type { AgentIo, Io } from '../io.ts'
 import { systemCode } from '../system-error.ts'
 import { adviseStart, dataDirectory } from './start-advice.ts'
 
 /** Error codes of a connection to a socket without a listener. */
 const NOT_RUNNING: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED'])
+
+/** Any user of the machine may listen on a port of its loopback. */
+const CLAIMED = 'PALISADE_AGENT_URL is set, but this is no sandbox; unset it'
 
 /**
  * Calls `ask` with the address of the agent: in a sandbox the one that the sandbox names, elsewhere
@@ -20,7 +23,7 @@ const NOT_RUNNING: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED'])
  * that says how to start it; `instead` adds an alternative.
  */
 export async function reachAgent<T>(
-  io: Pick<Io, 'env' | 'cwd'>,
+  io: AgentIo,
   exitCode: number,
   ask: (address: AgentAddress) => Promise<T>,
   instead = '',
@@ -29,6 +32,7 @@ export async function reachAgent<T>(
   try {
     const port = agentPort(io.env)
     isInside = port !== null
+    if (isInside && !io.isInSandbox()) throw new CliError('ERR_AGENT', exitCode, CLAIMED)
     return await ask(port === null ? { socketPath: await findSocket(io, exitCode) } : { port })
   } catch (error) {
     if (!(error instanceof ClientError)) throw error

@@ -1,7 +1,7 @@
 import { startSandbox, type AgentAddress } from '@palisade/client'
 import { SANDBOX_AGENT, SANDBOX_PROXY } from '@palisade/protocol'
 import { CliError } from '../cli-error.ts'
-import type { Io } from '../io.ts'
+import type { AgentIo, Io } from '../io.ts'
 import { reachAgent } from '../machine/reach-agent.ts'
 import { printable } from '../terminal/printable.ts'
 import { buildEnvironment } from './environment.ts'
@@ -12,7 +12,7 @@ import type { RunRequest } from './run-request.ts'
 /** No sandbox could be made; the command was not run. */
 const EXIT_NO_SANDBOX = 125
 
-export type SandboxIo = Pick<Io, 'become' | 'cwd' | 'env' | 'home' | 'platform' | 'self' | 'stderr'>
+export type SandboxIo = AgentIo & Pick<Io, 'become' | 'home' | 'platform' | 'self' | 'stderr'>
 
 /**
  * Asks the agent for a sandbox, and becomes the program that starts the command in it. Resolves to

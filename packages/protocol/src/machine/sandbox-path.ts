@@ -11,3 +11,6 @@ export const SANDBOX_AGENT = 'http://127.0.0.1:3130'
 
 /** Directory inside with the command `palisade`, where the agent finds it on the machine. */
 export const SANDBOX_PROGRAMS = '/run/palisade/bin'
+
+/** A file in every sandbox. Outside, only root can make one at this path. */
+export const SANDBOX_MARK = '/run/palisade/empty-file'
