@@ -1,7 +1,14 @@
 import type { DenyPlace, PathDenies } from '@palisade/policy-core'
 import { kindOf, realPathOrNull, type DirectoryEntry, type ViewDisk } from './disk.ts'
-import { isRepositoryDirectory, leadsGitAway, REPOSITORY_MARK } from './git-takeover.ts'
-import { REPOSITORY } from './guarded-names.ts'
+import {
+  directoriesOfRepository,
+  isRepository,
+  isRepositoryDirectory,
+  isWholeRepository,
+  leadsGitAway,
+  REPOSITORY_MARK,
+} from './git-takeover.ts'
+import { GIT_PARTS, REPOSITORY } from './guarded-names.ts'
 import type { HeldPath, Hold } from './held-path.ts'
 import { join } from './mount-table.ts'
 import { quotePath, ViewRefusal } from './view-refusal.ts'
@@ -81,8 +88,24 @@ export class Findings {
 
   /** The directories below a repository change with every command of git, and are not watched. */
   watchRepository({ path, guard }: Directory, entries: readonly DirectoryEntry[]): void {
-    if (guard === null || !isRepositoryDirectory(path)) return
-    if (entries.some(({ name }) => name === REPOSITORY_MARK)) this.#watch(path)
+    if (guard === null) return
+    const names = new Set(entries.map(({ name }) => name))
+    const isNamed = isRepositoryDirectory(path) && names.has(REPOSITORY_MARK)
+    if (isNamed || isWholeRepository(names)) this.#watch(path)
+  }
+
+  /** Holds the parts of a repository under any name, such as a bare one or one of a submodule. */
+  guardRepository({ path, guard }: Directory, entries: readonly DirectoryEntry[]): void {
+    if (guard === null || !isRepository(new Set(entries.map(({ name }) => name)))) return
+    const { isOpened } = this.#deps
+    for (const entry of entries) {
+      const part = join(path, `/${entry.name}`)
+      if (GIT_PARTS.includes(entry.name) && !isOpened(part))
+        this.#hold(part, entry, 'read-only', false)
+    }
+    for (const kept of directoriesOfRepository(path, this.#start.workspace.path))
+      if (!isOpened(kept))
+        this.#held.push({ path: kept, hold: 'pinned', kind: 'directory', isDenied: false })
   }
 
   #watch(path: string): void {
@@ -183,7 +206,7 @@ export class Findings {
     if (guard === null) return false
     if (guard.denies.write && !this.#deps.isOpened(path)) {
       this.#hold(path, entry, 'read-only', false)
-      if (leadsGitAway(path))
+      if (leadsGitAway(path, this.#deps.disk))
         this.warn(`${quotePath(path)} leads git to other settings; remove it if it is not yours`)
       return true
     }

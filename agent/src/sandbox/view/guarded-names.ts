@@ -20,7 +20,8 @@ const DIRECTORIES = [
 ] as const
 const FILES = ['.mcp.json', '.palisade.yaml', '.aider.conf.yml', '.envrc'] as const
 export const HOOKS = 'hooks'
-const GIT_PARTS = [HOOKS, 'config', 'config.worktree', COMMON_DIRECTORY] as const
+/** Parts of a repository that decide which programs git runs. */
+export const GIT_PARTS: readonly string[] = [HOOKS, 'config', 'config.worktree', COMMON_DIRECTORY]
 /** The directory of a repository, or in a further working tree the file that names it. */
 export const REPOSITORY = '.git'
 

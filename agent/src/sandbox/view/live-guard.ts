@@ -206,7 +206,7 @@ class Guard implements LiveGuard {
   }
 
   #notePlanted(path: string): void {
-    if (leadsGitAway(path)) this.#endTakeover(path)
+    if (leadsGitAway(path, this.#walk.disk)) this.#endTakeover(path)
     else this.#deps.onPlanted(path)
   }
 
@@ -232,7 +232,8 @@ class Guard implements LiveGuard {
     if (this.#roots.has(directory) && basename(directory) === name.toString('utf8'))
       this.#requireWorkspaces()
     const path = join(directory, `/${name.toString('utf8')}`)
-    if (leadsGitAway(path) && !this.#walk.isOpened(path)) return this.#endTakeover(path)
+    if (leadsGitAway(path, this.#walk.disk) && !this.#walk.isOpened(path))
+      return this.#endTakeover(path)
     if (!hasInvalidBytes(name) && this.#walk.disk.status(path) === null) {
       this.#watches.dropBelow(path)
       this.#masks.forgetBelow(path)

@@ -173,8 +173,10 @@ function topNames(workspaces: readonly Workspace[], { guardedNames }: ViewReques
 
 /** Git runs the programs in this directory, which a repository need not have. */
 function hooksOf(held: readonly HeldPath[], { isOpened }: WalkDeps): string[] {
+  const paths = new Set(held.map(({ path }) => path))
   const repositories = held.filter(
-    ({ hold, path }) => hold === 'pinned' && isRepositoryDirectory(path),
+    ({ hold, path }) =>
+      hold === 'pinned' && (isRepositoryDirectory(path) || paths.has(`${path}/config`)),
   )
   return repositories.map(({ path }) => `${path}/${HOOKS}`).filter((path) => !isOpened(path))
 }

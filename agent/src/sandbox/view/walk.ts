@@ -81,6 +81,7 @@ function* walk(
     findings.watch(directory)
     const listing = readDirectory(disk, directory, findings)
     findings.watchRepository(directory, listing.entries)
+    findings.guardRepository(directory, listing.entries)
     for (const entry of listing.entries) {
       entries += 1
       if (entries % ENTRIES_A_STEP === 0) yield

@@ -153,12 +153,12 @@ describe.each(USERS)('the live guard, %s', (_, user) => {
       .toEqual([join(scene.ws, '.mcp.json'), join(scene.ws, '.vscode')])
   })
 
-  it.each(['.git', '.git/modules/sub'])(
+  it.each(['.git', '.git/modules/sub', '.bare'])(
     'case 92: ends a command that leads git to other settings by %s',
     async (repository) => {
       const scene = await viewScene(user)
       put(scene, '.git/HEAD')
-      put(scene, `${repository}/HEAD`)
+      for (const name of ['HEAD', 'objects/x', 'refs/x']) put(scene, `${repository}/${name}`)
       const file = join(scene.ws, repository, 'commondir')
       const view = await guardedView(scene, await scene.plan())
 

@@ -282,6 +282,26 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
     expect(exists(join(scene.ws, '.git/hooks'))).toBe(false)
   })
 
+  it('case 92: holds repositories under other names, and those of submodules', async () => {
+    const scene = await viewScene(user)
+    const [bare, submodule] = ['.bare', '.git/modules/libs/sub']
+    for (const each of [bare, submodule])
+      put(scene, ...['HEAD', 'config', 'objects/x', 'refs/x'].map((name) => `${each}/${name}`))
+    put(scene, '.bare/hooks/sample', '.bare/worktrees/main/HEAD', '.bare/worktrees/main/commondir')
+    const { run } = await start(scene)
+
+    for (const line of [
+      'echo x > .bare/hooks/pre-commit',
+      'echo x >> .bare/config',
+      'echo x > .bare/worktrees/main/commondir',
+      `echo x > ${submodule}/hooks/pre-commit`,
+    ])
+      expect(await run(line), line).toMatch(/Read-only file system/)
+    const kept = [bare, '.bare/worktrees', '.bare/worktrees/main', '.git/modules', submodule]
+    for (const path of kept) expect(await run(`mv ${path} ${path}2`), path).toMatch(/busy/)
+    expect(await run('echo x > .bare/refs/new && cat .bare/refs/new')).toBe('x')
+  })
+
   it('case 92: opens a guarded name that an allow rule spells out', async () => {
     const scene = await viewScene(user)
     put(scene, '.git/config', '.vscode/tasks.json')
