@@ -35,6 +35,12 @@ export interface MinuteWindow {
   dueMs(): number | null
 }
 
+/**
+ * Part of a minute that one point may take for one sandbox. A program that asks about thousands of
+ * names would hide its own connections otherwise, and those of others.
+ */
+const SANDBOX_SHARE = 1 / 8
+
 export function createMinuteWindow(limits: {
   /** Length of a minute in milliseconds. */
   readonly windowMs: number
@@ -47,6 +53,8 @@ export function createMinuteWindow(limits: {
   let due: Sum[] = []
   /** Sums that are due at the end of the minute. */
   let repeated: Sum[] = []
+  /** Different events by the share that they take. */
+  let shares = new Map<string, number>()
 
   /** A clock that was set back also begins another minute. */
   const begin = (next: number): void => {
@@ -54,6 +62,17 @@ export function createMinuteWindow(limits: {
     due = due.concat(repeated)
     repeated = []
     sums = new Map()
+    shares = new Map()
+  }
+
+  /** Returns false when the share of the event is taken. */
+  const takeShare = ({ point, sandbox }: StampedEvent): boolean => {
+    if (sandbox === undefined) return true
+    const share = `${point} ${sandbox}`
+    const taken = shares.get(share) ?? 0
+    if (taken >= maxTuples * SANDBOX_SHARE) return false
+    shares.set(share, taken + 1)
+    return true
   }
 
   return {
@@ -64,6 +83,7 @@ export function createMinuteWindow(limits: {
       let sum = sums.get(tuple)
       if (sum === undefined) {
         if (sums.size >= maxTuples || due.length >= maxTuples) return false
+        if (!takeShare(event)) return false
         sum = createSum(event, program)
         sums.set(tuple, sum)
         due.push(sum)

@@ -301,6 +301,22 @@ describe('a recorder without room', () => {
     expect(recorder.status()).toMatchObject({ written: 12, lost: 20 })
   })
 
+  it('keeps room beside the questions of a sandbox for its connections and others', async () => {
+    const { recorder, directory } = await startRecorder({ limits: { maxTuples: 16 } })
+    const sandbox = 'a1'
+
+    for (let index = 0; index < 100; index += 1)
+      recorder.record({ ...denial(`h${index}.test`), point: 'local_api', sandbox })
+    recorder.record({ ...denial('connected.test'), point: 'capture', sandbox })
+    recorder.record(denial('outside.test'))
+    await recorder.stop()
+
+    const text = JSON.stringify(await readRecords(directory))
+    expect(text).toContain('connected.test')
+    expect(text).toContain('outside.test')
+    expect(recorder.status()).toMatchObject({ written: 4, lost: 98 })
+  })
+
   it('sums up the losses of a minute after the first', async () => {
     let nowMs = NOW_MS
     const { recorder, directory } = await startRecorder({
