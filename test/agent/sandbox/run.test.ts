@@ -46,6 +46,17 @@ describe('palisade run', () => {
     expect(stdout.endsWith('end\n')).toBe(true)
   })
 
+  it('leaves half of what the user may watch to programs outside', async () => {
+    const machine = await startSandboxMachine(opened)
+    // inotify_init1(2), as often as it is permitted.
+    const call = process.arch === 'x64' ? 294 : 26
+    const script = `my $n = 0; $n++ while $n < 100_000 && syscall(${call}, 0) >= 0; print $n`
+    const { stdout } = await machine.run(['--', 'perl', '-e', script])
+    const limit = Number(await readFile('/proc/sys/fs/inotify/max_user_instances', 'utf8'))
+    expect(Number(stdout)).toBeGreaterThan(0)
+    expect(Number(stdout)).toBeLessThanOrEqual(Math.ceil(limit / 2))
+  })
+
   it('hides a denied file and keeps it unchanged', async () => {
     const machine = await startSandboxMachine((project) =>
       opened(project, ['deny', 'read', '/**/.env'], ['deny', 'write', '/**/fixed.txt']),

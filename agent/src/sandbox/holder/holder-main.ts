@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import type { HolderMessage } from './holder-message.ts'
 import { formatNftRules, IP_COMMANDS, SANDBOX_PORTS } from './namespace-set-up.ts'
@@ -29,6 +30,17 @@ function runCommand(command: string, args: readonly string[], input: string): vo
   throw new Error(`\`${command}\` failed in the namespace of the sandbox: ${complaint}`)
 }
 
+/**
+ * The kernel counts what a sandbox watches for the user outside too. Half of the user's limit stays
+ * for the agent, which guards files by it, and for other programs. See namespaces(7).
+ */
+function limitWatches(): void {
+  for (const name of ['instances', 'watches']) {
+    const limit = Number(readFileSync(`/proc/sys/fs/inotify/max_user_${name}`, 'utf8'))
+    writeFileSync(`/proc/sys/user/max_inotify_${name}`, String(Math.ceil(limit / 2)))
+  }
+}
+
 async function listen(port: number, host: string): Promise<Server> {
   const server = createServer()
   server.listen({ port, host })
@@ -55,6 +67,7 @@ function send(message: HolderMessage, handle?: Server | Socket): Promise<void> {
 async function main(): Promise<void> {
   const udpPorts = process.argv.slice(2).map(Number)
   runCommand('ip', ['-batch', '-'], IP_COMMANDS)
+  limitWatches()
   runCommand('nft', ['-f', '-'], formatNftRules(udpPorts))
   await send({ kind: 'listener', name: 'proxy' }, await listen(SANDBOX_PORTS.proxy, LOOPBACK))
   await send({ kind: 'listener', name: 'capture' }, await listen(SANDBOX_PORTS.capture, '::'))
