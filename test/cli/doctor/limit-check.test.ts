@@ -14,7 +14,8 @@ describe('the check of limits', () => {
   })
 
   it('is skipped beside Linux, and without an answer', async () => {
-    const io = { env: { PALISADE_AGENT_SOCKET: '/dev/null/agent.sock' }, cwd: '/' }
+    const env = { PALISADE_AGENT_SOCKET: '/dev/null/agent.sock' }
+    const io = { env, cwd: '/', isInSandbox: () => false }
     const checks = [
       { ...io, platform: 'darwin' },
       { ...io, platform: 'linux' },
