@@ -11,7 +11,7 @@ import {
   type ServiceFile,
   type ServicePlan,
 } from './service-files.ts'
-import { findDistrust } from './trusted-program.ts'
+import { findDistrust, pinPrograms } from './trusted-program.ts'
 
 /** The process that runs the command. */
 export interface ServiceSurroundings {
@@ -72,7 +72,9 @@ function withOptions(command: Command): Command {
 
 /** Rejects with `ERR_SERVICE`. */
 export async function install(options: ServiceOptions, from: ServiceSurroundings): Promise<void> {
-  const plan = readPlan(options, from)
+  const asked = readPlan(options, from)
+  const plan =
+    asked.kind === 'system' ? { ...asked, command: await pinPrograms(asked.command) } : asked
   const files = await serviceFiles(plan)
   if (options.print === true) return from.print(files.map(formatFile).join('\n'))
   requireRoot(plan, from)
@@ -127,8 +129,14 @@ function requireRoot({ kind }: ServicePlan, { uid }: ServiceSurroundings): void 
   throw new AgentError('ERR_SERVICE', ['the system service belongs to root; run this as root'])
 }
 
-/** Every path in the command; options of Node come between them. */
+/** An option of Node may name a module in many ways, so only numbers are taken over. */
 async function requireTrusted({ command }: ServicePlan): Promise<void> {
+  const option = command.find((word) => word.startsWith('-') && !/^--[a-z0-9-]+=\d+$/.test(word))
+  if (option !== undefined)
+    throw new AgentError('ERR_SERVICE', [
+      `root would start Node with \`${option}\`, which may load a program that others can ` +
+        'replace; run this without it, and set it in a drop-in',
+    ])
   const paths = command.filter((word) => word.startsWith('/'))
   const found = await Promise.all(paths.map((path) => findDistrust(path)))
   const problems = found.filter((problem) => problem !== null)

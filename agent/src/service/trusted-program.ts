@@ -1,5 +1,6 @@
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { systemErrorCode } from '../errors.ts'
 
 /** The part of a file's status that tells who can change it. */
 export interface Owned {
@@ -23,5 +24,22 @@ export async function findDistrust(
     if (uid !== 0) return `\`${each}\` belongs to another user than root`
     if ((mode & WRITABLE_BY_OTHERS) !== 0) return `other users can write to \`${each}\``
     if (each === '/') return null
+  }
+}
+
+/**
+ * The command with the real path of each program. A link may lie where another user can turn it,
+ * and root would follow it at each start. A missing program is left for `findDistrust` to find.
+ */
+export function pinPrograms(command: readonly string[]): Promise<string[]> {
+  return Promise.all(command.map(async (word) => (word.startsWith('/') ? pin(word) : word)))
+}
+
+async function pin(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return path
+    throw error
   }
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { lockDirectory } from '../../../agent/src/config/lock-directory.ts'
@@ -121,6 +121,24 @@ describe('palisade-agent install', () => {
     const { run } = await startMachine({ uid: 0, command: [program, 'start'] })
 
     await expect(run('install', '--system')).rejects.toThrow('that others can replace')
+  })
+
+  it('starts the program itself as root, not a link that another user could turn', async () => {
+    const link = join(await temporaryDirectory(), 'palisade-agent')
+    await symlink('/bin/sh', link)
+    const { run } = await startMachine({ uid: 0, command: [link, '--v8-pool-size=1', 'start'] })
+
+    const printed = await run('install', '--system', '--print')
+
+    expect(printed).not.toContain(link)
+    expect(printed).toMatch(/^ExecStart="\/(usr\/)?bin\/\w+" "--v8-pool-size=1" "start"$/m)
+  })
+
+  it('refuses options of Node, which may load a program of another user', async () => {
+    const command = ['/bin/sh', '--v8-pool-size=1', '--import=file:///home/dev/module.mjs', 'start']
+    const { run } = await startMachine({ uid: 0, command })
+
+    await expect(run('install', '--system')).rejects.toThrow('--import=file:///home/dev')
   })
 })
 
