@@ -8,7 +8,7 @@ import {
 import { dirname } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import type { AgentIo, Io } from '../io.ts'
-import { systemCode } from '../system-error.ts'
+import { describeSystemError, systemCode } from '../system-error.ts'
 import { adviseStart, dataDirectory } from './start-advice.ts'
 
 /** Error codes of a connection to a socket without a listener. */
@@ -44,20 +44,26 @@ export async function reachAgent<T>(
   }
 }
 
-/** Throws `CliError` for a socket that must not be asked. */
+/**
+ * Throws `CliError` for a socket that must not be asked. One whose directory cannot be read is not
+ * asked either: another user may make the directory between this check and a connection.
+ */
 async function findSocket(io: Pick<Io, 'env' | 'cwd'>, exitCode: number): Promise<string> {
   const socketPath = agentSocketPath(dataDirectory(io), io.env)
-  const problem = await directoryProblem(dirname(socketPath))
+  const problem = await directoryProblem(socketPath)
   if (problem === null) return socketPath
   throw new CliError('ERR_AGENT', exitCode, `not asking the agent: ${problem}`)
 }
 
-/** Null also for a missing directory, which holds no socket. */
-async function directoryProblem(directory: string): Promise<string | null> {
+/** Throws `ClientError` for a directory that is missing or cannot be read. */
+async function directoryProblem(socketPath: string): Promise<string | null> {
   try {
-    return await untrustedSocketProblem(directory)
-  } catch (error) {
-    if (systemCode(error) === '') throw error
-    return null
+    return await untrustedSocketProblem(dirname(socketPath))
+  } catch (cause) {
+    const code = systemCode(cause)
+    if (code === '') throw cause
+    const why = NOT_RUNNING.has(code) ? 'it is not running' : describeSystemError(cause)
+    const message = `cannot reach the agent at \`${socketPath}\`: ${why}`
+    throw new ClientError('ERR_AGENT_UNREACHABLE', message, { cause })
   }
 }
