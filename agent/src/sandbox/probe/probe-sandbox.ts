@@ -13,7 +13,7 @@ import type { StagedStore } from '../staged/staged-store.ts'
 import { startSandbox, type StartDeps, type StartedSandbox } from '../start-sandbox.ts'
 import { findBreach, type Evidence } from './judge-facts.ts'
 import { probeView } from './probe-view.ts'
-import { FACTS, formatQuery, scriptCommand, type Fact } from './probe-script.ts'
+import { FACTS, formatInput, formatQuery, SCRIPT_COMMAND, type Fact } from './probe-script.ts'
 
 /** A busy machine still makes a sandbox and runs the script within this time. */
 const TIMEOUT_MS = 60_000
@@ -86,7 +86,7 @@ async function tryOut(deps: ProbeSandboxDeps): Promise<string | null> {
     server = await startCanaryServer(texts)
     canary = deps.canaries.open(token(), server.ports)
     const port = server.ports['connect:tcp']
-    const command = scriptCommand({
+    const input = formatInput({
       ...scene,
       allowed: canary.allowed,
       refused: canary.refused,
@@ -96,7 +96,7 @@ async function tryOut(deps: ProbeSandboxDeps): Promise<string | null> {
       synthetic: SYNTHETIC,
       query: formatQuery(canary.refused),
     })
-    const ran = await runInProbe(command, scene, port, { ...deps, start: async () => start })
+    const ran = await runInProbe(input, scene, port, { ...deps, start: async () => start })
     if (ran.kind === 'failed') return ran.problem
     return findBreach({
       facts: ran.facts,
@@ -150,7 +150,7 @@ type Ran =
   | { readonly kind: 'failed'; readonly problem: string }
 
 async function runInProbe(
-  command: readonly string[],
+  input: string,
   { workspace, denied }: Scene,
   port: number,
   deps: ProbeSandboxDeps,
@@ -191,7 +191,7 @@ async function runInProbe(
   }
   const timer = setTimeout(() => sandbox.supervision.end('the probe took too long'), timeoutMs)
   try {
-    return await readFacts([sandbox.program, ...sandbox.arguments, ...command])
+    return await readFacts([sandbox.program, ...sandbox.arguments, ...SCRIPT_COMMAND], input)
   } catch (error) {
     sandbox.supervision.end('the probe could not run')
     throw error
@@ -213,11 +213,13 @@ for link in /proc/$$/fd/*; do
 done
 exec "$@"`
 
-async function readFacts(words: readonly string[]): Promise<Ran> {
+async function readFacts(words: readonly string[], input: string): Promise<Ran> {
   const child = spawn('/bin/bash', ['-c', CLOSE_OTHERS, 'bash', ...words], {
     env: {},
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  // It may end before it has read its input.
+  child.stdin.on('error', () => {}).end(input)
   const closed = once(child, 'close').catch((error: unknown) => {
     if (systemErrorCode(error) === 'ENOENT') throw new Error('a probe needs `bash`; install it')
     throw error

@@ -14,7 +14,7 @@ export const FACTS = [
 ] as const
 export type Fact = (typeof FACTS)[number]
 
-/** The arguments of the script, in this order. */
+/** The arguments of the script, in this order. None has a line feed. */
 export interface ScriptArguments {
   /** The names of the canaries. */
   readonly allowed: string
@@ -33,27 +33,6 @@ export interface ScriptArguments {
   readonly query: string
 }
 
-/** The whole command of a probe, for the trampoline. */
-export function scriptCommand(of: ScriptArguments): readonly string[] {
-  const words = [of.allowed, of.refused, String(of.port), of.allowedText, of.refusedText]
-  const files = [of.synthetic, of.granted, of.denied, of.outside, of.query]
-  return ['bash', '-c', SCRIPT, 'probe', ...words, ...files]
-}
-
-/**
- * A DNS query for the address of `name` (RFC 1035 §4.1), with the id 0x5041. No label is of 10
- * bytes, because printf(1) would send the line feed as the end of a datagram.
- */
-export function formatQuery(name: string): string {
-  const labels = name.split('.').map((label) => `\\x${hex(label.length)}${label}`)
-  const flags = '\\x01\\x00\\x00\\x01\\x00\\x00\\x00\\x00\\x00\\x00'
-  return `PA${flags}${labels.join('')}\\x00\\x00\\x01\\x00\\x01`
-}
-
-function hex(byte: number): string {
-  return byte.toString(16).padStart(2, '0')
-}
-
 /**
  * Run by bash(1), whose redirections make connections, so that no program of our own has to be in
  * the view. It only tells facts; the agent, outside, concludes. The proxy is not used: the script
@@ -61,10 +40,10 @@ function hex(byte: number): string {
  * resolver that waits for another server takes longer.
  */
 const SCRIPT = String.raw`
-allowed=$1 refused=$2 port=$3 allowed_text=$4 refused_text=$5
-synthetic=$6 granted=$7 denied=$8 outside=$9
-shift 9
-query=$1
+for name in allowed refused port allowed_text refused_text synthetic granted denied outside query
+do
+  IFS= read -r "$name"
+done
 exec 2>/dev/null
 
 tell() {
@@ -108,3 +87,30 @@ read -r outside_text <"$outside"
 tell outside "$outside_text"
 tell unix "$(logger --socket-errors=on --socket /run/probe.sock probe 2>&1)"
 `
+
+/** The whole command of a probe, for the trampoline. */
+export const SCRIPT_COMMAND = ['bash', '-c', SCRIPT] as const
+
+/**
+ * The standard input of the script, a line for each argument. Every user of the machine can read
+ * the words of a command, and could then speak to a canary.
+ */
+export function formatInput(of: ScriptArguments): string {
+  const words = [of.allowed, of.refused, String(of.port), of.allowedText, of.refusedText]
+  const files = [of.synthetic, of.granted, of.denied, of.outside]
+  return [...words, ...files, of.query].map((each) => `${each}\n`).join('')
+}
+
+/**
+ * A DNS query for the address of `name` (RFC 1035 §4.1), with the id 0x5041. No label is of 10
+ * bytes, because printf(1) would send the line feed as the end of a datagram.
+ */
+export function formatQuery(name: string): string {
+  const labels = name.split('.').map((label) => `\\x${hex(label.length)}${label}`)
+  const flags = '\\x01\\x00\\x00\\x01\\x00\\x00\\x00\\x00\\x00\\x00'
+  return `PA${flags}${labels.join('')}\\x00\\x00\\x01\\x00\\x01`
+}
+
+function hex(byte: number): string {
+  return byte.toString(16).padStart(2, '0')
+}

@@ -1,5 +1,7 @@
-import { readdirSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { MachineDecision } from '../../../../agent/src/decision/active-policy.ts'
 import type { PolicyBundle } from '../../../../agent/src/decision/policy-bundle.ts'
@@ -40,6 +42,18 @@ function withoutPolicy(decide: Decide): Decide {
   return (request) => allow(decide(request))
 }
 
+/** Of all processes that run now. */
+function commandLines(): readonly string[] {
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return processes.flatMap((name) => {
+    try {
+      return [readFileSync(`/proc/${name}/cmdline`, 'utf8')]
+    } catch {
+      return []
+    }
+  })
+}
+
 describe('the self-probe of a sandbox', () => {
   it.each([
     ['under a policy that opens nothing', bundleClaims()],
@@ -74,6 +88,27 @@ describe('the self-probe of a sandbox', () => {
     expect(machine.events).toEqual([])
     expect([...machine.sandboxes.all()]).toEqual([])
     expect(readdirSync(join(machine.agentDir, 'sandboxes'))).toEqual([])
+  })
+
+  it('shows its secrets in no command line, which every user can read', async () => {
+    const { machine } = await startProbe(bundleClaims())
+    const secret = randomBytes(8).toString('hex')
+    let count = 0
+    const token = (): string => `${secret}${(count += 1)}`
+    const over = new AbortController()
+    const probing = machine.sandboxes
+      .probe({ canaries: createCanaries(), token })
+      .finally(() => over.abort())
+
+    const lines = new Set<string>()
+    while (!over.signal.aborted) {
+      for (const line of commandLines()) lines.add(line)
+      await setTimeout(5)
+    }
+
+    expect(await probing).toMatchObject({ ok: true })
+    expect([...lines].filter((line) => line.includes('bwrap'))).not.toEqual([])
+    expect([...lines].filter((line) => line.includes(secret))).toEqual([])
   })
 
   it('fails where the policy is not applied', async () => {
