@@ -2,7 +2,7 @@ import { pathDenies } from '@palisade/policy-core'
 import type { LimitMechanisms, ProbeResult, SandboxResult } from '@palisade/protocol'
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { followPolicy } from './follow-policy.ts'
 import { holderFile } from './holder/holder-file.ts'
@@ -28,6 +28,11 @@ import type { SandboxSurroundings } from './sandbox-surroundings.ts'
 const ID_BYTES = 6
 const GRACE_MS = 10_000
 const PREPARE_AFTER_MS = 500
+/**
+ * No workspace contains it, but one may contain TMPDIR: a program in a sandbox could put links in
+ * place of the files of a probe, and the agent would write to their targets and remove them.
+ */
+const PROBE_PARENT = '/tmp'
 
 /** The sandboxes of the agent, and their work at its start. */
 export interface SandboxParts extends Sandboxes {
@@ -142,7 +147,7 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
         ...probe,
         strict: mode === 'strict' ? probed : null,
         clock: from.clock,
-        temporary: tmpdir(),
+        temporary: PROBE_PARENT,
         start: prepareOnce,
         // Not the spare one, which a person may ask for meanwhile.
         takeLaunch: () => prepareWith([]),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { MachineDecision } from '../../../../agent/src/decision/active-policy.ts'
 import type { PolicyBundle } from '../../../../agent/src/decision/policy-bundle.ts'
 import { createCanaries, type Canaries } from '../../../../agent/src/points/probe/canaries.ts'
@@ -54,6 +54,8 @@ function commandLines(): readonly string[] {
   })
 }
 
+afterEach(() => void vi.unstubAllEnvs())
+
 describe('the self-probe of a sandbox', () => {
   it.each([
     ['under a policy that opens nothing', bundleClaims()],
@@ -90,6 +92,14 @@ describe('the self-probe of a sandbox', () => {
     expect(readdirSync(join(machine.agentDir, 'sandboxes'))).toEqual([])
   })
 
+  it('keeps its files where no workspace can be, wherever temporary files go', async () => {
+    const { machine, probe } = await startProbe(bundleClaims())
+    // A program in a sandbox could replace the files of a probe below its workspace by links.
+    vi.stubEnv('TMPDIR', join(machine.agentDir, 'missing'))
+
+    expect(await probe()).toMatchObject({ ok: true })
+  })
+
   it('shows its secrets in no command line, which every user can read', async () => {
     const { machine } = await startProbe(bundleClaims())
     const secret = randomBytes(8).toString('hex')
@@ -97,7 +107,7 @@ describe('the self-probe of a sandbox', () => {
     const token = (): string => `${secret}${(count += 1)}`
     const over = new AbortController()
     const probing = machine.sandboxes
-      .probe({ canaries: createCanaries(), token })
+      .probe('default', { canaries: createCanaries(), token })
       .finally(() => over.abort())
 
     const lines = new Set<string>()
