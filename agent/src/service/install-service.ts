@@ -1,9 +1,13 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { socketDirectoryProblem } from '@palisade/client'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { lockDirectory } from '../config/lock-directory.ts'
 import { AgentError, systemErrorCode } from '../errors.ts'
 import { isUnchanged } from './marked-text.ts'
 import type { ServiceFile, ServicePlan } from './service-files.ts'
+
+/** Files of which each agent has one at least, once it was enrolled or has started. */
+const AGENT_FILES: ReadonlySet<string> = new Set(['enrolment.json', 'policy', 'records'])
 
 /** The paths of files, by the change that was made to each. */
 export interface ServiceChanges {
@@ -46,21 +50,42 @@ export async function removeFiles(files: readonly ServiceFile[]): Promise<Servic
   return { written: [], removed: present.map(({ file }) => file.path), kept: [] }
 }
 
+/** The agent's own part of its data directory, locked against an agent. */
+export interface ClaimedData {
+  readonly path: string
+  /** Removes it with its key and its policies. Rejects with `ERR_SERVICE`. */
+  remove(): Promise<void>
+  release(): void
+}
+
 /**
- * Removes the agent's own part of its data directory, with its key and its policies. Rejects with
- * `ERR_LOCKED` while an agent runs there.
+ * Claims the data of an agent for removal; null where there is none. Rejects with `ERR_LOCKED`
+ * while an agent runs there. Rejects with `ERR_SERVICE` for a directory of another kind: a project
+ * may have one of the same name.
  */
-export async function purgeData({ dataDir }: Pick<ServicePlan, 'dataDir'>): Promise<string | null> {
-  const directory = join(dataDir, 'agent')
+export async function claimData({
+  dataDir,
+}: Pick<ServicePlan, 'dataDir'>): Promise<ClaimedData | null> {
+  const path = join(dataDir, 'agent')
   try {
-    const lock = await lockDirectory(directory)
-    lock.release()
+    if (!(await isAgentData(path)))
+      throw new AgentError('ERR_SERVICE', [
+        `\`${path}\` is not the data of an agent; name its directory with \`--data-dir\``,
+      ])
+    const { release } = await lockDirectory(path)
+    return { path, remove: () => attempt(path, () => rm(path, { recursive: true })), release }
   } catch (error) {
+    if (error instanceof AgentError) throw error
     if (systemErrorCode(error) === 'ENOENT') return null
-    throw error
+    throw refusal(path, error)
   }
-  await attempt(directory, () => rm(directory, { recursive: true }))
-  return directory
+}
+
+/** Whether it is closed to others, as each agent makes its own, and empty or with its files. */
+async function isAgentData(path: string): Promise<boolean> {
+  if ((await socketDirectoryProblem(path)) !== null) return false
+  const names = await readdir(path)
+  return names.length === 0 || names.some((name) => AGENT_FILES.has(name))
 }
 
 function refuseChanged(

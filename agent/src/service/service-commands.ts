@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { AgentError } from '../errors.ts'
-import { installFiles, purgeData, removeFiles, type ServiceChanges } from './install-service.ts'
+import { claimData, installFiles, removeFiles, type ServiceChanges } from './install-service.ts'
 import {
   planSystemService,
   planUserService,
@@ -95,11 +95,19 @@ export async function install(options: ServiceOptions, from: ServiceSurroundings
 export async function uninstall(options: ServiceOptions, from: ServiceSurroundings): Promise<void> {
   const plan = readPlan(options, from)
   requireRoot(plan, from)
-  const changes = await removeFiles(await serviceFiles(plan))
+  const files = await serviceFiles(plan)
+  // Claimed first: when the data has to stay, its service stays too.
+  const purged = options.purge === true ? await claimData(plan) : null
+  let changes: ServiceChanges
+  try {
+    changes = await removeFiles(files)
+    await purged?.remove()
+  } finally {
+    purged?.release()
+  }
   const kept = join(plan.dataDir, 'agent')
-  const purged = options.purge === true ? await purgeData(plan) : null
   const data = existsSync(kept) ? `kept       ${kept}\n` : ''
-  const lost = purged === null ? '' : `removed    ${purged}\n`
+  const lost = purged === null ? '' : `removed    ${purged.path}\n`
   const control = plan.kind === 'user' ? 'systemctl --user' : 'systemctl'
   const next = [`${control} disable --now palisade-agent`, `${control} daemon-reload`]
   from.print(`${formatChanges(changes)}${data}${lost}\nnext:\n${formatCommands(next)}`)

@@ -170,7 +170,7 @@ describe('palisade-agent uninstall', () => {
   it('removes the agent’s part of the data with --purge, unless an agent runs', async () => {
     const { home, run } = await startMachine()
     const [data, other] = [join(home, 'data/agent'), join(home, 'data/server')]
-    await mkdir(data, { recursive: true })
+    await mkdir(data, { recursive: true, mode: 0o700 })
     await mkdir(other)
     const purge = ['--user', '--data-dir', 'data', '--purge']
 
@@ -181,5 +181,46 @@ describe('palisade-agent uninstall', () => {
 
     expect([existsSync(data), existsSync(other)]).toEqual([false, true])
     expect(await run('uninstall', ...purge)).not.toContain('removed')
+  })
+
+  it('removes no unit when the data cannot be removed, because an agent runs', async () => {
+    const { home, run, files } = await startMachine()
+    await run('install', '--user')
+    const data = join(home, '.local/share/palisade/agent')
+    await mkdir(data, { recursive: true, mode: 0o700 })
+    const lock = await lockDirectory(data)
+
+    await expect(run('uninstall', '--user', '--purge')).rejects.toMatchObject({
+      code: 'ERR_LOCKED',
+    })
+    expect(files.every(existsSync)).toBe(true)
+    lock.release()
+  })
+
+  it('purges no directory of another kind, such as that of a project', async () => {
+    const { home, run } = await startMachine()
+    const source = join(home, 'project/agent/source.ts')
+    await mkdir(join(source, '..'), { recursive: true })
+    await writeFile(source, '')
+
+    await expect(
+      run('uninstall', '--user', '--data-dir', 'project', '--purge'),
+    ).rejects.toMatchObject({
+      code: 'ERR_SERVICE',
+      message: expect.stringContaining('not the data'),
+    })
+    expect(existsSync(source)).toBe(true)
+  })
+
+  it('purges no directory behind a link', async () => {
+    const { home, run } = await startMachine()
+    await mkdir(join(home, 'data'))
+    await mkdir(join(home, 'other'), { mode: 0o700 })
+    await symlink(join(home, 'other'), join(home, 'data/agent'))
+
+    await expect(run('uninstall', '--user', '--data-dir', 'data', '--purge')).rejects.toMatchObject(
+      { code: 'ERR_SERVICE' },
+    )
+    expect(existsSync(join(home, 'other'))).toBe(true)
   })
 })
