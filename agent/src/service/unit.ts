@@ -27,7 +27,7 @@ export function formatUnit(kind: ServiceKind, { command, variables }: UnitSettin
     '',
     '[Service]',
     'Type=exec',
-    `ExecStart=${command.map((word) => quoteWord(word, true)).join(' ')}`,
+    `ExecStart=${command.map((word, at) => quoteWord(word, at > 0)).join(' ')}`,
     ...environment,
     'Restart=on-failure',
     'RestartSec=5',
@@ -83,12 +83,12 @@ const SYSTEM_SETTINGS = [
 ]
 
 /**
- * Quotes a word, see systemd.service(5): `%` begins a specifier, and in a command `$` a variable.
+ * Quotes a word, see systemd.service(5): `%` begins a specifier, and in an argument `$` a variable.
  * Throws a `RangeError` for a control character, which no path of a program should have.
  */
-function quoteWord(word: string, isCommand = false): string {
+function quoteWord(word: string, isArgument = false): string {
   if (/\p{Cc}/u.test(word))
     throw new RangeError(`\`${JSON.stringify(word)}\` has a control character`)
   const escaped = word.replaceAll(/["\\]/g, (char) => `\\${char}`).replaceAll('%', '%%')
-  return `"${isCommand ? escaped.replaceAll('$', '$$$$') : escaped}"`
+  return `"${isArgument ? escaped.replaceAll('$', '$$$$') : escaped}"`
 }

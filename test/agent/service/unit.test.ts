@@ -26,6 +26,12 @@ describe('the unit of the agent', () => {
     expect(unit).toContain('Environment="PALISADE_DATA_DIR=/home/a b/50%%/$HOME"\n')
   })
 
+  it('names a program with a dollar sign as it is, because systemd expands arguments alone', () => {
+    const unit = formatUnit('user', { command: ['/opt/a$b/node', '$HOME'], variables: {} })
+
+    expect(unit).toContain('ExecStart="/opt/a$b/node" "$$HOME"\n')
+  })
+
   it('refuses a word that would begin another line', () => {
     const broken = { command: ['/opt/node\nUser=root'], variables: {} }
 
