@@ -37,9 +37,12 @@ export interface Owner {
 }
 
 /** Starts a server with one organization and enrols an agent. */
-export async function prepareMachine(folder: string): Promise<Machine> {
+export async function prepareMachine(
+  folder: string,
+  shape: { readonly policies: number; readonly rulesPerPolicy: number } = SHAPE,
+): Promise<Machine> {
   const serverDir = join(folder, 'server')
-  await fillDataDirectory(serverDir, 'machine', 1, { ...SHAPE, editors: 1, devices: 0 })
+  await fillDataDirectory(serverDir, 'machine', 1, { ...shape, editors: 1, devices: 0 })
   const owner = await addOwner(serverDir)
   const server = await startServer(serverDir)
   try {
