@@ -120,7 +120,7 @@ async function runLoad(
   count: number,
 ): Promise<Load> {
   const before = cpuUsOf(pid)
-  const args = [LOAD, kind, port, targetPort, count, PARALLEL].map(String)
+  const args = [LOAD, kind, port, `127.0.0.1:${targetPort}`, count, PARALLEL].map(String)
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const [tookText] = await Promise.all([text(child.stdout), once(child, 'exit')])
   if (child.exitCode !== 0) throw new Error(`${name}: the load \`${kind}\` failed`)
@@ -137,7 +137,8 @@ async function measureHeld(
 ): Promise<Omit<TunnelsResult, 'proxies'>> {
   const before = rssOf(agent.pid).now
   const children = Array.from({ length: holders }, () => {
-    const args = [LOAD, 'hold', port, targetPort, Math.ceil(held / holders), PARALLEL].map(String)
+    const count = Math.ceil(held / holders)
+    const args = [LOAD, 'hold', port, `127.0.0.1:${targetPort}`, count, PARALLEL].map(String)
     // A session of its own: the agent shares its places out between sessions and processes.
     return spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
   })

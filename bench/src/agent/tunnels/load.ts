@@ -1,17 +1,25 @@
 import { connect, type Socket } from 'node:net'
 
-/** Arguments: kind, port of the proxy, port of the target, count, connections at once. */
-const [, , kind, proxyPort, targetPort, countText, parallelText] = process.argv
+/** Arguments: kind, port of the proxy or `none`, HOST:PORT of the target, count, number at once. */
+const [, , kind, proxyPort, target = '', countText, parallelText] = process.argv
 const count = Number(countText)
 const parallel = Number(parallelText)
 /** Begins no other protocol, so that a proxy that looks at it passes it on at once. */
 const REQUEST = Buffer.alloc(200, 1)
 
+/** Connects without a proxy, which a sandbox captures. */
+function openDirectly(): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>()
+  const [host = '', port] = target.split(':')
+  const socket = connect({ host, port: Number(port), noDelay: true }, () => resolve(socket))
+  socket.on('error', reject)
+  return promise
+}
+
 /** Opens a tunnel; resolves once the proxy has granted it. */
-function open(): Promise<Socket> {
+function openTunnel(): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const socket = connect({ port: Number(proxyPort), host: '127.0.0.1', noDelay: true })
-  const authority = `127.0.0.1:${targetPort}`
   let head = ''
   const take = (chunk: Buffer): void => {
     head += chunk.toString('latin1')
@@ -21,9 +29,11 @@ function open(): Promise<Socket> {
     else reject(new Error(head))
   }
   socket.on('data', take).on('error', reject)
-  socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`)
+  socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`)
   return promise
 }
+
+const open = proxyPort === 'none' ? openDirectly : openTunnel
 
 /** One exchange of `REQUEST` for its echo. */
 function exchange(socket: Socket): Promise<void> {
