@@ -1,5 +1,5 @@
 /** The text of `--help`. */
-export const HELP = `usage: npm run bench -- [server|agent|hints] [--quick] [--only GROUP]
+export const HELP = `usage: npm run bench -- [server|agent|sandbox|hints] [--quick] [--only GROUP]
        npm run bench -- fleet [--agents N] [--minutes M]
 
 Without a subject, measures how long a decision takes, beside \`Map.get\` and other matchers. Tables
@@ -14,6 +14,8 @@ bench/results.
   agent      start, memory and processor time at rest, decisions during updates, tunnels beside
              other proxies, local API, start of \`palisade\`; eleven minutes; start, rest, updates,
              tunnels, local-api, client
+  sandbox    start of \`palisade run\` beside other sandboxes, requests inside, large workspaces,
+             masks, memory; four minutes; start, requests, large, masks, many
   hints      how soon 1,000 agents enforce a change; nine minutes; changes, waiting
   fleet      100,000 agents through a change and an outage; half an hour
 

@@ -14,6 +14,7 @@ import { describeMachine } from './report/describe-machine.ts'
 import { formatGoals } from './report/goals-table.ts'
 import { formatLeftOutCases, formatTable } from './report/table.ts'
 import { writeResults } from './report/write-results.ts'
+import { runSandboxBench } from './sandbox/run-sandbox-bench.ts'
 import { runServerBench } from './server/run-server-bench.ts'
 
 const RESULTS = join(import.meta.dirname, '..', 'results')
@@ -99,6 +100,8 @@ async function runSubject(options: Options): Promise<number> {
       return runServerBench(options, RESULTS, tell)
     case 'agent':
       return runAgentBench(options, RESULTS, tell)
+    case 'sandbox':
+      return runSandboxBench(options, RESULTS, tell)
     case 'hints':
       return runHintsBench(options, RESULTS, tell)
     case 'fleet':

@@ -3,6 +3,7 @@ import { AGENT_GROUPS, type AgentGroup } from './agent/run-agent-bench.ts'
 import { DEFAULT_AGENTS, DEFAULT_MINUTES } from './fleet/extent.ts'
 import { HINTS_GROUPS, type HintsGroup } from './hints/run-hints-bench.ts'
 import { GROUPS, type Group } from './plan.ts'
+import { SANDBOX_GROUPS, type SandboxGroup } from './sandbox/run-sandbox-bench.ts'
 import { SERVER_GROUPS, type ServerGroup } from './server/run-server-bench.ts'
 
 export type Options =
@@ -10,6 +11,7 @@ export type Options =
   | { readonly subject: 'decisions'; readonly quick: boolean; readonly only: Group | null }
   | { readonly subject: 'server'; readonly quick: boolean; readonly only: ServerGroup | null }
   | { readonly subject: 'agent'; readonly quick: boolean; readonly only: AgentGroup | null }
+  | { readonly subject: 'sandbox'; readonly quick: boolean; readonly only: SandboxGroup | null }
   | { readonly subject: 'hints'; readonly quick: boolean; readonly only: HintsGroup | null }
   | { readonly subject: 'fleet'; readonly agents: number; readonly minutes: number }
 
@@ -37,15 +39,18 @@ export function readOptions(argv: readonly string[]): Options | string {
     if (more.length === 0 && subject === 'server')
       return choose(subject, quick, only, SERVER_GROUPS)
     if (more.length === 0 && subject === 'agent') return choose(subject, quick, only, AGENT_GROUPS)
+    if (more.length === 0 && subject === 'sandbox')
+      return choose(subject, quick, only, SANDBOX_GROUPS)
     if (more.length === 0 && subject === 'hints') return choose(subject, quick, only, HINTS_GROUPS)
     return (
       `unknown subject \`${positionals.join(' ')}\`; ` +
-      'write `server`, `agent`, `hints`, `fleet` or no subject'
+      'write `server`, `agent`, `sandbox`, `hints`, `fleet` or no subject'
     )
   } catch (error) {
     const why = error instanceof Error ? error.message.split('.')[0] : String(error)
     return (
-      `${why ?? ''}; write \`[server|agent|hints] [--quick] [--only ${GROUPS.join('|')}]\`, ` +
+      `${why ?? ''}; write \`[server|agent|sandbox|hints] [--quick] ` +
+      `[--only ${GROUPS.join('|')}]\`, ` +
       '`fleet [--agents N] [--minutes M]` or `--help`'
     )
   }

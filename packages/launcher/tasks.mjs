@@ -66,8 +66,7 @@ export const TASKS = {
     steps: [[VITEST, 'run', '--project', 'all', '--coverage', 'test/policy-core']],
   },
   bench: {
-    summary:
-      'decision times beside `Map.get` and peers, or `server`, `agent` or `hints`; `--quick`',
+    summary: 'decision times beside peers, or `server`, `agent`, `sandbox` or `hints`; `--quick`',
     build: 'everything',
     product: false,
     extra: 'bench/peers',

@@ -5,6 +5,7 @@ import { BOUNDS } from '../../bench/src/goals/bounds.ts'
 import { HELP } from '../../bench/src/help.ts'
 import { HINTS_GROUPS } from '../../bench/src/hints/run-hints-bench.ts'
 import { GROUPS, planRun, type Group } from '../../bench/src/plan.ts'
+import { SANDBOX_GROUPS } from '../../bench/src/sandbox/run-sandbox-bench.ts'
 import { SERVER_GROUPS } from '../../bench/src/server/run-server-bench.ts'
 import { readOptions } from '../../bench/src/read-options.ts'
 
@@ -31,8 +32,13 @@ describe('readOptions', () => {
     expect(readOptions(['agent', '--quick'])).toEqual({ subject: 'agent', quick: true, only: null })
     expect(readOptions(['agent', '--only', 'large'])).toContain('write one of start, rest, updates')
     expect(readOptions(['hints'])).toEqual({ subject: 'hints', quick: false, only: null })
+    expect(readOptions(['sandbox', '--only', 'masks'])).toEqual({
+      subject: 'sandbox',
+      quick: false,
+      only: 'masks',
+    })
     expect(readOptions(['machine'])).toContain(
-      'write `server`, `agent`, `hints`, `fleet` or no subject',
+      'write `server`, `agent`, `sandbox`, `hints`, `fleet` or no subject',
     )
     expect(readOptions(['server', 'agent'])).toContain('unknown subject `server agent`')
   })
@@ -41,7 +47,13 @@ describe('readOptions', () => {
     expect(readOptions(['--help'])).toEqual({ subject: 'help' })
     expect(readOptions(['server', '-h'])).toEqual({ subject: 'help' })
     expect(readOptions(['--halp'])).toContain('or `--help`')
-    for (const group of [...GROUPS, ...SERVER_GROUPS, ...AGENT_GROUPS, ...HINTS_GROUPS])
+    for (const group of [
+      ...GROUPS,
+      ...SERVER_GROUPS,
+      ...AGENT_GROUPS,
+      ...SANDBOX_GROUPS,
+      ...HINTS_GROUPS,
+    ])
       expect(HELP).toContain(group)
   })
 
@@ -75,7 +87,7 @@ describe('readOptions', () => {
       'unknown group `--only ports`; ' +
         'write one of hosts, addresses, paths, connect, compile, organization, worst',
     )
-    expect(readOptions(['--fast'])).toContain('write `[server|agent|hints] [--quick]')
+    expect(readOptions(['--fast'])).toContain('write `[server|agent|sandbox|hints] [--quick]')
   })
 })
 
