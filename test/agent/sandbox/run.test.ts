@@ -235,6 +235,20 @@ describe('palisade run', () => {
     expect(ended.stderr).toContain('is a directory')
   })
 
+  it.each([
+    ['a late line of a pipe', '{ echo 1; sleep 1.5; echo 2; } | "$@" -- cat', '1\n2\n'],
+    ['a slow reader', '"$@" -- head -c 3000000 /dev/zero | { sleep 0.5; wc -c; }', '3000000\n'],
+  ])('lets the command wait for %s', async (_name, script, stdout) => {
+    const machine = await startSandboxMachine(opened)
+    const words = ['-c', script, 'sh', process.execPath, ...BUILT_CLI, 'run']
+    const env = {
+      PATH: process.env['PATH'],
+      PALISADE_AGENT_SOCKET: join(machine.agentDir, 'agent.sock'),
+    }
+    const child = spawn('/bin/sh', words, { cwd: machine.project, env })
+    expect(await endOf(child)).toEqual({ code: 0, stdout, stderr: '' })
+  })
+
   it('leaves nothing behind', async () => {
     const machine = await startSandboxMachine(opened)
     await machine.run([...SHELL, 'true'])
