@@ -41,6 +41,8 @@ export interface WalkDeps {
   /** Monotonic milliseconds. */
   readonly uptime: () => number
   readonly limits: WalkLimits
+  /** Whether the path is in a repository that the guarded names leave alone. */
+  readonly isNewRepository?: (path: string) => boolean
   /** Directories that the walk does not enter. */
   readonly isKnown?: (path: string) => boolean
   /** Called before the names of such a directory are read. */
@@ -120,13 +122,12 @@ export class Findings {
 
   /** Notes the entry if it is held. Returns the directory that is to be read next, or null. */
   note(directory: Directory, entry: DirectoryEntry): Directory | null {
-    const { guarded } = this.#deps
     const { name } = entry
     const isDirectory = entry.isDirectory()
     const path = join(directory.path, `/${name}`)
     if (isDirectory && this.#start.others.has(path)) return null
     const places = this.#placesBelow(directory, name, path)
-    const guard = directory.guard === null ? null : guarded.below(directory.guard, name)
+    const guard = this.#guardBelow(directory, entry, path)
     const isHidden = places.some((place) => place.denies.read)
     if (isHidden) {
       this.#hold(path, entry, 'hidden', true)
@@ -179,6 +180,14 @@ export class Findings {
       warnings: this.#warnings,
       hiddenLinks: this.#hiddenLinks,
     }
+  }
+
+  #guardBelow({ guard }: Directory, entry: DirectoryEntry, path: string): DenyPlace | null {
+    const { guarded, isNewRepository } = this.#deps
+    if (guard === null) return null
+    if (entry.name === REPOSITORY && entry.isDirectory() && isNewRepository?.(path) === true)
+      return null
+    return guarded.below(guard, entry.name)
   }
 
   #placesBelow(directory: Directory, name: string, path: string): readonly DenyPlace[] {

@@ -5,6 +5,7 @@ import { setImmediate as pause } from 'node:timers/promises'
 import { runInTurns } from '../../decision/run-in-turns.ts'
 import type { WalkDeps, WalkStart, WatchedDirectory } from './findings.ts'
 import { leadsGitAway, setAside } from './git-takeover.ts'
+import { REPOSITORY } from './guarded-names.ts'
 import type { HeldPath } from './held-path.ts'
 import { KeptMasks } from './kept-masks.ts'
 import { literalHolds } from './literal-holds.ts'
@@ -111,7 +112,15 @@ class Guard implements LiveGuard {
       onFault: (error) => this.#fail(error),
       onRest: () => this.#once('rest', () => this.#masks.maskReplaced()),
     })
-    this.#walk = { ...deps.walk, onWatched: (directory) => this.#watches.add(directory) }
+    // Git writes the settings of a new repository several times, and a command can bring one
+    // whose settings are complete, so its guarded names are left alone.
+    const known = new Set([...view.held, ...view.watched].map(({ path }) => repositoryOf(path)))
+    known.add(null)
+    this.#walk = {
+      ...deps.walk,
+      isNewRepository: (path) => !known.has(repositoryOf(path)),
+      onWatched: (directory) => this.#watches.add(directory),
+    }
     this.#roots = new Set(view.workspaces.map(({ path }) => path))
   }
 
@@ -296,4 +305,11 @@ class Guard implements LiveGuard {
   #startAt(workspace: Workspace, path: string): WalkStart {
     return { workspace, path, others: this.#roots }
   }
+}
+
+/** The outermost `.git` of the path; null outside of repositories. */
+function repositoryOf(path: string): string | null {
+  const names = path.split('/')
+  const at = names.indexOf(REPOSITORY)
+  return at < 0 ? null : names.slice(0, at + 1).join('/')
 }

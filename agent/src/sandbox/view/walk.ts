@@ -98,13 +98,15 @@ function* walk(
   return { ...findings.result(), entries }
 }
 
-function rootOf({ workspace, path }: WalkStart, { denies, guarded }: WalkDeps): Directory {
+function rootOf({ workspace, path }: WalkStart, deps: WalkDeps): Directory {
+  const { denies, guarded, isNewRepository } = deps
   const rest = path.slice(workspace.path.length)
+  const isGuarded = workspace.access === 'rw' && isNewRepository?.(path) !== true
   return {
     path,
     depth: 0,
     places: [path, ...workspace.aliases.map((alias) => join(alias, rest))].map(denies.at),
-    guard: workspace.access === 'rw' ? guarded.at(path) : null,
+    guard: isGuarded ? guarded.at(path) : null,
     isReadOnly: workspace.access === 'ro',
   }
 }

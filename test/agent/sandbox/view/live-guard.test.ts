@@ -153,6 +153,25 @@ describe.each(USERS)('the live guard, %s', (_, user) => {
       .toEqual([join(scene.ws, '.mcp.json'), join(scene.ws, '.vscode')])
   })
 
+  it('leaves the settings of a repository to the command that makes it', async () => {
+    const scene = await viewScene(user)
+    put(scene, 'old/.git/config')
+    scene.rule(['deny', 'read', `${scene.ws}/**/*.pem`])
+    const view = await guardedView(scene, await scene.plan())
+
+    const make =
+      'for r in . new a/b; do mkdir -p $r; git init --quiet $r; git -C $r config a.b 1; ' +
+      'echo x > $r/.git/a.pem; done'
+    expect(await view.run(make)).toBe('')
+    await expect.poll(() => view.run('cat .git/a.pem new/.git/a.pem a/b/.git/a.pem')).toBe('')
+    expect(await view.run('for r in . new a/b; do git -C $r config a.b 2; done')).toBe('')
+    expect(await view.run('echo x > old/.git/config')).toMatch(/Read-only/)
+    saveAtomically(scene, 'old/.git/config', 'saved\n')
+    await expect.poll(() => view.run('echo x > old/.git/config')).toMatch(/Read-only/)
+    expect(view.planted).toEqual([])
+    expect(view.problems).toEqual([])
+  })
+
   it.each(['.git', '.git/modules/sub', '.bare'])(
     'case 92: ends a command that leads git to other settings by %s',
     async (repository) => {
