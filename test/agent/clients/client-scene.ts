@@ -53,7 +53,7 @@ export async function startClientScene(): Promise<ClientScene> {
   return { proxy, proxyUrl, env: changeEnvironment(clean, changes), ports }
 }
 
-function serveFile(folder: string, url: string, response: ServerResponse): void {
+export function serveFile(folder: string, url: string, response: ServerResponse): void {
   const path = join(folder, normalize(new URL(url, 'http://origin').pathname))
   const file = [path, join(path, 'index.html')].find((each) =>
     statSync(each, { throwIfNoEntry: false })?.isFile(),
