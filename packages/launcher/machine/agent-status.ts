@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { captureChild } from '../process/capture-child.mjs'
+import { bundleOf, CLI } from '../programs.mjs'
 import type { Surroundings } from './start-server.ts'
 
 export interface PoliciesInForce {
@@ -26,8 +27,8 @@ export function runPalisade(
   args: readonly string[],
   input = '',
 ) {
-  const main = join(root, 'packages', 'cli', 'dist', 'main.js')
-  return captureChild(node, [main, ...args], { cwd, env, input })
+  const words = [...CLI.nodeOptions, join(root, bundleOf(CLI)), ...args]
+  return captureChild(node, words, { cwd, env, input })
 }
 
 /** Returns null while no agent answers. */
