@@ -1,4 +1,5 @@
 import { LaunchError } from '../../packages/launcher/prepare/launch-error.mjs'
+import { inSandbox } from './chapters/in-sandbox.ts'
 import { liveChange, syncRow } from './chapters/live-change.ts'
 import { ownDenies } from './chapters/own-denies.ts'
 import { serverAway } from './chapters/server-away.ts'
@@ -73,6 +74,7 @@ async function play(given: Given, cleanups: Cleanup[], { show, print }: Output):
   for (const request of requests) show(await runRow(world, request))
   for await (const row of liveChange(world, administrator, network)) show(row)
   for await (const row of ownDenies(world)) show(row)
+  for await (const row of inSandbox(world, administrator)) show(row)
 
   await administrator.addRule(network.id, LATE_RULE)
   const newer = await fetchView(world)

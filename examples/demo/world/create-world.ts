@@ -70,7 +70,8 @@ export async function createWorld(given: Given, cleanups: Cleanup[]): Promise<Wo
   const zone = readExample(given.root, 'zone.json') as Zone
   const dns = await startDnsServer(zone)
   cleanups.push(dns.close)
-  const addresses = [...new Set([...Object.values(zone), '127.0.20.10', '127.0.20.70'])]
+  const others = ['127.0.20.10', '127.0.20.70', '127.0.0.1']
+  const addresses = [...new Set([...Object.values(zone), ...others])]
   const origins = await startOrigins(addresses, join(folder, 'files'))
   cleanups.push(origins.close)
 

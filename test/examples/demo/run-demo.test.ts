@@ -46,6 +46,15 @@ function rootWith(change: (requests: Record<string, unknown>[]) => unknown): str
   return root
 }
 
+/** Runs the demo of a root, for its rows as JSON. */
+function runDemo(root: string) {
+  const script = `
+    const { runDemo } = await import(${JSON.stringify(join(ROOT, 'examples/demo/run-demo.ts'))})
+    const { execPath: node, env } = process
+    process.exitCode = await runDemo({ root: ${JSON.stringify(root)}, node, env, json: true })`
+  return startScript(['--input-type=module', '--eval', script], env).finished
+}
+
 describe('the demo', () => {
   it('fails and cleans up if outcomes differ from the expected ones', async () => {
     const root = rootWith((requests) => [
@@ -63,12 +72,8 @@ describe('the demo', () => {
       { ...requests[0], what: 'no such server', target: 'http://packages.demo.test:9/' },
       requests[0],
     ])
-    const script = `
-      const { runDemo } = await import(${JSON.stringify(join(ROOT, 'examples/demo/run-demo.ts'))})
-      const { execPath: node, env } = process
-      process.exitCode = await runDemo({ root: ${JSON.stringify(root)}, node, env, json: true })`
 
-    const run = await startScript(['--input-type=module', '--eval', script], env).finished
+    const run = await runDemo(root)
 
     expect(run).toMatchObject({ code: 1, stderr: '' })
     const rows = rowsSchema.parse(JSON.parse(run.stdout))
@@ -76,6 +81,27 @@ describe('the demo', () => {
     expect(wrong).toEqual(['wrong decision', 'wrong rule', 'wrong queries', 'no such server'])
     expect(rows.length).toBeGreaterThan(12)
     expect(readdirSync(join(folder, 'tmp'))).toEqual([])
+  })
+
+  it('skips the chapter in a sandbox, and succeeds, where none can be made', async () => {
+    const root = rootWith((requests) => requests.slice(0, 1))
+    const bin = join(folder, 'bin')
+    mkdirSync(bin)
+    const unshare = '#!/bin/sh\necho "unshare: unshare failed: Operation not permitted"; exit 1\n'
+    writeFileSync(join(bin, 'unshare'), unshare, { mode: 0o755 })
+    env['PATH'] = `${bin}:${process.env['PATH']}`
+
+    const run = await runDemo(root)
+
+    expect(run).toMatchObject({ code: 0, stderr: '' })
+    const rows = rowsSchema.parse(JSON.parse(run.stdout))
+    expect(rows.filter((row) => row.ok !== true)).toMatchObject([
+      {
+        what: 'chapter of the sandbox',
+        said: expect.stringContaining('Operation not permitted'),
+        ok: null,
+      },
+    ])
   })
 
   it('stops all processes and removes its files when it is interrupted', async () => {
