@@ -194,10 +194,14 @@ function isNew(entry: MountEntry, { privates, proc, dev, hostDevices }: Expected
   // Bubblewrap shows the terminal that the command has as its standard output under this name.
   if ([...dev].some((directory) => target === `${directory}/console`)) return TERMINAL.test(root)
   if (type === 'proc') return !hostDevices.has(device) && isWithinAny(proc)
-  if (type === 'devpts') return !hostDevices.has(device) && isWithinAny(dev)
+  if (type === 'devpts' && !hostDevices.has(device)) return isWithinAny(dev)
   if (type === 'tmpfs' && !hostDevices.has(device))
     return (target === '/' && root === NEW_ROOT) || privates.has(target) || dev.has(target)
-  return DEVICES.test(root) && [...dev].some((directory) => target === `${directory}${root}`)
+  return [...dev].some((directory) =>
+    target === `${directory}/console`
+      ? TERMINALS.get(type)?.test(root) === true
+      : DEVICES.test(root) && target === `${directory}${root}`,
+  )
 }
 
 /** The directory of its own file system that bubblewrap makes the root. */
@@ -206,3 +210,11 @@ const NEW_ROOT = '/newroot'
 const TERMINAL = /^\/(?:\d+|pts\/\d+|tty[A-Z]*\d+|hvc\d+|console)$/
 /** The devices that bubblewrap binds from the `/dev` of the host. */
 const DEVICES = /^\/(?:null|zero|full|random|urandom|tty)$/
+/**
+ * By the type of their file system, the terminals that bubblewrap binds as `console` when its
+ * standard output is one, which the command has as well.
+ */
+const TERMINALS: ReadonlyMap<string, RegExp> = new Map([
+  ['devpts', /^\/\d+$/],
+  ['devtmpfs', /^\/(?:tty\w+|console)$/],
+])

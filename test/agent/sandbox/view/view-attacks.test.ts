@@ -90,6 +90,8 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
     const more = { kind: 'bind', source: scene.home, target: '/extra', access: 'ro' } as const
     const { mounts } = planned
     const most = await scene.start({ ...planned, mounts: [...mounts, more] })
+    const terminal = { ...more, target: '/dev/console' } as const
+    const console = await scene.start({ ...planned, mounts: [...mounts, terminal] })
     const fewest = await scene.start({
       ...planned,
       mounts: mounts.filter(({ target }) => target !== '/var/tmp'),
@@ -102,6 +104,7 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
     })
 
     expect(most.compare()).toBe('the mount `/extra` is not the one that was checked')
+    expect(console.compare()).toBe('the mount `/dev/console` is not the one that was checked')
     expect(fewest.compare()).toMatch(/^the mount `\/var\/tmp` is missing/)
     expect(writable.compare()).toBe('the mount `/etc/hosts` is not the one that was checked')
   })
