@@ -191,8 +191,6 @@ function isNew(entry: MountEntry, { privates, proc, dev, hostDevices }: Expected
   const { device, root, target, type } = entry
   const isWithinAny = (directories: ReadonlySet<string>): boolean =>
     [...directories].some((directory) => isWithin(target, directory))
-  // Bubblewrap shows the terminal that the command has as its standard output under this name.
-  if ([...dev].some((directory) => target === `${directory}/console`)) return TERMINAL.test(root)
   if (type === 'proc') return !hostDevices.has(device) && isWithinAny(proc)
   if (type === 'devpts' && !hostDevices.has(device)) return isWithinAny(dev)
   if (type === 'tmpfs' && !hostDevices.has(device))
@@ -206,8 +204,6 @@ function isNew(entry: MountEntry, { privates, proc, dev, hostDevices }: Expected
 
 /** The directory of its own file system that bubblewrap makes the root. */
 const NEW_ROOT = '/newroot'
-/** A terminal of the host, in its devpts or in its `/dev`. */
-const TERMINAL = /^\/(?:\d+|pts\/\d+|tty[A-Z]*\d+|hvc\d+|console)$/
 /** The devices that bubblewrap binds from the `/dev` of the host. */
 const DEVICES = /^\/(?:null|zero|full|random|urandom|tty)$/
 /**
