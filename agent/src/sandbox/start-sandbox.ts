@@ -1,6 +1,6 @@
 import type { SandboxRequest } from '@palisade/protocol'
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, watch } from 'node:fs'
+import { existsSync, watch } from 'node:fs'
 import type { AgentLog } from '../agent-log.ts'
 import type { ServeSandboxApi } from './api/sandbox-api.ts'
 import { catchUp } from './catch-up.ts'
@@ -23,7 +23,7 @@ import { processFolder, supervise, type Supervision } from './supervise.ts'
 import { realPathOrNull } from './view/disk.ts'
 import { GUARDED_DIRECTORIES } from './view/guarded-names.ts'
 import { createLiveGuard, type LiveGuard } from './view/live-guard.ts'
-import { isWithin } from './view/mount-table.ts'
+import { isWithin, readMountTable } from './view/mount-table.ts'
 import { chooseDialect } from './view/mount-dialect.ts'
 import { openMountShell, type MountShell } from './view/mount-shell.ts'
 import type { SandboxUser } from './view/system-files.ts'
@@ -219,7 +219,7 @@ function guardView(
     shell,
     watch,
     ...(plan.guarded.absent === undefined ? {} : { isShown: showsIn(launch, to.child, plan) }),
-    mountTable: () => readFileSync(table),
+    mountTable: () => readMountTable(table),
     every(intervalMs, listener) {
       const timer = setInterval(listener, intervalMs).unref()
       return () => clearInterval(timer)

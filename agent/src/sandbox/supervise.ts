@@ -1,4 +1,4 @@
-import { readFileSync, writeSync, closeSync } from 'node:fs'
+import { writeSync, closeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AgentLog } from '../agent-log.ts'
 import { awaitChild, type Child } from './launch/await-child.ts'
@@ -6,6 +6,7 @@ import type { PreparedLaunch } from './launch/prepare-launch.ts'
 import type { SandboxNetwork } from './network/sandbox-network.ts'
 import { compareMounts, hasAllMounts } from './view/compare-mounts.ts'
 import type { ViewDisk } from './view/disk.ts'
+import { readMountTable } from './view/mount-table.ts'
 import type { LiveGuard } from './view/live-guard.ts'
 import type { ViewPlan } from './view/view-plan.ts'
 import { ViewRefusal } from './view/view-refusal.ts'
@@ -96,13 +97,13 @@ async function awaitMounts(
   signal: AbortSignal,
 ): Promise<void> {
   const table = `${processFolder(launch, child)}/mountinfo`
-  while (!hasAllMounts(readFileSync(table))) await pause(MOUNT_POLL_MS, undefined, { signal })
+  while (!hasAllMounts(readMountTable(table))) await pause(MOUNT_POLL_MS, undefined, { signal })
 }
 
 /** Throws `ViewRefusal` when the mounts are not those that were planned. */
 function requirePlan(child: Child, { launch, plan, disk }: SupervisionDeps): void {
   const folder = processFolder(launch, child)
-  const difference = compareMounts(readFileSync(`${folder}/mountinfo`), plan.expected, (path) =>
+  const difference = compareMounts(readMountTable(`${folder}/mountinfo`), plan.expected, (path) =>
     disk.status(`${folder}/root${path}`),
   )
   if (difference !== null) throw new ViewRefusal(difference)

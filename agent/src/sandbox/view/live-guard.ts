@@ -10,7 +10,7 @@ import type { HeldPath } from './held-path.ts'
 import { KeptMasks } from './kept-masks.ts'
 import { literalHolds } from './literal-holds.ts'
 import { reduceHolds, type Area } from './masks.ts'
-import { isWithin, join } from './mount-table.ts'
+import { EndedError, isWithin, join } from './mount-table.ts'
 import type { MountShell } from './mount-shell.ts'
 import { hasInvalidBytes, quotePath, ViewRefusal } from './view-refusal.ts'
 import { walkName, walkWorkspace } from './walk.ts'
@@ -204,6 +204,8 @@ class Guard implements LiveGuard {
   }
 
   #fail(error: unknown): void {
+    // The kernel has ended every process of it.
+    if (error instanceof EndedError) return this.stop()
     const reason = error instanceof Error ? error.message : String(error)
     this.#end(`the denied files of the sandbox cannot be kept hidden: ${reason}`)
   }

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import { systemErrorCode } from '../../errors.ts'
+
 /** A mount of a mount namespace, from `/proc/PID/mountinfo` (proc_pid_mountinfo(5)). */
 export interface MountEntry {
   readonly id: number
@@ -18,6 +21,22 @@ export interface MountEntry {
 export interface DevicePath {
   readonly device: string
   readonly root: string
+}
+
+/** The process whose mounts were to be read has ended, and with it the sandbox. */
+export class EndedError extends Error {}
+
+/** A process that ends has no mount namespace any more; one that has ended has no files. */
+const ENDED: readonly (string | null)[] = ['EINVAL', 'ENOENT', 'ESRCH']
+
+/** Reads the mount table of the first process of a sandbox. Throws `EndedError` when it is gone. */
+export function readMountTable(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if (ENDED.includes(systemErrorCode(error))) throw new EndedError('the sandbox has ended')
+    throw error
+  }
 }
 
 /**

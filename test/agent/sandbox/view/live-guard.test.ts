@@ -273,6 +273,23 @@ describe.each(USERS)('the live guard, %s', (_, user) => {
     expect(view.problems).toEqual([expect.stringMatching(/\\xff\.pem` is not UTF-8/)])
   })
 
+  it('has no complaint when the sandbox ends while files change', async () => {
+    const scene = await viewScene(user)
+    put(scene, 'a/.env')
+    scene.rule(['deny', 'read', `${scene.ws}/**/.env`])
+    const view = await guardedView(scene, await scene.plan())
+
+    view.kill()
+    await expect.poll(() => view.hasEnded()).toBe(true)
+    await vi.waitFor(() => expect(view.mountTable).toThrow('has ended'), 60_000)
+    for (let count = 0; count < 20; count += 1) {
+      saveAtomically(scene, 'a/.env', 'saved\n')
+      await delay(20)
+    }
+    await view.guard.settled()
+    expect(view.problems).toEqual([])
+  })
+
   it('refuses to start without watches', async () => {
     const scene = await viewScene(user)
     put(scene, 'a/.env')
