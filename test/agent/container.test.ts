@@ -353,7 +353,7 @@ describe('the container', () => {
       .toContainEqual(['/api/v1/device/report', report])
   })
 
-  it('reports that a sandbox held, once it has tried one', async () => {
+  it('reports that a strict sandbox held, once it has tried one', async () => {
     const sent: unknown[] = []
 
     const socketPath = await startAgent(['allow', 'read', '/one'], [], { sent })
@@ -362,14 +362,11 @@ describe('the container', () => {
       .poll(() => sent, { timeout: 300_000 })
       .toContainEqual([
         '/api/v1/device/report',
-        expect.objectContaining({ assurance: 'linux-sandbox' }),
+        expect.objectContaining({ assurance: 'linux-strict' }),
       ])
     const { probes, assurance } = await createAgentClient({ socketPath }).status()
-    expect(probes?.sandbox).toMatchObject({ ok: true })
-    expect(assurance).toEqual({
-      class: 'linux-sandbox',
-      reason: 'a strict sandbox was not tried yet',
-    })
+    expect(probes).toMatchObject({ sandbox: { ok: true }, strict: { ok: true } })
+    expect(assurance).toEqual({ class: 'linux-strict', reason: null })
   })
 
   it('shares no state between two agents', async () => {
