@@ -53,7 +53,9 @@ describe('palisade-server keys, for keys that sign policies,', () => {
       format: 'jwk',
     })
     expect(d).toHaveLength(43)
-    expect(() => createPrivateKey({ key: pem, passphrase: 'another one' })).toThrow(/decrypt/i)
+    // One key of 256 decrypts to a valid padding, and then to nothing that can be decoded.
+    const open = () => createPrivateKey({ key: pem, passphrase: 'another one' })
+    expect(open).toThrow(/decrypt|decoder/i)
     for (const name of readdirSync(settings.PALISADE_DATA_DIR))
       expect(readFileSync(join(settings.PALISADE_DATA_DIR, name)).includes(d), name).toBe(false)
 
