@@ -6,7 +6,8 @@ import type {
   PathDenies,
 } from '@palisade/policy-core'
 import type { ActivePolicy } from '../../decision/active-policy.ts'
-import { guardedPaths, guardingName, REPOSITORY } from '../view/guarded-names.ts'
+import { guardedPaths, guardingName } from '../view/guarded-names.ts'
+import { COMMON_DIRECTORY, REPOSITORY } from '../view/repository.ts'
 import { isWithin, join } from '../view/mount-table.ts'
 import { quotePath } from '../view/view-refusal.ts'
 import { ReviewRefusal } from './staged-entry.ts'
@@ -28,8 +29,6 @@ export interface PathJudgeDeps {
 
 /** Directories of the system that every sandbox sees, unless a rule denies them. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
-/** In a repository, it leads git to the settings of another. */
-const COMMON_DIRECTORY = 'commondir'
 
 export function createPathJudge({ active, deniesOf, workspaces }: PathJudgeDeps): PathJudge {
   const guarded = guardedPaths()

@@ -1,16 +1,17 @@
 import type { DenyPlace, PathDenies } from '@palisade/policy-core'
 import { kindOf, realPathOrNull, type DirectoryEntry, type ViewDisk } from './disk.ts'
+import { leadsGitAway } from './git-takeover.ts'
+import { GIT_PARTS } from './guarded-names.ts'
+import type { HeldPath, Hold } from './held-path.ts'
+import { join } from './mount-table.ts'
 import {
   directoriesOfRepository,
   isRepository,
   isRepositoryDirectory,
   isWholeRepository,
-  leadsGitAway,
   REPOSITORY_MARK,
-} from './git-takeover.ts'
-import { GIT_PARTS, REPOSITORY } from './guarded-names.ts'
-import type { HeldPath, Hold } from './held-path.ts'
-import { join } from './mount-table.ts'
+  REPOSITORY,
+} from './repository.ts'
 import { quotePath, ViewRefusal } from './view-refusal.ts'
 import type { Workspace } from './workspace.ts'
 

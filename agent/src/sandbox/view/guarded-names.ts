@@ -1,5 +1,5 @@
 import { compilePolicy, pathDenies, type PathDenies } from '@palisade/policy-core'
-import { COMMON_DIRECTORY } from './git-takeover.ts'
+import { COMMON_DIRECTORY, REPOSITORY } from './repository.ts'
 
 /**
  * Files that programs outside the sandbox run or obey on their own: hooks and settings of version
@@ -22,8 +22,6 @@ const FILES = ['.mcp.json', '.palisade.yaml', '.aider.conf.yml', '.envrc'] as co
 export const HOOKS = 'hooks'
 /** Parts of a repository that decide which programs git runs. */
 export const GIT_PARTS: readonly string[] = [HOOKS, 'config', 'config.worktree', COMMON_DIRECTORY]
-/** The directory of a repository, or in a further working tree the file that names it. */
-export const REPOSITORY = '.git'
 
 /** Guarded directories that a sandbox must not create at the top of a workspace. */
 export const GUARDED_DIRECTORIES: readonly string[] = DIRECTORIES

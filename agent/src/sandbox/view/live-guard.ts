@@ -5,30 +5,19 @@ import { setImmediate as pause } from 'node:timers/promises'
 import { runInTurns } from '../../decision/run-in-turns.ts'
 import type { WalkDeps, WalkStart, WatchedDirectory } from './findings.ts'
 import { leadsGitAway, setAside } from './git-takeover.ts'
-import { REPOSITORY } from './guarded-names.ts'
+import type { GuardedView } from './guarded-view.ts'
 import type { HeldPath } from './held-path.ts'
 import { KeptMasks } from './kept-masks.ts'
 import { literalHolds } from './literal-holds.ts'
-import { reduceHolds, type Area } from './masks.ts'
+import { reduceHolds } from './masks.ts'
 import { EndedError, isWithin, join } from './mount-table.ts'
 import type { MountShell } from './mount-shell.ts'
 import { hasInvalidBytes, quotePath, ViewRefusal } from './view-refusal.ts'
 import { walkName, walkWorkspace } from './walk.ts'
+import { newRepositories } from './repository.ts'
+import { createTaskQueue, type TaskQueue } from './task-queue.ts'
 import { createWatches, isSameObject, type WatchableDirectory, type Watches } from './watches.ts'
 import type { Workspace } from './workspace.ts'
-
-/** The part of a view plan that the guard keeps up. */
-export interface GuardedView {
-  readonly workspaces: readonly Workspace[]
-  /** Directories of the host that the sandbox sees, workspaces included. */
-  readonly areas: readonly Area[]
-  readonly held: readonly HeldPath[]
-  readonly watched: readonly WatchedDirectory[]
-  /** Wall time at which the walk began, in milliseconds. */
-  readonly walkedMs: number
-  /** Paths that a strict sandbox does not show, with all below them. */
-  readonly absent?: ReadonlySet<string>
-}
 
 export interface LiveGuardDeps {
   readonly walk: WalkDeps
@@ -91,14 +80,15 @@ class Guard implements LiveGuard {
   readonly #watches: Watches
   readonly #aborter = new AbortController()
   readonly #roots: ReadonlySet<string>
-  readonly #queued = new Set<string>()
   #walk: WalkDeps
-  #queue = Promise.resolve()
+  readonly #tasks: TaskQueue
   #endSweeps = (): void => {}
 
   constructor(view: GuardedView, deps: LiveGuardDeps) {
     this.#view = view
     this.#deps = deps
+    // A task that fails ends the sandbox.
+    this.#tasks = createTaskQueue(this.#aborter.signal, (error) => this.#fail(error))
     this.#masks = new KeptMasks(view.held, {
       ...deps,
       disk: deps.walk.disk,
@@ -110,15 +100,13 @@ class Guard implements LiveGuard {
       every: deps.every,
       onName: (directory, name) => this.#enqueue(directory, name),
       onFault: (error) => this.#fail(error),
-      onRest: () => this.#once('rest', () => this.#masks.maskReplaced()),
+      onRest: () => this.#tasks.once('rest', () => this.#masks.maskReplaced()),
     })
-    // Git writes the settings of a new repository several times, and a command can bring one
-    // whose settings are complete, so its guarded names are left alone.
-    const known = new Set([...view.held, ...view.watched].map(({ path }) => repositoryOf(path)))
-    known.add(null)
     this.#walk = {
       ...deps.walk,
-      isNewRepository: (path) => !known.has(repositoryOf(path)),
+      // Git writes the settings of a new repository several times, and a command can bring one
+      // whose settings are complete, so its guarded names are left alone.
+      isNewRepository: newRepositories([...view.held, ...view.watched].map(({ path }) => path)),
       onWatched: (directory) => this.#watches.add(directory),
     }
     this.#roots = new Set(view.workspaces.map(({ path }) => path))
@@ -136,13 +124,15 @@ class Guard implements LiveGuard {
       this.stop()
       throw error
     }
-    this.#endSweeps = this.#deps.every(SWEEP_MS, () => this.#once('sweep', () => this.#sweep()))
+    this.#endSweeps = this.#deps.every(SWEEP_MS, () =>
+      this.#tasks.once('sweep', () => this.#sweep()),
+    )
     await this.settled()
   }
 
   async tighten({ denies, isGranted }: Tightening): Promise<readonly Workspace[]> {
     this.#walk = { ...this.#walk, denies }
-    this.#once('tighten', async () => {
+    this.#tasks.once('tighten', async () => {
       await this.#walkAll()
       const { disk, uptime } = this.#walk
       const literals = literalHolds(this.#walk.denies, this.#view.areas, disk)
@@ -153,7 +143,7 @@ class Guard implements LiveGuard {
   }
 
   settled(): Promise<void> {
-    return this.#queue
+    return this.#tasks.settled()
   }
 
   stop(): void {
@@ -183,24 +173,9 @@ class Guard implements LiveGuard {
   }
 
   #enqueue(directory: string, name: Buffer | null): void {
-    this.#once(`${directory}\0${name?.toString('latin1') ?? '\0'}`, () =>
+    this.#tasks.once(`${directory}\0${name?.toString('latin1') ?? '\0'}`, () =>
       this.#inspect(directory, name),
     )
-  }
-
-  /**
-   * Runs tasks one after another, a task that still waits only once. A task that fails ends the
-   * sandbox.
-   */
-  #once(key: string, task: () => Promise<void>): void {
-    if (this.#queued.has(key)) return
-    this.#queued.add(key)
-    this.#queue = this.#queue
-      .then(() => {
-        this.#queued.delete(key)
-        return this.#aborter.signal.aborted ? undefined : task()
-      })
-      .catch((error: unknown) => this.#fail(error))
   }
 
   #fail(error: unknown): void {
@@ -307,11 +282,4 @@ class Guard implements LiveGuard {
   #startAt(workspace: Workspace, path: string): WalkStart {
     return { workspace, path, others: this.#roots }
   }
-}
-
-/** The outermost `.git` of the path; null outside of repositories. */
-function repositoryOf(path: string): string | null {
-  const names = path.split('/')
-  const at = names.indexOf(REPOSITORY)
-  return at < 0 ? null : names.slice(0, at + 1).join('/')
 }
