@@ -8,8 +8,10 @@ import type {
 import type { ActivePolicy } from '../../decision/active-policy.ts'
 import { guardedPaths, guardingName } from '../view/guarded-names.ts'
 import { COMMON_DIRECTORY, REPOSITORY } from '../view/repository.ts'
+import type { ViewDisk } from '../view/disk.ts'
 import { isWithin, join } from '../view/mount-table.ts'
 import { quotePath } from '../view/view-refusal.ts'
+import { createRepositoryGuard } from './repository-guard.ts'
 import { ReviewRefusal } from './staged-entry.ts'
 import type { StagedWorkspace } from './staged-session.ts'
 
@@ -22,6 +24,8 @@ export interface PathJudge {
 }
 
 export interface PathJudgeDeps {
+  /** That of the host. */
+  readonly disk: Pick<ViewDisk, 'list' | 'status'>
   readonly active: Pick<ActivePolicy, 'decide' | 'enforced'>
   readonly deniesOf: (policy: CompiledPolicy) => PathDenies
   readonly workspaces: readonly StagedWorkspace[]
@@ -30,8 +34,10 @@ export interface PathJudgeDeps {
 /** Directories of the system that every sandbox sees, unless a rule denies them. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 
-export function createPathJudge({ active, deniesOf, workspaces }: PathJudgeDeps): PathJudge {
+export function createPathJudge(deps: PathJudgeDeps): PathJudge {
+  const { active, deniesOf, disk, workspaces } = deps
   const guarded = guardedPaths()
+  const repositories = createRepositoryGuard(disk)
   /** Throws `ReviewRefusal` without a policy in force. */
   const denies = (): PathDenies => {
     const rule = active.enforced()
@@ -68,10 +74,13 @@ export function createPathJudge({ active, deniesOf, workspaces }: PathJudgeDeps)
       place = guarded.below(place, name)
       path = join(path, `/${name}`)
       const isLead = name === COMMON_DIRECTORY && names.includes(REPOSITORY)
-      if ((place.denies.write || isLead) && !isOpened(path))
+      const isGuarded = place.denies.write || isLead || repositories.isPart(path)
+      if (isGuarded && !isOpened(path))
         return `${quotePath(path)} is a guarded name, which other programs obey`
     }
-    return null
+    return repositories.isWhole(path) && !isOpened(path)
+      ? `${quotePath(path)} is a repository, or leads git to one`
+      : null
   }
 
   return {

@@ -73,6 +73,30 @@ describe('the copy-out of a strict sandbox', () => {
     expect(existsSync(scene.at('.vscode'))).toBe(false)
   })
 
+  it('case 92: refuses parts of a repository that is not named .git', async () => {
+    const scene = await strictScene()
+    scene.put('.bare/HEAD', '.bare/objects/a', '.bare/refs/a', '.bare/config', 'tree/.git', 'plain')
+    scene.put('one/HEAD', 'one/objects/a', 'one/refs/a')
+    const id = await scene.stage(
+      'mkdir .bare/hooks; echo 1 >.bare/hooks/post-checkout; echo 1 >>.bare/config; ' +
+        'echo / >.bare/commondir; echo 1 >.bare/refs/a; echo gitdir: / >tree/.git; ' +
+        'rm -r one; ln -s plain one; mkdir hooks; echo 1 >hooks/a; echo 1 >config',
+    )
+    const found = verdicts(await scene.apply(id), scene.project)
+    expect(found).toMatchObject({
+      '.bare/hooks/post-checkout': 'refused',
+      '.bare/config': 'refused',
+      '.bare/commondir': 'refused',
+      '.bare/refs/a': 'applied',
+      'tree/.git': 'refused',
+      one: 'refused',
+      'hooks/a': 'applied',
+      config: 'applied',
+    })
+    expect(existsSync(scene.at('.bare/hooks'))).toBe(false)
+    expect(readFileSync(scene.at('tree/.git'), 'utf8')).toBe('tree/.git')
+  })
+
   it('copies a link that stays in what policy grants, and no other', async () => {
     const scene = await strictScene(['deny', 'read', '/**/.env'])
     scene.put('.env', 'dir/file')
