@@ -1,5 +1,6 @@
 import type { CompiledPolicy, PathDenies } from '@palisade/policy-core'
-import type { ActivePolicy } from '../decision/active-policy.ts'
+import type { ActivePolicy, Enforced } from '../decision/active-policy.ts'
+import { isSameRule } from '../decision/is-same-rule.ts'
 import type { LiveGuard } from './view/live-guard.ts'
 import { quotePath, ViewRefusal } from './view/view-refusal.ts'
 import type { Workspace } from './view/workspace.ts'
@@ -16,7 +17,7 @@ export async function catchUp(
     readonly deniesOf: (policy: CompiledPolicy) => PathDenies
   },
 ): Promise<void> {
-  for (let known = planned; !isSame(known, deps.active.enforced());) {
+  for (let known = planned; !isSameRule(known, deps.active.enforced());) {
     known = deps.active.enforced()
     if (known.kind === 'nothing')
       throw new ViewRefusal(`no policy is in force (${known.reason}), so no sandbox can start`)
@@ -35,12 +36,4 @@ export function grantedBy({
     ['read' as const, ...(access === 'rw' || isStaged ? ['write' as const] : [])].every(
       (action) => decide({ action, path }).decision === 'allow',
     )
-}
-
-export type Enforced = ReturnType<ActivePolicy['enforced']>
-
-/** Whether both open and deny the same. */
-export function isSame(a: Enforced, b: Enforced): boolean {
-  if (a.kind === 'nothing' || b.kind === 'nothing') return a.kind === b.kind
-  return a.allows === b.allows && a.bundle.compiled === b.bundle.compiled
 }

@@ -1,7 +1,8 @@
 import type { CompiledPolicy, PathDenies } from '@palisade/policy-core'
 import type { AgentLog } from '../agent-log.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
-import { grantedBy, isSame } from './catch-up.ts'
+import { grantedBy } from './catch-up.ts'
+import { isSameRule } from '../decision/is-same-rule.ts'
 import type { Sandboxes } from './sandboxes.ts'
 import type { StartedSandbox } from './start-sandbox.ts'
 import { quotePath } from './view/view-refusal.ts'
@@ -44,7 +45,7 @@ export function followPolicy(deps: {
   let former = active.enforced()
   return active.subscribe(() => {
     const present = active.enforced()
-    if (isSame(former, present)) return
+    if (isSameRule(former, present)) return
     former = present
     for (const sandbox of sandboxes.all()) apply(sandbox).catch(onError)
   })

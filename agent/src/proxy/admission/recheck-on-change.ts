@@ -1,5 +1,6 @@
 import type { AgentLog } from '../../agent-log.ts'
-import type { ActivePolicy, Enforced } from '../../decision/active-policy.ts'
+import type { ActivePolicy } from '../../decision/active-policy.ts'
+import { isSameRule } from '../../decision/is-same-rule.ts'
 import { runInTurns } from '../../decision/run-in-turns.ts'
 import type { LiveConnections } from './live-connections.ts'
 
@@ -25,7 +26,7 @@ export function recheckOnChange(deps: {
   }
   const unsubscribe = active.subscribe(() => {
     const present = active.enforced()
-    if (isSame(former, present)) return
+    if (isSameRule(former, present)) return
     former = present
     running.abort()
     running = new AbortController()
@@ -38,14 +39,4 @@ export function recheckOnChange(deps: {
     unsubscribe()
     running.abort()
   }
-}
-
-/** Whether both decide every request alike; a stale bundle decides like a fresh one. */
-function isSame(a: Enforced, b: Enforced): boolean {
-  if (a.kind === 'nothing' || b.kind === 'nothing') return a.kind === b.kind
-  return (
-    a.allows === b.allows &&
-    a.bundle.compiled === b.bundle.compiled &&
-    a.bundle.offline === b.bundle.offline
-  )
 }
