@@ -1,6 +1,4 @@
 import type { SandboxRequest } from '@palisade/protocol'
-import { spawn } from 'node:child_process'
-import { existsSync, watch } from 'node:fs'
 import type { AgentLog } from '../agent-log.ts'
 import type { ServeSandboxApi } from './api/sandbox-api.ts'
 import { catchUp } from './catch-up.ts'
@@ -9,6 +7,7 @@ import type { Child } from './launch/await-child.ts'
 import type { PreparedLaunch } from './launch/prepare-launch.ts'
 import { DESCRIPTORS, trampolineArguments, type Launch } from './launch/trampoline.ts'
 import type { CgroupBases } from './limits/cgroup-bases.ts'
+import { guardView } from './guard-view.ts'
 import { holdLimits } from './limits/hold-limits.ts'
 import { boundsOf } from './limits/sandbox-bounds.ts'
 import {
@@ -19,13 +18,11 @@ import {
 import { encodeSeccompFilter } from './seccomp/seccomp-filter.ts'
 import type { Architecture } from './seccomp/system-calls.ts'
 import type { StagedRun, StagedStore } from './staged/staged-store.ts'
-import { processFolder, supervise, type Supervision } from './supervise.ts'
+import { supervise, type Supervision } from './supervise.ts'
 import { realPathOrNull } from './view/disk.ts'
 import { GUARDED_DIRECTORIES } from './view/guarded-names.ts'
-import { createLiveGuard, type LiveGuard } from './view/live-guard.ts'
-import { isWithin, readMountTable } from './view/mount-table.ts'
-import { chooseDialect } from './view/mount-dialect.ts'
-import { openMountShell, type MountShell } from './view/mount-shell.ts'
+import { type LiveGuard } from './view/live-guard.ts'
+import { isWithin } from './view/mount-table.ts'
 import type { SandboxUser } from './view/system-files.ts'
 import { planView, type ViewPlan, type ViewPlanDeps } from './view/view-plan.ts'
 import { quotePath, ViewRefusal } from './view/view-refusal.ts'
@@ -194,66 +191,4 @@ async function writeLaunch(
   await place.write('arguments', words)
   const filter = encodeSeccompFilter(architecture, { allowUnixSockets: false })
   await place.write('seccomp', filter)
-}
-
-function guardView(
-  plan: ViewPlan,
-  launch: PreparedLaunch,
-  to: {
-    readonly child: Child
-    readonly end: (problem: string) => void
-    readonly onPlanted: (path: string) => void
-    readonly entries: number
-  },
-): LiveGuard {
-  const table = `${processFolder(launch, to.child)}/mountinfo`
-  const shell = openMountShell({
-    spawn,
-    dialect: chooseDialect({ arch: process.arch, exists: existsSync }),
-    holderPid: launch.holder.pid,
-    childPid: to.child.pid,
-  })
-  const guard = createLiveGuard(plan.guarded, {
-    ...to,
-    walk: plan.walk,
-    shell,
-    watch,
-    ...(plan.guarded.absent === undefined ? {} : { isShown: showsIn(launch, to.child, plan) }),
-    mountTable: () => readMountTable(table),
-    every(intervalMs, listener) {
-      const timer = setInterval(listener, intervalMs).unref()
-      return () => clearInterval(timer)
-    },
-  })
-  return {
-    async start() {
-      await Promise.all([limitEntries(shell, plan.expected.privates, to.entries), guard.start()])
-    },
-    tighten: (change) => guard.tighten(change),
-    settled: () => guard.settled(),
-    stop: () => guard.stop(),
-  }
-}
-
-/** Bubblewrap sets only the size, and an empty file takes none. Rejects with `ViewRefusal`. */
-async function limitEntries(
-  shell: MountShell,
-  privates: Iterable<string>,
-  entries: number,
-): Promise<void> {
-  const limit = async (target: string): Promise<void> => {
-    if (!(await shell.limitEntries(target, entries)))
-      throw new ViewRefusal(`the number of files in ${quotePath(target)} cannot be limited here`)
-  }
-  await Promise.all(Array.from(privates, limit))
-}
-
-/** A strict sandbox may have removed a path that the host has. */
-function showsIn(
-  launch: PreparedLaunch,
-  child: Child,
-  { walk }: ViewPlan,
-): (path: string) => boolean {
-  const root = `${processFolder(launch, child)}/root`
-  return (path) => walk.disk.status(`${root}${path}`) !== null
 }
