@@ -1,3 +1,5 @@
+import { quoteForShell } from '../quote-shell.ts'
+
 /** A bind inside the view of a sandbox. */
 export interface MountCommand {
   /** A path inside the view. */
@@ -100,9 +102,4 @@ const SHELL: MountDialect = {
   formatEntries: (target, entries) =>
     `/usr/bin/mount -n -o remount,nosuid,nodev,nr_inodes=${entries} -- ${quoteForShell(target)} ` +
     `${SILENT}\n`,
-}
-
-/** In single quotes every byte stands for itself, also a line break. */
-export function quoteForShell(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

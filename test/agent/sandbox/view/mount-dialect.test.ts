@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   chooseDialect,
-  quoteForShell,
   type MountCommand,
 } from '../../../../agent/src/sandbox/view/mount-dialect.ts'
+import { quoteForShell } from '../../../../agent/src/sandbox/quote-shell.ts'
 import { guardedView, viewScene } from '../../fixture/view-scene.ts'
 
 const command: MountCommand = { source: "/a'b", target: '/c d\n', access: 'ro', isNoExec: false }

@@ -1,0 +1,183 @@
+/**
+ * Signals that the processes around the command ignore, and that it gets back. PIPE and XFSZ are
+ * ignored by Node, which executes the trampoline.
+ */
+export const IGNORED_OUTSIDE = [
+  'HUP',
+  'INT',
+  'QUIT',
+  'TERM',
+  'USR1',
+  'USR2',
+  'PIPE',
+  'XFSZ',
+] as const
+
+/**
+ * The program of the shell that becomes the parent of bubblewrap, in the namespaces of the holder:
+ * there the kernel counts the processes of the sandbox alone, and not all of the user. Shells name
+ * the limit of processes `u` or `p`.
+ */
+export const HOLD_LIMITS = String.raw`
+[ "$PPID" = "$1" ] || exit
+processes=$2 files=$3 data=$4
+shift 4
+
+refuse() {
+  printf 'palisade: /bin/sh cannot set the limit of %s\n' "$1" >&2
+  exit 125
+}
+
+{ ulimit -u "$processes" || ulimit -p "$processes"; } 2>/dev/null || refuse processes
+ulimit -n "$files" || refuse files
+ulimit -c 0 || refuse 'core files'
+[ -z "$data" ] || ulimit -d "$data" || refuse process-memory
+
+"$@"
+exit $?
+`
+
+/**
+ * The program of the supervisor, for any POSIX shell.
+ *
+ * - A FIFO is opened for reading and writing, which never blocks. The gate then has no end of file,
+ *   which bubblewrap would take for the agent's consent.
+ * - The supervisor alone keeps descriptor 7 open, until it ends.
+ * - Through a directory a command would reach every file of the machine.
+ * - A shell can close descriptors 8 and 9 only. It refuses to go on with a higher one.
+ * - A limit of the caller that is lower already stays, because it cannot be raised.
+ * - A shell within the namespaces is the parent of bubblewrap. nsenter would stop itself when its
+ *   child stops, perhaps after both have been continued. The parent of that shell is compared,
+ *   because it may have ended before `--pdeathsig`.
+ * - At a terminal all processes share one process group, so that it stops, continues and interrupts
+ *   all. Elsewhere the command has a session of its own, and cannot signal the caller's group.
+ * - The processes around the command ignore the signals that it may handle. A signal is passed on
+ *   to the command alone, which is the child of the first process of the sandbox; signal 0 stands
+ *   for one that the terminal has sent there already.
+ * - A program that follows the command begins once the agent sees the end of the supervisor.
+ * - Without a command for a second, a signal ends the sandbox; a command that has just ended is not
+ *   such a case. A process is stopped before its children are listed, because a new bubblewrap
+ *   would outlive a parent that is killed.
+ * - A signal may interrupt the wait for a command that has just ended. It is waited for once more,
+ *   which gives 127 where the shell has forgotten it.
+ */
+export const TRAMPOLINE = String.raw`
+directory=$1 holder=$2 setpriv=$3 nsenter=$4 bwrap=$5 must_enter=$6 hold_limits=$7
+processes=$8 files=$9
+shift 9
+data=$1 after=$2
+shift 2
+
+refuse() {
+  printf 'palisade: %s\n' "$1" >&2
+  exit 125
+}
+
+for file in arguments seccomp gate info sync; do
+  [ -r "$directory/$file" ] || refuse 'the agent has withdrawn this sandbox; run the command again'
+done
+for number in 0 1 2; do
+  [ ! -d "/proc/$$/fd/$number" ] || refuse "descriptor $number is a directory; give a file"
+done
+exec 8<&- 9<&- 3<"$directory/arguments" 4<"$directory/seccomp"
+exec 5<>"$directory/gate" 6<>"$directory/info" 7<>"$directory/sync"
+for link in /proc/$$/fd/*; do
+  case $link in
+    */[0-9]) ;;
+    *) refuse "descriptor $link is open; close it before the command" ;;
+  esac
+done
+
+lesser() {
+  least=$2
+  [ "$1" = unlimited ] || [ "$1" -ge "$2" ] || least=$1
+}
+while read -r word first second third fourth rest; do
+  case $first in
+    processes) lesser "$third" "$processes" && processes=$least ;;
+    open) lesser "$fourth" "$files" && files=$least ;;
+    data) [ -z "$data" ] || { lesser "$fourth" "$((data * 1024))" && data=$((least / 1024)); } ;;
+  esac
+done <"/proc/$$/limits"
+
+forward() {
+  [ -n "$!" ] || exit 125
+  for attempt in 1 2 3 4 5 6 7 8 9 10; do
+    process=$!
+    for generation in bubblewrap first command; do
+      child=
+      [ -z "$process" ] || read -r child rest <"/proc/$process/task/$process/children"
+      process=$child
+    done
+    if [ -n "$process" ]; then
+      kill -s "$1" "$process"
+      return
+    fi
+    state=Z
+    read -r number name state rest <"/proc/$!/stat"
+    [ "$state" != Z ] || return
+    sleep 0.1
+  done
+  end_all
+} 2>/dev/null
+
+end_all() {
+  process=$! all=
+  while [ -n "$process" ]; do
+    kill -s STOP "$process"
+    while read -r number name state rest <"/proc/$process/stat"; do
+      case $state in [RSD]) ;; *) break ;; esac
+    done
+    all="$process $all" child=
+    read -r child rest <"/proc/$process/task/$process/children"
+    process=$child
+  done
+  kill -s KILL $all
+}
+
+interrupt=INT quit=QUIT session=--new-session
+if [ -t 0 ] || [ -t 1 ] || [ -t 2 ]; then
+  interrupt=0 quit=0 session=
+fi
+trap "forward $interrupt" INT
+trap "forward $quit" QUIT
+for signal in HUP TERM USR1 USR2; do
+  trap "forward $signal" "$signal"
+done
+
+exec 8<&0
+(
+  trap '' HUP INT QUIT TERM USR1 USR2
+  [ ! -e "$directory/cgroups" ] || while read -r group; do
+    { echo 0 >"$group/cgroup.procs"; } 2>/dev/null || [ "$must_enter" = no ] ||
+      refuse "the control group $group cannot be entered, so a limit cannot be held"
+  done <"$directory/cgroups"
+  exec "$setpriv" --pdeathsig KILL -- \
+    "$nsenter" --no-fork --preserve-credentials \
+    --target "$holder" --user --net --pid --mount -- \
+    /bin/sh -c "$hold_limits" palisade "$$" "$processes" "$files" "$data" \
+    "$bwrap" $session --args 3 -- "$@"
+) <&8 7<&- 8<&- &
+exec 3<&- 4<&- 5<&- 6<&- 8<&-
+
+while
+  wait "$!"
+  status=$?
+  [ "$status" -gt 128 ] && kill -s 0 "$!" 2>/dev/null
+do :; done
+if [ "$status" -gt 128 ]; then
+  wait "$!"
+  last=$?
+  [ "$last" -eq 127 ] || status=$last
+fi
+
+if [ -s "$directory/refusal" ]; then
+  while IFS= read -r line || [ -n "$line" ]; do
+    printf 'palisade: %s\n' "$line" >&2
+  done <"$directory/refusal"
+  status=125
+fi
+[ -n "$after" ] || exit "$status"
+exec 7<&-
+eval "exec $after $status"
+`
