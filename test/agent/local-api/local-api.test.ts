@@ -12,7 +12,7 @@ import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleOf } from '../fixture/bundle.ts'
 import { askAgent } from '../fixture/local-request.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
-import { NO_STAGED } from '../fixture/no-staged.ts'
+import { REFUSING_API } from '../fixture/refusing-api.ts'
 
 async function startApi(
   sync: LocalApiDeps['sync'] = async () => ({ outcome: 'unchanged', revision: 7, error: null }),
@@ -29,6 +29,7 @@ async function startApi(
   const errors: unknown[] = []
   const imported: string[] = []
   const server = createLocalApi({
+    ...REFUSING_API,
     decide: decide ?? (async (value) => active.decide(value)),
     decideUnresolved: (value) => active.decide(value),
     explain: async (value) => active.explain(value),
@@ -49,9 +50,7 @@ async function startApi(
     },
     endBreakGlass: async () => ({ outcome: 'ended', grant: null, error: null }),
     log: async function* () {},
-    startSandbox: () => Promise.reject(new Error('not asked')),
     sandboxLimits: () => ({ processes: null, memory: null }),
-    staged: NO_STAGED,
     verifyLog: async () => ({
       intact: true,
       lines: 0,
@@ -60,7 +59,6 @@ async function startApi(
       faults: [],
       head: null,
     }),
-    flushTimeoutMs: 60_000,
     onError: (error) => errors.push(error),
     ...others,
   })

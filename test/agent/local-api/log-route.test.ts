@@ -17,7 +17,7 @@ import {
   type RecordScene,
   type SceneOptions,
 } from '../records/record-scene.ts'
-import { NO_STAGED } from '../fixture/no-staged.ts'
+import { REFUSING_API } from '../fixture/refusing-api.ts'
 
 interface Scene extends RecordScene {
   readonly socketPath: string
@@ -30,25 +30,9 @@ interface Scene extends RecordScene {
 async function start(options: SceneOptions = {}, flushTimeoutMs = 60_000): Promise<Scene> {
   const scene = await startRecorder(options)
   const errors: unknown[] = []
-  const fail = (): never => {
-    throw new Error('not asked for')
-  }
   const server = createLocalApi({
-    decide: fail,
-    decideUnresolved: fail,
-    explain: fail,
-    status: fail,
-    policies: fail,
-    addDeny: fail,
-    removeDenies: fail,
-    sync: fail,
-    import: fail,
-    beginBreakGlass: fail,
-    endBreakGlass: fail,
+    ...REFUSING_API,
     log: (query, reader) => streamLog(scene, query, reader),
-    startSandbox: () => Promise.reject(new Error('not asked')),
-    sandboxLimits: () => ({ processes: null, memory: null }),
-    staged: NO_STAGED,
     verifyLog: () => verifyRecords(scene.disk, scene.writer.head()),
     flushTimeoutMs,
     onError: (error) => errors.push(error),

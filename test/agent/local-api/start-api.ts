@@ -5,7 +5,7 @@ import { claimSocket, listenOnSocket } from '../../../agent/src/local-api/listen
 import { listPolicies } from '../../../agent/src/local-api/list-policies.ts'
 import { createLocalApi, type LocalApiDeps } from '../../../agent/src/local-api/local-api.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
-import { NO_STAGED } from '../fixture/no-staged.ts'
+import { REFUSING_API } from '../fixture/refusing-api.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 
 /** A local API whose routes answer at once, and the names of the changes that were asked for. */
@@ -22,13 +22,11 @@ export async function startApi(deps: Pick<LocalApiDeps, 'admit'>) {
   const denies: LocalRulesResult = { outcome: 'unchanged', denies: [], error: null }
   const grant = { outcome: 'ended', grant: null, error: null } as const
   const server = createLocalApi({
+    ...REFUSING_API,
     ...deps,
     decide: async (value) => active.decide(value),
     decideUnresolved: (value) => active.decide(value),
     explain: async (value) => active.explain(value),
-    status: () => {
-      throw new Error('not asked')
-    },
     policies: () => listPolicies(active),
     addDeny: change('addDeny', denies),
     removeDenies: change('removeDenies', denies),
@@ -37,9 +35,6 @@ export async function startApi(deps: Pick<LocalApiDeps, 'admit'>) {
     beginBreakGlass: change('beginBreakGlass', grant),
     endBreakGlass: change('endBreakGlass', grant),
     log: async function* () {},
-    startSandbox: () => Promise.reject(new Error('not asked')),
-    sandboxLimits: () => ({ processes: null, memory: null }),
-    staged: NO_STAGED,
     verifyLog: change('verifyLog', {
       intact: true,
       lines: 0,
@@ -48,10 +43,6 @@ export async function startApi(deps: Pick<LocalApiDeps, 'admit'>) {
       faults: [],
       head: null,
     }),
-    flushTimeoutMs: 60_000,
-    onError(error) {
-      throw error
-    },
   })
   const socketPath = join(await temporaryDirectory(), 'agent', 'agent.sock')
   await claimSocket(socketPath)

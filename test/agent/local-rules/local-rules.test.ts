@@ -12,7 +12,7 @@ import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleClaims, bundleOf, NOW_MS, policyOf } from '../fixture/bundle.ts'
 import { connectTo, openRaw, readUntil, startProxy, startTcpServer } from '../fixture/proxy.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
-import { NO_STAGED } from '../fixture/no-staged.ts'
+import { REFUSING_API } from '../fixture/refusing-api.ts'
 
 const HOST = { action: 'connect:tcp', host: 'ads.test', port: 443 }
 const FILE = { action: 'read', path: '/data/x' }
@@ -42,22 +42,12 @@ async function startRules(directory?: string) {
 /** The same behind a socket, as the command line asks for it. */
 async function startClient(from: Awaited<ReturnType<typeof startRules>>): Promise<AgentClient> {
   const server = createLocalApi({
+    ...REFUSING_API,
     ...from,
     decide: async (value) => from.active.decide(value),
     decideUnresolved: (value) => from.active.decide(value),
     explain: async (value) => from.active.explain(value),
-    status: () => Promise.reject(new Error('not asked')) as never,
     policies: () => listPolicies(from.active),
-    log: () => Promise.reject(new Error('not asked')) as never,
-    startSandbox: () => Promise.reject(new Error('not asked')),
-    sandboxLimits: () => ({ processes: null, memory: null }),
-    staged: NO_STAGED,
-    verifyLog: () => Promise.reject(new Error('not asked')),
-    sync: () => Promise.reject(new Error('not asked')),
-    import: () => Promise.reject(new Error('not asked')),
-    beginBreakGlass: () => Promise.reject(new Error('not asked')),
-    endBreakGlass: () => Promise.reject(new Error('not asked')),
-    flushTimeoutMs: 60_000,
     onError: () => {},
   })
   const socketPath = join(from.agentDir, 'agent.sock')
