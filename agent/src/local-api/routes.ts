@@ -32,7 +32,7 @@ import {
 import { sendJson } from './send-json.ts'
 import { streamAnswer, type StreamReader } from './stream-answer.ts'
 
-/** Routes that ask and change nothing. */
+/** Answers to questions, which change no state. */
 export interface QuestionDeps {
   readonly decide: (request: unknown) => Promise<ListedDecision>
   /** Decides a line of a batch. */
@@ -146,7 +146,7 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   ])
 }
 
-/** The routes that ask and change nothing, but for batches. */
+/** The routes of questions, but for batches. */
 export function createQuestionRoutes(
   deps: QuestionDeps,
   limits: QuestionLimits,

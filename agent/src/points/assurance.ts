@@ -12,8 +12,8 @@ const SUBJECT: Readonly<Record<ProbeName, string>> = {
 
 /**
  * The class that the last self-probes have shown at the time `nowMs`, and why it is not higher. An
- * agent that is shared by all users makes no sandboxes.
- * Settings do not count: a point that is only switched on has shown nothing.
+ * agent that is shared by all users makes no sandboxes. Settings do not count: a point that is
+ * switched on need not hold.
  */
 export function assess(
   results: Readonly<Record<ProbeName, ProbeResult | null>>,

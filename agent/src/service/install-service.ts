@@ -39,7 +39,7 @@ export async function installFiles(files: readonly ServiceFile[]): Promise<Servi
 }
 
 /**
- * Removes the files of a service, but none that a person has changed. Idempotent. Rejects with
+ * Removes the files of a service, except those that a person has changed. Idempotent. Rejects with
  * `ERR_SERVICE`.
  */
 export async function removeFiles(files: readonly ServiceFile[]): Promise<ServiceChanges> {

@@ -21,7 +21,7 @@ export interface SandboxMachine {
   readonly workspaces: Workspaces
   /** Starts `palisade run -- WORDS`. */
   start(words: readonly string[], cwd: string, stdio?: StdioOptions): ChildProcess
-  /** Resolves once so many sandboxes are left, none by default, and the spare one is ready. */
+  /** Resolves once so many sandboxes are left, 0 by default, and the spare one is ready. */
   settled(running?: number): Promise<void>
   stop(): Promise<void>
 }

@@ -51,7 +51,7 @@ const WAYS: readonly (readonly [way: string, record: string | null])[] = [
   ['the agent, asked to change the rules', null],
 ]
 
-/** A listener on the machine's loopback, with which nothing inside may speak. */
+/** A listener on the machine's loopback, which no program inside may reach. */
 async function listenOutside(): Promise<{ readonly port: number; readonly reached: () => number }> {
   let connections = 0
   const server = createServer((socket) => {

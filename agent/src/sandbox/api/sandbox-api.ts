@@ -46,7 +46,7 @@ const LIMITS: QuestionLimits = { explanations: 4, listings: 1, logs: 1, batches:
 const MAX_CONNECTIONS = 32
 
 /**
- * The part of the local API that changes nothing, for programs in a sandbox. Decisions are those
+ * The read-only part of the local API, for programs in a sandbox. Decisions are those
  * for a program of the sandbox and are recorded as its own, and the log has its records only.
  *
  * Explanations of all sandboxes share one queue, apart from that of the machine's local API, so

@@ -20,7 +20,7 @@ export interface SandboxCgroup {
   readonly settings: ReadonlyMap<string, string>
 }
 
-/** The groups that a sandbox with these bounds gets, none without a base. */
+/** The groups that a sandbox with these bounds gets; empty without a base. */
 export function planCgroups(
   bases: CgroupBases,
   id: string,

@@ -31,7 +31,7 @@ export interface HostTree {
   inParent<T>(names: readonly string[], work: (at: PathOf, name: string) => T): T | null
   /** Null when it does not exist. */
   status(names: readonly string[]): Stats | null
-  /** Text of a symbolic link; null when there is none. */
+  /** Text of a symbolic link; null when it does not exist. */
   target(names: readonly string[]): string | null
   /** Names in a directory as bytes; empty when it does not exist. */
   list(names: readonly string[]): readonly Buffer[]

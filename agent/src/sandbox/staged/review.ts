@@ -68,7 +68,7 @@ interface WorkspaceReview {
   readonly layers: readonly { readonly path: string; readonly upper: string }[]
   readonly list: ChangeList
   readonly deps: ReviewDeps
-  /** Null for a review that copies nothing out. */
+  /** Null for a review without copying. */
   readonly beforeTemporary: ((names: readonly string[]) => void) | null
 }
 

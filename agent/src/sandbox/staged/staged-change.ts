@@ -47,7 +47,7 @@ const SPECIAL = 'it is a device, socket or FIFO'
 /** Limit of the objects below one directory that goes away. */
 const MAX_REMOVED = 200_000
 
-/** Compares one staged object with the host. Returns nothing for an object that is the same. */
+/** Compares one staged object with the host. Returns no change for an object that is the same. */
 export function* compareEntry(entry: StagedEntry, deps: CompareDeps): Steps<StagedChange[]> {
   const { names } = entry
   let host: Stats | null

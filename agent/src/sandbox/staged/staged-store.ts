@@ -43,7 +43,7 @@ export interface StagedStore {
   describe(session: StagedSession): ShownSession
   /** Removes the rests of a killed agent. Call it once, before the first `begin`. */
   recover(): Promise<void>
-  /** Removes all sessions. Call it while none runs. */
+  /** Removes all sessions. Call it while no sandbox runs. */
   discardAll(): Promise<void>
 }
 

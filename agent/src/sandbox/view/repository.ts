@@ -51,7 +51,7 @@ export function isRepositoryDirectory(path: string): boolean {
   return REPOSITORY_DIRECTORY.test(path) && !WORKING_TREES.test(`${path}/`)
 }
 
-/** Returns whether a path lies in a repository that none of the known paths lies in. */
+/** Returns whether a path lies in another repository than all known paths. */
 export function newRepositories(known: readonly string[]): (path: string) => boolean {
   const repositories = new Set([null, ...known.map(repositoryOf)])
   return (path) => !repositories.has(repositoryOf(path))

@@ -212,7 +212,7 @@ function rootDeps(
 ): Parameters<typeof planRootView>[0] {
   return {
     disk,
-    // A system user may have none; the private one is made inside.
+    // A system user may lack it; the private one is made inside.
     home: realPathOrNull(disk, home) ?? home,
     systemFiles: objects.systemFiles,
     client: objects.client,

@@ -28,7 +28,7 @@ export async function reviewStaged(review: StagedReview, context: RunContext): P
   const say = (text: string): Promise<unknown> => write(io.stderr, text)
   const ask = askStaged(context, EXIT_NOT_COPIED)
   const shown = await ask('show', id).catch((error: unknown) => {
-    // Without changes the agent keeps nothing.
+    // The agent keeps no session without changes.
     if (error instanceof NotKept) return null
     throw error
   })

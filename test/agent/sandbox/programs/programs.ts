@@ -41,7 +41,7 @@ function network(
 
 const http = (host: string, { port }: Origin): string => `http://${host}:${port}`
 
-/** Programs then know nothing of the proxy, and their connections are captured. */
+/** Programs then do not know of the proxy, and their connections are captured. */
 const WITHOUT_PROXY =
   'unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NODE_USE_ENV_PROXY; '
 

@@ -1,4 +1,4 @@
-/** A named set of options of `palisade run`. It opens nothing: the agent asks policy for each. */
+/** A named set of options of `palisade run`. It widens no policy: the agent asks for each. */
 export interface Profile {
   readonly name: string
   /** Each as `PATH`, `PATH:ro` or `PATH:rw`, as written. */
