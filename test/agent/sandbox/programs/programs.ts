@@ -80,6 +80,10 @@ const clone = (host: string, origin: Origin): string => `${AUTHOR}
 const ssh = (host: string, port: number): string =>
   `ssh -v -o BatchMode=yes -p ${port} ${host} true`
 
+/** Chromium's own sandbox needs a user namespace, which the sandbox does not give. */
+const browse = (host: string, origin: Origin): string =>
+  `chromium-headless-shell --no-sandbox --dump-dom ${http(host, origin)}/index.html 2>&1`
+
 export const WORKS: readonly Work[] = [
   network(
     {
@@ -139,6 +143,16 @@ export const WORKS: readonly Work[] = [
       code: 255,
     },
   },
+  network({ needs: ['chromium-headless-shell'], title: 'chromium shows a page' }, browse, {
+    done: '<body>reached',
+    refused: 'Palisade: bad.test:',
+    code: 0,
+  }),
+  network(
+    { needs: ['chromium-headless-shell'], title: 'chromium shows a page without a proxy' },
+    (host, origin) => `${WITHOUT_PROXY} ${browse(host, origin)}`,
+    { done: '<body>reached', refused: 'Page load failed: net::ERR_', code: 1 },
+  ),
   {
     needs: ['make', 'cc'],
     title: 'make builds a program with the C compiler',
