@@ -60,11 +60,12 @@ describe('a command that behaves badly', () => {
         `f() { for n in 1 2 3; do (trap "" HUP TERM; f) & done; exec sleep ${word}; }; ` +
         '(f) 2>/dev/null & sleep 1',
     ],
-  ])('leaves no %s behind', async (_title, script) => {
+  ])('ends with %s', async (_title, script) => {
     const machine = await machineOf()
     const word = rareSleep()
     const words = ['--limit', 'processes=50', '--', 'bash', '-c', `${script(word)}; exit 3`]
-    expect((await machine.run(words)).code).toBe(3)
+    const { code, stderr } = await machine.run(words)
+    expect(code, stderr).toBe(3)
     await expect.poll(() => isAnyRunning(word), { timeout: 30_000 }).toBe(false)
     await expectNothingLeft(machine)
   })
