@@ -11,6 +11,7 @@ import type { RunRequest } from './run-request.ts'
 
 /** No sandbox could be made; the command was not run. */
 const EXIT_NO_SANDBOX = 125
+const WAITING = 'palisade: the agent starts other sandboxes; waiting for a turn\n'
 
 export type SandboxIo = AgentIo & Pick<Io, 'become' | 'home' | 'platform' | 'self' | 'stderr'>
 
@@ -45,15 +46,16 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
   if (limits.kind === 'invalid') throw refusal(limits.problems)
   const texts = request.workspace.length === 0 ? ['.'] : request.workspace
   const { strict } = request
-  const answer = await reachAgent(io, EXIT_NO_SANDBOX, (agent) =>
-    startSandbox(agent, {
+  const answer = await reachAgent(io, EXIT_NO_SANDBOX, (agent) => {
+    const wanted = {
       workspaces: texts.map((text) => parseWorkspace(text, io.cwd)),
       directory: io.cwd,
       variables: Object.fromEntries(environment.variables),
       limits: limits.limits,
       ...(strict === null ? {} : { strict: { after: reviewCommand(strict, agent, io) } }),
-    }),
-  )
+    }
+    return startSandbox(agent, wanted, { onWait: () => void io.stderr.write(WAITING) })
+  })
   if (answer.kind === 'refused') throw refusal(answer.message)
   const { program, arguments: words, warnings } = answer.launch
   for (const warning of warnings) io.stderr.write(`${printable(`palisade: ${warning}`)}\n`)
