@@ -38,7 +38,8 @@ export function createPlaceholderJournal(path: string): PlaceholderJournal {
     if (lines.length === 0) return
     const file = await open(path, APPEND, 0o600)
     try {
-      await file.appendFile(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+      // A full disk may have cut the last line, which must not take the first one of these along.
+      await file.appendFile(`\n${lines.map((line) => `${JSON.stringify(line)}\n`).join('')}`)
       await file.sync()
     } finally {
       await file.close()

@@ -1,4 +1,6 @@
 import { basename, dirname } from 'node:path'
+import { systemErrorCode } from '../../errors.ts'
+import { join } from './mount-table.ts'
 import type { PlaceholderJournal, PlaceholderRecord } from './placeholder-journal.ts'
 import { createObject, nameObject, removeObject } from './placeholder-object.ts'
 import type { Placeholder } from './placeholder-plan.ts'
@@ -26,6 +28,8 @@ export interface PlaceholdersDeps {
 
 export function createPlaceholders({ journal, randomName }: PlaceholdersDeps): Placeholders {
   const kept = new Map<string, { record: PlaceholderRecord; holders: number }>()
+  /** Objects that could not be reached, such as in a directory that a command has closed. */
+  const left = new Map<string, PlaceholderRecord>()
   let queue: Promise<unknown> = Promise.resolve()
   /** One change of the journal at a time. */
   const inTurn = <T>(task: () => Promise<T>): Promise<T> => {
@@ -33,26 +37,47 @@ export function createPlaceholders({ journal, randomName }: PlaceholdersDeps): P
     queue = done.catch(() => {})
     return done
   }
+  /** Removes these, and tries those again that were left. Rejects once all have been tried. */
+  const removeAll = async (records: readonly PlaceholderRecord[]): Promise<void> => {
+    const all = [...left.values(), ...records]
+    const failures: unknown[] = []
+    for (const record of all)
+      try {
+        removeObject(record)
+        left.delete(record.draft)
+      } catch (error) {
+        failures.push(error)
+        left.set(record.draft, record)
+      }
+    const gone = all.map(({ draft }) => draft).filter((draft) => !left.has(draft))
+    await (kept.size + left.size === 0 ? journal.clear() : journal.drop(gone))
+    if (failures.length > 0) throw failures[0]
+  }
   const giveUp = async (paths: readonly string[]): Promise<void> => {
-    const dropped: string[] = []
+    const free: PlaceholderRecord[] = []
     for (const path of paths) {
       const own = kept.get(path)
       if (own === undefined) continue
       own.holders -= 1
       if (own.holders > 0) continue
       kept.delete(path)
-      removeObject(own.record)
-      dropped.push(own.record.draft)
+      free.push(own.record)
     }
-    await (kept.size === 0 ? journal.clear() : journal.drop(dropped))
+    await removeAll(free)
   }
 
   return {
     hold: (placeholders) =>
       inTurn(async () => {
         const missing = placeholders.filter(({ path }) => !kept.has(path))
-        const records = await makeAll(missing, journal, randomName)
-        for (const [path, record] of records) kept.set(path, { record, holders: 0 })
+        const drafts = missing.map((each) => draftOf(each, randomName()))
+        const made = await makeAll(drafts, journal)
+        if (made.kind === 'failed') {
+          // The refusal matters more than objects that are left for the next removal.
+          await removeAll(made.records).catch(() => {})
+          throw made.refusal
+        }
+        for (const record of made.records) kept.set(pathOf(record), { record, holders: 0 })
         const held = placeholders.map(({ path }) => path)
         for (const path of held) {
           const own = kept.get(path)
@@ -64,47 +89,74 @@ export function createPlaceholders({ journal, randomName }: PlaceholdersDeps): P
     recover: () =>
       inTurn(async () => {
         const records = await journal.read()
-        for (const record of records) removeObject(record)
-        if (records.length > 0) await journal.clear()
+        // An agent that does not start enforces nothing.
+        if (records.length > 0) await removeAll(records).catch(() => {})
       }),
   }
 }
+
+type Made =
+  | { readonly kind: 'made'; readonly records: readonly PlaceholderRecord[] }
+  | {
+      readonly kind: 'failed'
+      readonly records: readonly PlaceholderRecord[]
+      readonly refusal: ViewRefusal
+    }
 
 /**
  * Makes each object under a random name first, so that the journal knows its inode before it takes
  * the denied name, and so that it never replaces a file. All of them wait for the disk together.
  */
 async function makeAll(
-  placeholders: readonly Placeholder[],
+  drafts: readonly PlaceholderRecord[],
   journal: PlaceholderJournal,
-  randomName: () => string,
-): Promise<ReadonlyMap<string, PlaceholderRecord>> {
-  const records = new Map(placeholders.map((each) => [each.path, draftOf(each, randomName())]))
-  await journal.put([...records.values()])
-  let present = ''
+): Promise<Made> {
+  const records = [...drafts]
+  let present: PlaceholderRecord | undefined
   try {
-    for (const [path, record] of records) {
-      present = path
-      records.set(path, { ...record, object: createObject(record) })
+    await journal.put(drafts)
+    for (const [index, draft] of drafts.entries()) {
+      present = draft
+      records[index] = { ...draft, object: createObject(draft) }
     }
-    await journal.put([...records.values()])
-    for (const [path, record] of records) {
-      present = path
+    present = undefined
+    await journal.put(records)
+    for (const record of records) {
+      present = record
       nameObject(record)
     }
-    return records
+    return { kind: 'made', records }
   } catch (error) {
-    for (const record of records.values()) removeObject(record)
-    await journal.drop([...records.values()].map(({ draft }) => draft))
-    throw new ViewRefusal(
-      `the denied path ${quotePath(present)} cannot be kept from being created; start the ` +
-        'sandbox again, or mount the workspace read-only',
-      error,
-    )
+    return { kind: 'failed', records, refusal: refusalOf(present, error) }
   }
 }
+
+/** Without a record, the journal could not be written. */
+function refusalOf(record: PlaceholderRecord | undefined, error: unknown): ViewRefusal {
+  const code = systemErrorCode(error)
+  const why = code === null ? '' : ` (${code})`
+  const isFull = code !== null && FULL.has(code)
+  if (record === undefined)
+    return new ViewRefusal(
+      'denied paths cannot be kept from being created, because the directory of the agent ' +
+        `cannot be written${why}${isFull ? '; free some space there' : ''}`,
+      error,
+    )
+  return new ViewRefusal(
+    `the denied path ${quotePath(pathOf(record))} cannot be kept from being created${why}; ` +
+      `${isFull ? 'free some space there' : 'start the sandbox again'}, or mount the workspace ` +
+      'read-only',
+    error,
+  )
+}
+
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT'])
 
 function draftOf({ path, kind }: Placeholder, random: string): PlaceholderRecord {
   const [directory, name] = [dirname(path), basename(path)]
   return { draft: `.palisade-${random}`, directory, name, kind, object: null }
+}
+
+function pathOf({ directory, name }: PlaceholderRecord): string {
+  return join(directory, `/${name}`)
 }

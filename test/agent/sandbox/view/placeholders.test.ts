@@ -4,13 +4,14 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmdirSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
   appendFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createPlaceholderJournal } from '../../../../agent/src/sandbox/view/placeholder-journal.ts'
 import type { Placeholder } from '../../../../agent/src/sandbox/view/placeholder-plan.ts'
@@ -120,6 +121,48 @@ describe('placeholders', () => {
     expect(names()).toEqual(['keys'])
   })
 
+  it('are given up although one is out of reach, which a later removal tries again', async () => {
+    const { names, open, placeholder, ws } = await scene()
+    const placeholders = open()
+    mkdirSync(join(ws, 'd/e'), { recursive: true })
+    const release = await placeholders.hold([placeholder('d/e/a'), placeholder('b')])
+    renameSync(join(ws, 'd'), join(ws, 'moved'))
+    symlinkSync('d', join(ws, 'd'))
+
+    await expect(release()).rejects.toThrow('ELOOP')
+    expect(names()).toEqual(['d', 'moved'])
+    expect(placeholders.isHeld(join(ws, 'b'))).toBe(false)
+    unlinkSync(join(ws, 'd'))
+    renameSync(join(ws, 'moved'), join(ws, 'd'))
+    await (
+      await placeholders.hold([placeholder('c')])
+    )()
+    expect(readdirSync(join(ws, 'd/e'))).toEqual([])
+  })
+
+  it('do not stop the next agent when one of them cannot be reached after a kill', async () => {
+    const { names, open, placeholder, ws } = await scene()
+    mkdirSync(join(ws, 'd/e'), { recursive: true })
+    await open().hold([placeholder('d/e/a'), placeholder('b')])
+    renameSync(join(ws, 'd'), join(ws, 'moved'))
+    symlinkSync('d', join(ws, 'd'))
+
+    await open().recover()
+    expect(names()).toEqual(['d', 'moved'])
+    unlinkSync(join(ws, 'd'))
+    renameSync(join(ws, 'moved'), join(ws, 'd'))
+    await open().recover()
+    expect(readdirSync(join(ws, 'd/e'))).toEqual([])
+  })
+
+  it('leave no trace in the journal of a name that cannot be taken, and say why', async () => {
+    const { file, names, open, placeholder } = await scene()
+
+    const held = open().hold([placeholder('a'), placeholder('missing/b')])
+    await expect(held).rejects.toThrow(/missing\/b` cannot be kept from being created \(ENOENT\)/)
+    expect([names(), readFileSync(file, 'utf8')]).toEqual([[], ''])
+  })
+
   it('are removed by the next agent after a kill', async () => {
     const { names, open, placeholder } = await scene()
     await open().hold([placeholder('a'), placeholder('b', 'directory')])
@@ -138,6 +181,17 @@ describe('placeholders', () => {
 
     await open().recover()
     expect(names()).toEqual([])
+  })
+
+  it('are found again behind a line that was cut by a full disk', async () => {
+    const { file, journal, placeholder, ws } = await scene()
+    appendFileSync(file, '{"draft":".palisade-')
+    const { kind, path } = placeholder('a')
+    const draft = `.palisade-${'0'.repeat(32)}`
+    const record = { draft, directory: ws, name: basename(path), kind, object: null }
+    await journal.put([record])
+
+    expect(await journal.read()).toEqual([record])
   })
 
   it('are not what a damaged journal names', async () => {
