@@ -1,4 +1,5 @@
 import { sandboxRequestSchema, type SandboxRequest, type SandboxResult } from '@palisade/protocol'
+import { systemErrorCode } from '../errors.ts'
 import { HolderError } from './holder/start-holder.ts'
 import type { PreparedLaunch } from './launch/prepare-launch.ts'
 import type { StartedSandbox } from './start-sandbox.ts'
@@ -62,7 +63,7 @@ export function createSandboxes({ takeLaunch, start, onError }: SandboxesDeps): 
         if (error instanceof ViewRefusal) return failed('workspace_denied', error.message)
         if (error instanceof HolderError) return failed('unavailable', error.message)
         onError(error)
-        return failed('unavailable', 'no sandbox could be made; the log of the agent says why')
+        return failed('unavailable', describeFault(error))
       } finally {
         starting -= 1
       }
@@ -74,6 +75,19 @@ export function createSandboxes({ takeLaunch, start, onError }: SandboxesDeps): 
       await Promise.all([...open].map(({ supervision }) => supervision.ended))
     },
   }
+}
+
+/** The log cannot say it where no space is left for the log. */
+const SHORTAGES: ReadonlyMap<string, string> = new Map([
+  ['ENOSPC', 'no space is left for its files (ENOSPC); free some space for the agent'],
+  ['EDQUOT', 'the quota leaves no space for its files (EDQUOT); free some space for the agent'],
+  ['EMFILE', 'too many files are open in the agent (EMFILE); end other sandboxes'],
+  ['ENFILE', 'too many files are open on this machine (ENFILE); end other programs'],
+])
+
+function describeFault(error: unknown): string {
+  const shortage = SHORTAGES.get(systemErrorCode(error) ?? '')
+  return `no sandbox could be made; ${shortage ?? 'the log of the agent says why'}`
 }
 
 function failed(code: string, message: string): SandboxResult {
