@@ -84,7 +84,7 @@ export async function startSandbox(
       uid: user.uid,
     })
     await writeLaunch(encodeArguments(request.variables, plan, cwd, deps), launch, deps)
-    const network = await serve(launch, deps)
+    const network = await serveListeners(launch, deps)
     const createGuard = (child: Child, end: (problem: string) => void): LiveGuard =>
       guardView(plan, launch, { child, end, onPlanted, entries: bounds.privateEntries })
     const { disk, placeholders } = deps.view
@@ -116,14 +116,22 @@ export async function startSandbox(
   }
 }
 
-/** Serves all listeners within the sandbox. */
-async function serve(
-  { id, holder }: PreparedLaunch,
-  { network, serveApi }: StartDeps,
+/** Serves all listeners within the sandbox. Rejects when one of them is closed, and closes all. */
+export async function serveListeners(
+  { id, holder }: Pick<PreparedLaunch, 'id' | 'holder'>,
+  { network, serveApi }: Pick<StartDeps, 'network' | 'serveApi'>,
 ): Promise<SandboxNetwork> {
   const { pid, listeners } = holder
   const api = await serveApi(id, listeners.api)
-  const served = await serveSandbox({ ...network, sandboxId: id, holderPid: pid, listeners })
+  const served = await serveSandbox({
+    ...network,
+    sandboxId: id,
+    holderPid: pid,
+    listeners,
+  }).catch((error: unknown) => {
+    api.close()
+    throw error
+  })
   return {
     close() {
       served.close()

@@ -78,7 +78,6 @@ export async function serveSandbox(deps: SandboxNetworkDeps): Promise<SandboxNet
   const onEvent = (event: PointEvent): void => deps.onEvent({ ...event, sandbox: sandboxId })
   const names = createNameTable(uptime, deps.nameTableLimits)
   const live = createLiveConnections(decide, deps.maxSlots)
-  const stopRechecks = recheckOnChange({ active, live, uptime, log: deps.log, onError })
 
   const destinations = new WeakMap<Socket, TcpEnd>()
   const programEnd = (client: Socket): ProgramEnd | null =>
@@ -113,8 +112,10 @@ export async function serveSandbox(deps: SandboxNetworkDeps): Promise<SandboxNet
   // A parent proxy carries no datagrams. Without a socket the kernel refuses them at once.
   if (!carriesDatagrams) stopUdp()
 
-  let isClosed = false
   await once(programs.server, 'listening')
+  // Last, because it lasts beyond a failure of the above. No connection exists before.
+  const stopRechecks = recheckOnChange({ active, live, uptime, log: deps.log, onError })
+  let isClosed = false
   return {
     close() {
       if (isClosed) return
