@@ -56,8 +56,10 @@ exit $?
  *   for one that the terminal has sent there already.
  * - A program that follows the command begins once the agent sees the end of the supervisor.
  * - Without a command for a second, a signal ends the sandbox; a command that has just ended is not
- *   such a case. A process is stopped before its children are listed, because a new bubblewrap
- *   would outlive a parent that is killed.
+ *   such a case. One that has ended, and has no memory any more, may stay: it can stop the first
+ *   process by ptrace(2). A further signal interrupts the wait for this second, which goes on. A
+ *   process is stopped before its children are listed, because a new bubblewrap would outlive a
+ *   parent that is killed.
  * - A signal may interrupt the wait for a command that has just ended. It is waited for once more,
  *   which gives 127 where the shell has forgotten it.
  */
@@ -100,16 +102,21 @@ while read -r word first second third fourth rest; do
   esac
 done <"/proc/$$/limits"
 
+tries=0
 forward() {
   [ -n "$!" ] || exit 125
-  for attempt in 1 2 3 4 5 6 7 8 9 10; do
+  while [ "$tries" -lt 10 ]; do
+    tries=$((tries + 1))
     process=$!
     for generation in bubblewrap first command; do
       child=
       [ -z "$process" ] || read -r child rest <"/proc/$process/task/$process/children"
       process=$child
     done
-    if [ -n "$process" ]; then
+    size=0
+    [ -z "$process" ] || read -r size rest <"/proc/$process/statm"
+    if [ "$size" != 0 ]; then
+      tries=0
       kill -s "$1" "$process"
       return
     fi

@@ -213,6 +213,28 @@ describe.runIf(process.platform === 'linux').each(testUsers())('the trampoline, 
     await expect.poll(() => sandbox.isRunning()).toBe(false)
   })
 
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'ends at %s when the command has stopped the first process of its sandbox',
+    async (signal) => {
+      const sandbox = await prepareSandbox(user)
+      sandbox.openGate()
+      // Attach, and detach with SIGSTOP: the kernel ignores that signal from the sandbox itself.
+      const ptrace = process.arch === 'arm64' ? 117 : 101
+      const stop =
+        `syscall(${ptrace}, 16, 1, 0, 0) == 0 or die "not attached"; waitpid(1, 0x40000000); ` +
+        `syscall(${ptrace}, 17, 1, 0, 19) == 0 or die "not detached"; print "ready\\n"`
+      const { child, ended, ready } = start(sandbox.words('perl', '-e', stop))
+      await ready()
+
+      // The first one may still reach the command.
+      const repeated = setInterval(() => child.kill(signal), 500)
+      onTestFinished(() => clearInterval(repeated))
+
+      expect((await ended).code).toBe(128 + SIGKILL)
+      await expect.poll(() => sandbox.isRunning()).toBe(false)
+    },
+  )
+
   it('takes the command with it when it is killed', async () => {
     const sandbox = await prepareSandbox(user)
     sandbox.openGate()
