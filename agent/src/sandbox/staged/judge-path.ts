@@ -50,7 +50,7 @@ export function createPathJudge(deps: PathJudgeDeps): PathJudge {
     const name = guardingName(path)
     return decision === 'allow' && rules.some((each) => each.resource.split('/').includes(name))
   }
-  /** The first name on the way to the path that a rule denies. */
+  /** The root, or the first name on the way from there to the path, that a rule denies. */
   const denied = (
     root: string,
     names: readonly string[],
@@ -59,9 +59,11 @@ export function createPathJudge(deps: PathJudgeDeps): PathJudge {
     const rules = denies()
     let place: DenyPlace = rules.at(root)
     let path = root
-    for (const name of names) {
-      place = rules.below(place, name)
-      path = join(path, `/${name}`)
+    for (const name of [null, ...names]) {
+      if (name !== null) {
+        place = rules.below(place, name)
+        path = join(path, `/${name}`)
+      }
       const action = actions.find((each) => place.denies[each])
       if (action !== undefined) return describe(active.decide({ action, path }), action, path)
     }

@@ -242,6 +242,19 @@ describe('the copy-out of a strict sandbox', () => {
     expect(readdirSync(scene.project)).toEqual([])
   })
 
+  it.each(['read', 'write'] as const)(
+    'copies nothing into a workspace that a new rule denies to %s',
+    async (action) => {
+      const scene = await strictScene()
+      const id = await scene.stage('echo 1 >new; mkdir d; echo 2 >d/f')
+      scene.use(opened(scene.project, ['deny', action, scene.project]))
+      const applied = await scene.apply(id)
+      expect(applied.counts).toMatchObject({ refused: 3, applied: 0 })
+      expect(reasonOf(applied, scene.at('new'))).toContain(`denies \`${action}\``)
+      expect(readdirSync(scene.project)).toEqual([])
+    },
+  )
+
   it('puts directories, files and links in the place of one another', async () => {
     const scene = await strictScene()
     scene.put('dir/a', 'file', 'plain')
