@@ -16,7 +16,7 @@ export interface StagedEntry {
   readonly status: Stats
   /** Text of a symbolic link. */
   readonly target: string | null
-  /** Whether a directory hides all entries of the one below. */
+  /** Whether a directory is new, so that it hides all entries of one outside. */
   readonly isOpaque: boolean
   readonly isCopied: boolean
   /** Names in an opaque directory. */
@@ -51,22 +51,21 @@ export function* eachEntry(
     readonly onInvalid: (directory: readonly string[], bytes: Buffer) => void
   },
 ): Steps<void> {
-  const pending: { readonly names: readonly string[]; readonly path: string }[] = [
-    { names: [], path: upper },
+  const pending: Pick<StagedEntry, 'names' | 'source' | 'isOpaque'>[] = [
+    { names: [], source: upper, isOpaque: false },
   ]
   let entries = 0
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const { entries: listed, invalid } = listOrEmpty(deps.disk, next.path)
+    const { entries: listed, invalid } = listOrEmpty(deps.disk, next.source)
     for (const { bytes } of invalid) deps.onInvalid(next.names, bytes)
     const below: typeof pending = []
     for (const { name } of listed.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       entries += 1
       if (entries > MAX_ENTRIES)
         throw new ReviewRefusal(`more than ${MAX_ENTRIES} changes were staged`)
-      const entry = readEntry([...next.names, name], `${next.path}/${name}`, deps)
+      const entry = readEntry(next, name, deps)
       yield* deps.visit(entry)
-      if (entry.kind === 'directory' && entry.problem === null)
-        below.push({ names: entry.names, path: entry.source })
+      if (entry.kind === 'directory' && entry.problem === null) below.push(entry)
       if (entries % ENTRIES_A_STEP === 0) yield
     }
     pending.push(...below.toReversed())
@@ -75,17 +74,20 @@ export function* eachEntry(
 }
 
 function readEntry(
-  names: readonly string[],
-  source: string,
+  directory: Pick<StagedEntry, 'names' | 'source' | 'isOpaque'>,
+  name: string,
   {
     attributes,
     disk,
   }: { readonly attributes: LayerAttributes; readonly disk: Pick<ViewDisk, 'list'> },
 ): StagedEntry {
+  const names = [...directory.names, name]
+  const source = `${directory.source}/${name}`
   const status = lstatSync(source)
   const kind = kindOf(status)
   const problem = kind === 'directory' ? directoryProblem(names, source, disk) : null
-  const isOpaque = kind === 'directory' && attributes.isOpaque(source)
+  // The kernel marks only the topmost of new directories.
+  const isOpaque = kind === 'directory' && (directory.isOpaque || attributes.isOpaque(source))
   const staged = isOpaque && problem === null ? disk.list(source).entries : []
   return {
     names,
@@ -94,7 +96,7 @@ function readEntry(
     status,
     isOpaque,
     isCopied: attributes.isCopied(source),
-    staged: new Set(staged.map(({ name }) => name)),
+    staged: new Set(staged.map((each) => each.name)),
     ...(kind === 'link' ? readTarget(source) : { target: null, problem }),
   }
 }

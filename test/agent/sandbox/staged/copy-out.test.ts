@@ -51,6 +51,22 @@ describe('the copy-out of a strict sandbox', () => {
     expect(readdirSync(scene.at('e')).toSorted()).toEqual(['.env', 'new'])
   })
 
+  it('deletes what directories held that the command has made anew at any depth', async () => {
+    const scene = await strictScene(['deny', 'read', '/**/.env'])
+    scene.put('d/sub/old', 'd/sub/deep/old', 'd/sub/deep/.env', 'd/sub/deep/same')
+    const id = await scene.stage(
+      'rm -r d; mkdir -p d/sub/deep; echo 1 >d/sub/new; printf d/sub/deep/same >d/sub/deep/same',
+    )
+    expect(verdicts(await scene.apply(id), scene.project)).toEqual({
+      'd/sub/deep/.env': 'refused',
+      'd/sub/deep/old': 'applied',
+      'd/sub/new': 'applied',
+      'd/sub/old': 'applied',
+    })
+    expect(readdirSync(scene.at('d/sub')).toSorted()).toEqual(['deep', 'new'])
+    expect(readdirSync(scene.at('d/sub/deep')).toSorted()).toEqual(['.env', 'same'])
+  })
+
   it('case 92: refuses names that other programs obey', async () => {
     const scene = await strictScene()
     scene.put('.git/config', '.git/HEAD')
