@@ -31,6 +31,8 @@ export interface ApplyDeps {
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 const PERMISSIONS = 0o777
+/** All that the owner needs to make the entries of a directory. */
+const OWNER = 0o700
 const CHANGED = 'it was changed outside in the meantime'
 
 /**
@@ -55,19 +57,40 @@ export function* applyChange(change: StagedChange, deps: ApplyDeps): Steps<void>
   yield* place(change, entry, deps)
 }
 
-/** Gives a directory its permissions, after its entries. */
-export function applyPermissions({ names, status }: StagedEntry, host: HostTree): void {
-  host.inParent([...names, '.'], (at) => chmodSync(at('.'), status.mode & PERMISSIONS))
+/** Gives a directory its permissions, after its entries. Throws as `applyChange` does. */
+export function applyPermissions(change: StagedChange, host: HostTree): void {
+  const { entry, kind, names } = change
+  if (entry === null) return
+  setDirectoryMode(names, entry.status.mode, host, (found) => {
+    const { dev, ino, mode } = kind === 'mode' && change.host !== null ? change.host : found
+    if (found.dev !== dev || found.ino !== ino || found.mode !== mode)
+      throw new HostConflict(CHANGED)
+  })
+}
+
+function setDirectoryMode(
+  names: readonly string[],
+  mode: number,
+  host: HostTree,
+  check: (found: Stats) => void = () => {},
+): void {
+  host.inParent([...names, '.'], (at) => {
+    const found = lstatSync(at('.'))
+    check(found)
+    chmodSync(at('.'), mode & PERMISSIONS)
+  })
 }
 
 function* place(change: StagedChange, entry: StagedEntry, deps: ApplyDeps): Steps<void> {
   const { host, names } = change
   if (entry.kind === 'directory') {
     const made = deps.host.inParent(names, (at, name) => {
-      mkdirSync(at(name), { mode: 0o700 })
+      mkdirSync(at(name), { mode: OWNER })
       return true
     })
-    return requireParent(made)
+    requireParent(made)
+    // After a killed agent, no difference to the staged directory is left.
+    return setDirectoryMode(names, entry.status.mode | OWNER, deps.host)
   }
   const { temporary } = deps
   deps.beforeTemporary(names.slice(0, -1))

@@ -85,14 +85,14 @@ function* reviewWorkspace(from: WorkspaceReview): Steps<void> {
   }
   /** Directories that are not copied out, and so neither are their entries. */
   const blocked = new Map<string, Shown['verdict']>()
-  const written: { readonly entry: StagedEntry; readonly shown: Shown }[] = []
+  const written: { readonly change: StagedChange; readonly shown: Shown }[] = []
   const compare = { host, startedMs: session.started_ms, uid: deps.uid }
   function* visit(entry: StagedEntry): Steps<void> {
     for (const change of yield* compareOrFail(entry, compare, from)) {
       const verdict = yield* settle(change, blocked, from, host)
       const shown = list.add({ ...describe(change, workspace), ...verdict })
       if (change.entry?.kind !== 'directory') continue
-      if (verdict.verdict === 'applied') written.push({ entry: change.entry, shown })
+      if (verdict.verdict === 'applied') written.push({ change, shown })
       else if (verdict.verdict !== 'allowed' && change.kind !== 'mode')
         blocked.set(change.names.join('/'), verdict.verdict)
     }
@@ -104,8 +104,8 @@ function* reviewWorkspace(from: WorkspaceReview): Steps<void> {
   }
   try {
     yield* eachEntry(upper, { ...deps, visit, onInvalid })
-    for (const { entry, shown } of written.toReversed()) {
-      const failed = attempt(() => applyPermissions(entry, host))
+    for (const { change, shown } of written.toReversed()) {
+      const failed = attempt(() => applyPermissions(change, host))
       if (failed !== null) list.change(shown, failed)
     }
   } finally {

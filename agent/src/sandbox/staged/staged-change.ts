@@ -96,8 +96,9 @@ function* compareDirectory(
 ): Steps<StagedChange[]> {
   if (host?.isDirectory() !== true) return [yield* placed(entry, host, deps)]
   const isSameMode = (host.mode & PERMISSIONS) === (entry.status.mode & PERMISSIONS)
+  const conflict = conflictOf([{ names: entry.names, status: host }], deps)
   const own: StagedChange[] =
-    isSameMode && entry.problem === null ? [] : [{ ...plain(entry, host), kind: 'mode' }]
+    isSameMode && entry.problem === null ? [] : [{ ...plain(entry, host), kind: 'mode', conflict }]
   return entry.isOpaque ? [...own, ...(yield* othersBelow(entry, deps))] : own
 }
 

@@ -208,6 +208,29 @@ describe('the copy-out of a strict sandbox', () => {
     expect(existsSync(scene.at('removed'))).toBe(false)
   })
 
+  it('leaves a directory closed that was closed outside since the start', async () => {
+    const scene = await strictScene()
+    scene.put('d/a')
+    chmodSync(scene.at('d'), 0o755)
+    const child = scene.run([
+      '--strict',
+      '--apply',
+      '--',
+      'sh',
+      '-c',
+      'echo in >d/new; until ls | grep -qx go; do sleep 0.05; done',
+    ])
+    await untilStaged(scene, 'd/new')
+    chmodSync(scene.at('d'), 0o700)
+    writeFileSync(scene.at('go'), '')
+    expect((await child).code).toBe(125)
+    expect(lstatSync(scene.at('d')).mode & 0o777).toBe(0o700)
+    expect(readdirSync(scene.at('d')).toSorted()).toEqual(['a', 'new'])
+    const { sessions } = await scene.sandboxes.staged.list()
+    const left = await scene.show(sessions[0]?.id ?? '')
+    expect(left.changes).toMatchObject([{ kind: 'mode', verdict: 'conflict', type: 'directory' }])
+  })
+
   it('does not follow a link that took the place of a directory', async () => {
     const scene = await strictScene()
     scene.put('dir/file', 'other/file')

@@ -89,6 +89,28 @@ describe('staged changes', () => {
     expect(readdirSync(root)).toEqual([])
   })
 
+  it('go on after an agent that was killed in a new directory', async () => {
+    const { changes, deps, keep, project, root, store } = await scene()
+    const session = await keep('s1', [])
+    const directory = join(root, 's1')
+    const { upper } = layersOf(directory, 0)
+    mkdirSync(join(upper, 'new/below'), { recursive: true })
+    writeFileSync(join(upper, 'new/below/file'), 'x'.repeat(1_000_000))
+    const attributes = await loadLayerAttributes()
+    const steps = review(directory, session, { ...deps, attributes }, openJournal(directory))
+    while (!existsSync(join(project, 'new/below', TEMPORARY)))
+      if (steps.next().done === true) throw new Error('the copy-out has ended')
+
+    await store.recover()
+    // The agent that was killed has made the directories after the start of the sandbox.
+    const record = join(directory, 'session.json')
+    writeFileSync(record, JSON.stringify({ ...session, started_ms: Date.now() - 60_000 }))
+    const applied = await changes.apply({ id: 's1' })
+    expect(applied.counts).toMatchObject({ applied: 1, conflict: 0, failed: 0, refused: 0 })
+    expect(readdirSync(join(project, 'new/below'))).toEqual(['file'])
+    expect(statSync(join(project, 'new')).mode).toBe(statSync(project).mode)
+  })
+
   it('copies nothing out without a policy in force', async () => {
     const { changes, keep, project } = await scene(false)
     await keep('s1', ['a'])
