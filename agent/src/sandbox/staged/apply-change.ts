@@ -31,6 +31,7 @@ export interface ApplyDeps {
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 const PERMISSIONS = 0o777
+const SPECIAL_BITS = 0o7000
 /** All that the owner needs to make the entries of a directory. */
 const OWNER = 0o700
 const CHANGED = 'it was changed outside in the meantime'
@@ -68,6 +69,7 @@ export function applyPermissions(change: StagedChange, host: HostTree): void {
   })
 }
 
+/** Sets the permissions, and keeps the sticky and setgid bits of the host. */
 function setDirectoryMode(
   names: readonly string[],
   mode: number,
@@ -77,7 +79,7 @@ function setDirectoryMode(
   host.inParent([...names, '.'], (at) => {
     const found = lstatSync(at('.'))
     check(found)
-    chmodSync(at('.'), mode & PERMISSIONS)
+    chmodSync(at('.'), (found.mode & SPECIAL_BITS) | (mode & PERMISSIONS))
   })
 }
 

@@ -231,6 +231,16 @@ describe('the copy-out of a strict sandbox', () => {
     expect(left.changes).toMatchObject([{ kind: 'mode', verdict: 'conflict', type: 'directory' }])
   })
 
+  it('keeps the sticky and setgid bits of the directories outside', async () => {
+    const scene = await strictScene()
+    mkdirSync(scene.at('shared'))
+    chmodSync(scene.at('shared'), 0o3777)
+    const id = await scene.stage('mkdir shared/new; chmod 750 shared/new; chmod 0757 shared')
+    expect((await scene.apply(id)).counts).toMatchObject({ applied: 2 })
+    expect(lstatSync(scene.at('shared')).mode & 0o7777).toBe(0o3757)
+    expect(lstatSync(scene.at('shared/new')).mode & 0o7777).toBe(0o2750)
+  })
+
   it('does not follow a link that took the place of a directory', async () => {
     const scene = await strictScene()
     scene.put('dir/file', 'other/file')
