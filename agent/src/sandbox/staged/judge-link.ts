@@ -4,12 +4,12 @@ import { realPathOrNull, statusOrNull, unlessMissing, type ViewDisk } from '../v
 import { isWithin, restOf } from '../view/mount-table.ts'
 import { quotePath } from '../view/view-refusal.ts'
 import type { PathJudge } from './judge-path.ts'
+import type { StagedLayer } from './staged-session.ts'
 
 export interface LinkJudgeDeps {
   readonly judge: PathJudge
   readonly disk: ViewDisk
-  /** The workspaces, each with its upper layer. */
-  readonly layers: readonly { readonly path: string; readonly upper: string }[]
+  readonly layers: readonly StagedLayer[]
 }
 
 /**

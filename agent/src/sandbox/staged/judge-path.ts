@@ -6,14 +6,14 @@ import type {
   PathDenies,
 } from '@palisade/policy-core'
 import type { ActivePolicy } from '../../decision/active-policy.ts'
-import { guardedPaths, guardingName } from '../view/guarded-names.ts'
+import { guardedPaths, guardingName, SETTINGS } from '../view/guarded-names.ts'
 import { COMMON_DIRECTORY, REPOSITORY } from '../view/repository.ts'
 import type { ViewDisk } from '../view/disk.ts'
 import { isWithin, join } from '../view/mount-table.ts'
 import { quotePath } from '../view/view-refusal.ts'
 import { createRepositoryGuard } from './repository-guard.ts'
 import { ReviewRefusal } from './staged-entry.ts'
-import type { StagedWorkspace } from './staged-session.ts'
+import type { StagedLayer, StagedWorkspace } from './staged-session.ts'
 
 /** Asks the policy of now whether paths may be changed, or be the end of a symbolic link. */
 export interface PathJudge {
@@ -29,15 +29,16 @@ export interface PathJudgeDeps {
   readonly active: Pick<ActivePolicy, 'decide' | 'enforced'>
   readonly deniesOf: (policy: CompiledPolicy) => PathDenies
   readonly workspaces: readonly StagedWorkspace[]
+  readonly layers: readonly StagedLayer[]
 }
 
 /** Directories of the system that every sandbox sees, unless a rule denies them. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 
 export function createPathJudge(deps: PathJudgeDeps): PathJudge {
-  const { active, deniesOf, disk, workspaces } = deps
+  const { active, deniesOf, disk, layers, workspaces } = deps
   const guarded = guardedPaths()
-  const repositories = createRepositoryGuard(disk)
+  const repositories = createRepositoryGuard(disk, layers)
   /** Throws `ReviewRefusal` without a policy in force. */
   const denies = (): PathDenies => {
     const rule = active.enforced()
@@ -73,8 +74,12 @@ export function createPathJudge(deps: PathJudgeDeps): PathJudge {
     let place = guarded.at(root)
     let path = root
     for (const name of names) {
+      // Below `.git` the settings are guarded by their names, so that a clone can be copied out.
+      const hasSettings = guarded.below(place, SETTINGS).denies.write
       place = guarded.below(place, name)
       path = join(path, `/${name}`)
+      if (!hasSettings && repositories.completes(path) && !isOpened(path))
+        return `${quotePath(path)} makes a repository, whose settings git obeys`
       const isLead = name === COMMON_DIRECTORY && names.includes(REPOSITORY)
       const isGuarded = place.denies.write || isLead || repositories.isPart(path)
       if (isGuarded && !isOpened(path))

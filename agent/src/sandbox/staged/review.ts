@@ -16,7 +16,13 @@ import { createPathJudge, type PathJudge } from './judge-path.ts'
 import type { LayerAttributes } from './layer-attributes.ts'
 import { compareEntry, type CompareDeps, type StagedChange } from './staged-change.ts'
 import { eachEntry, type StagedEntry } from './staged-entry.ts'
-import { layersOf, type StagedSession, type StagedWorkspace } from './staged-session.ts'
+import {
+  layersOf,
+  type StagedLayer,
+  type StagedSession,
+  type StagedWorkspace,
+} from './staged-session.ts'
+import { createTakenInodes, type TakenInodes } from './taken-inodes.ts'
 
 export interface ReviewDeps {
   readonly active: Pick<ActivePolicy, 'decide' | 'enforced'>
@@ -45,11 +51,11 @@ export function* review(
   beforeTemporary?: (workspace: number, names: readonly string[]) => void,
 ): Steps<Review> {
   const list = new ChangeList()
-  const judge = createPathJudge({ ...deps, workspaces: session.workspaces })
   const layers = session.workspaces.map(({ path }, index) => ({
     path,
     upper: layersOf(directory, index).upper,
   }))
+  const judge = createPathJudge({ ...deps, layers, workspaces: session.workspaces })
   for (const [index, workspace] of session.workspaces.entries()) {
     if (workspace.access !== 'rw') continue
     const { upper } = layersOf(directory, index)
@@ -65,7 +71,7 @@ interface WorkspaceReview {
   readonly upper: string
   readonly session: StagedSession
   readonly judge: PathJudge
-  readonly layers: readonly { readonly path: string; readonly upper: string }[]
+  readonly layers: readonly StagedLayer[]
   readonly list: ChangeList
   readonly deps: ReviewDeps
   /** Null for a review without copying. */

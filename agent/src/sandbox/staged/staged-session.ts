@@ -27,6 +27,12 @@ const stagedSessionSchema = z.strictObject({
 /** The record of one strict sandbox, in the directory of its layers. */
 export type StagedSession = z.infer<typeof stagedSessionSchema>
 
+/** A workspace and its upper layer. */
+export interface StagedLayer {
+  readonly path: string
+  readonly upper: string
+}
+
 const RECORD = 'session.json'
 const JOURNAL = 'applying.jsonl'
 

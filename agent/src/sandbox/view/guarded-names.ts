@@ -20,8 +20,9 @@ const DIRECTORIES = [
 ] as const
 const FILES = ['.mcp.json', '.palisade.yaml', '.aider.conf.yml', '.envrc'] as const
 export const HOOKS = 'hooks'
+export const SETTINGS = 'config'
 /** Parts of a repository that decide which programs git runs. */
-export const GIT_PARTS: readonly string[] = [HOOKS, 'config', 'config.worktree', COMMON_DIRECTORY]
+export const GIT_PARTS: readonly string[] = [HOOKS, SETTINGS, 'config.worktree', COMMON_DIRECTORY]
 
 /** Guarded directories that a sandbox must not create at the top of a workspace. */
 export const GUARDED_DIRECTORIES: readonly string[] = DIRECTORIES

@@ -113,6 +113,44 @@ describe('the copy-out of a strict sandbox', () => {
     expect(readFileSync(scene.at('tree/.git'), 'utf8')).toBe('tree/.git')
   })
 
+  it('case 92: refuses new repositories of any name, and what leads git to them', async () => {
+    const scene = await strictScene()
+    scene.put('half/config', 'half/hooks/a', 'half/objects/a', 'half/refs/a', 'half/plain')
+    const id = await scene.stage(
+      'mkdir -p new/objects new/refs new/hooks file link part; echo 1 >new/HEAD; ' +
+        'echo 1 >new/config; echo 1 >new/other; echo gitdir: ../new >file/.git; ' +
+        'ln -s ../new link/.git; ln -s new .git; echo 1 >half/HEAD; echo 1 >half/config; ' +
+        'echo 1 >part/HEAD; echo / >part/commondir; ' +
+        'mkdir -p clone/.git/objects clone/.git/refs; echo 1 >clone/.git/HEAD',
+    )
+    const found = verdicts(await scene.apply(id), scene.project)
+    expect(found).toEqual({
+      new: 'applied',
+      'new/HEAD': 'refused',
+      'new/config': 'refused',
+      'new/hooks': 'refused',
+      'new/objects': 'refused',
+      'new/other': 'applied',
+      'new/refs': 'refused',
+      file: 'applied',
+      'file/.git': 'refused',
+      link: 'applied',
+      'link/.git': 'refused',
+      '.git': 'refused',
+      'half/HEAD': 'refused',
+      'half/config': 'refused',
+      part: 'applied',
+      'part/HEAD': 'refused',
+      'part/commondir': 'refused',
+      clone: 'applied',
+      'clone/.git': 'applied',
+      'clone/.git/HEAD': 'applied',
+      'clone/.git/objects': 'applied',
+      'clone/.git/refs': 'applied',
+    })
+    expect(readdirSync(scene.at('new'))).toEqual(['other'])
+  })
+
   it('copies a link that stays in what policy grants, and no other', async () => {
     const scene = await strictScene(['deny', 'read', '/**/.env'])
     scene.put('.env', 'dir/file')
