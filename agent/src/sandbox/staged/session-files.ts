@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { systemErrorCode } from '../../errors.ts'
 import { unlessMissing } from '../view/disk.ts'
 import { HostConflict, openHostTree } from './host-tree.ts'
-import { journalOf, layersOf, type StagedSession } from './staged-session.ts'
+import { journalOf, layersOf, recordOf, type StagedSession } from './staged-session.ts'
 
 const run = promisify(execFile)
 
@@ -27,16 +27,19 @@ export async function removeMounts(directory: string, session: StagedSession): P
   }
 }
 
-/** Removes a session with all its changes. */
+/**
+ * Removes a session with all its changes. The record goes first: the rest of a removal that was cut
+ * off would tell of deletions that the command has not made.
+ */
 export async function removeSession(
   directory: string,
   session: StagedSession | null,
 ): Promise<void> {
   for (const index of session?.workspaces.keys() ?? []) {
-    const { lower, merged, upper } = layersOf(directory, index)
+    const { lower, merged } = layersOf(directory, index)
     for (const point of [lower, merged]) await unlessGone(rmdir(point))
-    await removeTree(upper)
   }
+  await rm(recordOf(directory), { force: true })
   await removeTree(directory)
 }
 

@@ -52,19 +52,23 @@ export function layersOf(directory: string, index: number) {
   }
 }
 
+export function recordOf(directory: string): string {
+  return join(directory, RECORD)
+}
+
 export function journalOf(directory: string): string {
   return join(directory, JOURNAL)
 }
 
 export async function writeSession(directory: string, session: StagedSession): Promise<void> {
-  await writeFile(join(directory, RECORD), JSON.stringify(session), { mode: 0o600, flag: 'wx' })
+  await writeFile(recordOf(directory), JSON.stringify(session), { mode: 0o600, flag: 'wx' })
 }
 
 /** Null without a complete record, as a killed agent may leave it. */
 export function readSession(directory: string): StagedSession | null {
   let text: string
   try {
-    text = readFileSync(join(directory, RECORD), 'utf8')
+    text = readFileSync(recordOf(directory), 'utf8')
   } catch (error) {
     if (systemErrorCode(error) === null) throw error
     return null

@@ -70,13 +70,18 @@ export function createStagedStore({
   const directoryOf = (id: string): string => join(root, id)
   const isExpired = (session: StagedSession): boolean => session.started_ms + KEPT_MS < now()
 
+  const alone: StagedStore['alone'] = (id, task) => {
+    if (busy.has(id)) return null
+    busy.add(id)
+    return task().finally(() => busy.delete(id))
+  }
   const list = async (): Promise<readonly StagedSession[]> => {
     const sessions: StagedSession[] = []
     for (const id of await listSessionIds(root)) {
       const session = readSession(directoryOf(id))
       const isUsed = running.has(id) || busy.has(id)
       if (!isUsed && (session?.id !== id || isExpired(session)))
-        await removeSession(directoryOf(id), session).catch(onError)
+        await alone(id, () => removeSession(directoryOf(id), session))?.catch(onError)
       else if (session !== null) sessions.push(session)
     }
     return sessions.toSorted((a, b) => a.started_ms - b.started_ms)
@@ -90,11 +95,7 @@ export function createStagedStore({
       return session?.id === id ? session : null
     },
     running: (id) => running.get(id) ?? null,
-    alone(id, task) {
-      if (busy.has(id)) return null
-      busy.add(id)
-      return task().finally(() => busy.delete(id))
-    },
+    alone,
     describe: ({ id, started_ms: startedMs, workspaces }) => ({
       id,
       state: running.has(id) ? 'running' : 'kept',

@@ -132,6 +132,21 @@ describe('staged changes', () => {
     expect(readdirSync(root)).toEqual([])
   })
 
+  it('are not applied any more once their removal has begun', async () => {
+    const { changes, keep, root } = await scene()
+    await keep('s1', [])
+    const { upper } = layersOf(join(root, 's1'), 0)
+    const count = 5_000
+    for (let each = 0; each < count; each += 1) writeFileSync(join(upper, String(each)), '')
+    const discarded = changes.discard({ id: 's1' })
+    while (existsSync(upper) && readdirSync(upper).length === count)
+      await new Promise((resolve) => void setImmediate(resolve))
+    // A killed agent finds this on disk.
+    expect(existsSync(join(root, 's1/session.json'))).toBe(false)
+    expect(await discarded).toMatchObject({ outcome: 'discarded' })
+    expect(readdirSync(root)).toEqual([])
+  })
+
   it('of 32 sandboxes are the most that wait', async () => {
     const { keep, store } = await scene()
     for (let count = 0; count < 31; count += 1) await keep(`s${count}`, [])
