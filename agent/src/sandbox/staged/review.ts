@@ -216,7 +216,10 @@ function failureOf(error: unknown): Verdict {
     : { verdict: 'failed', reason: `the system refused (${code})` }
 }
 
-/** The changes of one answer, of which those that were not granted are kept first. */
+/**
+ * The changes of one answer. Granted ones and others have half of it each at least, or a command
+ * could hide those of one kind behind many of the other.
+ */
 class ChangeList {
   readonly #granted: Shown[] = []
   readonly #others: Shown[] = []
@@ -239,7 +242,9 @@ class ChangeList {
   }
 
   result(): Review {
-    const changes = [...this.#others, ...this.#granted].slice(0, MAX_STAGED_CHANGES)
+    const free = Math.max(MAX_STAGED_CHANGES / 2, MAX_STAGED_CHANGES - this.#granted.length)
+    const others = this.#others.slice(0, free)
+    const changes = [...others, ...this.#granted.slice(0, MAX_STAGED_CHANGES - others.length)]
     const byPath = (a: Shown, b: Shown): number => (a.path < b.path ? -1 : 1)
     return { changes: changes.toSorted(byPath), counts: { ...this.#counts } }
   }

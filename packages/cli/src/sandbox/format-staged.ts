@@ -17,7 +17,9 @@ export function formatChanges({ changes, counts }: StagedResult, style: Style): 
   const table = formatTable(['CHANGE', 'TYPE', 'BYTES', 'VERDICT', 'PATH'], rows, style)
   const reasons = changes.flatMap((change) => formatReason(change, style))
   const omitted = total - changes.length
-  const rest = omitted === 0 ? '' : `${count(omitted, 'more change')}, not listed\n`
+  const listed = changes.filter(({ verdict }) => verdict === 'allowed' || verdict === 'applied')
+  const granted = `; policy grants ${counts.allowed + counts.applied - listed.length} of them`
+  const rest = omitted === 0 ? '' : `${count(omitted, 'more change')}, not listed${granted}\n`
   return `${table}${rest}${reasons.join('')}`
 }
 

@@ -51,7 +51,7 @@ export const stagedResultSchema = z.object({
   outcome: z.enum(['shown', 'applied', 'discarded', 'failed']),
   /** Null after a failure. */
   session: stagedSessionSchema.nullable(),
-  /** By path; those that are not copied out come before others where not all fit. */
+  /** By path. Where not all fit, granted ones and others have half of the places each at least. */
   changes: z.array(stagedChangeSchema),
   /** Of all changes, by verdict. */
   counts: z.object({

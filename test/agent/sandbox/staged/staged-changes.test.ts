@@ -1,5 +1,14 @@
 import { pathDenies } from '@palisade/policy-core'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { MAX_STAGED_CHANGES } from '@palisade/protocol'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { loadLayerAttributes } from '../../../../agent/src/sandbox/staged/layer-attributes.ts'
@@ -145,6 +154,25 @@ describe('staged changes', () => {
     expect(existsSync(join(root, 's1/session.json'))).toBe(false)
     expect(await discarded).toMatchObject({ outcome: 'discarded' })
     expect(readdirSync(root)).toEqual([])
+  })
+
+  it('that policy grants are listed beside any number of others, and the reverse', async () => {
+    const { changes, keep, project, root } = await scene()
+    // Policy grants a plain file, and never one with a setuid bit.
+    for (const [id, many, one] of [
+      ['s1', 0o644, 0o4755],
+      ['s2', 0o4755, 0o644],
+    ] as const) {
+      await keep(id, [])
+      const { upper } = layersOf(join(root, id), 0)
+      for (let each = 0; each <= MAX_STAGED_CHANGES; each += 1) {
+        writeFileSync(join(upper, String(each)), '')
+        chmodSync(join(upper, String(each)), each === 9_999 ? one : many)
+      }
+      const shown = await changes.show({ id })
+      expect(shown.changes).toHaveLength(MAX_STAGED_CHANGES)
+      expect(shown.changes.map(({ path }) => path)).toContain(join(project, '9999'))
+    }
   })
 
   it('of 32 sandboxes are the most that wait', async () => {
