@@ -18,11 +18,13 @@ import {
 import { unlessMissing } from '../view/disk.ts'
 import { copyContent, openFile } from './file-content.ts'
 import { HostConflict, type HostTree, type PathOf } from './host-tree.ts'
+import type { LayerAttributes } from './layer-attributes.ts'
 import type { HostObject, StagedChange } from './staged-change.ts'
 import type { StagedEntry } from './staged-entry.ts'
 
 export interface ApplyDeps {
   readonly host: HostTree
+  readonly attributes: Pick<LayerAttributes, 'dataFrom'>
   /** The name under which an object is complete before it takes its own. */
   readonly temporary: string
   /** Called before the temporary name comes into being in a directory. */
@@ -122,7 +124,7 @@ function* writeTemporary(entry: StagedEntry, deps: ApplyDeps): Steps<boolean | n
   try {
     to = host.inParent(names, (at) => openSync(at(temporary), CREATE, 0o600))
     if (to === null) return null
-    yield* copyContent(from, to)
+    yield* copyContent(from, to, deps.attributes.dataFrom)
     fchmodSync(to, status.mode & PERMISSIONS)
     futimesSync(to, status.atime, status.mtime)
     return true

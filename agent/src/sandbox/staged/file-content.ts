@@ -1,7 +1,16 @@
 import type { Steps } from '@palisade/policy-core'
-import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
 import { systemErrorCode } from '../../errors.ts'
 import { HostConflict, type HostTree } from './host-tree.ts'
+import type { LayerAttributes } from './layer-attributes.ts'
 
 /** A FIFO would wait for its other end. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
@@ -48,16 +57,23 @@ export function* isSameContent(
   }
 }
 
-/** Copies the bytes of one descriptor to another. */
-export function* copyContent(from: number, to: number): Steps<void> {
+/** Copies the bytes of one descriptor to another that is empty. Holes stay holes. */
+export function* copyContent(
+  from: number,
+  to: number,
+  dataFrom: LayerAttributes['dataFrom'],
+): Steps<void> {
   const chunk = chunkFor(from)
-  for (;;) {
-    const length = readFully(from, chunk)
-    if (length === 0) return
-    for (let written = 0; written < length;)
-      written += writeSync(to, chunk, written, length - written)
-    yield
-  }
+  for (let data = dataFrom(from, 0); data !== null; data = dataFrom(from, data.end))
+    for (let at = data.start; at < data.end;) {
+      const length = readFully(from, chunk.subarray(0, data.end - at), at)
+      if (length === 0) break
+      for (let written = 0; written < length;)
+        written += writeSync(to, chunk, written, length - written, at + written)
+      at += length
+      yield
+    }
+  ftruncateSync(to, fstatSync(from).size)
 }
 
 /** Most files are small, and a large buffer for each costs more than their copy. */
@@ -65,9 +81,12 @@ function chunkFor(descriptor: number): Buffer {
   return Buffer.allocUnsafe(Math.min(CHUNK_BYTES, fstatSync(descriptor).size + 1))
 }
 
-function readFully(descriptor: number, buffer: Buffer): number {
+/** Reads from the position, or without one where the last reading has ended. */
+function readFully(descriptor: number, buffer: Buffer, position: number | null = null): number {
   let length = 0
-  for (let read = 1; read > 0 && length < buffer.length; length += read)
-    read = readSync(descriptor, buffer, length, buffer.length - length, null)
+  for (let read = 1; read > 0 && length < buffer.length; length += read) {
+    const at = position === null ? null : position + length
+    read = readSync(descriptor, buffer, length, buffer.length - length, at)
+  }
   return length
 }

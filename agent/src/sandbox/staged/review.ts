@@ -156,8 +156,8 @@ function* settle(
   if (change.conflict !== null) return { verdict: 'conflict', reason: change.conflict }
   const { beforeTemporary, session } = from
   if (beforeTemporary === null) return { verdict: 'allowed', reason: null }
-  const { temporary } = session
-  const failed = yield* attemptSteps(applyChange(change, { host, temporary, beforeTemporary }))
+  const apply = { host, ...from.deps, temporary: session.temporary, beforeTemporary }
+  const failed = yield* attemptSteps(applyChange(change, apply))
   return failed ?? { verdict: 'applied', reason: null }
 }
 

@@ -1,11 +1,14 @@
 import {
   chmodSync,
+  closeSync,
   existsSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  readSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -149,6 +152,26 @@ describe('the copy-out of a strict sandbox', () => {
       'clone/.git/refs': 'applied',
     })
     expect(readdirSync(scene.at('new'))).toEqual(['other'])
+  })
+
+  it('copies a huge file with holes in the space of its content', async () => {
+    const scene = await strictScene()
+    const id = await scene.stage(
+      'truncate -s 1T holes; printf end | dd of=holes bs=1 seek=64G conv=notrunc status=none; ' +
+        'truncate -s 1T empty; seq 200000 >dense; printf x >>holes',
+    )
+    expect((await scene.apply(id)).counts).toMatchObject({ applied: 3 })
+    for (const name of ['holes', 'empty']) {
+      const { blocks, size } = lstatSync(scene.at(name))
+      expect(size).toBe(2 ** 40 + (name === 'holes' ? 1 : 0))
+      expect(blocks).toBeLessThan(1_000)
+    }
+    const content = Buffer.alloc(3)
+    const descriptor = openSync(scene.at('holes'), 'r')
+    readSync(descriptor, content, 0, 3, 64 * 2 ** 30)
+    closeSync(descriptor)
+    expect(content.toString()).toBe('end')
+    expect(readFileSync(scene.at('dense'), 'utf8').split('\n')).toHaveLength(200_001)
   })
 
   it('copies a link that stays in what policy grants, and no other', async () => {
