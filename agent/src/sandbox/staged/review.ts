@@ -14,7 +14,7 @@ import { HostConflict, openHostTree, type HostTree } from './host-tree.ts'
 import { linkRefusal } from './judge-link.ts'
 import { createPathJudge, type PathJudge } from './judge-path.ts'
 import type { LayerAttributes } from './layer-attributes.ts'
-import { compareEntry, type CompareDeps, type StagedChange } from './staged-change.ts'
+import { compareEntry, detailOf, type CompareDeps, type StagedChange } from './staged-change.ts'
 import { eachEntry, type StagedEntry } from './staged-entry.ts'
 import {
   layersOf,
@@ -86,7 +86,7 @@ function* reviewWorkspace(from: WorkspaceReview): Steps<void> {
   } catch (error) {
     if (!(error instanceof HostConflict)) throw error
     const whole = { path: workspace.path, kind: 'changed', type: 'directory', size: 0 } as const
-    list.add({ ...whole, verdict: 'conflict', reason: error.message })
+    list.add({ ...whole, detail: null, verdict: 'conflict', reason: error.message })
     return
   }
   /** Directories that are not copied out, and so neither are their entries. */
@@ -96,7 +96,11 @@ function* reviewWorkspace(from: WorkspaceReview): Steps<void> {
   function* visit(entry: StagedEntry): Steps<void> {
     for (const change of yield* compareOrFail(entry, compare, from)) {
       const verdict = yield* settle(change, blocked, from, host)
-      const shown = list.add({ ...describe(change, workspace), ...verdict })
+      const shown = list.add({
+        ...describe(change, workspace),
+        detail: detailOf(change),
+        ...verdict,
+      })
       if (change.entry?.kind !== 'directory') continue
       if (verdict.verdict === 'applied') written.push({ change, shown })
       else if (verdict.verdict !== 'allowed' && change.kind !== 'mode')
@@ -106,7 +110,8 @@ function* reviewWorkspace(from: WorkspaceReview): Steps<void> {
   const onInvalid = (names: readonly string[], bytes: Buffer): void => {
     const reason = 'its name is not UTF-8, so no rule can name it'
     const path = join(workspace.path, ...names, quotePath(bytes).slice(1, -1))
-    list.add({ path, kind: 'created', type: 'file', size: 0, verdict: 'refused', reason })
+    const change = { path, kind: 'created', type: 'file', size: 0, detail: null } as const
+    list.add({ ...change, verdict: 'refused', reason })
   }
   try {
     yield* eachEntry(upper, { ...deps, visit, onInvalid })
@@ -130,7 +135,7 @@ function* compareOrFail(
   } catch (error) {
     const type = entry.kind === 'whiteout' ? 'special' : entry.kind
     const change = { kind: 'changed', names: entry.names, size: 0, type } as const
-    list.add({ ...describe(change, workspace), ...failureOf(error) })
+    list.add({ ...describe(change, workspace), detail: null, ...failureOf(error) })
     return []
   }
 }
@@ -138,7 +143,7 @@ function* compareOrFail(
 function describe(
   { kind, names, size, type }: Pick<StagedChange, 'kind' | 'names' | 'size' | 'type'>,
   { path }: StagedWorkspace,
-): Omit<Shown, 'verdict' | 'reason'> {
+): Pick<Shown, 'path' | 'kind' | 'type' | 'size'> {
   return { path: join(path, ...names), kind, type, size }
 }
 

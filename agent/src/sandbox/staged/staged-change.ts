@@ -43,9 +43,30 @@ export interface CompareDeps {
 /** The kernel stamps objects with a clock that may lag. */
 const LAG_MS = 20
 const PERMISSIONS = 0o777
+const EXECUTE = 0o111
 const SPECIAL = 'it is a device, socket or FIFO'
 /** Limit of the objects below one directory that goes away. */
 const MAX_REMOVED = 200_000
+
+/** The part of a change that its path, kind and type do not tell, for people; null without one. */
+export function detailOf({ entry, host, removed }: StagedChange): string | null {
+  const own = entry === null ? null : entryDetail(entry, host)
+  const lost = removed.length > 1 ? `${removed.length} objects go away` : null
+  return [own, lost].filter((each) => each !== null).join(', ') || null
+}
+
+function entryDetail({ kind, status, target }: StagedEntry, host: Stats | null): string | null {
+  if (kind === 'link') return `to ${quotePath(target ?? '')}`
+  if (host !== null && typeOf(host) === kind) {
+    const modes = [formatMode(host), formatMode(status)] as const
+    return modes[0] === modes[1] ? null : modes.join(' to ')
+  }
+  return kind === 'file' && (status.mode & EXECUTE) !== 0 ? 'executable' : null
+}
+
+function formatMode({ mode }: Stats): string {
+  return (mode & PERMISSIONS).toString(8).padStart(3, '0')
+}
 
 /** Compares one staged object with the host. Returns no change for an object that is the same. */
 export function* compareEntry(entry: StagedEntry, deps: CompareDeps): Steps<StagedChange[]> {

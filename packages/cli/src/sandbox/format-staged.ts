@@ -7,20 +7,27 @@ import { formatTable } from '../terminal/table.ts'
 export function formatChanges({ changes, counts }: StagedResult, style: Style): string {
   const total = Object.values(counts).reduce((sum, each) => sum + each, 0)
   if (total === 0) return 'no changes\n'
-  const rows = changes.map(({ kind, path, size, type, verdict }) => [
+  const rows = changes.map(({ detail, kind, path, size, type, verdict }) => [
     kind,
     type,
     type === 'file' ? String(size) : '',
     verdict,
-    path,
+    detail ?? '',
+    showEnd(path),
   ])
-  const table = formatTable(['CHANGE', 'TYPE', 'BYTES', 'VERDICT', 'PATH'], rows, style)
+  const head = ['CHANGE', 'TYPE', 'BYTES', 'VERDICT', 'DETAIL', 'PATH']
+  const table = formatTable(head, rows, style)
   const reasons = changes.flatMap((change) => formatReason(change, style))
   const omitted = total - changes.length
   const listed = changes.filter(({ verdict }) => verdict === 'allowed' || verdict === 'applied')
   const granted = `; policy grants ${counts.allowed + counts.applied - listed.length} of them`
   const rest = omitted === 0 ? '' : `${count(omitted, 'more change')}, not listed${granted}\n`
   return `${table}${rest}${reasons.join('')}`
+}
+
+/** A space at the end of a path is not seen otherwise. */
+function showEnd(path: string): string {
+  return /\s$/u.test(path) ? `\`${path}\`` : path
 }
 
 function formatReason({ path, reason, verdict }: StagedChange, style: Style): readonly string[] {

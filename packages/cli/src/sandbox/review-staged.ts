@@ -1,8 +1,10 @@
 import { createStagedClient } from '@palisade/client'
 import type { StagedResult } from '@palisade/protocol'
 import { CliError } from '../cli-error.ts'
+import { quoteShell } from '../quote-shell.ts'
 import type { RunContext } from '../run-context.ts'
 import { reachAgent } from '../machine/reach-agent.ts'
+import { printable } from '../terminal/printable.ts'
 import { write } from '../terminal/write.ts'
 import { formatChanges, formatOutcome } from './format-staged.ts'
 
@@ -75,9 +77,10 @@ async function choose(
 
 /** The person's own tool compares the directories, which hold the changed files alone. */
 function describeDirectories({ session }: StagedResult, id: string): string {
-  const lines = (session?.workspaces ?? []).map(
-    (path, index) => `diff -r ${path} ${session?.directories[index] ?? id}\n`,
-  )
+  const lines = (session?.workspaces ?? []).map((path, index) => {
+    const compared = [path, session?.directories[index] ?? id].map(quoteShell)
+    return `${printable(`diff -r ${compared.join(' ')}`)}\n`
+  })
   return lines.join('')
 }
 

@@ -35,6 +35,11 @@ export const stagedChangeSchema = z.object({
   /** Bytes of a file, otherwise 0. */
   size: z.int(),
   /**
+   * For people: where a link leads, how permissions change or that a file can be run, and how many
+   * objects go away; null where the other members tell all.
+   */
+  detail: z.string().nullable().default(null),
+  /**
    * `allowed`: policy permits to copy it out. `applied`: it was. `refused`: it never is.
    * `conflict`: the path was changed outside meanwhile. `failed`: the system refused.
    */

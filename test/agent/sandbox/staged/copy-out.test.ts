@@ -15,6 +15,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { bundleClaims } from '../../fixture/bundle.ts'
 import { temporaryDirectory } from '../../fixture/temporary-directory.ts'
@@ -201,6 +202,28 @@ describe('the copy-out of a strict sandbox', () => {
     })
     expect(readlinkSync(scene.at('good'))).toBe('dir/file')
     expect(existsSync(scene.at('agent'))).toBe(false)
+  })
+
+  it('tells of a change all that its path does not', async () => {
+    const scene = await strictScene()
+    scene.put('src/a', 'src/b/c', 'mode', 'edited', 'gone/a', 'plain')
+    chmodSync(scene.at('mode'), 0o644)
+    chmodSync(scene.at('edited'), 0o600)
+    const id = await scene.stage(
+      'rm -r src gone; echo 1 >src; ln -s src link; chmod 755 mode; echo 1 >edited; ' +
+        'chmod 666 edited; echo 1 >run; chmod +x run; echo 1 >plain',
+    )
+    const { changes } = await scene.show(id)
+    const details = changes.map(({ detail, path }) => [relative(scene.project, path), detail])
+    expect(Object.fromEntries(details)).toEqual({
+      edited: '600 to 666',
+      gone: '2 objects go away',
+      link: 'to `src`',
+      mode: '644 to 755',
+      plain: null,
+      run: 'executable',
+      src: '4 objects go away',
+    })
   })
 
   it('refuses special files and setuid bits, and keeps no other bit', async () => {
