@@ -44,6 +44,7 @@ export interface CompareDeps {
 const LAG_MS = 20
 const PERMISSIONS = 0o777
 const EXECUTE = 0o111
+const OWNER = 0o700
 const SPECIAL = 'it is a device, socket or FIFO'
 /** Limit of the objects below one directory that goes away. */
 const MAX_REMOVED = 200_000
@@ -117,7 +118,10 @@ function* compareDirectory(
 ): Steps<StagedChange[]> {
   if (host?.isDirectory() !== true) return [yield* placed(entry, host, deps)]
   const isSameMode = (host.mode & PERMISSIONS) === (entry.status.mode & PERMISSIONS)
-  const conflict = conflictOf([{ names: entry.names, status: host }], deps)
+  // A killed copy-out leaves a new directory with all rights of its owner.
+  const isRest =
+    entry.isOpaque && ((entry.status.mode | OWNER) & PERMISSIONS) === (host.mode & PERMISSIONS)
+  const conflict = isRest ? null : conflictOf([{ names: entry.names, status: host }], deps)
   const own: StagedChange[] =
     isSameMode && entry.problem === null ? [] : [{ ...plain(entry, host), kind: 'mode', conflict }]
   return entry.isOpaque ? [...own, ...(yield* othersBelow(entry, deps))] : own

@@ -1,4 +1,4 @@
-import { pathDenies } from '@palisade/policy-core'
+import { pathDenies, runSteps, type Steps } from '@palisade/policy-core'
 import { MAX_STAGED_CHANGES } from '@palisade/protocol'
 import {
   chmodSync,
@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { loadLayerAttributes } from '../../../../agent/src/sandbox/staged/layer-attributes.ts'
-import { review } from '../../../../agent/src/sandbox/staged/review.ts'
+import { review, type Review } from '../../../../agent/src/sandbox/staged/review.ts'
 import { openJournal } from '../../../../agent/src/sandbox/staged/session-files.ts'
 import { createStagedChanges } from '../../../../agent/src/sandbox/staged/staged-changes.ts'
 import {
@@ -99,25 +99,28 @@ describe('staged changes', () => {
   })
 
   it('go on after an agent that was killed in a new directory', async () => {
-    const { changes, deps, keep, project, root, store } = await scene()
+    const { deps, keep, project, root, store } = await scene()
     const session = await keep('s1', [])
     const directory = join(root, 's1')
     const { upper } = layersOf(directory, 0)
     mkdirSync(join(upper, 'new/below'), { recursive: true })
     writeFileSync(join(upper, 'new/below/file'), 'x'.repeat(1_000_000))
-    const attributes = await loadLayerAttributes()
-    const steps = review(directory, session, { ...deps, attributes }, openJournal(directory))
+    chmodSync(join(upper, 'new/below'), 0o500)
+    const isOpaque = (path: string): boolean => path === join(upper, 'new')
+    const attributes = { ...(await loadLayerAttributes()), isOpaque }
+    const start = (from: StagedSession): Steps<Review> =>
+      review(directory, from, { ...deps, attributes }, openJournal(directory))
+    const steps = start(session)
     while (!existsSync(join(project, 'new/below', TEMPORARY)))
       if (steps.next().done === true) throw new Error('the copy-out has ended')
 
     await store.recover()
     // The agent that was killed has made the directories after the start of the sandbox.
-    const record = join(directory, 'session.json')
-    writeFileSync(record, JSON.stringify({ ...session, started_ms: Date.now() - 60_000 }))
-    const applied = await changes.apply({ id: 's1' })
-    expect(applied.counts).toMatchObject({ applied: 1, conflict: 0, failed: 0, refused: 0 })
+    const { counts } = runSteps(start({ ...session, started_ms: Date.now() - 60_000 }))
+    expect(counts).toMatchObject({ applied: 2, conflict: 0, failed: 0, refused: 0 })
     expect(readdirSync(join(project, 'new/below'))).toEqual(['file'])
     expect(statSync(join(project, 'new')).mode).toBe(statSync(project).mode)
+    expect(statSync(join(project, 'new/below')).mode & 0o777).toBe(0o500)
   })
 
   it('copies nothing out without a policy in force', async () => {
