@@ -1,5 +1,6 @@
 import type { Steps } from '@palisade/policy-core'
 import {
+  accessSync,
   chmodSync,
   closeSync,
   constants,
@@ -20,11 +21,13 @@ import { copyContent, openFile } from './file-content.ts'
 import { HostConflict, type HostTree, type PathOf } from './host-tree.ts'
 import type { LayerAttributes } from './layer-attributes.ts'
 import type { HostObject, StagedChange } from './staged-change.ts'
+import type { TakenInodes } from './taken-inodes.ts'
 import type { StagedEntry } from './staged-entry.ts'
 
 export interface ApplyDeps {
   readonly host: HostTree
   readonly attributes: Pick<LayerAttributes, 'dataFrom'>
+  readonly taken: TakenInodes
   /** The name under which an object is complete before it takes its own. */
   readonly temporary: string
   /** Called before the temporary name comes into being in a directory. */
@@ -45,8 +48,9 @@ const CHANGED = 'it was changed outside in the meantime'
  */
 export function* applyChange(change: StagedChange, deps: ApplyDeps): Steps<void> {
   const { entry, kind, names } = change
+  yield* requireRemovable(change.removed, deps)
   for (const object of change.removed) {
-    remove(object, deps.host)
+    remove(object, deps)
     yield
   }
   if (entry === null || kind === 'deleted') return
@@ -102,7 +106,7 @@ function* place(change: StagedChange, entry: StagedEntry, deps: ApplyDeps): Step
   requireParent(isWritten)
   deps.host.inParent(names, (at, name) => {
     try {
-      nameTemporary(at, name, { temporary, host })
+      nameTemporary(at, name, host, deps)
     } catch (error) {
       unlessMissing(() => unlinkSync(at(temporary)))
       throw error
@@ -141,7 +145,8 @@ function* writeTemporary(entry: StagedEntry, deps: ApplyDeps): Steps<boolean | n
 function nameTemporary(
   at: PathOf,
   name: string,
-  { host, temporary }: { readonly host: Stats | null; readonly temporary: string },
+  host: Stats | null,
+  { taken, temporary }: Pick<ApplyDeps, 'taken' | 'temporary'>,
 ): void {
   if (host === null) {
     linkSync(at(temporary), at(name))
@@ -151,17 +156,36 @@ function nameTemporary(
   requireSame(
     unlessMissing(() => lstatSync(at(name))),
     host,
+    { taken },
   )
   renameSync(at(temporary), at(name))
+  taken.add(host)
 }
 
-function remove({ names, status }: HostObject, host: HostTree): void {
+/** A directory goes away as a whole or not at all, as far as that can be told before. */
+function* requireRemovable(objects: readonly HostObject[], deps: ApplyDeps): Steps<void> {
+  if (objects.length < 2) return
+  for (const { names, status } of objects) {
+    deps.host.inParent(names, (at, name) => {
+      requireSame(
+        unlessMissing(() => lstatSync(at(name))),
+        status,
+        deps,
+      )
+      if (status.isDirectory()) accessSync(at(name), constants.W_OK | constants.X_OK)
+    })
+    yield
+  }
+}
+
+function remove({ names, status }: HostObject, { host, taken }: ApplyDeps): void {
   host.inParent(names, (at, name) => {
     const found = unlessMissing(() => lstatSync(at(name)))
     if (found === undefined) return
     if (!status.isDirectory()) {
-      requireSame(found, status)
+      requireSame(found, status, { taken })
       unlinkSync(at(name))
+      taken.add(found)
       return
     }
     // Its entries are gone, so that it has changed; a new entry keeps it.
@@ -183,11 +207,15 @@ function setMode({ names, status }: StagedEntry, host: HostTree): void {
   requireParent(made)
 }
 
-function requireSame(found: Stats | undefined, expected: Stats): void {
+function requireSame(
+  found: Stats | undefined,
+  expected: Stats,
+  { taken }: Pick<ApplyDeps, 'taken'>,
+): void {
   const isSame =
     found?.ino === expected.ino &&
     found.dev === expected.dev &&
-    found.ctimeMs === expected.ctimeMs &&
+    taken.changedMs(found) === taken.changedMs(expected) &&
     found.size === expected.size
   if (!isSame) throw new HostConflict(CHANGED)
 }

@@ -1,15 +1,12 @@
 import type { CompiledPolicy, PathDenies, Steps } from '@palisade/policy-core'
-import {
-  MAX_STAGED_CHANGES,
-  type StagedChange as Shown,
-  type StagedResult,
-} from '@palisade/protocol'
+import type { StagedChange as Shown, StagedResult } from '@palisade/protocol'
 import { join } from 'node:path'
 import type { ActivePolicy } from '../../decision/active-policy.ts'
 import { systemErrorCode } from '../../errors.ts'
 import type { ViewDisk } from '../view/disk.ts'
 import { quotePath } from '../view/view-refusal.ts'
 import { applyChange, applyPermissions } from './apply-change.ts'
+import { ChangeList } from './change-list.ts'
 import { HostConflict, openHostTree, type HostTree } from './host-tree.ts'
 import { linkRefusal } from './judge-link.ts'
 import { createPathJudge, type PathJudge } from './judge-path.ts'
@@ -51,6 +48,7 @@ export function* review(
   beforeTemporary?: (workspace: number, names: readonly string[]) => void,
 ): Steps<Review> {
   const list = new ChangeList()
+  const taken = createTakenInodes()
   const layers = session.workspaces.map(({ path }, index) => ({
     path,
     upper: layersOf(directory, index).upper,
@@ -59,7 +57,7 @@ export function* review(
   for (const [index, workspace] of session.workspaces.entries()) {
     if (workspace.access !== 'rw') continue
     const { upper } = layersOf(directory, index)
-    const shared = { deps, judge, layers, list, session, upper, workspace }
+    const shared = { deps, judge, layers, list, session, taken, upper, workspace }
     const before = beforeTemporary === undefined ? null : beforeTemporary.bind(null, index)
     yield* reviewWorkspace({ ...shared, beforeTemporary: before })
   }
@@ -73,6 +71,7 @@ interface WorkspaceReview {
   readonly judge: PathJudge
   readonly layers: readonly StagedLayer[]
   readonly list: ChangeList
+  readonly taken: TakenInodes
   readonly deps: ReviewDeps
   /** Null for a review without copying. */
   readonly beforeTemporary: ((names: readonly string[]) => void) | null
@@ -92,7 +91,7 @@ function* reviewWorkspace(from: WorkspaceReview): Steps<void> {
   /** Directories that are not copied out, and so neither are their entries. */
   const blocked = new Map<string, Shown['verdict']>()
   const written: { readonly change: StagedChange; readonly shown: Shown }[] = []
-  const compare = { host, startedMs: session.started_ms, uid: deps.uid }
+  const compare = { host, startedMs: session.started_ms, taken: from.taken, uid: deps.uid }
   function* visit(entry: StagedEntry): Steps<void> {
     for (const change of yield* compareOrFail(entry, compare, from)) {
       const verdict = yield* settle(change, blocked, from, host)
@@ -161,7 +160,8 @@ function* settle(
   if (change.conflict !== null) return { verdict: 'conflict', reason: change.conflict }
   const { beforeTemporary, session } = from
   if (beforeTemporary === null) return { verdict: 'allowed', reason: null }
-  const apply = { host, ...from.deps, temporary: session.temporary, beforeTemporary }
+  const { deps, taken } = from
+  const apply = { host, ...deps, taken, temporary: session.temporary, beforeTemporary }
   const failed = yield* attemptSteps(applyChange(change, apply))
   return failed ?? { verdict: 'applied', reason: null }
 }
@@ -219,38 +219,4 @@ function failureOf(error: unknown): Verdict {
   return TAKEN.has(code)
     ? { verdict: 'conflict', reason: `it was changed outside in the meantime (${code})` }
     : { verdict: 'failed', reason: `the system refused (${code})` }
-}
-
-/**
- * The changes of one answer. Granted ones and others have half of it each at least, or a command
- * could hide those of one kind behind many of the other.
- */
-class ChangeList {
-  readonly #granted: Shown[] = []
-  readonly #others: Shown[] = []
-  readonly #counts = { allowed: 0, applied: 0, refused: 0, conflict: 0, failed: 0 }
-
-  add(change: Shown): Shown {
-    this.#counts[change.verdict] += 1
-    const isGranted = change.verdict === 'allowed' || change.verdict === 'applied'
-    const list = isGranted ? this.#granted : this.#others
-    if (list.length < MAX_STAGED_CHANGES) list.push(change)
-    return change
-  }
-
-  /** Replaces the verdict of a change that was added. */
-  change(former: Shown, verdict: Verdict): void {
-    this.#counts[former.verdict] -= 1
-    const index = this.#granted.indexOf(former)
-    if (index >= 0) this.#granted.splice(index, 1)
-    this.add({ ...former, ...verdict })
-  }
-
-  result(): Review {
-    const free = Math.max(MAX_STAGED_CHANGES / 2, MAX_STAGED_CHANGES - this.#granted.length)
-    const others = this.#others.slice(0, free)
-    const changes = [...others, ...this.#granted.slice(0, MAX_STAGED_CHANGES - others.length)]
-    const byPath = (a: Shown, b: Shown): number => (a.path < b.path ? -1 : 1)
-    return { changes: changes.toSorted(byPath), counts: { ...this.#counts } }
-  }
 }

@@ -4,6 +4,7 @@ import { hasInvalidBytes, quotePath } from '../view/view-refusal.ts'
 import { isSameContent } from './file-content.ts'
 import { HostConflict, type HostTree } from './host-tree.ts'
 import type { StagedEntry } from './staged-entry.ts'
+import type { TakenInodes } from './taken-inodes.ts'
 
 /** An object of the host that a change takes away. */
 export interface HostObject {
@@ -38,6 +39,7 @@ export interface CompareDeps {
   readonly startedMs: number
   /** The user of the agent. */
   readonly uid: number
+  readonly taken: TakenInodes
 }
 
 /** The kernel stamps objects with a clock that may lag. */
@@ -228,8 +230,11 @@ function typeOf(status: Stats): StagedChange['type'] {
   return status.isSymbolicLink() ? 'link' : 'special'
 }
 
-function conflictOf(objects: readonly HostObject[], { startedMs }: CompareDeps): string | null {
-  const changed = objects.find(({ status }) => status.ctimeMs >= startedMs - LAG_MS)
+function conflictOf(
+  objects: readonly HostObject[],
+  { startedMs, taken }: CompareDeps,
+): string | null {
+  const changed = objects.find(({ status }) => taken.changedMs(status) >= startedMs - LAG_MS)
   if (changed === undefined) return null
   return `${quotePath(changed.names.join('/'))} was changed outside since the sandbox started`
 }

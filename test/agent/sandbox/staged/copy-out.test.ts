@@ -2,6 +2,7 @@ import {
   chmodSync,
   closeSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -387,6 +388,21 @@ describe('the copy-out of a strict sandbox', () => {
       expect(readdirSync(scene.project)).toEqual([])
     },
   )
+
+  it('changes and deletes files with several names', async () => {
+    const scene = await strictScene()
+    scene.put('d/a', 'd/z', 'x', 'm')
+    for (const [name, other] of [
+      ['d/a', 'd/b'],
+      ['x', 'y'],
+      ['m', 'n'],
+    ] as const)
+      linkSync(scene.at(name), scene.at(other))
+    const id = await scene.stage('rm -r d; rm x y; echo 1 >>m; echo 2 >>n')
+    expect((await scene.apply(id)).counts).toMatchObject({ applied: 5, conflict: 0 })
+    expect(readdirSync(scene.project).toSorted()).toEqual(['m', 'n'])
+    expect(readFileSync(scene.at('n'), 'utf8')).toBe('m2\n')
+  })
 
   it('puts directories, files and links in the place of one another', async () => {
     const scene = await strictScene()
