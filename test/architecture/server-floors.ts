@@ -13,7 +13,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['container.ts', 'policy-worker.ts', 'checkpoint-worker.ts'],
   ['config'],
   ['fleet'],
-  ['organizations', 'webhooks', 'events', 'governance', 'views'],
+  ['organizations', 'webhooks', 'events', 'governance', 'views', 'evidence'],
   ['identity'],
   ['http'],
   ['operations'],

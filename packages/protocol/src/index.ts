@@ -203,6 +203,31 @@ export {
   type EnforcementReport,
 } from './machine/report.ts'
 export {
+  DEFAULT_EVIDENCE_SETTINGS,
+  MAX_PATH_DEPTH,
+  UPLOAD_MODES,
+  evidenceSettingsSchema,
+  type EvidenceSettings,
+  type UploadMode,
+} from './evidence/evidence-settings.ts'
+export {
+  MAX_UPLOAD_BYTES,
+  MAX_UPLOAD_LINES,
+  MAX_UPLOAD_TEXT_BYTES,
+  UPLOAD_TYPE,
+  batchHeaderSchema,
+  batchLineSchema,
+  recordPositionSchema,
+  recordReceiptSchema,
+  type BatchHeader,
+  type BatchLine,
+  type RecordPosition,
+  type RecordReceipt,
+  type UploadedRecord,
+  type UploadedRequest,
+  type UploadedRule,
+} from './evidence/upload.ts'
+export {
   GRANT_LIMITS,
   GRANT_TYPE,
   GRANT_VERSION,

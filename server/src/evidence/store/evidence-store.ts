@@ -1,0 +1,93 @@
+import type { DeviceChain, EvidenceLoss, EvidenceRow } from './evidence-record.ts'
+
+/** A batch of one device, written entirely or not at all. */
+export interface EvidenceBatch {
+  readonly org: string
+  readonly device_id: string
+  /** The user of the device when the batch arrived, by the server's own records. */
+  readonly username: string | null
+  readonly rows: readonly EvidenceRow[]
+  readonly losses: readonly EvidenceLoss[]
+  /** The chain after the batch. */
+  readonly chain: DeviceChain
+  /** `received_ms` of the chain that the batch was judged by; null for the first batch. */
+  readonly follows: number | null
+}
+
+/** A stored row, with the members of its tuple and of its batch. */
+export interface StoredEvidence extends EvidenceRow {
+  /** Ascends in the order of arrival within an organization. */
+  readonly id: number
+  readonly org: string
+  readonly device_id: string
+  readonly username: string | null
+  /** Epoch milliseconds of the batch, by the server's clock. */
+  readonly received_ms: number
+}
+
+/** Which rows; null stands for any. Rows are filed by `last_ms`. */
+export interface EvidenceFilter {
+  /** Inclusive, epoch milliseconds. */
+  readonly fromMs: number
+  /** Exclusive. */
+  readonly toMs: number
+  readonly username: string | null
+  readonly device_id: string | null
+  readonly session: string | null
+  readonly decision: 'allow' | 'deny' | null
+  /** Any of them. */
+  readonly actions: readonly string[] | null
+  readonly program: string | null
+  /** A rule that decided. */
+  readonly rule_id: string | null
+  /** The target begins with it: `host:port`, or a path. */
+  readonly resource: string | null
+  /** Part of the target, in any case of letters. */
+  readonly text: string | null
+}
+
+/** Newest first. */
+export interface EvidencePage {
+  /** Place of the last row of the page before; null for the first page. */
+  readonly before: { readonly last_ms: number; readonly id: number } | null
+  readonly limit: number
+}
+
+/** Rows and bytes of one day. */
+export interface EvidenceDay {
+  /** Days since 1970, UTC. */
+  readonly day: number
+  readonly rows: number
+}
+
+/**
+ * The decision records that machines have uploaded. It is apart from the policies: a full disk or a
+ * broken file here changes nothing there. All drivers pass
+ * `test/server/evidence/store/evidence-conformance.ts`. Every method throws `StoreError`.
+ */
+export interface EvidenceStore {
+  /** Null before the first batch of a device. */
+  chain(deviceId: string): Promise<DeviceChain | null>
+  /** Of all devices of an organization, by device id. */
+  chains(org: string): Promise<ReadonlyMap<string, DeviceChain>>
+  /**
+   * Durable (on disk) before it resolves, and undone entirely when it throws.
+   * `ERR_STORE_CONFLICT` when the chain has changed since it was read.
+   */
+  append(batch: EvidenceBatch): Promise<void>
+  list(org: string, filter: EvidenceFilter, page: EvidencePage): Promise<StoredEvidence[]>
+  /** Losses of an organization's devices in a time, counted by device and reason. */
+  losses(
+    org: string,
+    time: Pick<EvidenceFilter, 'fromMs' | 'toMs'>,
+  ): Promise<readonly (EvidenceLoss & { readonly device_id: string })[]>
+  /** By ascending day, over all organizations. */
+  days(): Promise<readonly EvidenceDay[]>
+  /** Removes all rows of days before this one, and the tuples without a row. Returns the rows. */
+  dropBefore(day: number): Promise<number>
+  /** Removes rows, losses and chains of an organization that was deleted. */
+  dropOrganization(org: string): Promise<void>
+  ping(): Promise<void>
+  /** Lets running work finish, then closes. */
+  close(): Promise<void>
+}
