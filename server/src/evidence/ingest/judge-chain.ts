@@ -1,0 +1,128 @@
+import { FIRST_PREVIOUS, type BatchHeader, type BatchLine } from '@palisade/protocol'
+import type { ChainMark, DeviceChain } from '../store/evidence-record.ts'
+
+/** Earlier boots that are remembered, to recognise one that goes on. */
+const MAX_EARLIER = 64
+
+/** A batch as it was read; one line at least, by ascending numbers. */
+export interface ReadBatch {
+  readonly header: BatchHeader
+  readonly lines: readonly [BatchLine, ...BatchLine[]]
+}
+
+/**
+ * How a batch continues the chain of its device.
+ *
+ * - `known`: all its lines were there before.
+ * - `unclear`: it overlaps the chain, but has no line where the chain ends. The machine asks for
+ *   the position and sends another batch.
+ * - `continues`: `lines` are new. `mark` says that the chain does not hold at the first of them.
+ */
+export type ChainJudgement =
+  | { readonly kind: 'known' | 'unclear' }
+  | {
+      readonly kind: 'continues'
+      readonly lines: readonly BatchLine[]
+      readonly mark: ChainMark | null
+      /** Lines that never arrived, as far as their numbers tell. */
+      readonly missing: number
+    }
+
+/**
+ * Judges a batch by the numbers and hashes of its lines.
+ *
+ * - A gap: lines are missing between the chain and the batch.
+ * - A fork: another line has the number of one that was there before, as where two machines share
+ *   one identity.
+ * - A rewind: the machine goes on from an earlier line, as after a restored snapshot, or begins
+ *   anew without the records it had.
+ */
+export function judgeChain(chain: DeviceChain | null, batch: ReadBatch): ChainJudgement {
+  const { header, lines } = batch
+  if (chain === null) return continues(lines)
+  const { position, earlier } = chain
+  if (header.boot === position.boot) return judgeSameBoot(position, batch)
+  const former = earlier.find(({ boot }) => boot === header.boot)
+  if (former !== undefined) {
+    const judged = judgeSameBoot(former, batch)
+    return judged.kind === 'continues' ? { ...judged, mark: 'rewind' } : judged
+  }
+  if (header.first > 1) return continues(lines, 'gap', header.first - 1)
+  if (header.previous === position.hash) return continues(lines)
+  const isBefore =
+    header.previous === FIRST_PREVIOUS || earlier.some(({ hash }) => hash === header.previous)
+  return continues(lines, isBefore ? 'rewind' : 'gap')
+}
+
+function judgeSameBoot(
+  { seq, hash }: DeviceChain['position'],
+  { header, lines }: ReadBatch,
+): ChainJudgement {
+  const { first, previous } = header
+  if (first > seq + 1) return continues(lines, 'gap', first - seq - 1)
+  if (first === seq + 1) return continues(lines, previous === hash ? null : 'fork')
+  const after = lines.filter((line) => line.seq > seq)
+  const same = lines.find((line) => line.seq === seq)
+  if (same === undefined) return { kind: after.length === 0 ? 'known' : 'unclear' }
+  if (same.hash !== hash) return continues(after, 'fork')
+  return after.length === 0 ? { kind: 'known' } : continues(after)
+}
+
+function continues(
+  lines: readonly BatchLine[],
+  mark: ChainMark | null = null,
+  missing = 0,
+): ChainJudgement {
+  return { kind: 'continues', lines, mark, missing }
+}
+
+/** Counts of a batch that the chain sums up. */
+export interface BatchCounts {
+  readonly lost: number
+  readonly left_out: number
+}
+
+/**
+ * The chain after a batch that continues it. `header` and the last line give its position; a fork
+ * without a line of its own leaves the position as it is.
+ */
+export function extendChain(
+  chain: DeviceChain | null,
+  header: BatchHeader,
+  judged: Extract<ChainJudgement, { readonly kind: 'continues' }>,
+  { lost, left_out, receivedMs }: BatchCounts & { readonly receivedMs: number },
+): DeviceChain {
+  const last = judged.lines.at(-1)
+  const position =
+    last === undefined
+      ? requirePosition(chain)
+      : { boot: header.boot, seq: last.seq, hash: last.hash }
+  const { mark } = judged
+  return {
+    position,
+    earlier: earlierOf(chain, position),
+    gaps: (chain?.gaps ?? 0) + (mark === 'gap' ? 1 : 0),
+    forks: (chain?.forks ?? 0) + (mark === 'fork' ? 1 : 0),
+    rewinds: (chain?.rewinds ?? 0) + (mark === 'rewind' ? 1 : 0),
+    marked_ms: mark === null ? (chain?.marked_ms ?? null) : receivedMs,
+    lost: (chain?.lost ?? 0) + lost,
+    left_out: (chain?.left_out ?? 0) + left_out,
+    // Grows with each batch, because the store compares it.
+    received_ms: Math.max(receivedMs, (chain?.received_ms ?? 0) + 1),
+  }
+}
+
+function requirePosition(chain: DeviceChain | null): DeviceChain['position'] {
+  if (chain === null) throw new TypeError('a fork has a chain')
+  return chain.position
+}
+
+function earlierOf(
+  chain: DeviceChain | null,
+  { boot }: DeviceChain['position'],
+): DeviceChain['earlier'] {
+  if (chain === null) return []
+  if (chain.position.boot === boot) return chain.earlier
+  const others = chain.earlier.filter((each) => each.boot !== boot)
+  return [chain.position, ...others].slice(0, MAX_EARLIER)
+}
