@@ -83,33 +83,43 @@ export interface BatchCounts {
 }
 
 /**
- * The chain after a batch that continues it. `header` and the last line give its position; a fork
- * without a line of its own leaves the position as it is.
+ * The chain after a batch that continues it. The last line gives its position; a fork without a
+ * line of its own leaves the position as it is.
  */
 export function extendChain(
   chain: DeviceChain | null,
-  header: BatchHeader,
-  judged: Extract<ChainJudgement, { readonly kind: 'continues' }>,
+  { boot }: BatchHeader,
+  { lines, mark }: Pick<Extract<ChainJudgement, { kind: 'continues' }>, 'lines' | 'mark'>,
   { lost, left_out, receivedMs }: BatchCounts & { readonly receivedMs: number },
 ): DeviceChain {
-  const last = judged.lines.at(-1)
+  const last = lines.at(-1)
   const position =
-    last === undefined
-      ? requirePosition(chain)
-      : { boot: header.boot, seq: last.seq, hash: last.hash }
-  const { mark } = judged
+    last === undefined ? requirePosition(chain) : { boot, seq: last.seq, hash: last.hash }
+  const former = chain ?? UNSEEN
+  const countOf = (each: ChainMark): number => (mark === each ? 1 : 0)
   return {
     position,
     earlier: earlierOf(chain, position),
-    gaps: (chain?.gaps ?? 0) + (mark === 'gap' ? 1 : 0),
-    forks: (chain?.forks ?? 0) + (mark === 'fork' ? 1 : 0),
-    rewinds: (chain?.rewinds ?? 0) + (mark === 'rewind' ? 1 : 0),
-    marked_ms: mark === null ? (chain?.marked_ms ?? null) : receivedMs,
-    lost: (chain?.lost ?? 0) + lost,
-    left_out: (chain?.left_out ?? 0) + left_out,
+    gaps: former.gaps + countOf('gap'),
+    forks: former.forks + countOf('fork'),
+    rewinds: former.rewinds + countOf('rewind'),
+    marked_ms: mark === null ? former.marked_ms : receivedMs,
+    lost: former.lost + lost,
+    left_out: former.left_out + left_out,
     // Grows with each batch, because the store compares it.
-    received_ms: Math.max(receivedMs, (chain?.received_ms ?? 0) + 1),
+    received_ms: Math.max(receivedMs, former.received_ms + 1),
   }
+}
+
+/** A chain without a batch. */
+const UNSEEN: Omit<DeviceChain, 'earlier' | 'position'> = {
+  gaps: 0,
+  forks: 0,
+  rewinds: 0,
+  marked_ms: null,
+  lost: 0,
+  left_out: 0,
+  received_ms: 0,
 }
 
 function requirePosition(chain: DeviceChain | null): DeviceChain['position'] {

@@ -1,0 +1,57 @@
+import type { RecordPosition } from '@palisade/protocol'
+import { conflict } from '../../platform/api-error.ts'
+import type { RawBody } from '../../http/body/raw-body.ts'
+import type { ChainMark } from '../store/evidence-record.ts'
+import type { EvidenceStore } from '../store/evidence-store.ts'
+import { extendChain, judgeChain } from './judge-chain.ts'
+import { readBatch } from './read-batch.ts'
+import { toRows } from './to-rows.ts'
+
+/** The machine that sends, by the server's own records. */
+export interface Sender {
+  readonly org: string
+  readonly deviceId: string
+  readonly username: string | null
+}
+
+export interface IngestDeps {
+  readonly evidence: Pick<EvidenceStore, 'append' | 'chain'>
+  readonly now: () => Date
+  /** Told after the commit. */
+  readonly onMark: (sender: Sender, mark: ChainMark, missing: number) => void
+}
+
+/**
+ * Writes a batch and resolves with the position up to which all lines are durable. Throws the
+ * errors of `readBatch`, ApiError 409 when the machine must ask for its position first, and
+ * `StoreError`.
+ */
+export async function ingestBatch(
+  body: RawBody,
+  sender: Sender,
+  { evidence, now, onMark }: IngestDeps,
+): Promise<RecordPosition> {
+  const batch = await readBatch(body)
+  const { header } = batch
+  const receivedMs = now().getTime()
+  const chain = await evidence.chain(sender.deviceId)
+  const judged = judgeChain(chain, batch)
+  if (judged.kind === 'known' && chain !== null) return chain.position
+  if (judged.kind !== 'continues')
+    throw conflict('the batch overlaps the known records; ask for their position first')
+  const { lines, mark, missing } = judged
+  const { rows, losses, ...counts } = toRows(lines, { boot: header.boot, receivedMs })
+  const next = extendChain(chain, header, judged, { ...counts, receivedMs })
+  await evidence.append({
+    org: sender.org,
+    device_id: sender.deviceId,
+    username: sender.username,
+    rows,
+    losses:
+      missing === 0 ? losses : [{ at_ms: receivedMs, lost: missing, reason: 'gap' }, ...losses],
+    chain: next,
+    follows: chain?.received_ms ?? null,
+  })
+  if (mark !== null) onMark(sender, mark, missing)
+  return next.position
+}

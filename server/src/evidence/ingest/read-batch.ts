@@ -1,0 +1,112 @@
+import {
+  MAX_UPLOAD_LINES,
+  MAX_UPLOAD_TEXT_BYTES,
+  UPLOAD_TYPE,
+  batchHeaderSchema,
+  batchLineSchema,
+  type BatchLine,
+} from '@palisade/protocol'
+import { isUtf8 } from 'node:buffer'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import type { z } from 'zod'
+import type { RawBody } from '../../http/body/raw-body.ts'
+import { describeIssue, quote } from '../../http/input/describe-issue.ts'
+import { ApiError, invalidArgument } from '../../platform/api-error.ts'
+import { createTurnEnds } from '../../platform/next-turn.ts'
+import type { ReadBatch } from './judge-chain.ts'
+
+const unpack = promisify(gunzip)
+
+/**
+ * Reads the body of an upload. Throws ApiError: 415 for another type or encoding, 413 for a body
+ * that is too large, packed or unpacked, and 400 that names the line at fault.
+ */
+export async function readBatch(body: RawBody): Promise<ReadBatch> {
+  const text = await readText(body)
+  const [head = '', ...texts] = text.endsWith('\n')
+    ? text.slice(0, -1).split('\n')
+    : text.split('\n')
+  const header = parseLine(() => batchHeaderSchema, head, 1)
+  if (texts.length > MAX_UPLOAD_LINES)
+    throw invalidArgument(`a batch must have at most ${MAX_UPLOAD_LINES} lines after its header`)
+  const pause = createTurnEnds()
+  const lines: BatchLine[] = []
+  let seq = header.first - 1
+  for (const [index, each] of texts.entries()) {
+    const line = parseLine(schemaOfLine, each, index + 2)
+    if (line.seq <= seq)
+      throw atLine(index + 2, '`seq` must be higher than that of the line before')
+    seq = line.seq
+    lines.push(line)
+    await pause()
+  }
+  const [first, ...rest] = lines
+  if (first === undefined) throw invalidArgument('a batch must have a line after its header')
+  return { header, lines: [first, ...rest] }
+}
+
+async function readText(body: RawBody): Promise<string> {
+  requireType(body.contentType)
+  const encoding = (body.contentEncoding ?? 'identity').toLowerCase()
+  if (encoding !== 'gzip' && encoding !== 'identity')
+    throw new ApiError(415, 'invalid_argument', 'send the body with `Content-Encoding: gzip`')
+  if (body.tooLarge) throw tooLarge(`the body must be at most ${body.maxBytes} bytes`)
+  const bytes = encoding === 'gzip' ? await unpackBounded(body.bytes) : body.bytes
+  if (!isUtf8(bytes)) throw invalidArgument('the body is not valid UTF-8')
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+}
+
+function requireType(contentType: string | undefined): void {
+  const [type = ''] = (contentType ?? '').split(';')
+  if (type.trim().toLowerCase() === UPLOAD_TYPE) return
+  const sent =
+    contentType === undefined ? '' : `the media type ${quote(contentType)} is not supported; `
+  throw new ApiError(415, 'invalid_argument', `${sent}send \`Content-Type: ${UPLOAD_TYPE}\``)
+}
+
+/** A megabyte of gzip may hold a gigabyte of zeros: unpacking stops at the limit. */
+async function unpackBounded(bytes: Uint8Array): Promise<Uint8Array> {
+  try {
+    return await unpack(bytes, { maxOutputLength: MAX_UPLOAD_TEXT_BYTES })
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw tooLarge(`the text must be at most ${MAX_UPLOAD_TEXT_BYTES} bytes once it is unpacked`)
+    throw invalidArgument('the body is not valid gzip')
+  }
+}
+
+function tooLarge(message: string): ApiError {
+  return new ApiError(413, 'invalid_argument', message)
+}
+
+function parseLine<S extends z.ZodType>(
+  schemaOf: (value: unknown) => S,
+  text: string,
+  number: number,
+): z.output<S> {
+  const value = parseJsonOf(text, number)
+  const result = schemaOf(value).safeParse(value, { reportInput: true })
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  throw atLine(number, issue === undefined ? 'is invalid' : describeIssue(issue).message)
+}
+
+/** One kind of line, so that a refusal names its member and not the choice of kinds. */
+function schemaOfLine(value: unknown): (typeof batchLineSchema.options)[number] {
+  const [record, loss, leftOut] = batchLineSchema.options
+  if (typeof value !== 'object' || value === null || 'record' in value) return record
+  return 'lost' in value ? loss : leftOut
+}
+
+function parseJsonOf(text: string, number: number): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw atLine(number, 'is not JSON')
+  }
+}
+
+function atLine(number: number, message: string): ApiError {
+  return invalidArgument(`line ${number}: ${message}`, { field: `line ${number}` })
+}

@@ -1,0 +1,107 @@
+import { MAX_UPLOAD_BYTES, recordReceiptSchema } from '@palisade/protocol'
+import type { FastifyRequest } from 'fastify'
+import { proofSchema, type Proofs } from '../../identity/device/require-proof.ts'
+import { countAttempts } from '../../identity/limits/count-attempts.ts'
+import { defineRoute, type Route } from '../../identity/routes/route.ts'
+import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
+import { ApiError } from '../../platform/api-error.ts'
+import type { Store } from '../../store/store.ts'
+import { ingestBatch, type IngestDeps, type Sender } from './ingest-service.ts'
+
+const PATH = '/api/v1/device/records'
+const tags = ['devices']
+
+/** Batches that are read at once, and that wait with their bodies of a megabyte at most. */
+const TURNS = { each: 64, running: 2, waiting: 128 } as const
+/** Of one device. A full batch holds 5,000 lines, and an agent records 10,000 in a minute. */
+const BATCHES_PER_MINUTE = 20
+const MINUTE_MS = 60_000
+
+export interface RecordRouteDeps extends IngestDeps {
+  readonly views: {
+    /** Throws ApiError 401 or 403. */
+    identify(authorization: string | undefined): Promise<Pick<Sender, 'deviceId' | 'org'>>
+  }
+  readonly proofs: Pick<Proofs, 'requireTokenProof'>
+  readonly store: Pick<Store, 'read'>
+  readonly monotonicMs: () => number
+}
+
+/** `GET` and `POST /api/v1/device/records` */
+export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
+  const turns = createAnswerTurns(TURNS.each, TURNS.running, TURNS.waiting)
+  const batches = countAttempts({ most: BATCHES_PER_MINUTE, windowMs: MINUTE_MS }, deps.monotonicMs)
+  const prove = async (request: FastifyRequest): Promise<string> => {
+    await deps.proofs.requireTokenProof(request)
+    return (await deps.views.identify(request.headers.authorization)).deviceId
+  }
+
+  return [
+    defineRoute(
+      {
+        method: 'GET',
+        path: PATH,
+        operationId: 'getRecordPosition',
+        tags,
+        summary: 'Show up to where the decision records of this device are stored',
+        callers: 'machines',
+        credential: 'device_token',
+        prove: async (request) => void (await prove(request)),
+        headers: proofSchema,
+        config: { quiet: true, yields: 'begins' },
+        answers: { 200: recordReceiptSchema },
+      },
+      async ({ headers }) => {
+        const { deviceId } = await deps.views.identify(headers.authorization)
+        return { position: (await deps.evidence.chain(deviceId))?.position ?? null }
+      },
+    ),
+    defineRoute(
+      {
+        method: 'POST',
+        path: PATH,
+        operationId: 'uploadRecords',
+        tags,
+        summary: 'Upload decision records of this device: lines of JSON, packed by gzip or not',
+        callers: 'machines',
+        credential: 'device_token',
+        async prove(request) {
+          const deviceId = await prove(request)
+          const seconds = batches.waitSeconds(deviceId)
+          if (seconds > 0) throw tooMany(seconds)
+          batches.add(deviceId)
+        },
+        headers: proofSchema,
+        bodyLimit: MAX_UPLOAD_BYTES,
+        // The body is not JSON; `ingestBatch` reads it.
+        deferred: true,
+        config: { quiet: true, yields: 'begins' },
+        answers: { 200: recordReceiptSchema },
+        errors: [409, 413, 415],
+      },
+      async ({ headers, body }) => {
+        const device = await deps.views.identify(headers.authorization)
+        return turns.run(
+          device.org,
+          async () => ({ position: await ingestBatch(body, await senderOf(deps, device), deps) }),
+          device.deviceId,
+        )
+      },
+    ),
+  ]
+}
+
+/** The user is that of the device: a machine may name any in its records. */
+async function senderOf(
+  { store }: Pick<RecordRouteDeps, 'store'>,
+  { deviceId, org }: Pick<Sender, 'deviceId' | 'org'>,
+): Promise<Sender> {
+  const device = await store.read((reader) => reader.devices.findById(deviceId))
+  return { deviceId, org, username: device?.username ?? null }
+}
+
+function tooMany(seconds: number): ApiError {
+  return new ApiError(429, 'limit_exceeded', 'too many batches of one device; send larger ones', {
+    headers: { 'retry-after': String(seconds) },
+  })
+}

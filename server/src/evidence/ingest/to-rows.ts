@@ -1,0 +1,126 @@
+import type { BatchLine, UploadedRecord } from '@palisade/protocol'
+import type { EvidenceLoss, EvidenceRow, EvidenceTuple } from '../store/evidence-record.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+/** Machines keep their records for a week. */
+const OLDEST_MS = 31 * 24 * HOUR_MS
+const NEWEST_MS = HOUR_MS
+
+/** The new lines of a batch as the store keeps them. */
+export interface BatchRows {
+  readonly rows: readonly EvidenceRow[]
+  readonly losses: readonly EvidenceLoss[]
+  readonly lost: number
+  readonly left_out: number
+}
+
+/**
+ * Sums up equal decisions of one minute. A record whose time cannot be right is counted as lost
+ * with the reason `wrong_time`: it would hide in a day that is not looked at, or stay for ever.
+ */
+export function toRows(
+  lines: readonly BatchLine[],
+  { boot, receivedMs }: { readonly boot: string; readonly receivedMs: number },
+): BatchRows {
+  const rows = new Map<string, Sum>()
+  const losses: EvidenceLoss[] = []
+  let leftOut = 0
+  const lose = (lost: number, reason: string, atMs: number): void => {
+    if (lost > 0) losses.push({ at_ms: atMs, lost, reason })
+  }
+  for (const line of lines) {
+    if ('left_out' in line) leftOut += line.left_out
+    else if ('lost' in line) lose(line.lost, line.reason, boundedMs(line.time, receivedMs))
+    else if (!isRightTime(line.record, receivedMs))
+      lose(line.record.count, 'wrong_time', receivedMs)
+    else add(rows, line.record, boot)
+  }
+  return {
+    rows: [...rows.values()],
+    losses,
+    lost: losses.reduce((sum, { lost }) => sum + lost, 0),
+    left_out: leftOut,
+  }
+}
+
+/** A row that grows. */
+interface Sum extends EvidenceRow {
+  first_ms: number
+  last_ms: number
+  decisions: number
+  flows: number
+  bytes_sent: number
+  bytes_received: number
+}
+
+function add(rows: Map<string, Sum>, record: UploadedRecord, boot: string): void {
+  const firstMs = Date.parse(record.time)
+  const lastMs = Math.max(firstMs, Date.parse(record.until ?? record.time))
+  const session = record.sandbox ?? boot
+  const tuple = tupleOf(record)
+  // JSON keeps the members apart, whatever characters they have.
+  const key = JSON.stringify([Math.floor(lastMs / MINUTE_MS), session, Object.values(tuple)])
+  let sum = rows.get(key)
+  if (sum === undefined) {
+    sum = { session, first_ms: firstMs, last_ms: lastMs, tuple, ...EMPTY }
+    rows.set(key, sum)
+  }
+  sum.first_ms = Math.min(sum.first_ms, firstMs)
+  sum.last_ms = Math.max(sum.last_ms, lastMs)
+  if (record.flow === undefined) {
+    sum.decisions += record.count
+  } else {
+    sum.flows += record.count
+    sum.bytes_sent += record.flow.bytes_sent
+    sum.bytes_received += record.flow.bytes_received
+  }
+}
+
+const EMPTY = { decisions: 0, flows: 0, bytes_sent: 0, bytes_received: 0 } as const
+
+function tupleOf(record: UploadedRecord): EvidenceTuple {
+  const { point, protocol, decision, reason, rules, revision } = record
+  return {
+    point,
+    protocol,
+    ...targetOf(record.request),
+    decision,
+    reason,
+    rules,
+    revision,
+    stale: record.stale === true,
+    break_glass: record.break_glass === true,
+    program: record.program ?? null,
+    os_user: record.os_user ?? null,
+  }
+}
+
+type Target = Pick<EvidenceTuple, 'action' | 'address' | 'host' | 'path' | 'path_cut' | 'port'>
+
+const NO_TARGET: Target = {
+  action: null,
+  host: null,
+  port: null,
+  address: null,
+  path: null,
+  path_cut: false,
+}
+
+function targetOf(request: UploadedRecord['request']): Target {
+  if (request === null) return NO_TARGET
+  const { action } = request
+  if ('host' in request) {
+    const { host, port, address = null } = request
+    return { ...NO_TARGET, action, host, port, address }
+  }
+  return { ...NO_TARGET, action, path: request.path, path_cut: request.path_cut === true }
+}
+
+function isRightTime({ time, until }: UploadedRecord, receivedMs: number): boolean {
+  return [time, until ?? time].every((each) => boundedMs(each, receivedMs) === Date.parse(each))
+}
+
+function boundedMs(time: string, receivedMs: number): number {
+  return Math.min(Math.max(Date.parse(time), receivedMs - OLDEST_MS), receivedMs + NEWEST_MS)
+}
