@@ -203,6 +203,20 @@ export {
   type EnforcementReport,
 } from './machine/report.ts'
 export {
+  AUDIT_ACTION_TYPES,
+  AUDIT_DECISIONS,
+  DEFAULT_AUDIT_PAGE,
+  MAX_AUDIT_DAYS,
+  MAX_AUDIT_PAGE,
+  auditPageSchema,
+  auditQuerySchema,
+  type AuditActionType,
+  type AuditDecision,
+  type AuditEvent,
+  type AuditPage,
+  type AuditQuery,
+} from './evidence/audit.ts'
+export {
   DEFAULT_EVIDENCE_SETTINGS,
   MAX_PATH_DEPTH,
   UPLOAD_MODES,

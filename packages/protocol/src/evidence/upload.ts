@@ -53,7 +53,7 @@ export const batchHeaderSchema = z.strictObject({
 })
 export type BatchHeader = z.infer<typeof batchHeaderSchema>
 
-const uploadedRuleSchema = z.strictObject({
+export const uploadedRuleSchema = z.strictObject({
   policy_id: z.string().max(512),
   rule_id: z.string().max(512),
   decision: z.enum(['allow', 'deny']),

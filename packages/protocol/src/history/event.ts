@@ -37,6 +37,8 @@ export const EVENT_KINDS = [
   'device.labelled',
   'device.renamed',
   'device.revoked',
+  'device.records_marked',
+  'audit_log.read',
   'break_glass.issued',
   'rollout.started',
   'rollout.advanced',

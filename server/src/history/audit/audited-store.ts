@@ -2,6 +2,7 @@ import type { Store, StoreWriter } from '../../store/store.ts'
 import { createAuditedWriter } from './audited-writer.ts'
 import { laneOf, type Author } from '../author.ts'
 import { createChangeLog, type RequireHistoryRoom } from '../change-log.ts'
+import type { Change, RecordChange } from '../change.ts'
 
 /**
  * The store as services have it. Every write needs an author, and every change through `write`
@@ -10,6 +11,8 @@ import { createChangeLog, type RequireHistoryRoom } from '../change-log.ts'
 export interface AuditedStore extends Pick<Store, 'read' | 'generation'> {
   /** As `Store.transaction`. */
   write<T>(author: Author, work: (writer: StoreWriter) => Promise<T>): Promise<T>
+  /** Leaves an event that changes no row of this store. */
+  note(author: Author, change: Change): Promise<void>
 }
 
 export interface AuditedStoreDeps {
@@ -27,17 +30,24 @@ export function createAuditedStore({
   requireRoom,
   onEvents,
 }: AuditedStoreDeps): AuditedStore {
+  const commit = async <T>(
+    author: Author,
+    work: (writer: StoreWriter, record: RecordChange) => Promise<T>,
+  ): Promise<T> => {
+    const { result, orgs } = await store.transaction(async (writer) => {
+      const log = createChangeLog(writer, requireRoom)
+      const done = await work(writer, (change) => log.record(change))
+      return { result: done, orgs: await log.append(author, now()) }
+    }, laneOf(author))
+    if (orgs.length > 0) onEvents?.(orgs)
+    return result
+  }
+
   return {
     read: (work) => store.read(work),
     generation: (of) => store.generation(of),
-    async write(author, work) {
-      const { result, orgs } = await store.transaction(async (writer) => {
-        const log = createChangeLog(writer, requireRoom)
-        const audited = createAuditedWriter(writer, (change) => log.record(change))
-        return { result: await work(audited), orgs: await log.append(author, now()) }
-      }, laneOf(author))
-      if (orgs.length > 0) onEvents?.(orgs)
-      return result
-    },
+    write: (author, work) =>
+      commit(author, (writer, record) => work(createAuditedWriter(writer, record))),
+    note: (author, change) => commit(author, (_writer, record) => record(change)),
   }
 }

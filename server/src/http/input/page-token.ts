@@ -24,6 +24,7 @@ export function readPageSize(text: string | undefined): number {
 /** The scope of a token: one list of one owner. */
 export interface PageList {
   readonly of:
+    | 'audit_log'
     | 'policies'
     | 'events'
     | 'devices'
