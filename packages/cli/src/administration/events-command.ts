@@ -3,12 +3,10 @@ import { EVENT_KINDS, nearestName, type EventKind, type HistoryEvent } from '@pa
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
-import { parseDuration } from '../duration.ts'
+import { parseInstant } from '../parse-instant.ts'
 import { present, type RunContext } from '../run-context.ts'
 import type { Style } from '../terminal/style.ts'
 import { formatTable } from '../terminal/table.ts'
-
-const MAX_AGE_SECONDS = 3650 * 86_400
 
 interface EventOptions {
   readonly kind?: string
@@ -88,17 +86,6 @@ function parseActor(written: string): string {
   return written.includes(':') || written === 'operator' || written === 'server'
     ? written
     : `user:${written}`
-}
-
-function parseInstant(written: string, option: string, nowMs: number): string {
-  if (/^\d{1,9}[smhd]$/.test(written)) {
-    const seconds = parseDuration(written, option, { least: 0, most: MAX_AGE_SECONDS })
-    return new Date(nowMs - seconds * 1000).toISOString()
-  }
-  // The server also accepts an offset and fractions; this check catches slips only.
-  if (/^\d{4}-\d{2}-\d{2}T/.test(written)) return written
-  if (/^\d{4}-\d{2}-\d{2}$/.test(written)) return `${written}T00:00:00Z`
-  throw usageError(`\`${option}\` must be an age such as \`30d\`, or \`2026-11-01T00:00:00Z\``)
 }
 
 function subjectOf(kind: string): string {

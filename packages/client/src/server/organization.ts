@@ -27,6 +27,7 @@ import { createAccessTokensClient, type AccessTokensClient } from './access-toke
 import type { Call } from './call.ts'
 import { createDevicesClient, type DevicesClient } from './devices.ts'
 import { createEnrolmentTokensClient, type EnrolmentTokensClient } from './enrolment-tokens.ts'
+import { createAuditClient, type AuditClient } from './audit.ts'
 import { createEventsClient, type EventsClient } from './events.ts'
 import { collectPages } from './list-pages.ts'
 import {
@@ -80,6 +81,7 @@ export interface OrganizationClient {
   readonly devices: DevicesClient
   readonly enrolmentTokens: EnrolmentTokensClient
   readonly events: EventsClient
+  readonly audit: AuditClient
   readonly rollouts: RolloutsClient
   readonly webhooks: WebhooksClient
 }
@@ -110,6 +112,7 @@ export function createOrganizationClient(
     devices: createDevicesClient(call, `${root}/devices`, server),
     enrolmentTokens: createEnrolmentTokensClient(call, `${root}/enrolment-tokens`),
     events: createEventsClient(call, `${root}/events`),
+    audit: createAuditClient(call, org),
     rollouts: createRolloutsClient(call, `${root}/rollouts`),
     webhooks: createWebhooksClient(call, `${root}/webhooks`),
   }
