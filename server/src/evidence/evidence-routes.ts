@@ -1,9 +1,11 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { AuditedStore } from '../history/audit/audited-store.ts'
 import { SERVER } from '../history/author.ts'
+import { acceptOrganizationTokens } from '../identity/accept-organization-tokens.ts'
 import type { Authenticate } from '../identity/authenticate.ts'
 import { countAttempts } from '../identity/limits/count-attempts.ts'
 import { registerRoutes } from '../identity/routes/register-routes.ts'
+import type { TokenUse } from '../identity/token-use.ts'
 import type { Log } from '../operations/log/create-log.ts'
 import { auditRoutes, type AuditRouteDeps } from './audit/audit-routes.ts'
 import type { Sender } from './ingest/ingest-service.ts'
@@ -19,14 +21,18 @@ export interface EvidenceRouteDeps
   readonly authenticate: Authenticate
   readonly store: Pick<AuditedStore, 'note' | 'read'>
   readonly evidence: EvidenceStore
+  readonly tokenUse: Pick<TokenUse, 'note'>
   readonly log: Log
 }
 
 /** Routes of the decision records: their upload by machines, and the log of all decisions. */
 export function evidenceRoutes(deps: EvidenceRouteDeps): FastifyPluginAsyncZod {
   const onMark = noteMarks(deps)
-  return async (app) =>
-    registerRoutes(app, deps, [...recordRoutes({ ...deps, onMark }), ...auditRoutes(deps)])
+  const authenticate = acceptOrganizationTokens(deps.authenticate, deps)
+  return async (app) => {
+    registerRoutes(app, deps, recordRoutes({ ...deps, onMark }))
+    registerRoutes(app, { ...deps, authenticate }, auditRoutes(deps))
+  }
 }
 
 /** An event for each kind of mark of a device, once an hour. */

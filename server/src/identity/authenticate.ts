@@ -116,7 +116,8 @@ function invalidToken() {
   return unauthenticated('the access token is invalid or has expired')
 }
 
-function principalOf(token: AccessTokenRecord): Principal {
+/** The principal that acts by a secret token. */
+export function principalOf(token: AccessTokenRecord): Principal {
   const { id: tokenId, permissions } = token
   return token.kind === 'personal'
     ? { kind: 'user', username: token.username, tokenId, permissions }
