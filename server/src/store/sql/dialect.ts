@@ -11,6 +11,8 @@ export interface Dialect {
   readonly keyed: string
   /** The text after the columns of a table with a `place`. */
   readonly placed: string
+  /** The text after the columns of a table whose primary key begins with a `day`, to drop days. */
+  readonly byDay: (table: string) => string
 }
 
 /** One step of the schema, as SQL. */

@@ -50,4 +50,5 @@ const SQLITE: Dialect = {
   place: 'INTEGER PRIMARY KEY',
   keyed: 'STRICT, WITHOUT ROWID',
   placed: 'STRICT',
+  byDay: () => 'STRICT, WITHOUT ROWID',
 }

@@ -1,19 +1,19 @@
 import type { Database } from 'better-sqlite3'
 import { StoreError } from '../store-error.ts'
 
-/** Tables of every version. */
+/** Tables of every version of the store of policies. */
 const OURS = ['organizations', 'policies', 'rules', 'signing_keys']
 
 /**
  * Throws `ERR_STORE_FOREIGN` for a database with content that no release of this server has
- * written. To be asked before anything is changed: the journal mode stays in the file, and a
- * migration would put our tables among somebody else's.
+ * written; `tables` are those of every version. To be asked before anything is changed: the journal
+ * mode stays in the file, and a migration would put our tables among somebody else's.
  */
-export function requireOwn(database: Database): void {
+export function requireOwn(database: Database, tables: readonly string[] = OURS): void {
   // One snapshot: another process may be making the schema at this moment.
   const isOwn = database.transaction(() => {
     const version = database.pragma('user_version', { simple: true })
-    return version === 0 ? isEmpty(database) : hasOurTables(database) || isEmpty(database)
+    return version === 0 ? isEmpty(database) : hasOurTables(database, tables) || isEmpty(database)
   })
   if (isOwn()) return
   throw new StoreError(
@@ -23,14 +23,14 @@ export function requireOwn(database: Database): void {
 }
 
 /** Tells whether a database of any version has made the tables that there have always been. */
-export function hasOurTables(database: Database): boolean {
+export function hasOurTables(database: Database, tables: readonly string[] = OURS): boolean {
   const names = new Set(
     database
       .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'")
       .pluck()
       .all(),
   )
-  return OURS.every((name) => names.has(name))
+  return tables.every((name) => names.has(name))
 }
 
 function isEmpty(database: Database): boolean {
