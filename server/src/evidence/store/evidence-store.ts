@@ -46,14 +46,30 @@ export interface EvidenceFilter {
   readonly text: string | null
 }
 
+/** A place in the order of rows, newest first. */
+export interface EvidencePlace {
+  readonly last_ms: number
+  readonly id: number
+}
+
 /** Newest first. */
 export interface EvidencePage {
-  /** Place of the last row of the page before; null for the first page. */
-  readonly before: { readonly last_ms: number; readonly id: number } | null
+  /** `next` of the page before; null for the first page. */
+  readonly before: EvidencePlace | null
   readonly limit: number
 }
 
-/** Rows and bytes of one day. */
+/** Rows of a page. */
+export interface EvidenceSlice {
+  readonly rows: readonly StoredEvidence[]
+  /**
+   * Where the next page begins; null at the end. One call does a bounded amount of work, so a page
+   * of rare rows may be short, or empty, before the end.
+   */
+  readonly next: EvidencePlace | null
+}
+
+/** A day with rows. */
 export interface EvidenceDay {
   /** Days since 1970, UTC. */
   readonly day: number
@@ -63,10 +79,14 @@ export interface EvidenceDay {
 /**
  * The decision records that machines have uploaded. It is apart from the policies: a full disk or a
  * broken file here changes nothing there. All drivers pass
- * `test/server/evidence/store/evidence-conformance.ts`. Every method throws `StoreError`.
+ * `test/server/evidence/store/evidence-conformance.ts`. Every method throws `StoreError`. U+0000,
+ * which PostgreSQL cannot store, is stored and found as U+FFFD.
  */
 export interface EvidenceStore {
-  /** Null before the first batch of a device. */
+  /**
+   * Null before the first batch of a device. `received_ms` is later than that of each chain before,
+   * also when batches arrive in one millisecond or the clock was set back.
+   */
   chain(deviceId: string): Promise<DeviceChain | null>
   /** Of all devices of an organization, by device id. */
   chains(org: string): Promise<ReadonlyMap<string, DeviceChain>>
@@ -75,15 +95,21 @@ export interface EvidenceStore {
    * `ERR_STORE_CONFLICT` when the chain has changed since it was read.
    */
   append(batch: EvidenceBatch): Promise<void>
-  list(org: string, filter: EvidenceFilter, page: EvidencePage): Promise<StoredEvidence[]>
-  /** Losses of an organization's devices in a time, counted by device and reason. */
+  list(org: string, filter: EvidenceFilter, page: EvidencePage): Promise<EvidenceSlice>
+  /**
+   * Losses of an organization's devices in a time, counted by device and reason; `at_ms` is that of
+   * the last one.
+   */
   losses(
     org: string,
     time: Pick<EvidenceFilter, 'fromMs' | 'toMs'>,
   ): Promise<readonly (EvidenceLoss & { readonly device_id: string })[]>
   /** By ascending day, over all organizations. */
   days(): Promise<readonly EvidenceDay[]>
-  /** Removes all rows of days before this one, and the tuples without a row. Returns the rows. */
+  /**
+   * Removes all rows and losses of days before this one, and the tuples without a row. Returns the
+   * rows. One that fails may be repeated.
+   */
   dropBefore(day: number): Promise<number>
   /** Removes rows, losses and chains of an organization that was deleted. */
   dropOrganization(org: string): Promise<void>

@@ -1,0 +1,48 @@
+import type { EvidenceBatch, EvidenceStore } from '../evidence-store.ts'
+import type { UnusedPlace } from './drop-rows.ts'
+import type { EvidenceReader, EvidenceWriter } from './evidence-rows.ts'
+
+/** Connections and transactions of a database. */
+export interface EvidenceDriver {
+  /** Runs `work` on one snapshot. */
+  read<T>(work: (reader: EvidenceReader) => Promise<T>): Promise<T>
+  /** Runs `work`, which writes this batch, in a durable transaction. */
+  append(batch: EvidenceBatch, work: (writer: EvidenceWriter) => Promise<void>): Promise<void>
+  /** Runs `work` in a transaction beside which no process appends. */
+  alone<T>(work: (writer: EvidenceWriter) => Promise<T>): Promise<T>
+  /** Removes rows of whole days before this one, where the database can do that at once. */
+  dropWholeDays(before: number): Promise<void>
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
+  async function dropUnused(before: number): Promise<void> {
+    let after: UnusedPlace | null = { tuple: 0, source: 0 }
+    while (after !== null) {
+      const place: UnusedPlace = after
+      after = await driver.alone((writer) => writer.dropUnused(before, place))
+    }
+  }
+
+  return {
+    chain: (deviceId) => driver.read((reader) => reader.chain(deviceId)),
+    chains: (org) => driver.read((reader) => reader.chains(org)),
+    append: (batch) => driver.append(batch, (writer) => writer.append(batch)),
+    list: (org, filter, page) => driver.read((reader) => reader.list(org, filter, page)),
+    losses: (org, time) => driver.read((reader) => reader.losses(org, time)),
+    days: () => driver.read((reader) => reader.days()),
+    async dropBefore(day) {
+      const rows = await driver.alone((writer) => writer.dropDays(day))
+      await driver.dropWholeDays(day)
+      while (await driver.alone((writer) => writer.dropOld(day)));
+      await dropUnused(day)
+      return rows
+    },
+    async dropOrganization(org) {
+      while (await driver.alone((writer) => writer.dropOrganization(org)));
+    },
+    ping: () => driver.ping(),
+    close: () => driver.close(),
+  }
+}

@@ -1,0 +1,51 @@
+import type { Connection } from '../../../store/sql/connection.ts'
+import type { EvidenceStore } from '../evidence-store.ts'
+import { createAppendBatch, type AppendBatch } from './append-batch.ts'
+import { createChainReader } from './chain-rows.ts'
+import { createDropRows, type DropRows } from './drop-rows.ts'
+import { createListRecords } from './list-records.ts'
+import { createListLosses } from './loss-rows.ts'
+import type { WritingSession } from './writing-session.ts'
+
+/** The reading methods of a store on one connection, their statements prepared once. */
+export interface EvidenceReader extends Pick<
+  EvidenceStore,
+  'chain' | 'chains' | 'list' | 'losses' | 'days'
+> {
+  /** Throws `ERR_STORE_SCHEMA_DAMAGED` unless there is every table. */
+  requireTables(): Promise<void>
+}
+
+export interface EvidenceWriter extends DropRows {
+  readonly append: AppendBatch
+}
+
+const TABLES = 'organizations chains sources tuples tuple_rules records days losses'.split(' ')
+
+/** `pause` lets other work of the process come between the parts of long work. */
+export function createEvidenceReader(
+  connection: Connection,
+  pause: () => Promise<void>,
+): EvidenceReader {
+  const chains = createChainReader(connection)
+  const days = connection.prepare<{ readonly day: number; readonly rows: number }>(
+    `SELECT day, CAST(SUM(records) AS BIGINT) AS "rows" FROM days GROUP BY day ORDER BY day`,
+  )
+  const everyTable = connection.prepare(
+    TABLES.map((name) => `SELECT 1 FROM ${name} WHERE 1 = 0`).join(' UNION ALL '),
+  )
+  return {
+    chain: chains.find,
+    chains: chains.list,
+    list: createListRecords(connection, pause),
+    losses: createListLosses(connection),
+    days: () => days.all(),
+    async requireTables() {
+      await everyTable.get()
+    },
+  }
+}
+
+export function createEvidenceWriter(session: WritingSession): EvidenceWriter {
+  return { append: createAppendBatch(session), ...createDropRows(session.connection) }
+}

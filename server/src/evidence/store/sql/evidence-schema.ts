@@ -1,0 +1,135 @@
+import type { Dialect, Migration } from '../../../store/sql/dialect.ts'
+
+/**
+ * The schema of the evidence, as steps that only go forward; see `MIGRATIONS` of the policy store.
+ *
+ * - `organizations`: the number by which other tables name it, and the last `id` of its records.
+ * - `chains`: one row for each device.
+ * - `sources`: user, device and session of records. `first_day` and `last_day` enclose the days of
+ *   the records, here and in `tuples`, so a search and the removal of old days need not look for
+ *   them.
+ * - `tuples`, `tuple_rules`: the members that equal records share, and their rules. `hash` is that
+ *   of all members. `target` is `host:port` or a path, `folded` the same in lower case.
+ * - `records`: the rows. Every index begins with the day, so the pages that a day's batches change
+ *   are few and in memory, and a removed day is one range of each.
+ * - `days`: how many records an organization has by day.
+ */
+export const EVIDENCE_MIGRATIONS: readonly Migration[] = [initial]
+
+function initial(dialect: Dialect): string {
+  return `${sharedTables(dialect)} ${recordTables(dialect)}`
+}
+
+function sharedTables({ text, integer, place, keyed, placed }: Dialect): string {
+  return `
+    CREATE TABLE organizations (
+      id ${place},
+      name ${text} NOT NULL UNIQUE,
+      last_record ${integer} NOT NULL
+    ) ${placed};
+    CREATE TABLE chains (
+      device_id ${text} PRIMARY KEY,
+      org ${integer} NOT NULL,
+      boot ${text} NOT NULL,
+      seq ${integer} NOT NULL,
+      hash ${text} NOT NULL,
+      earlier ${text} NOT NULL,
+      gaps ${integer} NOT NULL,
+      forks ${integer} NOT NULL,
+      rewinds ${integer} NOT NULL,
+      marked_ms ${integer},
+      lost ${integer} NOT NULL,
+      left_out ${integer} NOT NULL,
+      received_ms ${integer} NOT NULL
+    ) ${keyed};
+    CREATE INDEX chains_org ON chains (org, device_id);
+    CREATE TABLE sources (
+      id ${place},
+      org ${integer} NOT NULL,
+      device_id ${text} NOT NULL,
+      session ${text} NOT NULL,
+      username ${text},
+      first_day ${integer} NOT NULL,
+      last_day ${integer} NOT NULL
+    ) ${placed};
+    CREATE INDEX sources_device ON sources (org, device_id, session);
+    CREATE INDEX sources_session ON sources (org, session);
+    CREATE INDEX sources_user ON sources (org, username);
+    CREATE TABLE tuples (
+      id ${place},
+      org ${integer} NOT NULL,
+      hash ${text} NOT NULL,
+      point ${text} NOT NULL,
+      protocol ${text} NOT NULL,
+      action ${text},
+      host ${text},
+      port ${integer},
+      address ${text},
+      path ${text},
+      path_cut ${integer} NOT NULL,
+      decision ${text} NOT NULL,
+      reason ${text} NOT NULL,
+      rules ${text} NOT NULL,
+      revision ${integer},
+      stale ${integer} NOT NULL,
+      break_glass ${integer} NOT NULL,
+      program ${text},
+      os_user ${text},
+      target ${text},
+      folded ${text},
+      first_day ${integer} NOT NULL,
+      last_day ${integer} NOT NULL,
+      UNIQUE (org, hash)
+    ) ${placed};
+    CREATE INDEX tuples_org ON tuples (org, id);
+    CREATE INDEX tuples_target ON tuples (org, target);
+    CREATE INDEX tuples_program ON tuples (org, program);
+    CREATE TABLE tuple_rules (
+      org ${integer} NOT NULL,
+      rule_id ${text} NOT NULL,
+      tuple ${integer} NOT NULL,
+      PRIMARY KEY (org, rule_id, tuple)
+    ) ${keyed};
+    CREATE INDEX tuple_rules_tuple ON tuple_rules (tuple);
+  `
+}
+
+function recordTables({ text, integer, place, keyed, placed, byDay }: Dialect): string {
+  return `
+    CREATE TABLE records (
+      day ${integer} NOT NULL,
+      org ${integer} NOT NULL,
+      last_ms ${integer} NOT NULL,
+      id ${integer} NOT NULL,
+      source ${integer} NOT NULL,
+      tuple ${integer} NOT NULL,
+      first_ms ${integer} NOT NULL,
+      decisions ${integer} NOT NULL,
+      flows ${integer} NOT NULL,
+      bytes_sent ${integer} NOT NULL,
+      bytes_received ${integer} NOT NULL,
+      received_ms ${integer} NOT NULL,
+      PRIMARY KEY (day, org, last_ms, id)
+    ) ${byDay('records')};
+    CREATE INDEX records_source ON records (day, org, source, last_ms, id);
+    CREATE INDEX records_tuple ON records (day, org, tuple, last_ms, id);
+    CREATE TABLE days (
+      org ${integer} NOT NULL,
+      day ${integer} NOT NULL,
+      records ${integer} NOT NULL,
+      PRIMARY KEY (org, day)
+    ) ${keyed};
+    CREATE INDEX days_day ON days (day);
+    CREATE TABLE losses (
+      id ${place},
+      org ${integer} NOT NULL,
+      day ${integer} NOT NULL,
+      at_ms ${integer} NOT NULL,
+      device_id ${text} NOT NULL,
+      reason ${text} NOT NULL,
+      lost ${integer} NOT NULL
+    ) ${placed};
+    CREATE INDEX losses_time ON losses (org, at_ms);
+    CREATE INDEX losses_day ON losses (day);
+  `
+}

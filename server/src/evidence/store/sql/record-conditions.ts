@@ -1,0 +1,92 @@
+import type { Value } from '../../../store/sql/connection.ts'
+import type { EvidenceFilter } from '../evidence-store.ts'
+import { toStorable } from './storable-text.ts'
+import { foldText } from './tuple-columns.ts'
+
+/** A part of a WHERE clause; `sql` depends on which filters are set, never on their values. */
+export interface Condition {
+  readonly sql: string
+  readonly values: readonly Value[]
+}
+
+/** Joined by AND, each with AND before it. */
+export function joinConditions(conditions: readonly Condition[]): Condition {
+  return {
+    sql: conditions.map(({ sql }) => ` AND ${sql}`).join(''),
+    values: conditions.flatMap(({ values }) => values),
+  }
+}
+
+/** Conditions on a row `s` of `sources`; all have an index. */
+export function sourceConditions(filter: EvidenceFilter): Condition[] {
+  return [
+    ...equals('s.device_id', filter.device_id),
+    ...equals('s.username', filter.username),
+    ...equals('s.session', filter.session),
+  ]
+}
+
+/** Conditions on a row `t` of `tuples` that an index finds. */
+export function indexedTupleConditions(org: number, filter: EvidenceFilter): Condition[] {
+  return [
+    ...equals('t.program', filter.program),
+    ...(filter.rule_id === null ? [] : [hasRule(org, filter.rule_id)]),
+    ...(filter.resource === null ? [] : beginsWith(toStorable(filter.resource))),
+  ]
+}
+
+/** Other conditions on a row `t` of `tuples`. */
+export function otherTupleConditions(filter: EvidenceFilter): Condition[] {
+  return [
+    ...equals('t.decision', filter.decision),
+    ...(filter.actions === null ? [] : [isOneOf('t.action', filter.actions)]),
+    ...(filter.text === null ? [] : [contains(toStorable(filter.text))]),
+  ]
+}
+
+function equals(column: string, value: string | null): Condition[] {
+  return value === null ? [] : [{ sql: `${column} = ?`, values: [toStorable(value)] }]
+}
+
+function hasRule(org: number, ruleId: string): Condition {
+  return {
+    sql: 't.id IN (SELECT x.tuple FROM tuple_rules x WHERE x.org = ? AND x.rule_id = ?)',
+    values: [org, toStorable(ruleId)],
+  }
+}
+
+/** Filled up to a power of two, so there are few different statements. */
+function isOneOf(column: string, wanted: readonly string[]): Condition {
+  if (wanted.length === 0) return { sql: '1 = 0', values: [] }
+  const size = 2 ** Math.ceil(Math.log2(wanted.length))
+  const values = Array.from({ length: size }, (_, index) =>
+    toStorable(wanted[Math.min(index, wanted.length - 1)] ?? ''),
+  )
+  return { sql: `${column} IN (${values.map(() => '?').join()})`, values }
+}
+
+/** Both databases compare by code points. */
+function beginsWith(prefix: string): Condition[] {
+  const from: Condition = { sql: 't.target >= ?', values: [prefix] }
+  const end = textAfter(prefix)
+  return end === null ? [from] : [from, { sql: 't.target < ?', values: [end] }]
+}
+
+/** The least text that follows all texts with this prefix; null when there is none. */
+function textAfter(prefix: string): string | null {
+  const points = Array.from(prefix.toWellFormed(), (character) => character.codePointAt(0) ?? 0)
+  while (points.at(-1) === LAST_POINT) points.pop()
+  const last = points.pop()
+  if (last === undefined) return null
+  const next = last + 1 === FIRST_SURROGATE ? AFTER_SURROGATES : last + 1
+  return String.fromCodePoint(...points, next)
+}
+
+const LAST_POINT = 0x10_ff_ff
+const FIRST_SURROGATE = 0xd8_00
+const AFTER_SURROGATES = 0xe0_00
+
+function contains(text: string): Condition {
+  const escaped = foldText(text).replaceAll(/[\\%_]/g, '\\$&')
+  return { sql: "t.folded LIKE ? ESCAPE '\\'", values: [`%${escaped}%`] }
+}

@@ -1,0 +1,133 @@
+import type { Value } from '../../../store/sql/connection.ts'
+import { createSelectIn } from '../../../store/sql/select-in.ts'
+import type { EvidenceRow } from '../evidence-record.ts'
+import { dayOf } from './day.ts'
+import { toStorable } from './storable-text.ts'
+import { hashTuple, TUPLE_COLUMNS, tupleColumns, type HashedTuple } from './tuple-columns.ts'
+import { createWidenDays, type DaySpan } from './widen-days.ts'
+import type { StoredTuple, WritingSession } from './writing-session.ts'
+
+/** A tuple of a batch, and the days of its rows there. */
+interface BatchTuple extends HashedTuple, DaySpan {}
+
+interface KnownTuple extends StoredTuple {
+  readonly hash: string
+}
+
+/** Tuples of a batch, by their row. */
+export interface TupleFiling {
+  /** Looks up the tuples of a batch; takes no lock. */
+  find(org: number, rows: readonly EvidenceRow[]): Promise<FoundTuples>
+  /** Stores the tuples that are not there. Returns the id of each row's tuple. */
+  store(org: number, found: FoundTuples): Promise<readonly number[]>
+}
+
+export interface FoundTuples {
+  /** Of each row. */
+  readonly hashes: readonly string[]
+  readonly tuples: ReadonlyMap<string, BatchTuple>
+  readonly known: ReadonlyMap<string, StoredTuple>
+}
+
+export function createTupleFiling(session: WritingSession): TupleFiling {
+  const { connection, memory } = session
+  const select = createSelectIn<KnownTuple>(
+    connection,
+    (list) =>
+      `SELECT id, hash, first_day, last_day FROM tuples WHERE org = ? AND hash IN (${list})`,
+  )
+  const insert = session.insertInto(
+    { name: 'tuples', effect: 'everything', conflict: 'ON CONFLICT DO NOTHING' },
+    [
+      { name: 'org', type: 'BIGINT' },
+      { name: 'first_day', type: 'BIGINT' },
+      { name: 'last_day', type: 'BIGINT' },
+      ...TUPLE_COLUMNS,
+    ],
+  )
+  const insertRules = session.insertInto(
+    { name: 'tuple_rules', effect: 'everything', conflict: 'ON CONFLICT DO NOTHING' },
+    [
+      { name: 'org', type: 'BIGINT' },
+      { name: 'rule_id', type: 'TEXT' },
+      { name: 'tuple', type: 'BIGINT' },
+    ],
+  )
+  const widenDays = createWidenDays(connection, 'tuples')
+
+  async function selectKnown(org: number, hashes: readonly string[]) {
+    const rows = await select([org], hashes)
+    return new Map<string, StoredTuple>(rows.map((row) => [row.hash, row]))
+  }
+
+  function remembered(org: number, hashes: Iterable<string>) {
+    const known = new Map<string, StoredTuple>()
+    for (const hash of hashes) {
+      const tuple = memory?.get(org, hash)
+      if (tuple !== undefined) known.set(hash, tuple)
+    }
+    return known
+  }
+
+  async function insertMissing(org: number, missing: readonly BatchTuple[]) {
+    await insert.run(
+      missing.map((tuple) => [org, tuple.first_day, tuple.last_day, ...tupleColumns(tuple)]),
+    )
+    const made = await selectKnown(
+      org,
+      missing.map(({ hash }) => hash),
+    )
+    await insertRules.run(
+      missing.flatMap(({ hash, tuple }) =>
+        tuple.rules.map(({ rule_id }): Value[] => [
+          org,
+          toStorable(rule_id),
+          made.get(hash)?.id ?? null,
+        ]),
+      ),
+    )
+    return made
+  }
+
+  return {
+    async find(org, rows) {
+      const { hashes, tuples } = collectTuples(rows)
+      const known = remembered(org, tuples.keys())
+      const others = [...tuples.keys()].filter((hash) => !known.has(hash))
+      for (const [hash, tuple] of await selectKnown(org, others)) known.set(hash, tuple)
+      return { hashes, tuples, known }
+    },
+    async store(org, { hashes, tuples, known }) {
+      const missing = [...tuples.values()].filter(({ hash }) => !known.has(hash))
+      const stored = new Map([...known, ...(await insertMissing(org, missing))])
+      const widenings = [...tuples.values()].flatMap((wanted) => {
+        const tuple = stored.get(wanted.hash)
+        return tuple === undefined ? [] : [{ stored: tuple, wanted }]
+      })
+      await widenDays(widenings)
+      for (const { stored: tuple, wanted } of widenings)
+        memory?.set(org, wanted.hash, {
+          id: tuple.id,
+          first_day: Math.min(tuple.first_day, wanted.first_day),
+          last_day: Math.max(tuple.last_day, wanted.last_day),
+        })
+      return hashes.map((hash) => stored.get(hash)?.id ?? 0)
+    },
+  }
+}
+
+function collectTuples(rows: readonly EvidenceRow[]): Pick<FoundTuples, 'hashes' | 'tuples'> {
+  const tuples = new Map<string, BatchTuple>()
+  const hashes = rows.map(({ tuple, last_ms }) => {
+    const hashed = hashTuple(tuple)
+    const day = dayOf(last_ms)
+    const { first_day = day, last_day = day } = tuples.get(hashed.hash) ?? {}
+    tuples.set(hashed.hash, {
+      ...hashed,
+      first_day: Math.min(first_day, day),
+      last_day: Math.max(last_day, day),
+    })
+    return hashed.hash
+  })
+  return { hashes, tuples }
+}
