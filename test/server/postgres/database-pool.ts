@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { openPostgresEvidence } from '../../../server/src/evidence/store/postgres/open-postgres-evidence.ts'
 import { openPostgresStore } from '../../../server/src/store/postgres/open-postgres-store.ts'
 import { administer, createCluster, startCluster, urlOf } from './cluster.ts'
 
@@ -46,8 +47,10 @@ export async function createEmptyDatabase(binaries: string, directory: string): 
 
 /** Empties a database for reuse: creating one takes longer than most tests. */
 const EMPTY = `DO $$ BEGIN EXECUTE (
-  SELECT 'TRUNCATE ' || string_agg(quote_ident(tablename), ', ') || ' RESTART IDENTITY'
-  FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'palisade_store'
+  SELECT 'TRUNCATE ' || string_agg(format('%I.%I', schemaname, tablename), ', ')
+    || ' RESTART IDENTITY'
+  FROM pg_tables
+  WHERE schemaname IN ('public', 'palisade_evidence') AND tablename <> 'palisade_store'
 ); END $$`
 
 async function takeDatabase(cluster: string): Promise<string> {
@@ -83,6 +86,8 @@ async function ensureCluster(binaries: string, directory: string): Promise<strin
     await administer(cluster, 'postgres', 'CREATE DATABASE template_palisade')
     const store = await openPostgresStore(urlOf(cluster, 'template_palisade'))
     await store.close()
+    const evidence = await openPostgresEvidence(urlOf(cluster, 'template_palisade'))
+    await evidence.close()
     writeFileSync(ready, '')
     return cluster
   } catch (error) {
