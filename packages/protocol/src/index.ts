@@ -220,7 +220,9 @@ export {
   DEFAULT_EVIDENCE_SETTINGS,
   MAX_PATH_DEPTH,
   UPLOAD_MODES,
+  changedEvidenceSettingsSchema,
   evidenceSettingsSchema,
+  type ChangedEvidenceSettings,
   type EvidenceSettings,
   type UploadMode,
 } from './evidence/evidence-settings.ts'

@@ -116,9 +116,11 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
   }
 
   function putOrganization(event: EventRecord): void {
-    const settings = event.after?.['distribution']
-    if (isState(settings)) put('distribution', event, settings)
-    else put('organization', event, event.after)
+    for (const kind of ['distribution', 'evidence'] as const) {
+      const settings = event.after?.[kind]
+      if (isState(settings)) return put(kind, event, settings)
+    }
+    put('organization', event, event.after)
   }
 
   /** One with a user is personal, and stored with the account. */

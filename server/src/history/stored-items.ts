@@ -23,6 +23,8 @@ export async function* readStoredItems(
     yield { kind: 'organization', id: org, name: org, state: { ...organization } }
   const distribution = await reader.organizations.distribution(org)
   yield { kind: 'distribution', id: org, name: org, state: { ...distribution } }
+  const evidence = await reader.organizations.evidence(org)
+  yield { kind: 'evidence', id: org, name: org, state: { ...evidence } }
   yield* readPeople(reader, org)
   yield* readPolicies(reader, org)
   yield* readCredentials(reader, org)

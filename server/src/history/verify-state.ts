@@ -1,4 +1,4 @@
-import { DEFAULT_DISTRIBUTION_SETTINGS } from '@palisade/protocol'
+import { DEFAULT_DISTRIBUTION_SETTINGS, DEFAULT_EVIDENCE_SETTINGS } from '@palisade/protocol'
 import type { StoreReader } from '../store/store.ts'
 import { digestItem, type ItemDigest, type ItemKind, type RecordedItem } from './recorded-item.ts'
 import type { RecordedState } from './recorded-state.ts'
@@ -74,6 +74,11 @@ export function describeDifference(found: StateDifference): string {
   }
 }
 
+const DEFAULTS = {
+  distribution: DEFAULT_DISTRIBUTION_SETTINGS,
+  evidence: DEFAULT_EVIDENCE_SETTINGS,
+} as const
+
 type Found = Pick<StateDifference, 'difference' | 'members' | 'sequence'>
 
 function compareItem(item: StoredItem, recorded: RecordedState): Found | null {
@@ -93,8 +98,8 @@ function compareUnrecorded(
   recorded: RecordedState,
 ): Found | null {
   if (!recorded.isWhole()) return null
-  if (kind === 'distribution') {
-    const members = changedMembers(digestItem(kind, DEFAULT_DISTRIBUTION_SETTINGS), stored)
+  if (kind === 'distribution' || kind === 'evidence') {
+    const members = changedMembers(digestItem(kind, DEFAULTS[kind]), stored)
     if (members.length === 0) return null
   }
   return { difference: 'unrecorded', members: [], sequence: null }

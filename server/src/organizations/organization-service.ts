@@ -12,6 +12,7 @@ import type { OrganizationRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { authorize } from '../identity/authorize.ts'
 import { updateDistribution } from './update-distribution.ts'
+import { updateEvidence } from './update-evidence.ts'
 import type { Caller } from '../identity/principal.ts'
 import { permissionsOf } from '../identity/roles.ts'
 
@@ -36,10 +37,11 @@ export function createOrganizationService(deps: {
         formatOrganization(reader, (await authorize(reader, caller, org, null)).organization),
       ),
 
-    update: (caller, org, { resolve_unlisted_names, distribution }) =>
+    update: (caller, org, { resolve_unlisted_names, distribution, evidence }) =>
       store.write(caller.author, async (writer) => {
         const { organization } = await authorize(writer, caller, org, 'organization:admin')
         if (distribution !== undefined) await updateDistribution(writer, org, distribution)
+        if (evidence !== undefined) await updateEvidence(writer, org, evidence)
         if (
           resolve_unlisted_names !== undefined &&
           organization.resolve_unlisted_names !== resolve_unlisted_names
@@ -78,5 +80,6 @@ async function formatOrganization(
 ): Promise<OrganizationBody> {
   const { name, entitled, resolve_unlisted_names, revision, created_at } = record
   const distribution = await reader.organizations.distribution(name)
-  return { name, entitled, resolve_unlisted_names, distribution, revision, created_at }
+  const evidence = await reader.organizations.evidence(name)
+  return { name, entitled, resolve_unlisted_names, distribution, evidence, revision, created_at }
 }

@@ -1,3 +1,4 @@
+import { DEFAULT_EVIDENCE_SETTINGS } from '@palisade/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { enrolTestDevice, type TestDevice } from '../test-device.ts'
 import { fillPath, pathParameters, type Operation } from './operations.ts'
@@ -114,6 +115,7 @@ describe('every operation of the document', () => {
       entitled: true,
       resolve_unlisted_names: false,
       distribution: { fresh_for_seconds: 3600, expires_after_seconds: 3600, offline_allow: [] },
+      evidence: DEFAULT_EVIDENCE_SETTINGS,
       revision: 1,
       created_at: '2026-11-21T08:00:00.250Z',
     }

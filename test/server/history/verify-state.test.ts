@@ -122,6 +122,12 @@ describe('comparing the stored state with the history', () => {
       /distribution `acme`: stored, but no event created it$/,
     ],
     [
+      'inserted settings of the evidence',
+      `INSERT INTO evidence_settings (org, settings)
+         VALUES ('acme', '{"upload":"off","users":true}')`,
+      /evidence `acme`: stored, but no event created it$/,
+    ],
+    [
       'a restored device',
       'UPDATE devices SET revoked_at = NULL',
       /device `bob`: `revoked_at` not as in event \d+$/,
@@ -203,6 +209,7 @@ it('finds no difference after ordinary work over HTTP', async () => {
   })
   await send('POST', `${api}/rollouts/${rollout}/roll-back`)
   await send('PATCH', api, { distribution: { fresh_for_seconds: 7200 } })
+  await send('PATCH', api, { evidence: { upload: 'full' } })
   await send('PATCH', api, { resolve_unlisted_names: true })
   await send('POST', `${api}/access-tokens`, {
     name: 'ci',

@@ -1,5 +1,6 @@
 import {
   DEFAULT_DISTRIBUTION_SETTINGS,
+  DEFAULT_EVIDENCE_SETTINGS,
   organizationSchema,
   type Permission,
 } from '@palisade/protocol'
@@ -44,6 +45,7 @@ describe('an organization', () => {
       entitled: true,
       resolve_unlisted_names: false,
       distribution: DEFAULT_DISTRIBUTION_SETTINGS,
+      evidence: DEFAULT_EVIDENCE_SETTINGS,
       revision: 2,
       created_at: '2026-11-21T08:00:00.250Z',
     })
@@ -94,6 +96,46 @@ describe('an organization', () => {
     ])
   })
 
+  it('lets administrators choose which records machines upload, with an event', async () => {
+    const { revision } = (await get(alice)).json()
+
+    const changed = await patch(alice, { evidence: { upload: 'sampled', path_depth: 2 } })
+
+    const evidence = { ...DEFAULT_EVIDENCE_SETTINGS, upload: 'sampled', path_depth: 2 }
+    expect(changed.statusCode).toBe(200)
+    expect(changed.json()).toMatchObject({ evidence, revision: revision + 1 })
+    expect((await get(alice)).json()).toEqual(changed.json())
+    const events = await test.send('GET', `${ACME}/events?kind=organization.updated`, { as: alice })
+    expect(events.json().data).toMatchObject([
+      {
+        actor: 'user:alice',
+        before: { evidence: DEFAULT_EVIDENCE_SETTINGS },
+        after: { evidence },
+      },
+    ])
+  })
+
+  it('refuses settings of uploads that machines could not read', async () => {
+    for (const [evidence, field] of [
+      [{ upload: 'some' }, 'evidence.upload'],
+      [{ upload: null }, 'evidence.upload'],
+      [{ sample_percent: 0 }, 'evidence.sample_percent'],
+      [{ sample_percent: 101 }, 'evidence.sample_percent'],
+      [{ path_depth: -1 }, 'evidence.path_depth'],
+      [{ path_depth: 1.5 }, 'evidence.path_depth'],
+      [{ programs: 'yes' }, 'evidence.programs'],
+      [{ hashes: true }, 'evidence.hashes'],
+      [{}, 'evidence'],
+    ] as const) {
+      const { statusCode, body } = await patch(alice, { evidence })
+      const { error } = JSON.parse(body) as { error: { code: string; field?: string } }
+      expect([statusCode, error.code, error.field], body).toEqual([400, 'invalid_argument', field])
+    }
+    const bob = await addMember('bob')
+    expect((await patch(bob, { evidence: { upload: 'full' } })).statusCode).toBe(403)
+    expect((await get(alice)).json()).toMatchObject({ evidence: DEFAULT_EVIDENCE_SETTINGS })
+  })
+
   it('refuses times out of bounds and hosts that machines would refuse', async () => {
     for (const [distribution, field] of [
       [{ fresh_for_seconds: 3599 }, 'distribution.fresh_for_seconds'],
@@ -124,6 +166,8 @@ describe('an organization', () => {
     const before = (await get(alice)).json()
     const same = { distribution: { fresh_for_seconds: 86_400, offline_allow: [] } }
     expect((await patch(alice, same)).json()).toEqual(before)
+    const asBefore = { evidence: { upload: 'off', programs: false } }
+    expect((await patch(alice, asBefore)).json()).toEqual(before)
 
     expect((await patch(alice, { resolve_unlisted_names: false })).json()).toEqual(before)
   })

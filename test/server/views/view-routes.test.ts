@@ -165,6 +165,24 @@ describe('a view', () => {
     expect((await device.targets())['x-settings']).toMatchObject({ resolve_unlisted_names: true })
   })
 
+  it('names the records to upload, and nothing while there are none', async () => {
+    const device = await enrolled()
+    const before = (await device.targets())['x-settings']
+    const evidence = { upload: 'full', path_depth: 1 }
+
+    await test.send('PATCH', api, { as: owner, payload: { evidence } })
+
+    expect((await device.targets())['x-settings']).toMatchObject({
+      evidence: { ...evidence, sample_percent: 10, programs: false, users: false },
+    })
+    await test.send('PATCH', api, { as: owner, payload: { evidence: { upload: 'off' } } })
+    expect({ ...(await device.targets())['x-settings'], revision: 0 }).toEqual({
+      ...before,
+      revision: 0,
+    })
+    expect(before).not.toHaveProperty('evidence')
+  })
+
   it('has the freshness, expiry and offline hosts that the organization chose', async () => {
     const token = await enrol()
     const device = await openViewDevice(test, token)

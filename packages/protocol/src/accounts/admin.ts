@@ -1,4 +1,8 @@
 import { z } from 'zod'
+import {
+  changedEvidenceSettingsSchema,
+  evidenceSettingsSchema,
+} from '../evidence/evidence-settings.ts'
 import { nameSchema, usernameSchema } from '../name.ts'
 import {
   changedDistributionSettingsSchema,
@@ -19,6 +23,8 @@ export const organizationSchema = z
     entitled: z.boolean(),
     resolve_unlisted_names: z.boolean(),
     distribution: distributionSettingsSchema,
+    /** Which of their decision records its machines upload. */
+    evidence: evidenceSettingsSchema,
     /** Counts every change that a device or a reader of policies could notice. */
     revision: z.int().nonnegative(),
     created_at: timestampSchema,
@@ -29,6 +35,7 @@ export const updateOrganizationRequestSchema = z
   .strictObject({
     resolve_unlisted_names: z.boolean().exactOptional(),
     distribution: changedDistributionSettingsSchema.exactOptional(),
+    evidence: changedEvidenceSettingsSchema.exactOptional(),
   })
   .refine((changed) => Object.keys(changed).length > 0, 'must have a member to change')
   .meta({

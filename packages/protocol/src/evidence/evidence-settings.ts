@@ -36,6 +36,20 @@ export const evidenceSettingsSchema = z
   .meta({ id: 'EvidenceSettings' })
 export type EvidenceSettings = z.infer<typeof evidenceSettingsSchema>
 
+const { upload, sample_percent, path_depth, programs, users } = evidenceSettingsSchema.shape
+
+/** Absent members stay unchanged. */
+export const changedEvidenceSettingsSchema = z
+  .strictObject({
+    upload: upload.exactOptional(),
+    sample_percent: sample_percent.exactOptional(),
+    path_depth: path_depth.exactOptional(),
+    programs: programs.exactOptional(),
+    users: users.exactOptional(),
+  })
+  .refine((changed) => Object.keys(changed).length > 0, 'must have a member to change')
+export type ChangedEvidenceSettings = z.infer<typeof changedEvidenceSettingsSchema>
+
 /** Settings of an organization without choices of its own: the most private ones. */
 export const DEFAULT_EVIDENCE_SETTINGS: EvidenceSettings = {
   upload: 'off',

@@ -57,6 +57,11 @@ export const viewSettingsSchema = z.object({
   expires_after_seconds: z.int().positive().max(MAX_LIFE_SECONDS),
   /** Longest lifetime of a timestamp, so that the timestamp key alone cannot freeze a machine. */
   fresh_for_seconds: z.int().positive().max(MAX_LIFE_SECONDS),
+  /**
+   * `EvidenceSettings`, parsed separately: settings that an agent cannot read mean that it uploads
+   * nothing, and must not make the view unsupported. Absent while uploads are off.
+   */
+  evidence: z.unknown().exactOptional(),
   poll_seconds: z.int().positive(),
   resolve_unlisted_names: z.boolean(),
   /** The organization's revision at the last change of this view. */

@@ -38,6 +38,12 @@ export function auditOrganizations(
       const after = { distribution: await organizations.distribution(name) }
       await record({ ...change(name), kind: 'organization.updated', before, after })
     },
+    async updateEvidence(name, settings) {
+      const before = { evidence: await organizations.evidence(name) }
+      await organizations.updateEvidence(name, settings)
+      const after = { evidence: await organizations.evidence(name) }
+      await record({ ...change(name), kind: 'organization.updated', before, after })
+    },
     updateEntitled: (name, entitled) =>
       update(name, () => organizations.updateEntitled(name, entitled)),
     async raiseRevision(name, revision) {

@@ -1,4 +1,4 @@
-import type { DistributionSettings, Role } from '@palisade/protocol'
+import type { DistributionSettings, EvidenceSettings, Role } from '@palisade/protocol'
 import type {
   InvitationRecord,
   MembershipRecord,
@@ -25,6 +25,8 @@ export interface OrganizationReader {
    * Settings that machines receive beside policies; a setting that is not chosen has its default.
    */
   distribution(name: string): Promise<DistributionSettings>
+  /** Which records machines upload; a setting that is not chosen has its default. */
+  evidence(name: string): Promise<EvidenceSettings>
 }
 
 export interface OrganizationWriter extends OrganizationReader {
@@ -32,6 +34,8 @@ export interface OrganizationWriter extends OrganizationReader {
   updateSettings(name: string, settings: { resolve_unlisted_names: boolean }): Promise<void>
   /** Throws `ERR_STORE_NOT_FOUND`. */
   updateDistribution(name: string, settings: DistributionSettings): Promise<void>
+  /** Throws `ERR_STORE_NOT_FOUND`. */
+  updateEvidence(name: string, settings: EvidenceSettings): Promise<void>
   updateEntitled(name: string, entitled: boolean): Promise<void>
   /** Goes on at `revision`, past those that a lost database may have handed out. */
   raiseRevision(name: string, revision: number): Promise<void>

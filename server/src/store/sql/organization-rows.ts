@@ -1,4 +1,9 @@
-import { DEFAULT_DISTRIBUTION_SETTINGS, type DistributionSettings } from '@palisade/protocol'
+import {
+  DEFAULT_DISTRIBUTION_SETTINGS,
+  DEFAULT_EVIDENCE_SETTINGS,
+  type DistributionSettings,
+  type EvidenceSettings,
+} from '@palisade/protocol'
 import type { OrganizationRecord, UserRecord } from '../records.ts'
 import { StoreError } from '../store-error.ts'
 import type {
@@ -51,6 +56,9 @@ export function createOrganizationReader(connection: Connection): OrganizationRe
   const distribution = connection.prepare<{ settings: string }>(
     'SELECT settings FROM distribution_settings WHERE org = ?',
   )
+  const evidence = connection.prepare<{ settings: string }>(
+    'SELECT settings FROM evidence_settings WHERE org = ?',
+  )
   const names = connection.prepare<{ name: string }>('SELECT name FROM organizations ORDER BY name')
   const revisions = connection.prepare<{ name: string; revision: number }>(
     'SELECT name, revision FROM organizations',
@@ -74,6 +82,11 @@ export function createOrganizationReader(connection: Connection): OrganizationRe
       const chosen = row && (JSON.parse(row.settings) as Partial<DistributionSettings>)
       return { ...DEFAULT_DISTRIBUTION_SETTINGS, ...chosen }
     },
+    async evidence(name) {
+      const row = await evidence.get(name)
+      const chosen = row && (JSON.parse(row.settings) as Partial<EvidenceSettings>)
+      return { ...DEFAULT_EVIDENCE_SETTINGS, ...chosen }
+    },
   }
 }
 
@@ -93,6 +106,10 @@ export function createOrganizationWriter(
     `INSERT INTO distribution_settings (org, settings) VALUES (?, ?)
      ON CONFLICT (org) DO UPDATE SET settings = excluded.settings`,
   )
+  const putEvidence = connection.prepare(
+    `INSERT INTO evidence_settings (org, settings) VALUES (?, ?)
+     ON CONFLICT (org) DO UPDATE SET settings = excluded.settings`,
+  )
   const updateEntitled = connection.prepare('UPDATE organizations SET entitled = ? WHERE name = ?')
   const raiseRevision = connection.prepare('UPDATE organizations SET revision = ? WHERE name = ?')
   return {
@@ -106,6 +123,10 @@ export function createOrganizationWriter(
     async updateDistribution(name, settings) {
       await bumpRevision(name)
       await putDistribution.run(name, JSON.stringify(settings))
+    },
+    async updateEvidence(name, settings) {
+      await bumpRevision(name)
+      await putEvidence.run(name, JSON.stringify(settings))
     },
     async updateEntitled(name, entitled) {
       await memory.organizations.write(name, () => updateEntitled.run(Number(entitled), name))

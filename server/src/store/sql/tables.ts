@@ -41,6 +41,7 @@ export const TABLES: readonly Table[] = [
   { name: 'webhooks', key: ['id'] },
   { name: 'webhook_deliveries', key: ['webhook_id', 'sequence'] },
   { name: 'distribution_settings', key: ['org'] },
+  { name: 'evidence_settings', key: ['org'] },
   { name: 'distribution_keys', key: ['kid'] },
   { name: 'distribution_roots', key: ['org', 'version'] },
   { name: 'rollouts', key: ['id'] },

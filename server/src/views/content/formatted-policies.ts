@@ -1,4 +1,4 @@
-import type { DistributionSettings } from '@palisade/protocol'
+import type { DistributionSettings, EvidenceSettings } from '@palisade/protocol'
 import { listHeads } from '../../store/list-heads.ts'
 import { nextTurn } from '../../platform/next-turn.ts'
 import type { OrganizationRecord, PolicyRecord } from '../../store/records.ts'
@@ -19,14 +19,19 @@ export interface ViewBase {
   readonly revision: number
 }
 
+/** Settings of an organization for its machines. */
+export interface MachineSettings {
+  readonly distribution: DistributionSettings
+  readonly evidence: EvidenceSettings
+}
+
 /** The policies of an organization, or those that a rollout began with, as documents. */
-export interface FormattedPolicies {
+export interface FormattedPolicies extends MachineSettings {
   /** Of the organization. */
   readonly revision: number
   /** By ascending name of their documents. */
   readonly policies: readonly FormattedPolicy[]
   readonly bytes: number
-  readonly distribution: DistributionSettings
 }
 
 export interface PolicyFormats {
@@ -84,10 +89,7 @@ export function createPolicyFormats(): PolicyFormats {
       if (policy === null) throw new TypeError('a policy is not in its own snapshot')
       policies.push('document' in policy ? policy : formatDocument(policy))
     }
-    return collect(policies, {
-      revision,
-      distribution: await reader.organizations.distribution(org),
-    })
+    return collect(policies, { revision, ...(await readSettings(reader, org)) })
   }
 
   /** False when a policy has changed meanwhile. `known` keeps the policies that were formatted. */
@@ -120,8 +122,8 @@ export function createPolicyFormats(): PolicyFormats {
         const kept = recent.find(key)
         if (revision === undefined || kept?.revision === revision) return null
         if (base !== null && (kept !== null || !(await isOpen(reader, org, base)))) return null
-        const distribution = await reader.organizations.distribution(org)
-        return { revision, distribution, wanted: await listWanted(reader, org, base) }
+        const settings = await readSettings(reader, org)
+        return { revision, ...settings, wanted: await listWanted(reader, org, base) }
       })
       if (seen === null) return
       const { wanted, ...state } = seen
@@ -150,7 +152,7 @@ export function createPolicyFormats(): PolicyFormats {
       // The policies of a rollout's base are fixed; the organization's settings may change.
       const formatted =
         known !== null && base !== null
-          ? { ...known, revision, distribution: await reader.organizations.distribution(name) }
+          ? { ...known, revision, ...(await readSettings(reader, name)) }
           : await readAll(reader, organization, base)
       recent.keep(key, formatted)
       return formatted
@@ -161,6 +163,13 @@ export function createPolicyFormats(): PolicyFormats {
 
 export async function isOpen(reader: StoreReader, org: string, base: ViewBase): Promise<boolean> {
   return (await reader.rollouts.findOpen(org))?.id === base.rollout
+}
+
+async function readSettings({ organizations }: StoreReader, org: string): Promise<MachineSettings> {
+  return {
+    distribution: await organizations.distribution(org),
+    evidence: await organizations.evidence(org),
+  }
 }
 
 function keyOf(org: string, base: ViewBase | null): string {
@@ -200,7 +209,7 @@ async function readOne(
 
 function collect(
   policies: readonly FormattedPolicy[],
-  state: Pick<FormattedPolicies, 'revision' | 'distribution'>,
+  state: Pick<FormattedPolicies, 'revision' | keyof MachineSettings>,
 ): FormattedPolicies {
   return {
     ...state,

@@ -83,7 +83,7 @@ async function requireOpen(reader: StoreReader, org: string, base: ViewBase | nu
 }
 
 function select(
-  { policies, distribution }: FormattedPolicies,
+  { policies, distribution, evidence }: FormattedPolicies,
   { revision: current, resolve_unlisted_names }: OrganizationRecord,
   { teams, base }: ViewSource,
 ): ViewContent {
@@ -97,6 +97,8 @@ function select(
     poll_seconds: POLL_SECONDS,
     resolve_unlisted_names,
     ...(offline_allow.length === 0 ? {} : { offline_allow }),
+    // An organization without uploads has the same view as on a server without the setting.
+    ...(evidence.upload === 'off' ? {} : { evidence }),
   }
   const listing = joinEntries(documents.map(({ entry }) => entry))
   const hash = sha256(`${formatCanonicalJson(lasting)}\n${listing}`)

@@ -1,4 +1,4 @@
-import { DEFAULT_DISTRIBUTION_SETTINGS } from '@palisade/protocol'
+import { DEFAULT_DISTRIBUTION_SETTINGS, DEFAULT_EVIDENCE_SETTINGS } from '@palisade/protocol'
 import { expect } from 'vitest'
 import type { StoreWriter } from '../../../../server/src/store/store.ts'
 import {
@@ -46,6 +46,7 @@ export const SETTINGS = {
   created_at: NOW,
 }
 const CHOSEN = { ...DEFAULT_DISTRIBUTION_SETTINGS, offline_allow: ['vpn.example.com:443'] }
+const UPLOADED = { ...DEFAULT_EVIDENCE_SETTINGS, upload: 'full' } as const
 const { org: _grantOrg, over_at: _overAt, ...SHOWN_GRANT } = GRANT
 const D0 = { id: 'd0', user: 'bob', labels: [], created_at: NOW }
 
@@ -61,6 +62,17 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
           { id: 'acme', name: 'acme' },
           { distribution: DEFAULT_DISTRIBUTION_SETTINGS },
           { distribution: CHOSEN },
+        ],
+      ],
+    ],
+    updateEvidence: [
+      (writer) => writer.organizations.updateEvidence('acme', UPLOADED),
+      [
+        [
+          'organization.updated',
+          { id: 'acme', name: 'acme' },
+          { evidence: DEFAULT_EVIDENCE_SETTINGS },
+          { evidence: UPLOADED },
         ],
       ],
     ],

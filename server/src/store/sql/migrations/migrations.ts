@@ -1,4 +1,5 @@
 import type { Migration } from '../dialect.ts'
+import { evidenceSettings } from './evidence-settings.ts'
 import { initial } from './initial/initial.ts'
 import { reportAssurance } from './report-assurance.ts'
 import { reportEnforcement } from './report-enforcement.ts'
@@ -8,4 +9,9 @@ import { reportEnforcement } from './report-enforcement.ts'
  * to version n + 1. A step is never edited, because stores with it exist: a change of the schema
  * is a step of its own.
  */
-export const MIGRATIONS: readonly Migration[] = [initial, reportEnforcement, reportAssurance]
+export const MIGRATIONS: readonly Migration[] = [
+  initial,
+  reportEnforcement,
+  reportAssurance,
+  evidenceSettings,
+]
