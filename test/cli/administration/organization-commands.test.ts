@@ -33,6 +33,7 @@ describe('palisade org', () => {
     expect(text.out).toMatch(/^fresh for +1d$/m)
     expect(text.out).toMatch(/^expires after +7d$/m)
     expect(text.out).toMatch(/^offline allow +no host$/m)
+    expect(text.out).toMatch(/^upload +off: decision records stay on the machines$/m)
     expect(JSON.parse(json.out)).toMatchObject({
       name: 'acme',
       resolve_unlisted_names: false,
@@ -66,7 +67,33 @@ describe('palisade org', () => {
     })
   })
 
+  it('chooses which decision records machines upload', async () => {
+    const { alice } = await openAcme()
+
+    const sampled = await alice(['org', 'set', '--upload', 'sampled', '--sample-percent', '25'])
+    const members = ['--path-depth', '2', '--upload-programs', 'on', '--upload-users', 'on']
+    const json = await alice(['org', 'set', ...members, '--json'])
+    const shown = await alice(['org', 'show'])
+
+    expect([sampled.code, json.code]).toEqual([0, 0])
+    expect(sampled.out).toMatch(/^uploaded paths +none$/m)
+    expect(JSON.parse(json.out).evidence).toEqual({
+      upload: 'sampled',
+      sample_percent: 25,
+      path_depth: 2,
+      programs: true,
+      users: true,
+    })
+    expect(shown.out).toMatch(/^upload +sampled: denials, and 25 % of the allowed$/m)
+    expect(shown.out).toMatch(/^uploaded paths +the first 2 segments$/m)
+    expect(shown.out).toMatch(/^uploaded programs +yes$/m)
+  })
+
   it.each([
+    [['org', 'set', '--upload', 'some'], 2, 'off, denials, sampled, full'],
+    [['org', 'set', '--sample-percent', '0'], 2, 'must be a whole number from 1 to 100'],
+    [['org', 'set', '--path-depth', '256'], 2, 'must be a whole number from 0 to 255'],
+    [['org', 'set', '--upload-users', 'yes'], 2, 'on, off'],
     [['org', 'set'], 2, 'write a setting to change, such as `--fresh-for 12h`'],
     [['org', 'set', '--fresh-for', '5m'], 2, '`--fresh-for` must be 1h to 30d'],
     [['org', 'set', '--expires-after', '91d'], 2, '`--expires-after` must be 1h to 90d'],

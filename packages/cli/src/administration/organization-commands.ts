@@ -1,4 +1,12 @@
-import type { OrganizationBody, UpdateOrganizationRequest } from '@palisade/protocol'
+import {
+  MAX_PATH_DEPTH,
+  UPLOAD_MODES,
+  type ChangedEvidenceSettings,
+  type EvidenceSettings,
+  type OrganizationBody,
+  type UpdateOrganizationRequest,
+  type UploadMode,
+} from '@palisade/protocol'
 import { Option, type Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
@@ -8,13 +16,24 @@ import { formatPairs } from '../terminal/pairs.ts'
 
 const HOUR = 3_600
 const DAY = 24 * HOUR
+const ON_OFF = ['on', 'off'] as const
 
 interface JsonOption {
   readonly json?: true
 }
 
-interface SetOptions extends JsonOption {
-  readonly resolveUnlistedNames?: 'on' | 'off'
+type Switch = 'on' | 'off'
+
+interface EvidenceOptions {
+  readonly upload?: UploadMode
+  readonly samplePercent?: string
+  readonly pathDepth?: string
+  readonly uploadPrograms?: Switch
+  readonly uploadUsers?: Switch
+}
+
+interface SetOptions extends JsonOption, EvidenceOptions {
+  readonly resolveUnlistedNames?: Switch
   readonly freshFor?: string
   readonly expiresAfter?: string
   /** False for `--no-offline-allow`. */
@@ -53,23 +72,42 @@ function addSet(parent: Command, context: RunContext): void {
       new Option(
         '--resolve-unlisted-names <on|off>',
         'whether machines look up names that no rule mentions, to decide by their addresses',
-      ).choices(['on', 'off']),
+      ).choices(ON_OFF),
     )
     .option('--fresh-for <duration>', 'policies older than this are stale, and stay in force')
     .option('--expires-after <duration>', 'policies older than this deny everything')
     .option('--offline-allow <hosts...>', 'hosts that expired policies still allow')
     .option('--no-offline-allow', 'no host: expired policies deny everything')
+    .addOption(
+      new Option('--upload <mode>', 'which decision records machines upload').choices(UPLOAD_MODES),
+    )
+    .option('--sample-percent <n>', 'part of the allowed requests that `sampled` uploads')
+    .option('--path-depth <n>', 'leading segments of a path that are uploaded; 0 for no path')
+    .addOption(
+      new Option('--upload-programs <on|off>', 'whether the executable is uploaded').choices(
+        ON_OFF,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--upload-users <on|off>',
+        'whether the user of the operating system is uploaded',
+      ).choices(ON_OFF),
+    )
     .option('--json', 'print the organization as the API returns it')
     .addHelpText(
       'after',
       `
 Expired policies allow a host of \`--offline-allow\` only where their rules allow it too.
+Machines keep all decision records; \`--upload\` is \`off\`, \`denials\`, \`sampled\` or \`full\`.
 
 Examples:
   palisade org set --resolve-unlisted-names on
   palisade org set --fresh-for 12h --expires-after 3d
   palisade org set --offline-allow git.example.com:443 registry.example.com:443
-  palisade org set --no-offline-allow`,
+  palisade org set --no-offline-allow
+  palisade org set --upload sampled --sample-percent 10
+  palisade org set --upload full --path-depth 2 --upload-programs on`,
     )
     .action(async (options: SetOptions) => {
       const changed = readChanges(options)
@@ -100,15 +138,38 @@ function readChanges(options: SetOptions): UpdateOrganizationRequest {
         }),
     ...(offlineAllow === undefined ? {} : { offline_allow: [...(offlineAllow || [])] }),
   }
+  const evidence = readEvidence(options)
   const changed = {
     ...(resolveUnlistedNames === undefined
       ? {}
       : { resolve_unlisted_names: resolveUnlistedNames === 'on' }),
     ...(Object.keys(distribution).length === 0 ? {} : { distribution }),
+    ...(Object.keys(evidence).length === 0 ? {} : { evidence }),
   }
   if (Object.keys(changed).length === 0)
     throw usageError('write a setting to change, such as `--fresh-for 12h`')
   return changed
+}
+
+function readEvidence(options: EvidenceOptions): ChangedEvidenceSettings {
+  const { upload, samplePercent, pathDepth, uploadPrograms, uploadUsers } = options
+  return {
+    ...(upload === undefined ? {} : { upload }),
+    ...(samplePercent === undefined
+      ? {}
+      : { sample_percent: readCount(samplePercent, '--sample-percent', 1, 100) }),
+    ...(pathDepth === undefined
+      ? {}
+      : { path_depth: readCount(pathDepth, '--path-depth', 0, MAX_PATH_DEPTH) }),
+    ...(uploadPrograms === undefined ? {} : { programs: uploadPrograms === 'on' }),
+    ...(uploadUsers === undefined ? {} : { users: uploadUsers === 'on' }),
+  }
+}
+
+function readCount(text: string, option: string, least: number, most: number): number {
+  const value = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= least && value <= most) return value
+  throw usageError(`\`${option} ${text}\` must be a whole number from ${least} to ${most}`)
 }
 
 function formatOrganization(body: OrganizationBody, { style }: RunContext): string {
@@ -123,7 +184,21 @@ function formatOrganization(body: OrganizationBody, { style }: RunContext): stri
       ['fresh for', formatDuration(fresh_for_seconds)],
       ['expires after', formatDuration(expires_after_seconds)],
       ['offline allow', offline_allow.map(style.plain).join(', ') || 'no host'],
+      ...formatEvidence(body.evidence),
     ],
     style,
   )
+}
+
+/** Only the mode while nothing is uploaded. */
+function formatEvidence(settings: EvidenceSettings): [string, string][] {
+  const { upload, sample_percent, path_depth, programs, users } = settings
+  if (upload === 'off') return [['upload', 'off: decision records stay on the machines']]
+  const part = upload === 'sampled' ? `: denials, and ${sample_percent} % of the allowed` : ''
+  return [
+    ['upload', `${upload}${part}`],
+    ['uploaded paths', path_depth === 0 ? 'none' : `the first ${path_depth} segments`],
+    ['uploaded programs', programs ? 'yes' : 'no'],
+    ['uploaded users', users ? 'yes' : 'no'],
+  ]
 }
