@@ -59,6 +59,8 @@ export interface Fault {
   readonly message: string
   /** How long the server asks the machine to stay away (`Retry-After` of a 429 or 503). */
   readonly retryAfterMs?: number
+  /** Status of the answer, for `http_status`. */
+  readonly status?: number
 }
 
 /** A fault for an answer that did not come from the server; `found` names the evidence. */

@@ -24,7 +24,7 @@ function startReporter(answer: (report: DeviceReport) => Fetched) {
     probes: () => ({ proxy: { at: '', ok: true, detail: '' }, sandbox: null, strict: null }),
     assurance: () => assurance,
     async fetchFile({ body = '' }) {
-      const report = deviceReportSchema.parse(JSON.parse(body))
+      const report = deviceReportSchema.parse(JSON.parse(String(body)))
       sent.push(report)
       return answer(report)
     },

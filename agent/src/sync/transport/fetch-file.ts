@@ -39,8 +39,8 @@ export interface FileRequest {
   readonly isPoll?: boolean
   /** Added to the headers of every request. */
   readonly headers?: Readonly<Record<string, string>>
-  /** JSON to send; makes the request a POST. */
-  readonly body?: string
+  /** JSON to send, unless `headers` name another type; makes the request a POST. */
+  readonly body?: string | Uint8Array<ArrayBuffer>
   /** For the whole exchange, if not the default. */
   readonly timeoutMs?: number
   /** Returns a refusal of the device token as the answer, instead of asking for another token. */
@@ -114,12 +114,12 @@ export function createFileFetcher(deps: {
               accept: JSON_MEDIA_TYPE,
               dpop: deps.prove({ method, url: target, accessToken: token }),
             }),
+        ...(body === null ? {} : { 'content-type': JSON_MEDIA_TYPE }),
         ...file.headers,
         ...(etag === null ? {} : { 'if-none-match': etag }),
         // The answer is most likely a 304, and the server would hold the connection for 70 of every
         // 300 seconds, for every machine.
         ...(isPoll && etag !== null ? { connection: 'close' } : {}),
-        ...(body === null ? {} : { 'content-type': JSON_MEDIA_TYPE }),
       },
     }
   }
@@ -202,7 +202,9 @@ function readStatus(response: FetchAnswer, etag: string | null): Fetched {
     )
   if (status === 401)
     return fault('unauthorized', 'the server refuses the device token that it issued')
-  return findBusyFault(response) ?? fault('http_status', `the server answered ${status}`)
+  return (
+    findBusyFault(response) ?? { ...fault('http_status', `the server answered ${status}`), status }
+  )
 }
 
 function parseEtag(text: string | null): string | null {

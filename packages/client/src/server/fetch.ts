@@ -7,7 +7,7 @@ export type Fetch = (url: string, request: FetchRequest) => Promise<FetchAnswer>
 export interface FetchRequest {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string | null
+  readonly body?: string | Uint8Array<ArrayBuffer> | null
   readonly redirect: 'manual'
   /**
    * Aborts the whole exchange, including the body. The error is named `AbortError` or
