@@ -11,6 +11,7 @@ import { createTimeKeeper } from './state/trusted-clock.ts'
 import type { BreakGlass } from './break-glass/break-glass.ts'
 import type { ActivePolicy } from './decision/active-policy.ts'
 import { watchAge, type AgeWatch } from './decision/age-watch.ts'
+import type { Uploader } from './evidence/uploader.ts'
 import type { HintListener } from './hint/hint-listener.ts'
 import type { AdmitCaller } from './local-api/peers.ts'
 import { claimSocket, listenOnSocket } from './local-api/listen-on-socket.ts'
@@ -66,6 +67,7 @@ export interface AgentDeps {
   readonly breakGlass: Pick<BreakGlass, 'restore' | 'stop' | 'remainingMs' | 'tick'>
   readonly poller: Poller
   readonly reporter: Reporter
+  readonly uploader: Pick<Uploader, 'stop'>
   /** Null when hints are switched off. */
   readonly hints: Pick<HintListener, 'start' | 'stop'> | null
   readonly prober: Pick<Prober, 'start' | 'stop'>
@@ -132,6 +134,7 @@ export function createAgent(deps: AgentDeps): Agent {
     })
     // Registered before the poller, which notifies them, so that it stops before them.
     closers.push(() => deps.reporter.stop())
+    closers.push(() => deps.uploader.stop())
     closers.push(async () => deps.hints?.stop())
     // Callers that waited for the socket are answered from the cached policy first, because the
     // first request to the server loads much code.

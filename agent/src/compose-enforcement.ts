@@ -54,7 +54,7 @@ export function composeProxy(
   const tally = createDecisionTally()
   const parent = createParent(from, { ...network, isSelf: (...at) => proxy.isSelf(...at) })
   const ruled = parent === null ? active : governWithParent(active, parent)
-  const { recorder, ...records } = keepRecords({
+  const { recorder, kept, ...records } = keepRecords({
     ...from,
     directory: join(config.agentDir, 'records'),
     proxy: () => endOf(proxy.describe()),
@@ -95,7 +95,7 @@ export function composeProxy(
   const probe = { canaries, token: createToken, clock, carriesDatagrams }
   const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]
   const asked = config.users === 'all' ? connectionsOnly(ruled) : ruled
-  const counted = { recorder, records, tally }
+  const counted = { recorder, kept, records, tally }
   return { ...counted, asked, canaries, network, onEvent, parent, points, proxy, serving }
 }
 

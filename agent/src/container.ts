@@ -20,6 +20,7 @@ import { createLocalApi } from './local-api/local-api.ts'
 import { logOutcomes, logStates } from './agent-log.ts'
 import { assess } from './points/assurance.ts'
 import { type Prober } from './points/probe/prober.ts'
+import { uploadRecords } from './evidence/upload-records.ts'
 import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
 import { decideAsAsked } from './local-api/decide-as-proxy.ts'
 import { reportToServer } from './report/report-to-server.ts'
@@ -93,8 +94,9 @@ export function createContainer(
 
   const network = { resolve: parts.resolve(RESOLVE), dial: parts.resolve(DIAL) }
   const enforcement = composeProxy(from, { active, network, now: time.now, onError })
-  const { asked, proxy, parent, points, onEvent, recorder, records, tally } = enforcement
-  const counted = { tally, recorder, points }
+  const { asked, proxy, parent, points, onEvent, recorder, records, kept, tally } = enforcement
+  const uploader = uploadRecords({ ...shared, kept, fetchFile, now: time.now })
+  const counted = { tally, recorder, uploader, points }
   const described = { ...shared, ...counted, startedAtMs, breakGlass, synchronizer, poller }
   const answers = {
     ...records,
@@ -139,6 +141,7 @@ export function createContainer(
     points,
     sandboxes,
     recorder,
+    uploader,
     prober,
     now: time.now,
     breakGlass,

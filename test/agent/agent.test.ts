@@ -52,6 +52,7 @@ async function createScene(
       stop: nothing,
     },
     reporter: { notice: () => {}, holdBack: () => {}, stop: nothing },
+    uploader: { stop: nothing },
     hints: null,
     prober: { start: () => {}, stop: nothing },
     active,

@@ -1,4 +1,5 @@
 import type { Policy } from '@palisade/policy-core'
+import type { EvidenceSettings } from '@palisade/protocol'
 
 /** The verified content that decisions need. Times are RFC 3339 UTC with milliseconds. */
 export interface PolicyBundle {
@@ -13,6 +14,8 @@ export interface PolicyBundle {
     readonly resolve_unlisted_names: boolean
     /** Hosts in rule syntax. */
     readonly offline_allow: readonly string[]
+    /** Which records this machine uploads. Absent means none. */
+    readonly evidence?: EvidenceSettings
   }
   readonly policies: readonly Policy[]
   /** SHA-256 of the settings and of the documents, in hexadecimal. */

@@ -4,6 +4,7 @@ import type { BreakGlass } from '../break-glass/break-glass.ts'
 import type { AgentConfig } from '../config/config.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
 import type { DecisionTally } from '../decision/decision-tally.ts'
+import type { Uploader } from '../evidence/uploader.ts'
 import { usualEnrolmentPath } from '../enrol/second-enrolment.ts'
 import {
   describeAwaitedIssue,
@@ -33,6 +34,7 @@ export interface StatusDeps {
   }
   readonly poller: Pick<Poller, 'nextAttemptAt'>
   readonly hints: AgentStatus['hints']
+  readonly uploader: Pick<Uploader, 'status'>
   readonly tally: Pick<DecisionTally, 'read'>
   readonly recorder: Pick<Recorder, 'status'>
   readonly points: readonly EnforcementPoint[]
@@ -78,6 +80,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     cache_problem: deps.cacheProblem,
     decisions: deps.tally.read(),
     records: deps.recorder.status(),
+    upload: deps.uploader.status(),
   }
 }
 

@@ -1,12 +1,9 @@
 import type { Server } from 'node:http'
 import { createLoopTurns } from '../http/loop-turns.ts'
 import { createApiServer } from './api-server.ts'
-import type { AdmitCaller } from './peers.ts'
 import { createBatchRoute, createRoutes, type RouteDeps } from './routes.ts'
 
 export interface LocalApiDeps extends RouteDeps {
-  /** Absent where the mode of the socket admits its owner only. */
-  readonly admit?: AdmitCaller | undefined
   /** Called with a bug, which is logged once and answered with 500. */
   readonly onError: (error: unknown) => void
 }

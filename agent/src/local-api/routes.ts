@@ -21,6 +21,7 @@ import { connectionOf } from '../http/paced-connection.ts'
 import type { LogQuery } from '../records/stream-log.ts'
 import { answerBatch, splitBatch } from './batch.ts'
 import type { Refusal } from './envelope.ts'
+import type { AdmitCaller } from './peers.ts'
 import { joinLines } from './join-lines.ts'
 import { readLogQuery } from './read-log-query.ts'
 import {
@@ -48,6 +49,8 @@ export interface QuestionDeps {
 }
 
 export interface RouteDeps extends QuestionDeps {
+  /** Absent where the mode of the socket admits its owner only. */
+  readonly admit?: AdmitCaller | undefined
   readonly addDeny: (request: unknown) => Promise<LocalRulesResult>
   readonly removeDenies: (request: unknown) => Promise<LocalRulesResult>
   readonly sync: () => Promise<SyncResult>
@@ -130,6 +133,7 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   const limits = sendResult(async () => deps.sandboxLimits())
   return new Map<string, Route>([
     ...createQuestionRoutes(deps, LIMITS),
+    [LOCAL_API.status, get(sendResult(createShowStatus(deps)), 0)],
     [LOCAL_API.addLocalDeny, postAsOwner(sendAnswer(deps.addDeny), MAX_CHANGES)],
     [LOCAL_API.removeLocalDenies, postAsOwner(sendAnswer(deps.removeDenies), MAX_CHANGES)],
     [LOCAL_API.sandboxLimits, get(limits, 0)],
@@ -144,6 +148,16 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
     [LOCAL_API.endBreakGlass, postAsOwner(sendResult(deps.endBreakGlass), MAX_GRANTS)],
     [LOCAL_API.logVerification, getAsOwner(sendResult(deps.verifyLog), 1)],
   ])
+}
+
+/** Other users must not learn how much the records of this machine grow. */
+function createShowStatus({ status, admit }: Pick<RouteDeps, 'status' | 'admit'>) {
+  return async (request: IncomingMessage): Promise<AgentStatus> => {
+    const { client } = connectionOf(request)
+    const { upload, ...open } = status()
+    const isOwner = admit === undefined || admit({ callers: 'owner' }, client) === null
+    return isOwner && upload !== undefined ? { ...open, upload } : open
+  }
 }
 
 /** The routes of questions, but for batches. */

@@ -4,7 +4,7 @@ import type { LocalApiDeps } from '../local-api/local-api.ts'
 import { createFindPrograms } from '../programs/find-programs.ts'
 import { createProgramLookup } from '../programs/program-lookup.ts'
 import type { TcpEnd } from '../programs/tcp-table.ts'
-import { createRecordDisk } from './record-disk.ts'
+import { createRecordDisk, type RecordDisk } from './record-disk.ts'
 import { createRecordWriter, type SegmentLimits } from './record-writer.ts'
 import { createRecorder, type Recorder, type RecorderLimits } from './recorder.ts'
 import { streamLog } from './stream-log.ts'
@@ -25,6 +25,14 @@ const LIMITS: RecorderLimits & SegmentLimits = {
   maxSegments: 1_000,
 }
 
+/** The records, for the part that uploads them. */
+export interface KeptRecords {
+  readonly recorder: Pick<Recorder, 'subscribe'>
+  readonly disk: Pick<RecordDisk, 'list' | 'open'>
+  /** Id of this start. */
+  readonly boot: string
+}
+
 /** The decision records of this machine in one directory, with the local API's view of them. */
 export function keepRecords(deps: {
   readonly directory: string
@@ -37,10 +45,14 @@ export function keepRecords(deps: {
   /** 0 to 1, exclusive. */
   readonly random: () => number
   readonly log: Pick<AgentLog, 'warn'>
-}): { readonly recorder: Recorder } & Pick<LocalApiDeps, 'log' | 'verifyLog'> {
+}): {
+  readonly recorder: Recorder
+  readonly kept: KeptRecords
+} & Pick<LocalApiDeps, 'log' | 'verifyLog'> {
   const { now, uptime, random, log } = deps
   const disk = createRecordDisk(deps.directory)
-  const writer = createRecordWriter({ disk, boot: randomUUID(), limits: LIMITS, now })
+  const boot = randomUUID()
+  const writer = createRecordWriter({ disk, boot, limits: LIMITS, now })
   const recorder = createRecorder({
     writer,
     programs: createProgramLookup(createFindPrograms(deps.proxy), uptime),
@@ -51,6 +63,7 @@ export function keepRecords(deps: {
   })
   return {
     recorder,
+    kept: { recorder, disk, boot },
     log: (query, reader) => streamLog({ disk, recorder }, query, reader),
     async verifyLog() {
       await recorder.flush()

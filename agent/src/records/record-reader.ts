@@ -36,6 +36,41 @@ export async function* readNewestFirst(
   for (const segment of segments.toReversed()) yield* readSegment(disk, segment, readBackwards)
 }
 
+/** A place between two lines: that many bytes into the file of that number. */
+export interface DiskPlace {
+  readonly segment: number
+  readonly offset: number
+}
+
+/** A complete line, without its line feed, and the place after it. */
+export interface PlacedLine {
+  readonly bytes: Buffer
+  readonly end: DiskPlace
+}
+
+/**
+ * Reads the complete lines from a place on, the oldest first. Files before it and files that cannot
+ * be read are skipped; the place may be in a file that was deleted.
+ */
+export async function* readOnwards(
+  disk: Pick<RecordDisk, 'list' | 'open'>,
+  from: DiskPlace,
+): AsyncGenerator<PlacedLine> {
+  for (const segment of await disk.list()) {
+    const { number } = segment
+    if (number < from.segment) continue
+    const start = number === from.segment ? from.offset : 0
+    let offset = start
+    const readRest: ReadLines = (read, size) =>
+      readForwards((position, length) => read(start + position, length), size - start)
+    for await (const { bytes } of readSegment(disk, segment, readRest)) {
+      if (bytes === null) break
+      offset += bytes.byteLength + 1
+      yield { bytes, end: { segment: number, offset } }
+    }
+  }
+}
+
 /** Whether the file ends in a part of a line. False for a file that cannot be read. */
 export async function isTorn(disk: Pick<RecordDisk, 'open'>, segment: Segment): Promise<boolean> {
   const file = await disk.open(segment).catch(() => null)

@@ -333,6 +333,7 @@ export {
   type LocalDecision,
   type LocalExplanation,
   type SyncError,
+  type UploadStatus,
   type InForce,
   type SyncResult,
 } from './machine/local-api.ts'

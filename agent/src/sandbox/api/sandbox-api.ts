@@ -72,8 +72,11 @@ export function createServeSandboxApi(deps: SandboxApiDeps): ServeSandboxApi {
       ...deps,
       ...asked,
       explain,
-      // The machine's own proxy is out of reach.
-      status: () => ({ ...deps.status(), proxy: SANDBOX_PROXY }),
+      status() {
+        const { upload: _ofMachine, ...status } = deps.status()
+        // The machine's own proxy is out of reach.
+        return { ...status, proxy: SANDBOX_PROXY }
+      },
       log: (query, reader) => deps.log({ ...query, sandbox }, reader),
     }
     const server = createApiServer({

@@ -1,5 +1,10 @@
 import { PolicyError, type Policy, type Steps } from '@palisade/policy-core'
-import { parseJson, viewPolicySchema, type ViewPolicy } from '@palisade/protocol'
+import {
+  evidenceSettingsSchema,
+  parseJson,
+  viewPolicySchema,
+  type ViewPolicy,
+} from '@palisade/protocol'
 import type { ActivePolicy, UnreadableBundle } from '../../decision/active-policy.ts'
 import type { CompiledBundle } from '../../decision/compile-bundle.ts'
 import type { PolicyBundle } from '../../decision/policy-bundle.ts'
@@ -154,6 +159,8 @@ function build(
       message: 'the policy has content that this agent does not know; update the agent',
     }
   const { revision, resolve_unlisted_names, expires_after_seconds, offline_allow = [] } = settings
+  // Settings that this version cannot read upload nothing: it would not know what to keep.
+  const evidence = evidenceSettingsSchema.safeParse(settings.evidence).data
   return {
     kind: 'bundle',
     bundle: {
@@ -161,7 +168,11 @@ function build(
       issued_at,
       stale_at,
       expires_at: new Date(view.issuedMs + expires_after_seconds * 1000).toISOString(),
-      settings: { resolve_unlisted_names, offline_allow },
+      settings: {
+        resolve_unlisted_names,
+        offline_allow,
+        ...(evidence === undefined ? {} : { evidence }),
+      },
       policies,
       digest: digestOf(view),
     },
@@ -171,7 +182,11 @@ function build(
 
 /** Equal for two views with the same settings and documents, whenever they were signed. */
 function digestOf({ settings, documents }: VerifiedView): string {
-  return digest(JSON.stringify([settings, documents.map((each) => [each.id, each.sha256])]))
+  // Decides nothing, and agents of earlier versions do not have it.
+  const { evidence: _uploads, ...deciding } = settings ?? {}
+  return digest(
+    JSON.stringify([settings && deciding, documents.map((each) => [each.id, each.sha256])]),
+  )
 }
 
 interface ReadDocument extends SelfTest {

@@ -78,6 +78,7 @@ export function formatStatus(
     ...describeAssurance(status, style),
     ['decisions', `${status.decisions.allowed} allowed, ${status.decisions.denied} denied`],
     ...formatRecords(status.records, style),
+    ...formatUpload(status.upload, age, style),
     [
       'agent',
       style.plain(`${status.agent_version}, started ${formatAge(status.started_at, nowMs)}`),
@@ -146,6 +147,29 @@ function formatRecords(records: AgentStatus['records'], style: Style): readonly 
   const failing = records.error === null ? '' : `; they cannot be written now (${records.error})`
   const lost = `${count(records.lost, 'decision')} not recorded${failing}`
   return [['records', style.warning(lost)]]
+}
+
+/** One row while nothing is uploaded; the user of a machine must see that something is. */
+function formatUpload(
+  upload: AgentStatus['upload'],
+  age: (instant: string) => string,
+  style: Style,
+): readonly [string, string][] {
+  if (upload === undefined) return []
+  const { mode, acknowledged, waiting, last_error } = upload
+  if (mode === 'off') return [['upload', 'off: decision records stay on this machine']]
+  const confirmed =
+    acknowledged === null
+      ? 'no record confirmed yet'
+      : `confirmed up to ${acknowledged.seq}, ${age(acknowledged.at)}`
+  const left = waiting === null ? '' : `, ${count(waiting, 'line')} waiting`
+  const pairs: [string, string][] = [['upload', `${mode}: ${confirmed}${left}`]]
+  if (last_error !== null)
+    pairs.push([
+      'upload error',
+      style.warning(`${style.plain(last_error.message)}, ${age(last_error.at)}`),
+    ])
+  return pairs
 }
 
 function describeCacheProblem({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { UPLOAD_MODES } from '../evidence/evidence-settings.ts'
 import { assuranceSchema } from './assurance.ts'
 import { DECIDE_PATH } from './decide-path.ts'
 import { LOSS_REASONS } from './decision-record.ts'
@@ -16,7 +17,7 @@ import { probeResultSchema } from './self-probe.ts'
  *                       With the media type `application/x-ndjson`, a batch: at most a thousand
  *                       requests, one a line → as many decision objects, line N for line N
  * - `POST /v1/explain`  one request → the explanation, likewise
- * - `GET  /v1/status`   → AgentStatus
+ * - `GET  /v1/status`   → AgentStatus; `upload` for the user of the agent alone
  * - `GET  /v1/policies` → NDJSON, the rules of this machine (`policy-listing.ts`)
  * - `POST /v1/sync`     fetches now → SyncResult at the end of the attempt. After thirty without a
  *                       pause, attempts begin once a second, and all waiting callers share one
@@ -187,6 +188,19 @@ const localRuleSchema = z.object({
   resource_count: z.int(),
 })
 
+/** Upload of the decision records. Optional, so that clients also accept its absence. */
+export const uploadStatusSchema = z.object({
+  /** By the signed settings of the bundle in force; `off` without one. */
+  mode: z.enum(UPLOAD_MODES),
+  /** The last line that the server has confirmed, with the time; null before the first. */
+  acknowledged: z.object({ at: instant, boot: z.string(), seq: z.int() }).nullable(),
+  /** Lines on disk that the server has not confirmed; null while unknown. */
+  waiting: z.int().nullable(),
+  /** Null after a success. */
+  last_error: syncErrorSchema.extend({ at: instant }).nullable(),
+})
+export type UploadStatus = z.infer<typeof uploadStatusSchema>
+
 export const agentStatusSchema = z.object({
   state: z.enum(AGENT_STATES),
   server: z.string(),
@@ -291,6 +305,7 @@ export const agentStatusSchema = z.object({
         .optional(),
     })
     .optional(),
+  upload: uploadStatusSchema.optional(),
 })
 export type AgentStatus = z.infer<typeof agentStatusSchema>
 

@@ -1,0 +1,127 @@
+import type { RecordPosition } from '@palisade/protocol'
+import { setImmediate } from 'node:timers/promises'
+import type { RecordDisk, Segment } from '../records/record-disk.ts'
+import { readOnwards, type DiskPlace } from '../records/record-reader.ts'
+import { readDiskLine, type DiskLine } from './disk-line.ts'
+import { createBatch, type BatchOptions, type RecordBatch } from './record-batch.ts'
+
+/** Lines that are read in one turn of the event loop, because decisions take turns with them. */
+const LINES_A_TURN = 32
+const COUNTED_A_TURN = 1_024
+
+/** A batch, and the place after its last line. */
+export interface ReadBatch extends RecordBatch {
+  readonly end: DiskPlace
+  /** Whether lines follow that did not fit. */
+  readonly isFull: boolean
+}
+
+/** Where to read on. */
+export interface ReadFrom {
+  readonly place: DiskPlace
+  /** Lines at or before it, of its boot, are not read again; null before the first batch. */
+  readonly position: RecordPosition | null
+}
+
+/** The newest line that the recorder has written, of the present start. */
+export interface WrittenEnd {
+  readonly boot: string
+  readonly seq: number
+}
+
+type ReadableDisk = Pick<RecordDisk, 'list' | 'open'>
+
+/**
+ * The place after the last line at or before the position. Without a line of its boot, the place of
+ * the oldest line.
+ */
+export async function findPlace(
+  disk: ReadableDisk,
+  position: RecordPosition | null,
+): Promise<DiskPlace> {
+  if (position === null) return OLDEST
+  const first = await findSegment(disk, position)
+  if (first === null) return OLDEST
+  let place: DiskPlace = { segment: first.number, offset: 0 }
+  for await (const { line, end } of readLines(disk, place)) {
+    if (line !== null && !isCovered(line, position)) break
+    place = end
+  }
+  return place
+}
+
+/** Reads the lines of one boot for a batch; null without any. */
+export async function readBatch(
+  disk: ReadableDisk,
+  { place, position }: ReadFrom,
+  { written, ...options }: BatchOptions & { readonly written: WrittenEnd },
+): Promise<ReadBatch | null> {
+  const batch = createBatch(options)
+  let end = place
+  let isFull = false
+  for await (const { line, end: next } of readLines(disk, place)) {
+    if (line !== null && !(position !== null && isCovered(line, position))) {
+      if (isUnwritten(line, written)) break
+      isFull = !batch.add(line)
+      if (isFull) break
+    }
+    end = next
+  }
+  const finished = batch.finish()
+  return finished === null ? null : { ...finished, end, isFull }
+}
+
+/** The number of complete lines from a place on. */
+export async function countLines(disk: ReadableDisk, place: DiskPlace): Promise<number> {
+  let count = 0
+  const lines = readOnwards(disk, place)
+  while ((await lines.next()).done !== true) {
+    count += 1
+    if (count % COUNTED_A_TURN === 0) await setImmediate()
+  }
+  return count
+}
+
+const OLDEST: DiskPlace = { segment: 0, offset: 0 }
+
+/** Starts of the agent have files of their own, and the files of a start follow each other. */
+async function findSegment(disk: ReadableDisk, position: RecordPosition): Promise<Segment | null> {
+  let oldest: Segment | null = null
+  for (const segment of (await disk.list()).toReversed()) {
+    const line = await readFirst(disk, segment)
+    if (line?.boot !== position.boot) continue
+    oldest = segment
+    if (line.seq <= position.seq) break
+  }
+  return oldest
+}
+
+async function readFirst(
+  { open }: Pick<RecordDisk, 'open'>,
+  segment: Segment,
+): Promise<DiskLine | null> {
+  const alone = { open, list: async () => [segment] }
+  for await (const { line } of readLines(alone, OLDEST)) if (line !== null) return line
+  return null
+}
+
+async function* readLines(disk: ReadableDisk, place: DiskPlace) {
+  let count = 0
+  for await (const { bytes, end } of readOnwards(disk, place)) {
+    yield { line: readDiskLine(bytes), end }
+    count += 1
+    if (count % LINES_A_TURN === 0) await setImmediate()
+  }
+}
+
+function isCovered({ boot, seq }: DiskLine, position: RecordPosition): boolean {
+  return boot === position.boot && seq <= position.seq
+}
+
+/**
+ * A failed write may leave lines that the recorder cuts off again, and writes anew with the same
+ * numbers and other hashes.
+ */
+function isUnwritten({ boot, seq }: DiskLine, written: WrittenEnd): boolean {
+  return boot === written.boot && seq > written.seq
+}
