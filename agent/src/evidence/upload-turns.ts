@@ -25,7 +25,8 @@ export function createUploadTurns(deps: {
   const arm = (): void => {
     clearTimeout(timer)
     if (isStopped || running !== null || dueMs === Infinity) return
-    timer = setTimeout(begin, Math.max(dueMs, pausedUntilMs) - uptime()).unref()
+    const leftMs = Math.max(dueMs, pausedUntilMs) - uptime()
+    timer = setTimeout(begin, Math.max(0, leftMs)).unref()
   }
   const begin = (): void => {
     dueMs = Infinity

@@ -41,6 +41,7 @@ describe('an agent that serves all users', () => {
 
     const status = await ask(socketPath, 'GET', '/v1/status')
     expect(JSON.parse(status.stdout)).toMatchObject({ state: 'fresh', users: 'all' })
+    expect(JSON.parse(status.stdout)).not.toHaveProperty('upload')
     const connect = ['check', 'connect:tcp', 'good.test:443', '--address', '192.0.2.1']
     const checked = await asOther([process.execPath, ...BUILT_CLI, ...connect], socketPath)
     expect(checked.stdout + checked.stderr).toContain('good.test')
@@ -50,12 +51,15 @@ describe('an agent that serves all users', () => {
     expect((await ask(socketPath, 'POST', '/v1/sandboxes')).stdout).toContain('makes no sandboxes')
 
     expect((await askAgent(socketPath, 'POST', '/v1/sync')).status).toBe(200)
+    const own = await askAgent(socketPath, 'GET', '/v1/status')
+    expect(own.body).toMatchObject({ upload: { mode: 'off', waiting: null } })
   })
 
   it('keeps its key and its cached policies out of reach of that user', async () => {
     const { dataDir, enrolment, socketPath } = await startShared()
 
-    for (const path of [dataDir, join(dataDir, 'agent'), `${enrolment}.key`]) {
+    const records = join(dataDir, 'agent', 'records')
+    for (const path of [dataDir, join(dataDir, 'agent'), records, `${enrolment}.key`]) {
       const read = await asOther(['sh', '-c', 'cat "$0" || ls "$0"', path], socketPath)
       expect(read.stdout, path).toBe('')
       expect(read.stderr, path).toContain('Permission denied')
