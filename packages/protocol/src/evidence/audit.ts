@@ -110,7 +110,10 @@ export const auditEventSchema = z
   .meta({ id: 'AuditEvent' })
 export type AuditEvent = z.infer<typeof auditEventSchema>
 
-/** Newest first. `next_page_token` is empty on the last page. */
+/**
+ * Newest first. `next_page_token` is empty on the last page. A filter for rare decisions may answer
+ * a short page, or an empty one, before the last.
+ */
 export const auditPageSchema = z
   .strictObject({ events: z.array(auditEventSchema), next_page_token: z.string() })
   .meta({ id: 'AuditPage' })

@@ -9,7 +9,7 @@ import {
 import { formatPageToken, readPageToken, type PageList } from '../../http/input/page-token.ts'
 import { invalidArgument } from '../../platform/api-error.ts'
 import type { Store } from '../../store/store.ts'
-import type { EvidenceFilter, EvidencePage, EvidenceStore } from '../store/evidence-store.ts'
+import type { EvidenceFilter, EvidencePlace, EvidenceStore } from '../store/evidence-store.ts'
 import { formatAuditEvent, type AuditedDevice } from './format-audit-event.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -37,19 +37,14 @@ export async function listAuditEvents(
   const list: PageList = { of: 'audit_log', owner: org, parameter: 'page_token' }
   const { page_token: token = '' } = query
   const before = token === '' ? null : parsePlace(readPageToken(pageTokenKey, list, token))
-  const limit = readLimit(query.page_size)
   const filter = readFilter(query, now().getTime())
-  // One row more tells whether there is a next page.
-  const found = await evidence.list(org, filter, { before, limit: limit + 1 })
-  const rows = found.slice(0, limit)
+  const page = { before, limit: readLimit(query.page_size) }
+  const { rows, next } = await evidence.list(org, filter, page)
   const devices = await readDevices(store, new Set(rows.map(({ device_id }) => device_id)))
-  const last = rows.at(-1)
   return {
     events: rows.map((row) => formatAuditEvent(row, devices.get(row.device_id) ?? UNKNOWN)),
     next_page_token:
-      last === undefined || found.length <= limit
-        ? ''
-        : formatPageToken(pageTokenKey, list, `${last.last_ms} ${last.id}`),
+      next === null ? '' : formatPageToken(pageTokenKey, list, `${next.last_ms} ${next.id}`),
   }
 }
 
@@ -98,7 +93,7 @@ function readLimit(text: string | undefined): number {
 }
 
 /** The token is authentic, so its place is one that was formatted here. */
-function parsePlace(place: string): EvidencePage['before'] {
+function parsePlace(place: string): EvidencePlace {
   const [last_ms = 0, id = 0] = place.split(' ').map(Number)
   return { last_ms, id }
 }
