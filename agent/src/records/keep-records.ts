@@ -52,7 +52,7 @@ export function keepRecords(deps: {
   const { now, uptime, random, log } = deps
   const disk = createRecordDisk(deps.directory)
   const boot = randomUUID()
-  const writer = createRecordWriter({ disk, boot, limits: LIMITS, now })
+  const writer = createRecordWriter({ disk, boot, salt: randomUUID(), limits: LIMITS, now })
   const recorder = createRecorder({
     writer,
     programs: createProgramLookup(createFindPrograms(deps.proxy), uptime),

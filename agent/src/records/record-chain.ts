@@ -36,10 +36,14 @@ export function startChain(boot: string, previous: string = FIRST_PREVIOUS): Cha
   return { boot, seq: 0, previous }
 }
 
-/** Adds a line for each entry; `end` stays as it is, so that a failed write can be repeated. */
+/**
+ * Adds a line for each entry; `end` stays as it is, so that a failed write can be repeated. Without
+ * `salt` the lines have none.
+ */
 export function extendChain(
   end: ChainEnd,
   entries: readonly (RecordDraft | Loss)[],
+  salt?: string,
 ): { readonly lines: readonly ChainedLine[]; readonly end: ChainEnd } {
   const lines: ChainedLine[] = []
   let { seq, previous } = end
@@ -47,7 +51,8 @@ export function extendChain(
     seq += 1
     const { boot } = end
     const record = 'lost' in entry ? toLoss(entry) : toRecord(entry)
-    const placed: RecordLine = { seq, boot, ...record, previous }
+    const salted = salt === undefined ? {} : { salt }
+    const placed: RecordLine = { seq, boot, ...salted, ...record, previous }
     const text = formatLine(placed)
     lines.push({ record: placed, text })
     previous = hashLine(text)
@@ -90,7 +95,7 @@ function toRecord(draft: RecordDraft): Omit<DecisionRecord, keyof Unplaced> {
 }
 
 /** Members that depend on the place of a line. */
-type Unplaced = Pick<RecordLine, 'seq' | 'boot' | 'previous'>
+type Unplaced = Pick<RecordLine, 'seq' | 'boot' | 'salt' | 'previous'>
 
 function formatInstant(ms: number): string {
   return new Date(ms).toISOString()

@@ -48,6 +48,8 @@ interface OpenSegment {
 export function createRecordWriter(deps: {
   readonly disk: RecordDisk
   readonly boot: string
+  /** In each line, if given. */
+  readonly salt?: string
   readonly limits: SegmentLimits
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -109,7 +111,7 @@ export function createRecordWriter(deps: {
       try {
         const found: Found =
           chain === null ? await findEnd(disk, boot, now()) : { chain, losses: [] }
-        const extended = extendChain(found.chain, [...found.losses, ...entries])
+        const extended = extendChain(found.chain, [...found.losses, ...entries], deps.salt)
         const text = extended.lines.map((line) => `${line.text}\n`).join('')
         const failure = await append(await segmentFor(Buffer.byteLength(text)), text)
         if (failure !== null) return failure

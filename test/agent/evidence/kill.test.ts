@@ -38,16 +38,22 @@ it('an agent that is killed again and again uploads each line on its disk once',
   }
 
   for (let run = 1; run <= 4; run += 1) {
-    // Of each run, the first answer is lost after the commit.
+    // The first receipt of each run is lost after the commit.
     records.next.push((response, batch) => {
       if (batch !== null) records.commit(batch)
       response.destroy()
     })
     const { child } = runAgent(['start'], machine.env)
     await waitForState(machine.socketPath, 'fresh')
+    const sent = records.batches.length
+    const kept = run === 1 ? 0 : (await readRecords(directory)).length
     for (let index = 0; index < 20; index += 1) await decide(`run${run}-${index}.test`)
-    const before = records.batches.length
-    if (run % 2 === 1) await expect.poll(() => records.batches.length, WAIT).toBeGreaterThan(before)
+    // Every other run is killed before its denials are sent, the others after a commit.
+    if (run % 2 === 1) await expect.poll(() => records.batches.length, WAIT).toBeGreaterThan(sent)
+    else
+      await expect
+        .poll(async () => (await readRecords(directory)).length, WAIT)
+        .toBeGreaterThan(kept)
     child.kill('SIGKILL')
     await once(child, 'exit')
   }
@@ -55,6 +61,13 @@ it('an agent that is killed again and again uploads each line on its disk once',
   const { child, ended } = runAgent(['start'], machine.env)
   await waitForState(machine.socketPath, 'fresh')
 
+  const texts = records.batches.map(({ text }) => text).join('')
+  const salts = new Set((await readRecords(directory)).map(({ salt = '' }) => salt))
+  expect(salts.size).toBe(4)
+  for (const salt of salts) {
+    expect(salt).toMatch(/^[0-9a-f-]{36}$/)
+    expect(texts).not.toContain(salt)
+  }
   const lines = (await readRecords(directory)).map(({ boot, seq }) => `${boot} ${seq}`)
   await expect.poll(() => records.covered().length, WAIT).toBeGreaterThanOrEqual(lines.length)
   expect(records.covered().slice(0, lines.length)).toEqual(lines)

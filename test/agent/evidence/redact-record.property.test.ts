@@ -9,6 +9,8 @@ const secret = fc
   .array(fc.constantFrom(...'GHJKMNPQRSTVWXYZ'), { minLength: 8, maxLength: 12 })
   .map((letters) => letters.join(''))
 
+const SALT = 'QQQQQQQQQQQQQQQQ'
+
 const settings = fc.record({
   upload: fc.constantFrom('denials' as const, 'sampled' as const, 'full' as const),
   sample_percent: fc.integer({ min: 1, max: 100 }),
@@ -32,6 +34,7 @@ function recordOf({ segments, executable, user, texts, effect, pid }: Drawn): De
   return {
     seq: 1,
     boot: 'boot-1',
+    salt: SALT,
     time: '2026-11-21T12:00:00.000Z',
     point: 'local_api',
     protocol: 'decide',
@@ -76,6 +79,7 @@ describe('a batch of decision records', () => {
       const absent = [
         ...texts,
         `${pid}`,
+        SALT,
         ...(chosen.programs && isSent ? [] : [executable]),
         ...(chosen.users && isSent ? [] : [user]),
         ...(isSent ? segments.slice(chosen.path_depth) : segments),

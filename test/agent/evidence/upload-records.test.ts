@@ -66,7 +66,7 @@ describe('the upload of decision records', () => {
     expect(scene.errors).toEqual([])
   })
 
-  it('asks nothing of a server without settings for it, and stops when they are taken back', async () => {
+  it('asks nothing without settings for it, and stops when they are taken back', async () => {
     const server = await startRecordServer()
     const scene = await startUpload(server, { settings: null })
     await record(scene, 'a.test')

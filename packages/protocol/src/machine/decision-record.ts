@@ -46,6 +46,11 @@ const place = {
   seq: z.int().positive(),
   /** Random id of one start of the agent. */
   boot: z.string().max(64),
+  /**
+   * Random, equal for all lines of a boot, and never uploaded. The hash of a line leaves the
+   * machine, and would confirm a guess of the members that do not.
+   */
+  salt: z.string().max(64).optional(),
   /** RFC 3339 UTC, by the time that the agent trusts; may precede the time of the line before. */
   time: timestampSchema,
 }
