@@ -7,8 +7,8 @@ export interface BatchSize {
     readonly isWithheld: boolean
   }
   /**
-   * The server has refused a batch that covers this many lines. The line at fault is found by halves,
-   * and only counted in the end: it must not hold up the others for ever.
+   * The server has refused a batch that covers this many lines. The line at fault is found by
+   * halves, and only counted in the end: it must not hold up the others for ever.
    */
   shrink(covered: number): void
   grow(): void

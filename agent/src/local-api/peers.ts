@@ -2,10 +2,12 @@ import type { Socket } from 'node:net'
 import { AgentError } from '../errors.ts'
 import { loadSocketOptions, type ReadSocketOption } from '../programs/socket-options.ts'
 import type { Refusal } from './envelope.ts'
-import type { Route } from './routes.ts'
 
 /** Refuses a caller for whom a route is not; null for one who may call. */
-export type AdmitCaller = (route: Pick<Route, 'callers'>, client: Socket) => Refusal | null
+export type AdmitCaller = (
+  route: { readonly callers: 'all' | 'owner' },
+  client: Socket,
+) => Refusal | null
 
 /** `SOL_SOCKET` and `SO_PEERCRED`, see unix(7): the kernel tells who connected. */
 const PEER_CREDENTIALS = { level: 1, name: 17 } as const

@@ -124,6 +124,27 @@ describe('palisade status', () => {
     )
   })
 
+  it('shows what is uploaded, how far, and why it is not', async () => {
+    const show = async (upload: AgentStatus['upload']) =>
+      (await ask(['status'], { body: { ...STATUS, upload } })).out
+    const off = { mode: 'off', acknowledged: null, waiting: null, last_error: null } as const
+    const at = '2026-11-21T11:59:00.000Z'
+    const acknowledged = { at, boot: 'b', seq: 41 }
+
+    expect(await show(undefined)).not.toContain('upload')
+    expect(await show(off)).toMatch(/\nupload +off: decision records stay on this machine\n/)
+    expect(await show({ ...off, mode: 'full' })).toMatch(
+      /\nupload +full: no record confirmed yet\n/,
+    )
+    expect(await show({ ...off, mode: 'sampled', acknowledged, waiting: 2 })).toMatch(
+      /\nupload +sampled: confirmed up to 41, .* ago, 2 lines waiting\n/,
+    )
+    const last_error = { at, code: 'busy', message: 'the server is busy (503)' }
+    expect(await show({ ...off, mode: 'full', waiting: 1, last_error })).toMatch(
+      /1 line waiting\nupload error +the server is busy \(503\), /,
+    )
+  })
+
   it('says that policies have expired once they have', async () => {
     const { bundle } = STATUS
     const past = { stale_at: '2026-11-14T11:00:00.000Z', expires_at: '2026-11-20T11:00:00.000Z' }
