@@ -65,7 +65,7 @@ export function addAuditCommand(program: Command, context: RunContext): void {
     .addHelpText(
       'after',
       `
-Machines upload what the settings of the organization tell them: see \`palisade org evidence\`.
+Machines upload what the settings of the organization tell them: see \`palisade org set --help\`.
 Without the permission \`audit:read\` you see the decisions on your own machines. Reading those of
 others is itself in the history (\`palisade events\`).
 
@@ -110,7 +110,7 @@ function createPrinter({ io, style }: RunContext, { csv, json, since }: AuditOpt
     if (event === null) {
       if (json === true) return true
       if (csv === true) return write(io.stdout, formatAuditCsvHead())
-      const advice = 'machines upload what `palisade org evidence` tells them'
+      const advice = 'machines upload what `palisade org set --upload` tells them'
       return write(io.stdout, `no decisions since ${style.plain(since)}; ${advice}\n`)
     }
     const before = isFirst ? head() : ''
