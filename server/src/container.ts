@@ -13,6 +13,8 @@ import { adminRoutes } from './organizations/admin-routes.ts'
 import { openIdentity } from './identity/open-identity.ts'
 import { tokenRoutes } from './identity/token-routes.ts'
 import type { Config } from './config/config.ts'
+import { createEvidenceRetention } from './evidence/retention.ts'
+import type { EvidenceStore } from './evidence/store/evidence-store.ts'
 import { distributionRoutes } from './fleet/distribution-routes.ts'
 import { openMachines } from './fleet/open-machines.ts'
 import { openRolloutWatch } from './fleet/rollout/rollout-watch.ts'
@@ -68,6 +70,8 @@ export interface ServerOptions {
   readonly sources: Sources
   /** Owned by the caller, who closes it after the server. */
   readonly store: Store
+  /** The records of machines; owned by the caller as well. */
+  readonly evidence: EvidenceStore
   readonly logger: LogSettings | false
   /** Enables TLS; plain HTTP without it. */
   readonly certificate?: Certificate | undefined
@@ -97,7 +101,7 @@ export async function createServer(
   options: ServerOptions,
   parts: DependencyContainer = createParts(options),
 ): Promise<Server> {
-  const { config, sources } = options
+  const { config, sources, evidence } = options
   const log = parts.resolve(LOG)
   const metrics = createMetrics({ version: readVersion() })
   const tracing = await openTracing(config.tracing, log)
@@ -124,6 +128,7 @@ export async function createServer(
       log,
       ...sources,
     }),
+    createEvidenceRetention({ evidence, days: config.evidenceDays, log, ...sources }),
     createAnswerExpiry({ store, log, ...sources }),
     createRevocationFinish({ store: audited, log }),
   ]

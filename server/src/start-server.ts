@@ -5,6 +5,7 @@ import { ConfigError } from './platform/config-error.ts'
 import type { Config } from './config/config.ts'
 import { createServer, type Server } from './container.ts'
 import { createLogDestination } from './operations/log/create-log.ts'
+import { openEvidenceStore } from './evidence/store/open-evidence-store.ts'
 import { openStore } from './operations/storage/open-store.ts'
 import type { Sources } from './platform/sources.ts'
 import { warnAtStart } from './config/start-warnings.ts'
@@ -40,11 +41,17 @@ export async function startServer(
   const certificate = await requireUsable(config, sources)
   const store = await openStore(config, 'create')
   try {
-    const logger = { level: config.logLevel, stream: createLogDestination(STANDARD_OUTPUT) }
-    const server = await createServer({ config, sources, store, logger, certificate })
-    const renewal = followCertificate(config, sources, server, certificate)
-    await serve(config, server, store, stop)
-    renewal?.stop()
+    const evidence = await openEvidenceStore(config)
+    try {
+      const logger = { level: config.logLevel, stream: createLogDestination(STANDARD_OUTPUT) }
+      const options = { config, sources, store, evidence, logger, certificate }
+      const server = await createServer(options)
+      const renewal = followCertificate(config, sources, server, certificate)
+      await serve(config, server, store, stop)
+      renewal?.stop()
+    } finally {
+      await evidence.close()
+    }
   } finally {
     await store.close()
   }

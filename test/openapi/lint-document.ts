@@ -1,6 +1,6 @@
 // Lints the OpenAPI document that the server generates from its routes, without a listener. Run by
 // the launcher.
-import { createServer, openSqliteStore, readConfig } from '@palisade/server'
+import { createServer, openEvidenceStore, openSqliteStore, readConfig } from '@palisade/server'
 import { spawnSync } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -22,11 +22,13 @@ async function makeDocument(directory: string): Promise<string> {
     newId: randomUUID,
   }
   const config = readConfig({}, directory)
-  const server = await createServer({ config, sources, store, logger: false })
+  const evidence = await openEvidenceStore(config)
+  const server = await createServer({ config, sources, store, evidence, logger: false })
   try {
     return (await server.app.inject('/openapi.json')).body
   } finally {
     await server.close()
+    await evidence.close()
     await store.close()
   }
 }

@@ -21,8 +21,9 @@ import { OPERATOR } from '../../server/src/history/author.ts'
 import { createAuditedStore } from '../../server/src/history/audit/audited-store.ts'
 import type { LogSettings } from '../../server/src/operations/log/create-log.ts'
 import { UNLIMITED, type Overload } from '../../server/src/operations/overload/overload.ts'
+import type { EvidenceStore } from '../../server/src/evidence/store/evidence-store.ts'
 import type { Store } from '../../server/src/store/store.ts'
-import { openTestStore } from './store/test-store.ts'
+import { openTestEvidence, openTestStore } from './store/test-store.ts'
 import { headersOf, type TestDevice } from './test-device.ts'
 import { temporaryDirectory, type AtEnd } from './temporary-directory.ts'
 
@@ -30,6 +31,7 @@ import { temporaryDirectory, type AtEnd } from './temporary-directory.ts'
 export interface TestServer {
   readonly server: Server
   readonly store: Store
+  readonly evidence: EvidenceStore
   /** Advances the clock by milliseconds. */
   advance(ms: number): void
   /** Sets the wall clock back; the monotonic clock continues. */
@@ -103,16 +105,19 @@ export async function openTestServer(
     newId: () => randomUUID(),
   }
   const directory = temporaryDirectory(atEnd)
-  const { store, discard } = await openTestStore(directory)
+  const { store, databaseUrl, discard } = await openTestStore(directory)
   const config = readConfig(settings, directory)
+  const evidence = await openTestEvidence(directory, databaseUrl)
   const server = await createServerUnder(overload, {
     config,
     sources,
     store,
+    evidence,
     logger: log ?? false,
   })
   atEnd(async () => {
     await server.close()
+    await evidence.close()
     await discard()
   })
 
@@ -127,6 +132,7 @@ export async function openTestServer(
   return {
     server,
     store,
+    evidence,
     advance(ms) {
       clockMs += ms
       monotonicMs += ms

@@ -1,4 +1,5 @@
 import { createServer, readConfig } from '../../../server/src/index.ts'
+import { openEvidenceStore } from '../../../server/src/evidence/store/open-evidence-store.ts'
 import { openDataDirectory } from '../../../server/src/operations/storage/data-directory.ts'
 import { systemSources } from '../../../server/src/platform/sources.ts'
 import type { Store } from '../../../server/src/store/store.ts'
@@ -17,10 +18,12 @@ function serializeTransactions(store: Store): Store {
 }
 
 const config = readConfig(process.env, process.cwd())
+const store = openDataDirectory(config.dataDir)
 const server = await createServer({
   config,
   sources: systemSources(),
-  store: serializeTransactions(openDataDirectory(config.dataDir)),
+  store: serializeTransactions(store),
+  evidence: await openEvidenceStore(config),
   logger: { level: config.logLevel },
 })
 await server.app.listen({ host: config.host, port: config.port })

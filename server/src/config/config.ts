@@ -70,6 +70,8 @@ export interface Config {
   readonly historyDays: number
   /** Size limit of the events of one organization; 0 means no limit. */
   readonly maxHistoryMib: number
+  /** Retention of machines' decision records; 0 keeps them forever. */
+  readonly evidenceDays: number
 }
 
 /** The names of all settings. */
@@ -143,6 +145,7 @@ export function readConfig(
     },
     historyDays: settings.PALISADE_HISTORY_DAYS,
     maxHistoryMib: settings.PALISADE_MAX_HISTORY_MIB,
+    evidenceDays: settings.PALISADE_EVIDENCE_DAYS,
   }
 }
 

@@ -20,6 +20,7 @@ describe('the configuration', () => {
       overloadDelayMs: 250,
       historyDays: 0,
       maxHistoryMib: 4096,
+      evidenceDays: 90,
       port: 8420,
       dataDir: '/srv/.palisade',
       databaseUrl: null,

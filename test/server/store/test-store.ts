@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import { inject } from 'vitest'
+import type { EvidenceStore } from '../../../server/src/evidence/store/evidence-store.ts'
+import { openEvidenceStore } from '../../../server/src/evidence/store/open-evidence-store.ts'
 import { openPostgresStore } from '../../../server/src/store/postgres/open-postgres-store.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../server/src/store/store.ts'
@@ -14,6 +16,8 @@ declare module 'vitest' {
 
 export interface TestStore {
   readonly store: Store
+  /** Null for SQLite. */
+  readonly databaseUrl: string | null
   /** Closes the store and deletes its data. */
   discard(): Promise<void>
 }
@@ -22,15 +26,24 @@ export interface TestStore {
 export async function openTestStore(directory: string): Promise<TestStore> {
   if (inject('driver') === 'sqlite') {
     const store = openSqliteStore(join(directory, 'server.db'))
-    return { store, discard: () => store.close() }
+    return { store, databaseUrl: null, discard: () => store.close() }
   }
   const database = await openDatabase()
   const store = await openPostgresStore(database.url)
   return {
     store,
+    databaseUrl: database.url,
     async discard() {
       await store.close()
       await database.giveBack()
     },
   }
+}
+
+/** The evidence beside a test store. */
+export function openTestEvidence(
+  dataDir: string,
+  databaseUrl: string | null = null,
+): Promise<EvidenceStore> {
+  return openEvidenceStore({ dataDir, databaseUrl, databaseConnections: 1 })
 }

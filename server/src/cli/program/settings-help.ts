@@ -57,6 +57,7 @@ Settings (environment):
   PALISADE_MAX_OWN_WRITES_PER_HOUR  changes without a permission, such as personal tokens (600)
   PALISADE_HISTORY_DAYS          days after which events of the history are removed, 0 for never (0)
   PALISADE_MAX_HISTORY_MIB       events of an organization in MiB, 0 for no limit (4096)
+  PALISADE_EVIDENCE_DAYS         days that decision records of machines are kept, 0 for ever (90)
 
 Examples:
   $ palisade-server init --org acme --owner alice

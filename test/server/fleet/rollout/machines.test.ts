@@ -180,8 +180,14 @@ async function openSecondServer(behindMs = 0): Promise<Fetch> {
     newId: () => randomUUID(),
   }
   const config = readConfig({}, temporaryDirectory())
-  const { store } = scene.test
-  const server = await createServerUnder(UNLIMITED, { config, sources, store, logger: false })
+  const { store, evidence } = scene.test
+  const server = await createServerUnder(UNLIMITED, {
+    config,
+    sources,
+    store,
+    evidence,
+    logger: false,
+  })
   onTestFinished(() => server.close())
   return async (address, { method, headers, body }) => {
     const { host, pathname, search } = new URL(address)

@@ -423,6 +423,7 @@ describe('a session of the external issuer', () => {
         config: readConfig(settings(), temporaryDirectory()),
         sources: { ...systemSources(), now: () => new Date(test.now()) },
         store: test.store,
+        evidence: test.evidence,
         logger: false,
       })
       onTestFinished(() => second.close())

@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
+import { openTestEvidence } from '../../store/test-store.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 import { captureLog } from './log-lines.ts'
 
@@ -59,6 +60,7 @@ async function startServer() {
   const directory = temporaryDirectory()
   const path = join(directory, 'server.db')
   const store = openSqliteStore(path)
+  const evidence = await openTestEvidence(directory)
   const log = captureLog()
   const sources = {
     now: () => new Date(),
@@ -70,10 +72,12 @@ async function startServer() {
     config: readConfig({}, directory),
     sources,
     store,
+    evidence,
     logger: { level: 'info', stream: log.stream },
   })
   onTestFinished(async () => {
     await server.close()
+    await evidence.close()
     await store.close()
   })
   const send = (method: 'GET' | 'POST', url: string) =>

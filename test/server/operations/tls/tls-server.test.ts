@@ -7,6 +7,7 @@ import { connect as connectPlain, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { openTestEvidence } from '../../store/test-store.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 import { makeCertificate } from './make-certificate.ts'
 
@@ -22,6 +23,7 @@ let close: () => Promise<void>
 beforeAll(async () => {
   const directory = temporaryDirectory(afterAll)
   const store = openSqliteStore(join(directory, 'server.db'))
+  const evidence = await openTestEvidence(directory)
   const sources = {
     now: () => new Date(),
     monotonicMs: () => performance.now(),
@@ -32,6 +34,7 @@ beforeAll(async () => {
     config: readConfig({ PALISADE_PORT: '0' }, directory),
     sources,
     store,
+    evidence,
     logger: false,
     certificate: { ...FIRST, expiresAt },
   })
@@ -39,6 +42,7 @@ beforeAll(async () => {
   port = (server.app.server.address() as AddressInfo).port
   close = async () => {
     await server.close()
+    await evidence.close()
     await store.close()
   }
 })

@@ -21,6 +21,7 @@ import type { Store } from '../../../../server/src/store/store.ts'
 import { hasPostgres, testDatabase } from '../../postgres/test-postgres.ts'
 import { runServerCommand } from '../../server-process.ts'
 import { TEST_ORIGIN } from '../../test-device.ts'
+import { openTestEvidence } from '../test-store.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const POLICIES = '/v2/orgs/acme/governance/policies'
@@ -40,8 +41,12 @@ const sources = {
 /** A server on a store, and functions to query it. */
 async function serve(store: Store) {
   const config = readConfig({}, '/')
-  const { app, close } = await createServer({ config, sources, store, logger: false })
-  onTestFinished(close)
+  const evidence = await openTestEvidence(temporaryDirectory())
+  const { app, close } = await createServer({ config, sources, store, evidence, logger: false })
+  onTestFinished(async () => {
+    await close()
+    await evidence.close()
+  })
   const send = (
     method: 'GET' | 'POST',
     url: string,
