@@ -2,14 +2,14 @@ import { createDeviceKey, createProver } from '@palisade/client'
 import Sqlite from 'better-sqlite3'
 import { errorEnvelopeSchema } from '@palisade/protocol'
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fillPath, pathParameters, readDocument, type Operation } from '../contract/operations.ts'
 import { runServerCommand, startServerProcess } from '../server-process.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
+import { fill, isRoot, mountDisk } from './small-disk.ts'
 
-const isRoot = process.getuid?.() === 0
 if (!isRoot) process.stderr.write('not root, so no disk can be filled: its tests are SKIPPED\n')
 
 /** Other values of path parameters: `max` is not in the team yet, `mia` can be removed from it. */
@@ -154,34 +154,6 @@ describe.skipIf(!isRoot)(
   },
   600_000,
 )
-
-/** Mounts a small disk in memory until the end of the test. */
-function mountDisk(size: string): string {
-  const disk = join(temporaryDirectory(), 'disk')
-  mkdirSync(disk)
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0700`, 'tmpfs', disk])
-  onTestFinished(() => {
-    // Lazily, because a stopping server still has files open.
-    execFileSync('umount', ['--lazy', disk])
-  })
-  return disk
-}
-
-/** Uses up all free space. */
-function fill(path: string): void {
-  const file = openSync(path, 'w')
-  for (const size of [65_536, 4096, 1]) while (hasRoomFor(file, size));
-  closeSync(file)
-}
-
-function hasRoomFor(file: number, size: number): boolean {
-  try {
-    return writeSync(file, Buffer.alloc(size)) === size
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return false
-    throw error
-  }
-}
 
 /** Writes until the preallocated log of the database is full as well. */
 async function writeUntilFull(client: Client): Promise<string[]> {
