@@ -13,6 +13,7 @@ import { adminRoutes } from './organizations/admin-routes.ts'
 import { openIdentity } from './identity/open-identity.ts'
 import { tokenRoutes } from './identity/token-routes.ts'
 import type { Config } from './config/config.ts'
+import { evidenceRoutes } from './evidence/evidence-routes.ts'
 import { createEvidenceRetention } from './evidence/retention.ts'
 import type { EvidenceStore } from './evidence/store/evidence-store.ts'
 import { distributionRoutes } from './fleet/distribution-routes.ts'
@@ -152,6 +153,7 @@ export async function createServer(
       ...machines,
       publicUrl: () => config.publicUrl ?? reachableOrigin(app, options),
     }),
+    evidenceRoutes({ store: audited, evidence, log, ...machines, ...shared }),
     webhooks.routes({ store: audited, ...shared }),
     eventRoutes({ store: audited, ...shared }),
     ...routesOfMetrics(config, metrics),

@@ -7,6 +7,8 @@ import type { TestServer } from './test-server.ts'
 export interface Owner {
   /** The owner's access token. */
   readonly as: string
+  /** With which the owner signs in again. */
+  readonly personalToken: string
   /** Adds a new user with a password as a member. Returns the user's access token. */
   addMember(username: string, role: Role, password: string): Promise<string>
   /** Invites a user of another organization, who accepts. */
@@ -25,6 +27,7 @@ export async function openOwner(test: TestServer, org: string, username: string)
   }
   return {
     as,
+    personalToken: personal_token,
     async addMember(name, role, password) {
       await post('members', { username: name, role, password })
       return test.signIn(name, password)

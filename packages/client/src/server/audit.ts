@@ -20,7 +20,7 @@ export function createAuditClient(call: Call, org: string): AuditClient {
   const root = `/v2/auditlogs/governance${apiPath(org)}`
   return {
     async *list(filter = {}, pageSize = 0) {
-      let token = ''
+      let token: string | undefined
       for (;;) {
         const query = { ...filter, page_size: String(pageSize), page_token: token }
         const path = root + formatQuery(query)
