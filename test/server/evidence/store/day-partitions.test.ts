@@ -70,7 +70,7 @@ describe.skipIf(!hasPostgres())('the partitions of PostgreSQL', () => {
     expect(await partitions()).toContain(`records_${TODAY - 5}`)
   })
 
-  it('are not made for the days of a wrong clock, whose rows move there when the day comes', async () => {
+  it('take the rows of a clock ahead once their day comes, and not before', async () => {
     const ahead = Array.from({ length: 300 }, (_, index) =>
       row({ last_ms: NOW_MS + (index + 5) * DAY_MS }),
     )

@@ -1,0 +1,124 @@
+import Sqlite, { type Database } from 'better-sqlite3'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { EvidenceFilter } from '../../../../server/src/evidence/store/evidence-store.ts'
+import { createListRecords } from '../../../../server/src/evidence/store/sql/list-records.ts'
+import { openSqliteEvidence } from '../../../../server/src/evidence/store/sqlite/open-sqlite-evidence.ts'
+import { createSqliteConnection } from '../../../../server/src/store/sqlite/sqlite-connection.ts'
+import { temporaryDirectory } from '../../temporary-directory.ts'
+import { appendRows, EVERYTHING, NOW_MS, row } from './evidence-batches.ts'
+
+/** More new rows than one call visits, and more old tuples than are sought one by one. */
+const NEW_ROWS = 50_000
+const OLD_ROWS = 5_000
+
+const FILTERS: readonly (readonly [string, Partial<EvidenceFilter>])[] = [
+  ['nothing', {}],
+  ['a user', { username: 'alice' }],
+  ['a device', { device_id: 'dev_1' }],
+  ['a session', { session: 'boot-1' }],
+  ['a decision', { decision: 'deny' }],
+  ['actions', { actions: ['file:read', 'file:write', 'connect:tcp'] }],
+  ['a program', { program: '/usr/bin/node' }],
+  ['a rule', { rule_id: 'r' }],
+  ['a resource', { resource: '/srv' }],
+  ['a text', { text: 'srv' }],
+  [
+    'all',
+    { username: 'u', decision: 'deny', program: 'p', rule_id: 'r', resource: '/', text: 'x' },
+  ],
+]
+
+describe('a list of evidence', () => {
+  it.each(FILTERS)('never scans a whole table for %s', async (_title, filter) => {
+    const path = await fill(100)
+    const { database, statements } = watch(path)
+    const list = createListRecords(statements.connection, () => Promise.resolve())
+
+    await list('acme', { ...EVERYTHING, ...filter }, { before: null, limit: 10 })
+
+    expect(statements.texts.size).toBeGreaterThan(1)
+    for (const sql of statements.texts) expect([sql, scansOf(database, sql)]).toEqual([sql, []])
+  })
+
+  it('visits a bounded number of rows and goes on where it ended', async () => {
+    const path = await fill(NEW_ROWS + OLD_ROWS)
+    const { statements } = watch(path)
+    const list = createListRecords(statements.connection, () => Promise.resolve())
+    const filter = { ...EVERYTHING, decision: 'deny' as const }
+
+    const first = await list('acme', filter, { before: null, limit: 10 })
+    const second = await list('acme', filter, { before: first.next, limit: 10 })
+
+    expect(first.rows).toEqual([])
+    expect(first.next).not.toBeNull()
+    expect(second.rows).toHaveLength(10)
+    expect(second.rows[0]).toMatchObject({ id: NEW_ROWS + 1, tuple: { decision: 'deny' } })
+  })
+})
+
+/** Rows of allowed requests, and behind them different ones that were denied. */
+async function fill(count: number): Promise<string> {
+  const path = join(temporaryDirectory(), 'evidence.db')
+  const store = openSqliteEvidence(path)
+  for (let first = 0; first < count; first += 5_000)
+    await appendRows(
+      store,
+      Array.from({ length: Math.min(5_000, count - first) }, (_, place) => {
+        const index = first + place
+        const isOld = index >= NEW_ROWS
+        return row({
+          session: `boot-${index % 10}`,
+          last_ms: NOW_MS - index,
+          tuple: {
+            decision: isOld ? 'deny' : 'allow',
+            action: 'file:read',
+            host: null,
+            port: null,
+            path: `/srv/${isOld ? index : index % 1000}`,
+          },
+        })
+      }),
+    )
+  await store.close()
+  return path
+}
+
+/** A connection to the file, with the texts of the statements that are run. */
+function watch(path: string) {
+  const database = new Sqlite(path, { readonly: true })
+  onTestFinished(() => void database.close())
+  const inner = createSqliteConnection(database)
+  const texts = new Set<string>()
+  const connection: typeof inner = {
+    prepare<Row>(sql: string) {
+      const statement = inner.prepare<Row>(sql)
+      return {
+        get(...values) {
+          texts.add(sql)
+          return statement.get(...values)
+        },
+        all(...values) {
+          texts.add(sql)
+          return statement.all(...values)
+        },
+        run: (...values) => statement.run(...values),
+      }
+    },
+  }
+  return { database, statements: { connection, texts } }
+}
+
+/** Steps of SQLite's plan that read all of a table or an index. */
+function scansOf(database: Database, sql: string): string[] {
+  const parameters = Array.from({ length: sql.split('?').length - 1 }, () => 0)
+  return database
+    .prepare<number[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+    .all(...parameters)
+    .map(({ detail }) => detail)
+    .filter(
+      (detail) =>
+        /^SCAN (?!r$)/.test(detail) ||
+        /^SEARCH r USING PRIMARY KEY \(day=\? AND org=\?\)$/.test(detail),
+    )
+}
