@@ -22,7 +22,7 @@ async function makeDocument(directory: string): Promise<string> {
     newId: randomUUID,
   }
   const config = readConfig({}, directory)
-  const evidence = await openEvidenceStore(config)
+  const evidence = await openEvidenceStore({ ...config, dataDir: directory })
   const server = await createServer({ config, sources, store, evidence, logger: false })
   try {
     return (await server.app.inject('/openapi.json')).body
