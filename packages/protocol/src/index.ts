@@ -216,6 +216,7 @@ export {
   type AuditPage,
   type AuditQuery,
 } from './evidence/audit.ts'
+export { deviceRecordsSchema, type DeviceRecords } from './evidence/device-records.ts'
 export {
   DEFAULT_EVIDENCE_SETTINGS,
   MAX_PATH_DEPTH,

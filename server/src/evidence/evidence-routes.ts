@@ -9,6 +9,7 @@ import type { TokenUse } from '../identity/token-use.ts'
 import type { Log } from '../operations/log/create-log.ts'
 import { auditRoutes, type AuditRouteDeps } from './audit/audit-routes.ts'
 import type { Sender } from './ingest/ingest-service.ts'
+import { deviceRecordsRoute } from './device-records-route.ts'
 import { recordRoutes, type RecordRouteDeps } from './ingest/record-routes.ts'
 import type { ChainMark } from './store/evidence-record.ts'
 import type { EvidenceStore } from './store/evidence-store.ts'
@@ -30,7 +31,7 @@ export function evidenceRoutes(deps: EvidenceRouteDeps): FastifyPluginAsyncZod {
   const onMark = noteMarks(deps)
   const authenticate = acceptOrganizationTokens(deps.authenticate, deps)
   return async (app) => {
-    registerRoutes(app, deps, recordRoutes({ ...deps, onMark }))
+    registerRoutes(app, deps, [...recordRoutes({ ...deps, onMark }), deviceRecordsRoute(deps)])
     registerRoutes(app, { ...deps, authenticate }, auditRoutes(deps))
   }
 }

@@ -66,6 +66,11 @@ it('shows uploaded decisions as a table, lines of JSON, and comma-separated valu
   expect((await run('audit', ...since, '--limit', '1')).out.split('\n')).toHaveLength(3)
   expect((await run('audit', ...since, '--user', 'bob')).out).toMatch(/^no decisions since/)
   expect((await run('audit', ...since, '--user', 'bob', '--json')).out).toBe('')
+  const chain = await run('device', 'records', 'laptop')
+  expect(chain.out).toMatch(/^stored up to +line 3 of boot b1\nhead +a{64}\n/)
+  expect(chain.out).toMatch(
+    /chain +whole\nleft out +0 decisions by the settings\nlost +0 decisions/,
+  )
   for (const [argv, message] of [
     [['--decision', 'denied'], '`--decision` must be `allow` or `deny`'],
     [['--action', 'net'], '`--action` must be `network` or `files`'],

@@ -243,6 +243,40 @@ describe('the evidence of machines', () => {
       ])
   })
 
+  it('shows the chain of one device, with its losses, to readers of the log', async () => {
+    const url = `/api/v1/orgs/acme/devices/${device.enrolment.device_id}/records`
+    const show = async (as: string) => test.send('GET', url, { as })
+    expect((await show(owner.as)).json()).toMatchObject({ position: null, received_at: null })
+    await upload([recordOf()])
+    const lost = { lost: 4, reason: 'queue_full', time: AT }
+    const lines = [
+      { seq: 5, hash: HASH, ...lost },
+      { seq: 9, hash: HASH, left_out: 7 },
+    ]
+    expect((await send(textOf({ ...HEADER, first: 5 }, lines))).statusCode).toBe(200)
+
+    expect((await show(owner.as)).json()).toEqual({
+      position: { boot: 'b1', seq: 9, hash: HASH },
+      received_at: expect.stringMatching(/^2026-11-21T08:00:00/),
+      gaps: 1,
+      forks: 0,
+      rewinds: 0,
+      marked_at: '2026-11-21T08:00:00.250Z',
+      lost: 4,
+      left_out: 7,
+      recent_losses: [
+        { reason: 'gap', lost: 3, last_at: '2026-11-21T08:00:00.250Z' },
+        { reason: 'queue_full', lost: 4, last_at: AT },
+      ],
+    })
+    const bob = await owner.addMember('bob', 'member', 'a long password of bob')
+    expect((await show(bob)).statusCode).toBe(403)
+    const stranger = await openOwner(test, 'other', 'mallory')
+    expect((await show(stranger.as)).statusCode).toBe(404)
+    const elsewhere = url.replace('acme', 'other')
+    expect((await test.send('GET', elsewhere, { as: stranger.as })).statusCode).toBe(404)
+  })
+
   it('asks a machine for another batch that overlaps without the last line', async () => {
     await upload([recordOf(), recordOf()])
     const line = { seq: 5, hash: HASH, left_out: 1 }

@@ -9,6 +9,7 @@ import { requireConfirmation } from './require-confirmation.ts'
 import { parseDeviceName } from './device-name.ts'
 import { findDevice, findDeviceId } from './find-device.ts'
 import { notFound } from './find-policy.ts'
+import { addDeviceRecords } from './device-records-command.ts'
 import { formatDevices } from './format-devices.ts'
 
 const DEVICE_ARGUMENT = 'id that `palisade device list` shows, its beginning, or the name'
@@ -28,7 +29,7 @@ interface ListOptions extends DeviceOptions {
   readonly silentFor?: string
 }
 
-/** `palisade device list|rename|label|revoke` */
+/** `palisade device list|records|rename|label|revoke` */
 export function addDeviceCommands(program: Command, context: RunContext): void {
   const device = program
     .command('device')
@@ -36,6 +37,7 @@ export function addDeviceCommands(program: Command, context: RunContext): void {
     .description('List, rename, label and revoke the machines of the organization.')
     .helpCommand(false)
   addList(device, context)
+  addDeviceRecords(device, context, DEVICE_ARGUMENT)
   addRename(device, context)
   addLabel(device, context)
   addRevoke(device, context)

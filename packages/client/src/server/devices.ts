@@ -1,5 +1,6 @@
 import {
   bundleSchema,
+  deviceRecordsSchema,
   deviceSchema,
   enrolmentSchema,
   grantSchema,
@@ -8,6 +9,7 @@ import {
   MAX_BUNDLE_BYTES,
   type Bundle,
   type Device,
+  type DeviceRecords,
   type Enrolment,
   type Grant,
   type IssueGrantRequest,
@@ -37,6 +39,8 @@ export interface DevicesClient {
   issueGrant(deviceId: string, request: IssueGrantRequest): Promise<Grant>
   /** Lists the grants that may still start or be in force. */
   grants(deviceId: string): Promise<readonly OutstandingGrant[]>
+  /** How far its decision records are stored, and what is missing. */
+  records(deviceId: string): Promise<DeviceRecords>
   /** Revokes the device: its next request is refused. */
   revoke(deviceId: string): Promise<void>
 }
@@ -89,6 +93,8 @@ export function createDevicesClient(call: Call, root: string, server: string): D
       const path = root + apiPath(deviceId, 'break-glass')
       return (await call({ method: 'GET', path }, listGrantsResponseSchema)).data
     },
+    records: async (id) =>
+      call({ method: 'GET', path: `${root}${apiPath(id, 'records')}` }, deviceRecordsSchema),
     revoke: async (deviceId) => call.empty({ method: 'DELETE', path: root + apiPath(deviceId) }),
   }
 }

@@ -88,22 +88,18 @@ export interface EvidenceStore {
    * also when batches arrive in one millisecond or the clock was set back.
    */
   chain(deviceId: string): Promise<DeviceChain | null>
-  /** Of all devices of an organization, by device id. */
-  chains(org: string): Promise<ReadonlyMap<string, DeviceChain>>
   /**
    * Durable (on disk) before it resolves, and undone entirely when it throws.
    * `ERR_STORE_CONFLICT` when the chain has changed since it was read.
    */
   append(batch: EvidenceBatch): Promise<void>
   list(org: string, filter: EvidenceFilter, page: EvidencePage): Promise<EvidenceSlice>
-  /**
-   * Losses of an organization's devices in a time, counted by device and reason; `at_ms` is that of
-   * the last one.
-   */
+  /** Losses of a device in a time, counted by reason; `at_ms` is that of the last one. */
   losses(
     org: string,
+    deviceId: string,
     time: Pick<EvidenceFilter, 'fromMs' | 'toMs'>,
-  ): Promise<readonly (EvidenceLoss & { readonly device_id: string })[]>
+  ): Promise<readonly EvidenceLoss[]>
   /** By ascending day, over all organizations. */
   days(): Promise<readonly EvidenceDay[]>
   /**
@@ -111,8 +107,6 @@ export interface EvidenceStore {
    * rows. One that fails may be repeated.
    */
   dropBefore(day: number): Promise<number>
-  /** Removes rows, losses and chains of an organization that was deleted. */
-  dropOrganization(org: string): Promise<void>
   ping(): Promise<void>
   /** Lets running work finish, then closes. */
   close(): Promise<void>

@@ -21,22 +21,14 @@ interface ChainRow {
 
 export interface ChainReader {
   find(deviceId: string): Promise<DeviceChain | null>
-  list(org: string): Promise<ReadonlyMap<string, DeviceChain>>
 }
 
 export function createChainReader(connection: Connection): ChainReader {
   const find = connection.prepare<ChainRow>('SELECT * FROM chains WHERE device_id = ?')
-  const list = connection.prepare<ChainRow>(
-    `SELECT * FROM chains WHERE org = (SELECT id FROM organizations WHERE name = ?)
-     ORDER BY device_id`,
-  )
   return {
     async find(deviceId) {
       const row = await find.get(deviceId)
       return row === undefined ? null : readChain(row)
-    },
-    async list(org) {
-      return new Map((await list.all(org)).map((row) => [row.device_id, readChain(row)]))
     },
   }
 }

@@ -27,10 +27,9 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
 
   return {
     chain: (deviceId) => driver.read((reader) => reader.chain(deviceId)),
-    chains: (org) => driver.read((reader) => reader.chains(org)),
     append: (batch) => driver.append(batch, (writer) => writer.append(batch)),
     list: (org, filter, page) => driver.read((reader) => reader.list(org, filter, page)),
-    losses: (org, time) => driver.read((reader) => reader.losses(org, time)),
+    losses: (org, device, time) => driver.read((reader) => reader.losses(org, device, time)),
     days: () => driver.read((reader) => reader.days()),
     async dropBefore(day) {
       const rows = await driver.alone((writer) => writer.dropDays(day))
@@ -38,9 +37,6 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
       while (await driver.alone((writer) => writer.dropOld(day)));
       await dropUnused(day)
       return rows
-    },
-    async dropOrganization(org) {
-      while (await driver.alone((writer) => writer.dropOrganization(org)));
     },
     ping: () => driver.ping(),
     close: () => driver.close(),

@@ -16,8 +16,6 @@ export interface DropRows {
    * returns the last of them, or null at the end.
    */
   dropUnused(before: number, after: UnusedPlace): Promise<UnusedPlace | null>
-  /** Removes some rows of an organization. Returns whether there may be more. */
-  dropOrganization(name: string): Promise<boolean>
 }
 
 export interface UnusedPlace {
@@ -36,7 +34,6 @@ export function createDropRows(connection: Connection): DropRows {
   ]
   const unusedTuples = createDropUnusedTuples(connection)
   const unusedSources = createDropUnusedSources(connection)
-  const dropOrganization = createDropOrganization(connection)
 
   return {
     async dropDays(before) {
@@ -55,7 +52,6 @@ export function createDropRows(connection: Connection): DropRows {
         ? null
         : { tuple: tuple ?? after.tuple, source: source ?? after.source }
     },
-    dropOrganization,
   }
 }
 
@@ -107,39 +103,4 @@ function createEndOfStep(
        (SELECT id FROM ${table} WHERE id > ? ORDER BY id LIMIT ${IDS_IN_A_STEP}) next_ids`,
   )
   return async (after) => (await select.get(after))?.id ?? null
-}
-
-function createDropOrganization(connection: Connection): DropRows['dropOrganization'] {
-  const find = connection.prepare<{ readonly id: number }>(
-    'SELECT id FROM organizations WHERE name = ?',
-  )
-  const firstDay = connection.prepare<{ readonly day: number }>(
-    'SELECT day FROM days WHERE org = ? ORDER BY day LIMIT 1',
-  )
-  const deleteRecords = connection.prepare(
-    formatDelete('records', RECORD_KEY, 'day = ? AND org = ?'),
-  )
-  const deleteDay = connection.prepare('DELETE FROM days WHERE org = ? AND day = ?')
-  const inSteps = [
-    connection.prepare(formatDelete('tuple_rules', 'org, rule_id, tuple', 'org = ?')),
-    connection.prepare(formatDelete('tuples', 'id', 'org = ?')),
-    connection.prepare(formatDelete('sources', 'id', 'org = ?')),
-    connection.prepare(formatDelete('losses', 'id', 'org = ?')),
-    connection.prepare(formatDelete('chains', 'device_id', 'org = ?')),
-  ]
-  // Last, so that a removal that was interrupted finds the others again.
-  const deleteOrganization = connection.prepare('DELETE FROM organizations WHERE id = ?')
-
-  return async (name) => {
-    const org = (await find.get(name))?.id
-    if (org === undefined) return false
-    const day = (await firstDay.get(org))?.day
-    if (day !== undefined) {
-      if ((await deleteRecords.run(day, org)) === 0) await deleteDay.run(org, day)
-      return true
-    }
-    for (const statement of inSteps) if ((await statement.run(org)) > 0) return true
-    await deleteOrganization.run(org)
-    return false
-  }
 }

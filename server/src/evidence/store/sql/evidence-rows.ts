@@ -8,10 +8,7 @@ import { createListLosses } from './loss-rows.ts'
 import type { WritingSession } from './writing-session.ts'
 
 /** The reading methods of a store on one connection, their statements prepared once. */
-export interface EvidenceReader extends Pick<
-  EvidenceStore,
-  'chain' | 'chains' | 'list' | 'losses' | 'days'
-> {
+export interface EvidenceReader extends Pick<EvidenceStore, 'chain' | 'list' | 'losses' | 'days'> {
   /** Throws `ERR_STORE_SCHEMA_DAMAGED` unless there is every table. */
   requireTables(): Promise<void>
 }
@@ -36,7 +33,6 @@ export function createEvidenceReader(
   )
   return {
     chain: chains.find,
-    chains: chains.list,
     list: createListRecords(connection, pause),
     losses: createListLosses(connection),
     days: () => days.all(),

@@ -42,7 +42,6 @@ function sharedTables({ text, integer, place, keyed, placed }: Dialect): string 
       left_out ${integer} NOT NULL,
       received_ms ${integer} NOT NULL
     ) ${keyed};
-    CREATE INDEX chains_org ON chains (org, device_id);
     CREATE TABLE sources (
       id ${place},
       org ${integer} NOT NULL,
@@ -129,7 +128,7 @@ function recordTables({ text, integer, place, keyed, placed, byDay }: Dialect): 
       reason ${text} NOT NULL,
       lost ${integer} NOT NULL
     ) ${placed};
-    CREATE INDEX losses_time ON losses (org, at_ms);
+    CREATE INDEX losses_device ON losses (org, device_id, at_ms);
     CREATE INDEX losses_day ON losses (day);
   `
 }
