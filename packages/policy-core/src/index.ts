@@ -29,6 +29,7 @@ export {
   type PathRequest,
   type Reason,
   type RuleMatch,
+  type ShadowDecision,
   type UnavailableReason,
 } from './decision/decision.ts'
 export { type CompileOptions, type PolicySet } from './decision/policy-set.ts'
@@ -41,6 +42,7 @@ export {
 export { runSteps, type Steps } from './steps.ts'
 export { type CompiledPolicy } from './decision/compiled-policy.ts'
 export { decide, denyUnavailable, type DecideOptions } from './decision/decide.ts'
+export { nextExpiry } from './decision/conditions.ts'
 export { decisivePorts } from './decision/decisive-ports.ts'
 export { explain, explainUnavailable } from './decision/explain.ts'
 export { pathDenies, type DenyPlace, type PathDenies } from './decision/path-denies.ts'
@@ -50,6 +52,7 @@ export { checkRule, type RuleProblem } from './policy/check-rule.ts'
 export { canonicalAddress, canonicalHost, type CanonicalHost } from './host/canonical.ts'
 export { PolicyError, type PolicyProblem } from './errors.ts'
 export { lint } from './lint/lint.ts'
+export { type LintOptions } from './lint/lint-rule.ts'
 export { type Finding, type FindingRule } from './lint/finding.ts'
 export { LINT_SEVERITIES, type LintCode, type Severity } from './lint/codes.ts'
 export { compare } from './compare/compare.ts'

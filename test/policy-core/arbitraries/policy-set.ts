@@ -54,6 +54,54 @@ export function extraPolicies(decision: Rule['decision']): fc.Arbitrary<Policy> 
   }))
 }
 
+/** The times at which the rules of `conditionalSets` expire, and times around them. */
+export const INSTANTS = [0, 1_000, 2_000] as const
+
+/**
+ * Like `policySets`, with rules that expire, with shadow policies and with every default. The time
+ * is one at which rules expire, or a millisecond beside it.
+ */
+export function conditionalSets(): fc.Arbitrary<CompiledFrom & { readonly now: number }> {
+  const mode = fc.constantFrom(undefined, undefined, 'enforce', 'shadow', 'shadow', 'Shadow')
+  const expiry = fc.option(fc.constantFrom(...INSTANTS), { freq: 3, nil: null })
+  return fc
+    .record({
+      from: policySets(),
+      modes: fc.infiniteStream(mode),
+      expiries: fc.infiniteStream(expiry),
+      standard: fc.constantFrom(undefined, undefined, 'enforce', 'observe', 'observe', 'Observe'),
+      instant: fc.constantFrom(...INSTANTS),
+      beside: fc.constantFrom(-1, 0, 1),
+    })
+    .map(({ from: { set, options }, modes, expiries, standard, instant, beside }) => {
+      const next = <T>(stream: Iterator<T>): T => stream.next().value as T
+      const conditional = (list: readonly Policy[] = []): Policy[] =>
+        list.map((policy) => ({
+          ...policy,
+          mode: next(modes),
+          allowlist_v0: {
+            rules: (policy.allowlist_v0?.rules ?? []).map((rule) => {
+              const expires = next(expiries)
+              return expires === null
+                ? rule
+                : { ...rule, expires_at: new Date(expires).toISOString() }
+            }),
+          },
+        }))
+      const { policies: org, local } = set
+      return {
+        set: {
+          ...set,
+          policies: conditional(org),
+          local: conditional(local),
+          default: standard,
+        },
+        options,
+        now: instant + beside,
+      }
+    })
+}
+
 type RuleBody = Pick<Rule, 'actions' | 'decision' | 'resources'>
 
 /** The rules of one policy, all of one domain. */

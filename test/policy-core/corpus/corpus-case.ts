@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Action, Policy, Rule, RuleDecision } from '@palisade/policy-core'
+import type { Action, Policy, Rule, RuleDecision, ShadowDecision } from '@palisade/policy-core'
 import { effectivePolicies } from '@palisade/policy-core'
 import type {
   CompileOptions,
@@ -17,10 +17,13 @@ export interface CorpusCase {
   readonly set?: PolicySet
   readonly options?: CompileOptions
   readonly user_teams?: readonly string[]
+  /** RFC 3339. */
+  readonly now?: string
   readonly request?: unknown
   readonly raw_request?: unknown
-  readonly expected: Omit<Partial<ReferenceDecision>, 'rules'> & {
+  readonly expected: Omit<Partial<ReferenceDecision>, 'rules' | 'shadow'> & {
     readonly rules?: readonly string[]
+    readonly shadow?: Omit<ShadowDecision, 'rules'> & { readonly rules?: readonly string[] }
   }
 }
 
@@ -65,20 +68,29 @@ export function requestOf({ request, raw_request }: CorpusCase): unknown {
   return { action, host, port: Number(port) }
 }
 
+/** The time of a case, in milliseconds. */
+export function nowOf({ now }: CorpusCase): number | undefined {
+  return now === undefined ? undefined : Date.parse(now)
+}
+
 /** Expands the expected decision of a case. Missing members have the values of a default deny. */
 export function expectedOf(
   { expected }: CorpusCase,
   set: PolicySet,
   decision: ReferenceDecision,
 ): ReferenceDecision {
+  const { shadow, ...others } = expected
+  const rulesOf = ({ rules = [] }: { readonly rules?: readonly string[] }) =>
+    rules.map((text) => ruleMatchOf(text, set))
   return {
     request: decision.request,
     revision: null,
     stale: false,
     decision: 'deny',
     reason: 'default_deny',
-    ...expected,
-    rules: (expected.rules ?? []).map((text) => ruleMatchOf(text, set)),
+    ...others,
+    rules: rulesOf(expected),
+    ...(shadow === undefined ? {} : { shadow: { ...shadow, rules: rulesOf(shadow) } }),
   }
 }
 

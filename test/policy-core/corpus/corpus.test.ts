@@ -4,6 +4,7 @@ import { readPattern, readPolicySet } from '../reference/reference-rules.ts'
 import { referenceDecide } from '../reference/reference-decide.ts'
 import {
   expectedOf,
+  nowOf,
   policySetOf,
   readCorpus,
   readRejectedPatterns,
@@ -21,7 +22,11 @@ describe.each([...readCorpus()])('corpus: %s', (_subject, cases) => {
   it.each(cases)('$description (reference)', (corpusCase) => {
     const set = policySetOf(corpusCase)
 
-    const decision = referenceDecide(readPolicySet(set, corpusCase.options), requestOf(corpusCase))
+    const decision = referenceDecide(
+      readPolicySet(set, corpusCase.options),
+      requestOf(corpusCase),
+      nowOf(corpusCase),
+    )
 
     expect(decision).toStrictEqual(expectedOf(corpusCase, set, decision))
   })
@@ -32,6 +37,7 @@ describe.each([...readCorpus()])('corpus: %s', (_subject, cases) => {
     const { hint: _, ...decision } = decide(
       compilePolicy(set, corpusCase.options),
       requestOf(corpusCase),
+      { now: nowOf(corpusCase) },
     )
 
     expect(decision).toStrictEqual(expectedOf(corpusCase, set, decision))

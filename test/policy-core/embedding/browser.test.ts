@@ -12,9 +12,11 @@ const PROGRAM = `
   export const names = (json) => JSON.stringify(JSON.parse(json).map((text) => canonicalHost(text)))
 
   export const answers = (json) => {
-    const answer = ({ set, user_teams, options, request }) => {
+    const answer = ({ set, user_teams, options, now: time, request }) => {
       const policies = set.policies && effectivePolicies(set.policies, user_teams)
-      const { hint, ...decision } = decide(compilePolicy({ ...set, policies }, options), request)
+      const now = time === undefined ? undefined : Date.parse(time)
+      const compiled = compilePolicy({ ...set, policies }, options)
+      const { hint, ...decision } = decide(compiled, request, { now })
       return decision
     }
     return JSON.stringify(JSON.parse(json).map(answer))

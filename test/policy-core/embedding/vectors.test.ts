@@ -46,7 +46,9 @@ describe('the vector file', () => {
 
   it('has the decisions of `decide`', () => {
     const answers = vectors.decisions.map((vector) => {
-      const { hint: _, ...decision } = decide(compiled(vector), vector.request)
+      const { hint: _, ...decision } = decide(compiled(vector), vector.request, {
+        now: vector.now === undefined ? undefined : Date.parse(vector.now),
+      })
       return { id: vector.id, decision }
     })
 

@@ -1,6 +1,7 @@
 import type { CompileOptions, Decision, PolicySet } from '@palisade/policy-core'
 import {
   expectedOf,
+  nowOf,
   policySetOf,
   readCorpus,
   readRejectedPatterns,
@@ -18,6 +19,8 @@ export interface DecisionVector {
   readonly set: PolicySet
   readonly user_teams?: readonly string[]
   readonly options?: CompileOptions
+  /** RFC 3339; absent when no rule expires. */
+  readonly now?: string
   readonly request: unknown
   readonly expected: Omit<Decision, 'hint'>
 }
@@ -73,10 +76,10 @@ export function formatVectors({ format, version, decisions, rejected }: Vectors)
 }
 
 function decisionVector(id: string, corpusCase: CorpusCase): DecisionVector {
-  const { description, user_teams, options, org, set: written } = corpusCase
+  const { description, user_teams, options, now, org, set: written } = corpusCase
   const effective = policySetOf(corpusCase)
   const request = requestOf(corpusCase)
-  const decision = referenceDecide(readPolicySet(effective, options), request)
+  const decision = referenceDecide(readPolicySet(effective, options), request, nowOf(corpusCase))
   const policies = org === undefined ? written?.policies : effective.policies
   return {
     id,
@@ -84,6 +87,7 @@ function decisionVector(id: string, corpusCase: CorpusCase): DecisionVector {
     set: { ...effective, ...(policies === undefined ? {} : { policies }) },
     ...(user_teams === undefined ? {} : { user_teams }),
     ...(options === undefined ? {} : { options }),
+    ...(now === undefined ? {} : { now }),
     request,
     expected: expectedOf(corpusCase, effective, decision),
   }

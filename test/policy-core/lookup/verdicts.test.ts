@@ -9,7 +9,13 @@ import { policy, rule } from '../policies.ts'
 import { runSteps } from '../../../packages/policy-core/src/steps.ts'
 
 const tcp = ['connect:tcp'] as const
-const POLICY = { id: 'p', name: 'policy p', origin: 'org', isFullyActive: true } as const
+const POLICY = {
+  id: 'p',
+  name: 'policy p',
+  origin: 'org',
+  isFullyActive: true,
+  isShadow: false,
+} as const
 
 function ask(compiled: ReturnType<typeof compilePolicy>, host: string, address?: string): Decision {
   const request = { action: 'connect:tcp', host, port: 443 }
@@ -85,7 +91,7 @@ describe('the rules of a decision', () => {
 
   it('leave the cache when their sets are too large, even for a single rule', () => {
     const resources = Array.from({ length: 1024 }, (_, index) => `n${index}.test`)
-    const entry = { ...rule('r', 'allow', tcp, ...resources), policy: POLICY }
+    const entry = { ...rule('r', 'allow', tcp, ...resources), policy: POLICY, expiresMs: Infinity }
     const table = runSteps(buildRuleTable([entry]))
     const groups = buildGroups(table, Int32Array.from(resources.keys()), resources.length)
     const verdicts = new Verdicts(table, groups)

@@ -17,7 +17,45 @@ type Connect = ReferenceRequest & { kind: 'connect' }
  * Evaluates a policy set for one request without indices or optimizations. This file defines the
  * semantics, and faster evaluators must agree with it.
  */
-export function referenceDecide(set: ReferenceSet, input: unknown): ReferenceDecision {
+export function referenceDecide(
+  set: ReferenceSet,
+  input: unknown,
+  now?: number,
+): ReferenceDecision {
+  const unexpired = set.rules.filter(({ expires }) => {
+    if (expires !== null && now === undefined) throw new TypeError('rejected: no time')
+    return expires === null || now === undefined || now < expires
+  })
+  const enforced = unexpired.filter(({ isShadow }) => !isShadow)
+  const decision = decideObserving({ ...set, rules: enforced }, input)
+  const would = decideObserving({ ...set, rules: unexpired }, input)
+  const isSame =
+    would.decision === decision.decision &&
+    would.reason === decision.reason &&
+    would.address_required === decision.address_required
+  if (isSame) return decision
+  const { request: _r, revision: _v, stale: _s, ...shadow } = would
+  return { ...decision, shadow }
+}
+
+/** With the default `observe`, a request that no rule matches is allowed. */
+function decideObserving(set: ReferenceSet, input: unknown): ReferenceDecision {
+  const decision = decideByRules(set, input)
+  if (!set.observes || decision.reason !== 'default_deny') return decision
+  const isOpen = decision.request !== null && isName(decision.request)
+  return {
+    ...decision,
+    decision: 'allow',
+    reason: 'observed',
+    ...(isOpen ? { address_required: true } : {}),
+  }
+}
+
+function isName(request: NonNullable<Decision['request']>): boolean {
+  return !('path' in request) && !('address' in request)
+}
+
+function decideByRules(set: ReferenceSet, input: unknown): ReferenceDecision {
   const request = readRequest(input)
   const common = { request: request?.canonical ?? null, revision: set.revision, stale: false }
   if (request === null) return { decision: 'deny', reason: 'invalid_request', rules: [], ...common }

@@ -13,6 +13,9 @@ export type ReferencePattern =
 
 export interface ReferenceRule {
   readonly actions: readonly Action[]
+  /** The rule matches before this time in milliseconds only; null means always. */
+  readonly expires: number | null
+  readonly isShadow: boolean
   /** The reported match, without its resource. */
   readonly match: Omit<RuleMatch, 'resource'>
   readonly resources: readonly { readonly written: string; readonly pattern: ReferencePattern }[]
@@ -24,6 +27,7 @@ export interface ReferenceSet {
   readonly home: readonly string[] | null
   readonly machineAddresses: readonly Address[]
   readonly resolvesUnlistedNames: boolean
+  readonly observes: boolean
   readonly revision: number | null
   readonly caseSensitive: boolean
 }
@@ -43,6 +47,7 @@ export function readPolicySet(set: PolicySet, options: CompileOptions = {}): Ref
       accepted(readAddress(text), `machine address ${text}`),
     ),
     resolvesUnlistedNames: set.resolve_unlisted_names ?? false,
+    observes: governed && set.default === 'observe',
     revision: set.revision ?? null,
     caseSensitive: options.caseSensitive ?? true,
   }
@@ -53,6 +58,8 @@ function readRules(set: PolicySet, origin: Origin): ReferenceRule[] {
   return policies.flatMap((policy) =>
     (policy.allowlist_v0?.rules ?? []).map((rule) => ({
       actions: rule.actions,
+      expires: rule.expires_at === undefined ? null : readExpiry(rule.expires_at),
+      isShadow: policy.mode === 'shadow',
       match: {
         policy_id: policy.id,
         policy_name: policy.name,
@@ -78,6 +85,18 @@ export function readPattern(actions: readonly Action[], text: string): Reference
   }
   const pattern = readNetworkPattern(text)
   return pattern && { domain: 'network', ...pattern }
+}
+
+/** Only texts that spell the instant as JavaScript does, with or without milliseconds. */
+function readExpiry(text: string): number {
+  const instant = new Date(text)
+  const spelled = Number.isNaN(instant.getTime()) ? [] : spellingsOf(instant)
+  return accepted(spelled.includes(text) ? instant.getTime() : null, `expiry ${text}`)
+}
+
+function spellingsOf(instant: Date): string[] {
+  const full = instant.toISOString()
+  return [full, full.replace(/0Z$/, 'Z'), full.replace(/00Z$/, 'Z'), full.replace(/\.000Z$/, 'Z')]
 }
 
 function readHome(text: string): readonly string[] {

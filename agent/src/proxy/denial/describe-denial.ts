@@ -45,6 +45,8 @@ function toPredicate(decision: MachineDecision): string {
       return 'denied, the policy needs a newer agent'
     case 'invalid_request':
       return describeInvalid(decision)
+    case 'observed':
+      return 'denied'
   }
 }
 

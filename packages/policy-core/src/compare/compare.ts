@@ -1,3 +1,4 @@
+import { enforcedAt } from '../decision/conditions.ts'
 import { requireCompiled, type CompiledPolicy } from '../decision/compiled-policy.ts'
 import { PolicyError } from '../errors.ts'
 import { quote, show } from '../quote.ts'
@@ -16,8 +17,12 @@ export const DEFAULT_MAX_STEPS = 10_000_000
  * but no decisions, so it is not compared. Only differences are examined: two large organizations
  * that differ in one rule are compared in well under a second.
  *
+ * Expired rules and shadow policies decide nothing, so they are not compared. Rules that expire are
+ * compared at `options.now`; for a later time compare again.
+ *
  * Throws `PolicyError` with `ERR_OPTION_INVALID` when one of the two is not compiled, when they
- * differ in `caseSensitive`, or when `maxSteps` is not a positive whole number.
+ * differ in `caseSensitive`, when one has the default `observe`, when a rule expires and `now` is
+ * not a finite number, or when `maxSteps` is not a positive whole number.
  */
 export function compare(
   before: CompiledPolicy,
@@ -40,7 +45,7 @@ export function compare(
 export function readComparison(
   before: CompiledPolicy,
   after: CompiledPolicy,
-  { maxSteps = DEFAULT_MAX_STEPS }: CompareOptions,
+  { maxSteps = DEFAULT_MAX_STEPS, now }: CompareOptions,
 ): { readonly older: ListedPolicy; readonly newer: ListedPolicy; readonly meters: Meters } {
   requireCompiled('before', before)
   requireCompiled('after', after)
@@ -50,14 +55,20 @@ export function readComparison(
       `${quote('caseSensitive')}: the two policies differ in it; ` +
         `compile both for the same file system`,
     )
+  if (before.conditions?.observes === true || after.conditions?.observes === true)
+    throw new PolicyError(
+      'ERR_OPTION_INVALID',
+      `${quote('default')}: a set that observes cannot be compared, because it allows requests ` +
+        `that no rule names; compile it without ${quote('default')}`,
+    )
   if (!Number.isSafeInteger(maxSteps) || maxSteps < 1)
     throw new PolicyError(
       'ERR_OPTION_INVALID',
       `${quote('maxSteps')}: ${show(maxSteps)} is not a positive whole number`,
     )
   return {
-    older: { patterns: listPatterns(before), machine: before.machine },
-    newer: { patterns: listPatterns(after), machine: after.machine },
+    older: { patterns: listPatterns(enforcedAt(before, now)), machine: before.machine },
+    newer: { patterns: listPatterns(enforcedAt(after, now)), machine: after.machine },
     meters: createMeters(maxSteps),
   }
 }

@@ -61,6 +61,8 @@ export type NoWider =
   | {
       readonly answer: 'no'
       readonly witness: CanonicalRequest
+      /** The time of both decisions in milliseconds since 1970; absent unless `now` was given. */
+      readonly at?: number
       readonly before: Decision
       readonly after: Decision
     }
@@ -76,4 +78,6 @@ export interface CompareOptions {
    * steps to a few million. Default 10,000,000.
    */
   readonly maxSteps?: number | undefined
+  /** The time as in `DecideOptions`. Required when a rule of either policy expires. */
+  readonly now?: number | undefined
 }

@@ -11,6 +11,7 @@ const SET_MEMBERS: readonly (keyof PolicySet)[] = [
   'home',
   'machine_addresses',
   'resolve_unlisted_names',
+  'default',
   'revision',
 ]
 const LISTS: readonly (keyof PolicySet)[] = ['policies', 'local']

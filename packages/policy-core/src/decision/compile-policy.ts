@@ -4,7 +4,7 @@ import { buildAddressIndex, type AddressPattern } from '../lookup/address/addres
 import { buildNameIndex } from '../lookup/name/name-index.ts'
 import { buildPathIndex } from '../lookup/path/path-index.ts'
 import { groupResources } from '../lookup/group-resources.ts'
-import { allows, type ActionSlot } from '../lookup/flags.ts'
+import { allows } from '../lookup/flags.ts'
 import { Verdicts } from '../lookup/verdicts.ts'
 import { buildRuleTable } from '../lookup/rule-table.ts'
 import type { PathMeaning } from '../pattern/path-pattern.ts'
@@ -14,10 +14,12 @@ import { quote } from '../quote.ts'
 import { runSteps, type Steps } from '../steps.ts'
 import { checkSet, readHome, readMachineAddresses } from './check-set.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
+import { readConditions } from './conditions.ts'
 import { findProblems } from './find-problems.ts'
 import { createLinearRules } from './linear-rules.ts'
 import { refusePathCost } from './path-cost.ts'
 import type { CompileOptions, PolicySet } from './policy-set.ts'
+import type { WholePolicy } from './select-rules.ts'
 import { sortRules, type PolicySource } from './sort-rules.ts'
 
 /**
@@ -89,7 +91,8 @@ function* compileWith(
   const table = yield* buildRuleTable(entries)
   const { groups, domains, ranges, paths } = yield* groupResources(entries, table, reader, meaning)
   const { flagsOf } = groups
-  return {
+  const resolvesWith = findResolved(set, ranges)
+  const whole: WholePolicy = {
     revision: set.revision ?? null,
     table,
     groups,
@@ -102,10 +105,15 @@ function* compileWith(
     ),
     paths: yield* buildPathIndex(paths, flagsOf),
     linear: createLinearRules(table, meaning),
-    resolvesUnlisted: findResolved(set, ranges, flagsOf),
+    resolvesUnlisted: resolvesWith(flagsOf),
     machine,
     caseSensitive,
+    conditions: null,
   }
+  // The default is a setting of the organization.
+  const observes = governed && set.default === 'observe'
+  const conditions = readConditions(whole, { observes, resolvesWith })
+  return conditions === null ? whole : { ...whole, conditions }
 }
 
 function* findAll(source: PolicySource, reader: PatternReader): Steps<PolicyProblem[]> {
@@ -130,18 +138,19 @@ function refuseProblems(problems: readonly PolicyProblem[]): void {
 }
 
 /**
- * The actions for which unlisted names are resolved: all if the set says so, else those for which a
- * range allows every address.
+ * By the flags of groups, the actions for which unlisted names are resolved: all if the set says
+ * so, else those for which a range allows every address.
  */
 function findResolved(
   set: PolicySet,
   ranges: readonly AddressPattern[],
-  flagsOf: (group: number) => number,
-): CompiledPolicy['resolvesUnlisted'] {
-  const catchAlls = ranges.filter(({ range }) => range.prefix === 0)
-  const isOpen = ({ groups }: AddressPattern, slot: ActionSlot): boolean =>
-    groups.everyPort !== null && allows(flagsOf(groups.everyPort), slot)
-  const isResolved = (slot: ActionSlot): boolean =>
-    set.resolve_unlisted_names === true || catchAlls.some((range) => isOpen(range, slot))
-  return NETWORK_ACTIONS.map((action) => isResolved(slotOf(action)))
+): (flagsOf: (group: number) => number) => CompiledPolicy['resolvesUnlisted'] {
+  const resolvesAll = set.resolve_unlisted_names === true
+  const catchAlls = ranges.flatMap(({ range, groups }) =>
+    range.prefix === 0 && groups.everyPort !== null ? [groups.everyPort] : [],
+  )
+  return (flagsOf) =>
+    NETWORK_ACTIONS.map(
+      (action) => resolvesAll || catchAlls.some((group) => allows(flagsOf(group), slotOf(action))),
+    )
 }

@@ -2,10 +2,10 @@ import { PolicyError } from '../errors.ts'
 import type { ProtectedClass } from '../address/protected-address.ts'
 import type { AddressIndex } from '../lookup/address/address-index.ts'
 import type { Groups } from '../lookup/groups.ts'
-import type { NameIndex } from '../lookup/name/name-index.ts'
+import type { NumberedSets } from '../lookup/chain-sets.ts'
 import type { PathIndex } from '../lookup/path/path-index.ts'
 import type { RuleTable } from '../lookup/rule-table.ts'
-import type { Verdicts } from '../lookup/verdicts.ts'
+import type { VerdictSource } from '../lookup/verdicts.ts'
 import type { GlobSegment } from '../path/glob.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
 import type { Action, Domain } from '../policy/policy.ts'
@@ -34,8 +34,35 @@ export interface CompiledRule {
   readonly actions: readonly Action[]
   readonly domain: Domain
   readonly resources: readonly CompiledResource[]
-  /** False for a local allow on a governed machine: explanations show it, but it never decides. */
+  /** False for a rule that explanations show although it does not decide: see `MatchedRule`. */
   readonly active: boolean
+  /** Conditions that keep an otherwise active rule from deciding. */
+  readonly lapses: readonly Lapse[]
+}
+
+/** The rule has expired, or its policy is a shadow policy. */
+export type Lapse = 'expired' | 'shadow'
+
+/** Finds the set of a name. */
+export interface NameSets {
+  readonly sets: NumberedSets
+  /** The set for a plainly canonical name, or `NOT_PLAIN`. */
+  find(text: string): number
+  /** The set for a canonical name. */
+  findCanonical(name: string): number
+}
+
+/** The parts of a policy set whose effect depends on the time or the mode. */
+export interface Conditions {
+  /** The instants at which rules expire, in milliseconds since 1970, ascending and distinct. */
+  readonly expiries: readonly number[]
+  readonly hasShadow: boolean
+  /** Whether a request that no rule matches is allowed. */
+  readonly observes: boolean
+  /** The policies as they are enforced at this time. */
+  readonly enforced: (now: number) => CompiledPolicy
+  /** The same as if every shadow policy were enforced. */
+  readonly shadowed: (now: number) => CompiledPolicy
 }
 
 /**
@@ -50,9 +77,9 @@ export interface CompiledPolicy {
   /** Rules by policy id, then rule id: the order of rules in decisions. */
   readonly table: RuleTable
   readonly groups: Groups
-  readonly verdicts: Verdicts
-  readonly names: NameIndex
-  readonly addresses: AddressIndex
+  readonly verdicts: VerdictSource
+  readonly names: NameSets
+  readonly addresses: Omit<AddressIndex, 'sets'> & { readonly sets: NumberedSets }
   readonly paths: PathIndex
   /** The result of `linearRules`. */
   readonly linear: () => readonly CompiledRule[]
@@ -60,6 +87,8 @@ export interface CompiledPolicy {
   readonly resolvesUnlisted: readonly boolean[]
   readonly machine: readonly ProtectedClass[]
   readonly caseSensitive: boolean
+  /** Null when all rules decide at all times and the default enforces. */
+  readonly conditions: Conditions | null
 }
 
 /**

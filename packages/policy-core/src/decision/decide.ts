@@ -1,7 +1,8 @@
 import { denyFor } from '../lookup/verdict.ts'
 import { slotOf } from '../policy/policy.ts'
 import { answer, answerUnresolved } from './answer.ts'
-import { requireCompiled, type CompiledPolicy } from './compiled-policy.ts'
+import { requireCompiled, type CompiledPolicy, type Conditions } from './compiled-policy.ts'
+import { readNow } from './conditions.ts'
 import { decidePlain } from './decide-plain.ts'
 import type { Decision, UnavailableReason } from './decision.ts'
 import { evaluate, isUnresolved } from './evaluate.ts'
@@ -14,6 +15,11 @@ export interface DecideOptions {
    * Whether the bundle is older than its freshness limit; echoed in the decision. Default false.
    */
   readonly stale?: boolean | undefined
+  /**
+   * The present time in milliseconds since 1970, from a clock that the user cannot set back.
+   * Required when a rule of the policies has `expires_at`; otherwise unused.
+   */
+  readonly now?: number | undefined
 }
 
 const INVALID = denyFor('invalid_request')
@@ -22,7 +28,7 @@ const INVALID = denyFor('invalid_request')
  * Decides one request: a matching deny wins, then a matching allow, otherwise deny. The function is
  * pure and does no I/O. It never throws because of a request: an invalid request is denied with
  * `invalid_request`. Throws `PolicyError` with `ERR_OPTION_INVALID` for a policy that is not
- * compiled.
+ * compiled, and when a rule expires and `options.now` is not a finite number.
  *
  * A request is a `DecisionRequest`. The parameter takes any value, because requests come from
  * outside. For an allowed name without `address` the answer carries `address_required`: resolve the
@@ -41,8 +47,54 @@ export function decide(
   requireCompiled('policy', policy)
   // Read before the getters of the request run, which may be caller code.
   const isStale = options?.stale === true
-  const decision = decideFresh(policy, readMembers(request))
+  const { conditions } = policy
+  const decision =
+    conditions === null
+      ? decideFresh(policy, readMembers(request))
+      : decideConditionally(conditions, readNow(conditions, options?.now), request)
   return isStale ? { ...decision, stale: true } : decision
+}
+
+/** Decides with every rule, expired or of a shadow policy, and without regard to the default. */
+export function decideByAllRules(policy: CompiledPolicy, request: unknown): Decision {
+  return decideFresh(policy, readMembers(request))
+}
+
+function decideConditionally(conditions: Conditions, now: number, request: unknown): Decision {
+  const { enforced, shadowed, hasShadow, observes } = conditions
+  const members = readMembers(request)
+  const decideBy = (policy: CompiledPolicy): Decision => {
+    const made = decideFresh(policy, members)
+    return observes && made.reason === 'default_deny' ? observe(made) : made
+  }
+  const decision = decideBy(enforced(now))
+  return hasShadow ? withShadow(decision, decideBy(shadowed(now))) : decision
+}
+
+/** Allows the request. A name is resolved, because its address may still be denied. */
+function observe(denied: Decision): Decision {
+  const { address_required: _, request, ...rest } = denied
+  const isOpen = request !== null && 'host' in request && request.address === undefined
+  return {
+    ...rest,
+    request,
+    decision: 'allow',
+    reason: 'observed',
+    hint: null,
+    ...(isOpen ? { address_required: true } : {}),
+  }
+}
+
+function withShadow(decision: Decision, would: Decision): Decision {
+  if (
+    would.decision === decision.decision &&
+    would.reason === decision.reason &&
+    would.address_required === decision.address_required
+  )
+    return decision
+  const { decision: kind, reason, rules, address_required } = would
+  const shadow = { decision: kind, reason, rules }
+  return { ...decision, shadow: address_required ? { ...shadow, address_required } : shadow }
 }
 
 function decideFresh(policy: CompiledPolicy, members: RequestMembers | string): Decision {

@@ -3,6 +3,7 @@ import type { FilesystemAction, NetworkAction, RuleDecision } from '../policy/po
 const ALL_REASONS = [
   'rule',
   'default_deny',
+  'observed',
   'protected_address',
   'invalid_request',
   'no_policy',
@@ -16,6 +17,7 @@ export const REASONS: typeof ALL_REASONS = /* @__PURE__ */ Object.freeze(ALL_REA
 /**
  * - `rule`: rules decided; a decision lists all of them.
  * - `default_deny`: no rule in force matched.
+ * - `observed`: an allow, because no rule in force matched and the organization only observes.
  * - `protected_address`: loopback, link-local, cloud metadata and the like. Only an allow of the
  *   address itself or of a range inside its class opens it.
  * - `invalid_request`: host, address, port, path or action cannot be read.
@@ -77,12 +79,20 @@ export interface RuleMatch {
   readonly origin: Origin
 }
 
+/** A decision that shadow policies would bring about, in the members of `Decision`. */
+export type ShadowDecision = Pick<Decision, 'decision' | 'reason' | 'rules' | 'address_required'>
+
 /** The answer to one request. Library, local API, proxy, command and log share this shape. */
 export interface Decision {
   readonly decision: RuleDecision
   readonly reason: Reason
   /** The deciding rules, by policy id, then rule id; empty for every reason but `rule`. */
   readonly rules: readonly RuleMatch[]
+  /**
+   * The decision if every shadow policy were enforced. Present only where it has another decision
+   * or reason, or where an address could change only one of the two.
+   */
+  readonly shadow?: ShadowDecision
   /** The canonical request, or null when it could not be made canonical (`invalid_request`). */
   readonly request: CanonicalRequest | null
   /** Revision of the bundle that decided; null for policies without a bundle. */
@@ -112,6 +122,8 @@ export interface NearMiss extends RuleMatch {
     | 'too_many_segments'
     | 'letter_case'
     | 'inactive'
+    | 'expired'
+    | 'shadow'
   /** One sentence for people. */
   readonly message: string
 }
@@ -120,8 +132,15 @@ export interface NearMiss extends RuleMatch {
 export interface MatchedRule extends RuleMatch {
   /** True when the rule is among the deciding ones. */
   readonly deciding: boolean
-  /** False for a local allow on a machine that the organization governs. */
+  /**
+   * False for a local allow on a machine that the organization governs, for an expired rule, and
+   * for a rule of a shadow policy.
+   */
   readonly active: boolean
+  /** True when the rule has expired; otherwise absent. */
+  readonly expired?: true
+  /** True when the policy of the rule is a shadow policy; otherwise absent. */
+  readonly shadow?: true
 }
 
 /** A decision with every matching rule and, for a default deny, the near misses. */

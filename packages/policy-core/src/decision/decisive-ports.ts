@@ -6,7 +6,8 @@ import { requireCompiled, type CompiledPolicy } from './compiled-policy.ts'
 /**
  * The ports that stand for all ports of a name: those with rules of their own, and one more, unless
  * every port has rules. All other ports are decided like the last one. So a name is allowed on some
- * port exactly if it is allowed on one of these.
+ * port exactly if it is allowed on one of these. This holds at every time, because the ports of
+ * expired rules and of shadow policies are among them.
  *
  * Empty for an address, for `localhost` and names below it, which mean an address, and for a host
  * that is not valid. Takes time for each port that rules name for this host. Throws `PolicyError`

@@ -1,4 +1,5 @@
 import { protectionsOf } from '../address/protected-address.ts'
+import { enforcedAt } from './conditions.ts'
 import { requireCompiled, type CompiledPolicy } from './compiled-policy.ts'
 import { decide, denyUnavailable, type DecideOptions } from './decide.ts'
 import type {
@@ -24,7 +25,8 @@ import { parseRequest, type ParsedRequest } from './request.ts'
 
 /**
  * Decides one request and explains the decision: lists every matching rule, deciding or not, and
- * for a default deny the allow rules that came closest. Same answer as `decide`; never throws.
+ * for a default deny the allow rules that came closest. Same answer as `decide`, and throws as
+ * `decide` does.
  */
 export function explain(
   policy: CompiledPolicy,
@@ -32,14 +34,15 @@ export function explain(
   options: DecideOptions = {},
 ): Explanation {
   requireCompiled('policy', policy)
+  const enforced = enforcedAt(policy, options.now)
   const read = parseRequest(request)
   // The canonical request has the same decision, and reading it runs no getter a second time.
   const decision = decide(policy, read.ok ? read.value.canonical : null, options)
   if (!read.ok) return { ...decision, matched: [], near_misses: [], detail: read.message }
   return {
     ...decision,
-    matched: findMatched(policy, read.value, decision),
-    near_misses: decision.reason === 'default_deny' ? findNearMisses(policy, read.value) : [],
+    matched: findMatched(enforced, read.value, decision),
+    near_misses: decision.reason === 'default_deny' ? findNearMisses(enforced, read.value) : [],
     detail: describe(decision.reason, read.value, policy),
   }
 }
@@ -73,9 +76,16 @@ function findMatched(
   return linearRules(policy).flatMap((rule) =>
     matchRule(rule, request.action, tests[rule.identity.decision]).map((match) => {
       const candidate = decision.rules[next]
-      const deciding = candidate !== undefined && isSameRule(candidate, match)
+      const deciding = candidate !== undefined && rule.active && isSameRule(candidate, match)
       if (deciding) next += 1
-      return { ...(deciding ? candidate : match), deciding, active: rule.active }
+      const { active, lapses } = rule
+      return {
+        ...(deciding ? candidate : match),
+        deciding,
+        active,
+        ...(lapses.includes('expired') ? { expired: true } : {}),
+        ...(lapses.includes('shadow') ? { shadow: true } : {}),
+      }
     }),
   )
 }

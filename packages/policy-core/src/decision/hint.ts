@@ -36,6 +36,7 @@ export function hintFor(reason: Reason, request: CanonicalRequest): string | nul
         ? null
         : hintForProtected(request, request.address)
     case 'rule':
+    case 'observed':
     case 'invalid_request':
     case 'no_policy':
     case 'policy_expired':

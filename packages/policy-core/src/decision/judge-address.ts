@@ -3,7 +3,7 @@ import type { AskedAddress } from '../lookup/address/read-address.ts'
 import { allows, denies, opens, PROTECTED, type ActionSlot } from '../lookup/flags.ts'
 import type { MatchSet } from '../lookup/match-set.ts'
 import { DEFAULT_DENY, denyFor, type Verdict } from '../lookup/verdict.ts'
-import type { Verdicts } from '../lookup/verdicts.ts'
+import type { VerdictSource } from '../lookup/verdicts.ts'
 import { slotOf, type RuleDecision } from '../policy/policy.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import type { ConnectRequest } from './decision.ts'
@@ -102,7 +102,7 @@ function judgeCarrying(
 
 /** The verdict of the sets that have rules of this kind, or null. Callers ask for denies first. */
 function conclude(
-  verdicts: Verdicts,
+  verdicts: VerdictSource,
   sets: readonly MatchSet[],
   decision: RuleDecision,
   slot: ActionSlot,

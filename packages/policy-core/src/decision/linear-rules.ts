@@ -26,6 +26,7 @@ export function createLinearRules(
 
 function compileRule(entry: RuleEntry, meaning: PathMeaning): CompiledRule {
   const { policy, id, name, decision, actions, resources } = entry
+  const isFullyActive = policy.isFullyActive || decision === 'deny'
   const [action = 'read'] = actions
   const domain = domainOf(action)
   return {
@@ -40,7 +41,8 @@ function compileRule(entry: RuleEntry, meaning: PathMeaning): CompiledRule {
     actions,
     domain,
     resources: resources.flatMap((text) => compileResource(text, domain, meaning)),
-    active: policy.isFullyActive || decision === 'deny',
+    active: isFullyActive,
+    lapses: [],
   }
 }
 

@@ -5,6 +5,8 @@ export type Miss = Pick<NearMiss, 'miss' | 'message'>
 
 /** Ordered from the smallest to the largest change of a rule. */
 const BY_NEARNESS: readonly NearMiss['miss'][] = [
+  'shadow',
+  'expired',
   'inactive',
   'letter_case',
   'other_port',

@@ -62,13 +62,16 @@ function missOfResource(
   return rule.actions.includes(action) ? probe.missOf(resource) : null
 }
 
-/** The resource matches, so the miss is due to the action or the origin of the rule. */
+/** The resource matches, so the miss is due to the action, the origin or a lapse of the rule. */
 function missOfCovering(rule: CompiledRule, action: Action): Miss | null {
   if (!rule.actions.includes(action)) {
     const actions = rule.actions.map(quote).join(', ')
     return { miss: 'other_action', message: `the rule is for ${actions}, not ${quote(action)}` }
   }
   if (rule.active) return null
+  if (rule.lapses.includes('expired')) return { miss: 'expired', message: 'the rule has expired' }
+  if (rule.lapses.includes('shadow'))
+    return { miss: 'shadow', message: 'the policy of the rule is a shadow policy' }
   return {
     miss: 'inactive',
     message: 'a local allow has no effect on a machine that the organization governs',

@@ -7,6 +7,7 @@ import { foldCase, segmentsOf } from '../path/path.ts'
 import { isFilesystemAction, type FilesystemAction } from '../policy/policy.ts'
 import { runSteps } from '../steps.ts'
 import { requireCompiled, type CompiledPolicy } from './compiled-policy.ts'
+import { enforcedAt } from './conditions.ts'
 import { linearRules } from './linear-rules.ts'
 
 /** The effect of the deny rules on one path and on the paths below it. */
@@ -39,9 +40,12 @@ export interface PathDenies {
  *
  * Throws `PolicyError` with `ERR_OPTION_INVALID` for a policy that is not compiled.
  */
-export function pathDenies(policy: CompiledPolicy): PathDenies {
+export function pathDenies(
+  policy: CompiledPolicy,
+  options: { readonly now?: number | undefined } = {},
+): PathDenies {
   requireCompiled('policy', policy)
-  const patterns = denyPatterns(policy)
+  const patterns = denyPatterns(enforcedAt(policy, options.now))
   const groups = patterns.map(({ segments }, group) => ({ segments, group }))
   const trie = runSteps(buildPatternTrie(runSteps(labelPatterns(groups))))
   const step = new PatternStep(trie)
@@ -87,7 +91,10 @@ interface DenyPattern {
 
 function denyPatterns(policy: CompiledPolicy): DenyPattern[] {
   return linearRules(policy)
-    .filter(({ domain, identity }) => domain === 'filesystem' && identity.decision === 'deny')
+    .filter(
+      ({ active, domain, identity }) =>
+        active && domain === 'filesystem' && identity.decision === 'deny',
+    )
     .flatMap(({ actions, resources }) =>
       resources.flatMap((resource) =>
         resource.domain === 'filesystem' && resource.segments !== null

@@ -17,6 +17,12 @@ export interface PolicySet {
   readonly machine_addresses?: readonly string[] | undefined
   /** Whether enforcement points resolve names that no rule allows. Default false. */
   readonly resolve_unlisted_names?: boolean | undefined
+  /**
+   * `enforce` or `observe`. On a governed machine that observes, a request that no rule in force
+   * matches is allowed with `observed`; denies and protected addresses deny as ever. Absent or any
+   * other value means `enforce`.
+   */
+  readonly default?: string | undefined
   /** Revision of the bundle, echoed in every decision. Default null. */
   readonly revision?: number | null | undefined
 }

@@ -1,5 +1,6 @@
 import type { PolicyEntry, RuleEntry } from '../lookup/rule-table.ts'
-import type { Policy } from '../policy/policy.ts'
+import { parseInstant } from '../policy/instant.ts'
+import { isShadow, type Policy } from '../policy/policy.ts'
 import type { Steps } from '../steps.ts'
 
 /** Policies of one origin. */
@@ -35,11 +36,9 @@ interface PolicyRules {
   readonly entries: readonly RuleEntry[]
 }
 
-function entriesOf(
-  { id, name, allowlist_v0: set }: Policy,
-  { origin, isFullyActive }: PolicySource,
-): PolicyRules {
-  const policy: PolicyEntry = { id, name, origin, isFullyActive }
+function entriesOf(source: Policy, { origin, isFullyActive }: PolicySource): PolicyRules {
+  const { id, name, allowlist_v0: set } = source
+  const policy: PolicyEntry = { id, name, origin, isFullyActive, isShadow: isShadow(source) }
   const entries = (set?.rules ?? []).map((rule) => ({
     policy,
     id: rule.id,
@@ -47,8 +46,14 @@ function entriesOf(
     decision: rule.decision,
     actions: rule.actions,
     resources: rule.resources,
+    expiresMs: expiryOf(rule.expires_at),
   }))
   return { policy, entries }
+}
+
+/** An unreadable expiry, which `checkRule` refuses before, would be in the past. */
+function expiryOf(text: string | undefined): number {
+  return text === undefined ? Infinity : (parseInstant(text) ?? -Infinity)
 }
 
 /** Compares ids first. The other fields only make the result independent of the input order. */

@@ -6,6 +6,7 @@ export type LintCode =
   | 'repeated_id'
   | 'shadowed'
   | 'inactive'
+  | 'expired'
   | 'matches_nothing'
   | 'single_star'
   | 'deny_without_apex'
@@ -45,6 +46,7 @@ export type LintCode =
  * | `similar_resource`     | warning  | paths that differ by letter case: one is a mistake       |
  * | `write_without_read`   | warning  | a writable mount needs both                              |
  * | `inactive`             | info     | a governed machine ignores the user's own allows         |
+ * | `expired`              | info     | the rule has no effect any more                          |
  * | `redundant`            | info     | harmless; its removal would seem to close access         |
  * | `duplicate_resource`   | info     | the same, with the same pattern                          |
  * | `apex_not_covered`     | info     | often intended, often overlooked                         |
@@ -71,6 +73,7 @@ export const LINT_SEVERITIES: Readonly<Record<LintCode, Severity>> = /* @__PURE_
   similar_resource: 'warning',
   write_without_read: 'warning',
   inactive: 'info',
+  expired: 'info',
   redundant: 'info',
   duplicate_resource: 'info',
   apex_not_covered: 'info',

@@ -5,7 +5,7 @@ import { eachEntry } from './each-entry.ts'
 import { firstCover } from './find-cover.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { refer, type Entry, type LintSet } from './lint-rule.ts'
-import { isInForceWith } from './precedence.ts'
+import { forceOf, isInForceWith } from './precedence.ts'
 
 /**
  * Finds denies of every IPv4 address, a habit from firewall lists. Such a deny also denies every
@@ -47,8 +47,7 @@ function indexNames({ rules }: LintSet): Map<Action, readonly Entry[]> {
     if (entry.pattern.kind !== 'name') continue
     const ofAction = names.get(action) ?? new Map<string, Entry>()
     names.set(action, ofAction)
-    const { identity, teams } = entry.rule
-    const force = `${identity.origin} ${teams?.id ?? 'everybody'}`
+    const force = forceOf(entry.rule)
     if (!ofAction.has(force)) ofAction.set(force, entry)
   }
   return new Map([...names].map(([action, entries]) => [action, [...entries.values()]]))

@@ -14,7 +14,7 @@ import {
   type LintRule,
   type LintSet,
 } from './lint-rule.ts'
-import { isInForceWith } from './precedence.ts'
+import { forceOf, isInForceWith } from './precedence.ts'
 
 /** The resource that makes another pointless, or null; `unknown` when the budget is used up. */
 export type Cover = Entry | null | 'unknown'
@@ -103,8 +103,8 @@ interface Kept {
 const OPEN: Kept = { patternOf: ({ pattern }) => onPort(pattern, null), most: 4 }
 
 /**
- * Indexes the resources of a rule. Equal resources with equal actions and teams decide alike, so
- * the first `most` of them represent all.
+ * Indexes the resources of a rule. Equal resources with equal actions, teams, mode and expiry
+ * decide alike, so the first `most` of them represent all.
  */
 function addTo(
   indices: Map<string, Indexed>,
@@ -117,7 +117,7 @@ function addTo(
     known: new Map<string, number>(),
   }
   indices.set(key, { index, known })
-  const force = `${rule.identity.origin} ${rule.teams?.id ?? 'everybody'} ${rule.actions.join()}`
+  const force = `${forceOf(rule)} ${rule.actions.join()}`
   for (const entry of rule.entries) {
     const pattern = patternOf(entry)
     const entryKey = `${force} ${keyOf(pattern)}`

@@ -8,6 +8,15 @@ import { refer, type Entry, type LintRule } from './lint-rule.ts'
 
 /** Finds rules and resources that can never decide a request, regardless of other rules. */
 export function findIdle(rule: LintRule): Finding[] {
+  if (rule.expiredAt !== null)
+    return [
+      createFinding(
+        'expired',
+        [rule.identity],
+        `the rule expired at ${quote(rule.expiredAt)}, so it has no effect`,
+        'remove the rule, or write a later `expires_at`',
+      ),
+    ]
   if (!rule.active)
     return [
       createFinding(

@@ -1,5 +1,6 @@
 import type { ProtectedClass } from '../address/protected-address.ts'
 import { compilePolicy } from '../decision/compile-policy.ts'
+import { readNow } from '../decision/conditions.ts'
 import type { Origin } from '../decision/decision.ts'
 import type { CompileOptions, PolicySet } from '../decision/policy-set.ts'
 import type { Segments } from '../language/path-automaton.ts'
@@ -8,9 +9,16 @@ import { keyOfSegments } from '../pattern/format-pattern.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
 import { parseNetworkPattern } from '../pattern/parse-network-pattern.ts'
 import { parsePathPattern, placePattern, type PathMeaning } from '../pattern/path-pattern.ts'
-import { domainOf, type Action, type Policy, type Rule } from '../policy/policy.ts'
+import { parseInstant } from '../policy/instant.ts'
+import { domainOf, isShadow, type Action, type Policy, type Rule } from '../policy/policy.ts'
 import type { FindingRule } from './finding.ts'
 import { createTeamsReader, type Teams } from './teams.ts'
+
+/** Options for checking policies. */
+export interface LintOptions extends CompileOptions {
+  /** The time as in `DecideOptions`. Required when a rule expires. */
+  readonly now?: number | undefined
+}
 
 /** A path pattern. Without a known home, `segments` holds only the part after `~`. */
 export interface PlacedPath {
@@ -38,8 +46,14 @@ export interface LintRule {
   readonly actions: readonly Action[]
   /** Null means every user. */
   readonly teams: Teams | null
-  /** False for a local allow on a governed machine. */
+  /** False for a local allow on a governed machine, and for an expired rule. */
   readonly active: boolean
+  /** Milliseconds since 1970; `Infinity` for a rule that never expires. */
+  readonly expiresMs: number
+  /** The expiry as written, if the rule has expired. */
+  readonly expiredAt: string | null
+  /** Whether the policy of the rule is a shadow policy. */
+  readonly isShadow: boolean
   readonly entries: readonly Entry[]
 }
 
@@ -52,8 +66,10 @@ export interface LintSet {
 }
 
 /** Reads every resource once. Throws `PolicyError` as `compilePolicy` does. */
-export function readLintSet(set: PolicySet, options: CompileOptions): LintSet {
-  const { machine } = compilePolicy(set, options)
+export function readLintSet(set: PolicySet, { now, ...options }: LintOptions): LintSet {
+  const compiled = compilePolicy(set, options)
+  const { conditions, machine } = compiled
+  const nowMs = conditions === null ? 0 : readNow(conditions, now)
   const governed = set.governed ?? set.policies !== undefined
   const caseSensitive = options.caseSensitive ?? true
   const home = set.home === undefined ? null : segmentsOf(set.home)
@@ -68,7 +84,7 @@ export function readLintSet(set: PolicySet, options: CompileOptions): LintSet {
   })
   let rank = 0
   const rules = sortByIdentity(found).map((each) => {
-    const rule = readRule(each, governed, { home, caseSensitive }, rank)
+    const rule = readRule(each, { governed, nowMs }, { home, caseSensitive }, rank)
     rank += rule.entries.length
     return rule
   })
@@ -77,11 +93,13 @@ export function readLintSet(set: PolicySet, options: CompileOptions): LintSet {
 
 function readRule(
   { policy, origin, teams, rule }: Found,
-  governed: boolean,
+  { governed, nowMs }: { readonly governed: boolean; readonly nowMs: number },
   meaning: PathMeaning,
   firstRank: number,
 ): LintRule {
   const entries: Entry[] = []
+  const expiresMs = rule.expires_at === undefined ? Infinity : parseInstant(rule.expires_at)!
+  const isExpired = expiresMs <= nowMs
   const read: LintRule = {
     identity: {
       origin,
@@ -93,7 +111,10 @@ function readRule(
     decision: rule.decision,
     actions: [...new Set(rule.actions)],
     teams,
-    active: origin === 'org' || !governed || rule.decision === 'deny',
+    active: !isExpired && (origin === 'org' || !governed || rule.decision === 'deny'),
+    expiresMs,
+    expiredAt: isExpired ? (rule.expires_at ?? null) : null,
+    isShadow: isShadow(policy),
     entries,
   }
   for (const text of rule.resources) {

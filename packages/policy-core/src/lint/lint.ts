@@ -1,4 +1,4 @@
-import type { CompileOptions, PolicySet } from '../decision/policy-set.ts'
+import type { PolicySet } from '../decision/policy-set.ts'
 import { createBudget } from './budget.ts'
 import { findApex } from './find-apex.ts'
 import { findBroad } from './find-broad.ts'
@@ -15,7 +15,7 @@ import { findSimilarNames, findSimilarResources } from './find-similar.ts'
 import { findSingleStars } from './find-single-star.ts'
 import { findUnreadable } from './find-unreadable.ts'
 import { sortFindings, type Finding } from './finding.ts'
-import { readLintSet } from './lint-rule.ts'
+import { readLintSet, type LintOptions } from './lint-rule.ts'
 import { readNamesAround } from './names-around.ts'
 import { readOpenings } from './openings.ts'
 
@@ -26,9 +26,10 @@ import { readOpenings } from './openings.ts'
  * about `~` hold for every home directory.
  *
  * Containment of resources is decided exactly, within a fixed budget. A question beyond the budget
- * becomes the finding `undecided`. Throws `PolicyError` as `compilePolicy` does.
+ * becomes the finding `undecided`. Throws `PolicyError` as `compilePolicy` does, and
+ * `ERR_OPTION_INVALID` when a rule expires and `options.now` is not a finite number.
  */
-export function lint(set: PolicySet, options: CompileOptions = {}): readonly Finding[] {
+export function lint(set: PolicySet, options: LintOptions = {}): readonly Finding[] {
   const read = readLintSet(set, options)
   const budget = createBudget()
   const finder = createCoverFinder(read, budget)

@@ -1,5 +1,12 @@
-import { enterClass, PORT_SENSITIVE, withGroup, type FlagList } from './flags.ts'
-import { NOT_CONCLUDED, type MatchSet, type SlotVerdicts } from './match-set.ts'
+import {
+  CONDITIONAL,
+  enterClass,
+  isConditional,
+  PORT_SENSITIVE,
+  withGroup,
+  type FlagList,
+} from './flags.ts'
+import { createMatchSet, NOT_CONCLUDED, type MatchSet, type SlotVerdicts } from './match-set.ts'
 import { PortSets } from './port-sets.ts'
 
 /** The empty set: the root of every chain. */
@@ -14,6 +21,14 @@ export interface PortGroups {
   /** Null when no resource names the pattern without a port. */
   readonly everyPort: number | null
   readonly byPort: ReadonlyMap<number, number> | null
+}
+
+/** Sets of groups by their number. */
+export interface NumberedSets {
+  /** The set for a request to `port`. */
+  at(set: number, port: number): MatchSet
+  /** The ports at which the set may differ from the set at all other ports. */
+  portsOf(set: number): ReadonlySet<number>
 }
 
 export interface ChainSetsBuilder {
@@ -104,7 +119,7 @@ class ChainSet implements MatchSet {
  * Fifty thousand names below a domain with a thousand rules therefore do not copy those rules. A
  * set is a number in columns until its first use.
  */
-export class ChainSets {
+export class ChainSets implements NumberedSets {
   readonly #columns: Columns
   readonly #flagsOf: (group: number) => number
   readonly #asked: (ChainSet | undefined)[]
@@ -117,14 +132,20 @@ export class ChainSets {
     this.#asked = Array.from({ length: columns.flags.length })
   }
 
-  /** The set for a request to `port`. */
   at(set: number, port: number): MatchSet {
     const flags = this.#columns.flags[set]!
     if ((flags & PORT_SENSITIVE) !== 0) return this.#atOnePort(set, port)
     return (this.#asked[set] ??= new ChainSet(this.#columns, set, 0, flags))
   }
 
-  /** The ports at which the set may differ from the set at all other ports. */
+  /** Like `at`, with the flags that groups have when only some rules count. */
+  atWith(set: number, port: number, flagsOf: (group: number) => number): MatchSet {
+    const found = this.at(set, port)
+    if (!isConditional(found.flags)) return found
+    const members = membersOf(this.#columns, set, port)
+    return createMatchSet(members.filter(isGroup), flagsAlong(members, flagsOf) | CONDITIONAL)
+  }
+
   portsOf(set: number): ReadonlySet<number> {
     const { parents, byPort } = this.#columns
     const ports = new Set<number>()
@@ -141,10 +162,7 @@ export class ChainSets {
   }
 
   #make(set: number, port: number): ChainSet {
-    const flags = membersOf(this.#columns, set, port).reduce(
-      (all, member) => (member === CLASS ? enterClass(all) : withGroup(all, this.#flagsOf(member))),
-      0,
-    )
+    const flags = flagsAlong(membersOf(this.#columns, set, port), this.#flagsOf)
     return new ChainSet(this.#columns, set, port, flags)
   }
 }
@@ -164,6 +182,14 @@ function membersOf(
     .toReversed()
     .flatMap((link) => [groups[link]!, byPort.get(link)?.get(port) ?? NO_GROUP])
     .filter((member) => member !== NO_GROUP)
+}
+
+/** The joined flags of the members of a set. */
+function flagsAlong(members: readonly number[], flagsOf: (group: number) => number): number {
+  return members.reduce(
+    (all, member) => (member === CLASS ? enterClass(all) : withGroup(all, flagsOf(member))),
+    0,
+  )
 }
 
 function isGroup(member: number): boolean {

@@ -16,6 +16,8 @@ export const SAYS: number = DENIES | ALLOWS
 export const PROTECTED = 0b0001_0000_0000
 /** The effect of the set depends on the port. */
 export const PORT_SENSITIVE = 0b0100_0000_0000
+/** Some rule expires or belongs to a shadow policy, so the effect depends on the selected rules. */
+export const CONDITIONAL = 0b0001_0000_0000_0000
 
 /** Flags of rules, groups or sets, by their number. */
 export type FlagList = Uint16Array
@@ -31,6 +33,10 @@ export function isDeny(flags: number): boolean {
 /** The bit of a rule of this kind about this action. */
 export function flagOf(decision: RuleDecision, slot: ActionSlot): number {
   return (decision === 'deny' ? DENY : ALLOW) << (2 * slot)
+}
+
+export function isConditional(flags: number): boolean {
+  return (flags & CONDITIONAL) !== 0
 }
 
 export function denies(flags: number, slot: ActionSlot): boolean {

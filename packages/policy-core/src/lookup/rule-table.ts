@@ -8,7 +8,7 @@ import {
   type RuleDecision,
 } from '../policy/policy.ts'
 import { ITEMS_A_STEP, type Steps } from '../steps.ts'
-import { flagOf, isDeny, SAYS, type FlagList } from './flags.ts'
+import { CONDITIONAL, flagOf, isDeny, SAYS, type FlagList } from './flags.ts'
 
 /** A rule as input and output of the table. */
 export interface RuleEntry {
@@ -19,6 +19,8 @@ export interface RuleEntry {
   readonly actions: readonly Action[]
   /** Patterns as written. */
   readonly resources: readonly string[]
+  /** Milliseconds since 1970 from which the rule does not match, or `Infinity`. */
+  readonly expiresMs: number
 }
 
 export interface PolicyEntry {
@@ -27,6 +29,8 @@ export interface PolicyEntry {
   readonly origin: Origin
   /** False for local policies on a governed machine: only their denies count. */
   readonly isFullyActive: boolean
+  /** True when the rules decide nothing, see `Policy.mode`. */
+  readonly isShadow: boolean
 }
 
 /**
@@ -39,6 +43,8 @@ export interface RuleTable {
   readonly ruleOf: (resource: number) => number
   /** Flags of a rule, see `flags.ts`; 0 when it has no effect. */
   readonly flagsOf: (rule: number) => number
+  readonly expiryOf: (rule: number) => number
+  readonly isShadow: (rule: number) => boolean
   readonly matchOf: (resource: number) => RuleMatch
 }
 
@@ -48,6 +54,8 @@ interface Columns {
   readonly ids: readonly string[]
   readonly names: readonly string[]
   readonly traits: FlagList
+  /** Null when no rule expires. */
+  readonly expiries: Float64Array | null
   /** The first resource of each rule, followed by the number of resources. */
   readonly firsts: Uint32Array
   readonly ruleOf: Uint32Array
@@ -65,6 +73,7 @@ export function* buildRuleTable(entries: readonly RuleEntry[]): Steps<RuleTable>
   const firsts = new Uint32Array(entries.length + 1)
   const texts: string[] = []
   const ruleOf: number[] = []
+  let expiries: Float64Array | null = null
   // By index, because iterators of pairs are slow before V8 compiles the loop. bench: compile
   for (let rule = 0; rule < entries.length; rule += 1) {
     if (rule % ITEMS_A_STEP === 0) yield
@@ -72,7 +81,9 @@ export function* buildRuleTable(entries: readonly RuleEntry[]): Steps<RuleTable>
     if (policies.at(-1) !== entry.policy) policies.push(entry.policy)
     policyOf[rule] = policies.length - 1
     traits[rule] = traitsOf(entry)
-    const { resources } = entry
+    const { expiresMs, resources } = entry
+    if (expiresMs !== Infinity)
+      (expiries ??= new Float64Array(entries.length).fill(Infinity))[rule] = expiresMs
     for (let index = 0; index < resources.length; index += 1) {
       texts.push(resources[index]!)
       ruleOf.push(rule)
@@ -85,14 +96,16 @@ export function* buildRuleTable(entries: readonly RuleEntry[]): Steps<RuleTable>
     ids: entries.map(({ id }) => id),
     names: entries.map(({ name }) => name),
     traits,
+    expiries,
     firsts,
     ruleOf: Uint32Array.from(ruleOf),
     texts,
   })
 }
 
-function traitsOf({ actions, decision, policy }: RuleEntry): number {
+function traitsOf({ actions, decision, policy, expiresMs }: RuleEntry): number {
   let traits = decision === 'deny' || policy.isFullyActive ? 0 : INACTIVE
+  if (expiresMs !== Infinity || policy.isShadow) traits |= CONDITIONAL
   for (let index = 0; index < actions.length; index += 1) {
     const action = actions[index]!
     traits |= flagOf(decision, slotOf(action))
@@ -102,7 +115,7 @@ function traitsOf({ actions, decision, policy }: RuleEntry): number {
 }
 
 function createTable(columns: Columns): RuleTable {
-  const { policies, policyOf, ids, names, traits, firsts, ruleOf, texts } = columns
+  const { policies, policyOf, ids, names, traits, expiries, firsts, ruleOf, texts } = columns
   const decisionOf = (rule: number): RuleDecision => (isDeny(traits[rule]!) ? 'deny' : 'allow')
   return {
     rules: ids.length,
@@ -119,10 +132,14 @@ function createTable(columns: Columns): RuleTable {
             domainOf(action) === domain && (traits[rule]! & flagOf(decision, slotOf(action))) !== 0,
         ),
         resources: texts.slice(firsts[rule], firsts[rule + 1]),
+        expiresMs: expiries?.[rule] ?? Infinity,
       }
     },
     ruleOf: (resource) => ruleOf[resource]!,
-    flagsOf: (rule) => ((traits[rule]! & INACTIVE) === 0 ? traits[rule]! & SAYS : 0),
+    flagsOf: (rule) =>
+      (traits[rule]! & INACTIVE) === 0 ? traits[rule]! & (SAYS | CONDITIONAL) : 0,
+    expiryOf: (rule) => expiries?.[rule] ?? Infinity,
+    isShadow: (rule) => policies[policyOf[rule]!]!.isShadow,
     matchOf(resource) {
       const rule = ruleOf[resource]!
       const policy = policies[policyOf[rule]!]!

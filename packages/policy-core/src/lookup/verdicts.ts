@@ -12,7 +12,15 @@ import { DEFAULT_DENY, type Verdict } from './verdict.ts'
 const MAX_KEPT = 1 << 18
 
 /** Lists the deciding rules: one entry per rule, with its first matching resource. */
-export class Verdicts {
+export interface VerdictSource {
+  /** The verdict of a set on an action: a deny wins. */
+  of(set: MatchSet, slot: ActionSlot): Verdict
+  /** The joint verdict of the rules of one kind in the groups. */
+  together(groups: readonly number[], decision: RuleDecision, slot: ActionSlot): Verdict
+}
+
+/** The verdicts of all rules. Each set keeps its verdicts for later requests. */
+export class Verdicts implements VerdictSource {
   readonly #table: RuleTable
   readonly #groups: Groups
   #keptBy: MatchSet[] = []
@@ -23,14 +31,11 @@ export class Verdicts {
     this.#groups = groups
   }
 
-  /**
-   * The verdict of a set on an action: a deny wins. The set keeps it for later requests.
-   */
   of(set: MatchSet, slot: ActionSlot): Verdict {
-    return set.verdicts[slot] ?? this.#conclude(set, slot)
+    return set.verdicts[slot] ?? this.#keep(set, slot)
   }
 
-  /** The joint verdict of the rules of one kind in the groups; never kept. */
+  /** Never kept. */
   together(groups: readonly number[], decision: RuleDecision, slot: ActionSlot): Verdict {
     const flag = flagOf(decision, slot)
     const firsts = new Map<number, number>()
@@ -49,11 +54,16 @@ export class Verdicts {
     }
   }
 
-  #conclude(set: MatchSet, slot: ActionSlot): Verdict {
-    const decision = decisionOf(set.flags, slot)
-    if (decision === null) return DEFAULT_DENY
+  /** Like `of`, for a set that does not last. */
+  conclude({ flags, groups }: MatchSet, slot: ActionSlot): Verdict {
+    const decision = decisionOf(flags, slot)
+    return decision === null ? DEFAULT_DENY : this.together(groups, decision, slot)
+  }
+
+  #keep(set: MatchSet, slot: ActionSlot): Verdict {
+    const verdict = this.conclude(set, slot)
+    if (verdict === DEFAULT_DENY) return verdict
     const { groups } = set
-    const verdict = this.together(groups, decision, slot)
     this.#makeRoom(verdict.rules.length + groups.length)
     this.#keptBy.push(set)
     set.verdicts = set.verdicts.with(slot, verdict)

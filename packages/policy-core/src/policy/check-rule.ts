@@ -1,11 +1,12 @@
 import { LIMITING, PARSING, type PatternReader } from '../pattern/pattern-reader.ts'
 import { quote, show } from '../quote.ts'
 import { refused, type Parsed } from '../result.ts'
+import { parseInstant } from './instant.ts'
 import { ACTIONS, domainOf, isAction, type Action, type Rule } from './policy.ts'
 
 /** One fault of a rule. */
 export interface RuleProblem {
-  /** `actions`, `decision`, `resources` or `resources[2]`. */
+  /** `actions`, `decision`, `resources`, `resources[2]` or `expires_at`. */
   readonly member: string
   /** Lower-case sentence without a full stop that names the correction. */
   readonly message: string
@@ -14,12 +15,13 @@ export interface RuleProblem {
 }
 
 /**
- * Lists the faults of the rule's actions, decision and resources; empty when it compiles. Members
- * of a wrong type, which only JavaScript callers can pass, are problems too. `patternLimits` is as
- * in `CompileOptions`. The joint cost of patterns is not checked for a single rule; see `pathCost`.
+ * Lists the faults of the rule's actions, decision, resources and expiry; empty when it compiles.
+ * An expiry in the past is no fault. Members of a wrong type, which only JavaScript callers can
+ * pass, are problems too. `patternLimits` is as in `CompileOptions`. The joint cost of patterns is
+ * not checked for a single rule; see `pathCost`.
  */
 export function checkRule(
-  rule: Pick<Rule, 'actions' | 'decision' | 'resources'>,
+  rule: Pick<Rule, 'actions' | 'decision' | 'resources' | 'expires_at'>,
   { patternLimits = true }: { readonly patternLimits?: boolean | undefined } = {},
 ): RuleProblem[] {
   return checkRuleWith(patternLimits ? LIMITING : PARSING, rule)
@@ -31,7 +33,7 @@ export function checkRule(
  */
 export function checkRuleWith(
   reader: PatternReader,
-  rule: Pick<Rule, 'actions' | 'decision' | 'resources'>,
+  rule: Pick<Rule, 'actions' | 'decision' | 'resources' | 'expires_at'>,
 ): RuleProblem[] {
   if (!isOneAction(rule.actions)) {
     const wrong = checkActions(rule.actions)
@@ -40,6 +42,7 @@ export function checkRuleWith(
   const first = rule.actions[0]
   const problems = checkDecision(rule.decision)
   if (first !== undefined) checkResources(rule.resources, reader[domainOf(first)], problems)
+  if (rule.expires_at !== undefined) checkExpiry(rule.expires_at, problems)
   return problems
 }
 
@@ -78,6 +81,15 @@ function checkDecision(decision: unknown): RuleProblem[] {
       message: `${show(decision)} is not a decision; write \`allow\` or \`deny\``,
     },
   ]
+}
+
+/** Refuses an unreadable time: ignoring it would let an allow outlive its author's intent. */
+function checkExpiry(expiry: unknown, problems: RuleProblem[]): void {
+  if (typeof expiry === 'string' && parseInstant(expiry) !== null) return
+  const message =
+    `${show(expiry)} is not a time in UTC; write one such as \`2026-11-26T14:00:00Z\`, ` +
+    `or leave it out for a rule that never expires`
+  problems.push({ member: 'expires_at', message })
 }
 
 function checkResources(

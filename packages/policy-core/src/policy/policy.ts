@@ -37,6 +37,11 @@ export interface Rule {
   readonly decision: RuleDecision
   /** Patterns as written; matched in canonical form only. */
   readonly resources: readonly string[]
+  /**
+   * RFC 3339 UTC, such as `2026-11-26T14:00:00Z`. The rule matches before this instant only. Absent
+   * means always.
+   */
+  readonly expires_at?: string | undefined
 }
 
 /** Team UUIDs a policy applies to. Absent or empty means the whole organization. */
@@ -52,8 +57,18 @@ export interface Policy {
   readonly id: string
   readonly name: string
   readonly scope?: Scope | undefined
+  /**
+   * `enforce` or `shadow`. A shadow policy never decides: decisions only tell where they would
+   * differ with it. Absent or any other value means `enforce`.
+   */
+  readonly mode?: string | undefined
   /** Absent while the policy has no rules. */
   readonly allowlist_v0?: { readonly rules: readonly Rule[] } | undefined
+}
+
+/** Tells whether a policy decides nothing. */
+export function isShadow({ mode }: Policy): boolean {
+  return mode === 'shadow'
 }
 
 /** Tells whether `value` is one of `ACTIONS`. */

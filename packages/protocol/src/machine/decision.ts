@@ -47,6 +47,15 @@ export const decisionSchema = z
     decision: z.enum(['allow', 'deny']),
     reason: z.enum(REASONS),
     rules: z.array(ruleMatchSchema),
+    /** The decision if every shadow policy were enforced, where it differs. */
+    shadow: z
+      .object({
+        decision: z.enum(['allow', 'deny']),
+        reason: z.enum(REASONS),
+        rules: z.array(ruleMatchSchema),
+        address_required: z.literal(true).optional(),
+      })
+      .optional(),
     request: canonicalRequestSchema.nullable(),
     revision: z.int().nullable(),
     stale: z.boolean(),
@@ -65,7 +74,14 @@ export type StoredDecision = z.infer<typeof decisionSchema>
 /** policy-core's `Explanation` on a wire. */
 export const explanationSchema = decisionSchema
   .extend({
-    matched: z.array(ruleMatchSchema.extend({ deciding: z.boolean(), active: z.boolean() })),
+    matched: z.array(
+      ruleMatchSchema.extend({
+        deciding: z.boolean(),
+        active: z.boolean(),
+        expired: z.literal(true).optional(),
+        shadow: z.literal(true).optional(),
+      }),
+    ),
     near_misses: z.array(ruleMatchSchema.extend({ miss: z.string(), message: z.string() })),
     detail: z.string().nullable(),
   })

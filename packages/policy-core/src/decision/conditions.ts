@@ -1,0 +1,129 @@
+import { PolicyError } from '../errors.ts'
+import type { Groups } from '../lookup/groups.ts'
+import type { RuleTable } from '../lookup/rule-table.ts'
+import { quote, show } from '../quote.ts'
+import { requireCompiled, type CompiledPolicy, type Conditions } from './compiled-policy.ts'
+import { selectRules, type LapsesOf, type WholePolicy } from './select-rules.ts'
+
+/** A part of a policy set that the conditions of its rules do not change. */
+export interface Settings {
+  /** Whether a request that no rule matches is allowed. */
+  readonly observes: boolean
+  /** By slot, whether unlisted names are resolved when groups have these flags. */
+  readonly resolvesWith: (flagsOf: Groups['flagsOf']) => readonly boolean[]
+}
+
+/** Null when neither time nor mode nor default can change a decision of the policies. */
+export function readConditions(
+  whole: WholePolicy,
+  { observes, resolvesWith }: Settings,
+): Conditions | null {
+  const expiries = listExpiries(whole.table)
+  const hasShadow = hasShadowRule(whole.table)
+  const hasRules = expiries.length > 0 || hasShadow
+  if (!hasRules && !observes) return null
+  const selected = (countsShadow: boolean): Conditions['enforced'] => {
+    if (!hasRules) return () => whole
+    let kept: { readonly passed: number; readonly policy: CompiledPolicy } | null = null
+    return (now) => {
+      const passed = countPassed(expiries, now)
+      if (kept?.passed !== passed) {
+        const policy = selectRules(whole, lapsesAt(whole.table, now, countsShadow), resolvesWith)
+        kept = { passed, policy }
+      }
+      return kept.policy
+    }
+  }
+  return {
+    expiries,
+    hasShadow,
+    observes,
+    enforced: selected(false),
+    shadowed: selected(true),
+  }
+}
+
+/**
+ * The policies as they are enforced at a time in milliseconds since 1970. Throws
+ * `ERR_OPTION_INVALID` when a rule expires and the time is not a finite number.
+ */
+export function enforcedAt(policy: CompiledPolicy, now: number | undefined): CompiledPolicy {
+  const { conditions } = policy
+  return conditions === null ? policy : conditions.enforced(readNow(conditions, now))
+}
+
+/** Without an expiring rule any time will do. */
+export function readNow({ expiries }: Conditions, now: unknown): number {
+  if (typeof now === 'number' && Number.isFinite(now)) return now
+  if (expiries.length === 0) return 0
+  const wrong = now === undefined ? 'is missing' : `is ${show(now)}`
+  throw new PolicyError(
+    'ERR_OPTION_INVALID',
+    `${quote('now')}: ${wrong}, but a rule of the policies expires; ` +
+      `give the present time in milliseconds since 1970`,
+  )
+}
+
+/**
+ * The first instant after `now` at which a rule expires, in milliseconds since 1970, or null. Until
+ * then every decision stays the same. Throws `PolicyError` with `ERR_OPTION_INVALID` for a policy
+ * that is not compiled.
+ */
+export function nextExpiry(policy: CompiledPolicy, now: number): number | null {
+  requireCompiled('policy', policy)
+  const { conditions } = policy
+  if (conditions === null) return null
+  const { expiries } = conditions
+  return expiries[countPassed(expiries, readNow(conditions, now))] ?? null
+}
+
+/** The later instants at which a rule of any of the policies expires, ascending and distinct. */
+export function listInstants(
+  policies: readonly CompiledPolicy[],
+  now: number | undefined,
+): readonly number[] {
+  const later = policies.flatMap(({ conditions }) =>
+    conditions === null
+      ? []
+      : conditions.expiries.slice(countPassed(conditions.expiries, now ?? 0)),
+  )
+  return [...new Set(later)].toSorted((a, b) => a - b)
+}
+
+function listExpiries({ rules, expiryOf }: RuleTable): readonly number[] {
+  const distinct = new Set<number>()
+  for (let rule = 0; rule < rules; rule += 1) {
+    const expiry = expiryOf(rule)
+    if (expiry !== Infinity) distinct.add(expiry)
+  }
+  return [...distinct].toSorted((a, b) => a - b)
+}
+
+function hasShadowRule({ rules, isShadow }: RuleTable): boolean {
+  for (let rule = 0; rule < rules; rule += 1) if (isShadow(rule)) return true
+  return false
+}
+
+/** The number of expiries that are not after `now`, by binary search. */
+function countPassed(expiries: readonly number[], now: number): number {
+  let [low, high] = [0, expiries.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (expiries[middle]! <= now) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const COUNTS = [] as const
+const EXPIRED = ['expired'] as const
+const SHADOW = ['shadow'] as const
+const BOTH = ['expired', 'shadow'] as const
+
+function lapsesAt(table: RuleTable, now: number, countsShadow: boolean): LapsesOf {
+  return (rule) => {
+    const isShadow = !countsShadow && table.isShadow(rule)
+    if (table.expiryOf(rule) > now) return isShadow ? SHADOW : COUNTS
+    return isShadow ? BOTH : EXPIRED
+  }
+}
