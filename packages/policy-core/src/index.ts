@@ -49,6 +49,7 @@ export { pathDenies, type DenyPlace, type PathDenies } from './decision/path-den
 export { describePathCost, MAX_PATH_COST, pathLoad, pathLoadInSteps } from './decision/path-cost.ts'
 export { pathCost, sumPathLoads, type PathLoad, type PathShare } from './lookup/path/path-load.ts'
 export { checkRule, type RuleProblem } from './policy/check-rule.ts'
+export { parseInstant } from './policy/instant.ts'
 export { canonicalAddress, canonicalHost, type CanonicalHost } from './host/canonical.ts'
 export { PolicyError, type PolicyProblem } from './errors.ts'
 export { lint } from './lint/lint.ts'

@@ -26,6 +26,14 @@ export interface DecisionAnswer {
   readonly revision: number | null
   readonly stale: boolean
   readonly address_required?: true | undefined
+  /** The decision if every shadow policy were enforced, where it differs. */
+  readonly shadow?:
+    | {
+        readonly decision: 'allow' | 'deny'
+        readonly reason: string
+        readonly rules: readonly RuleMatch[]
+      }
+    | undefined
   /** Present if the agent resolved the name; empty if the name has no address now. */
   readonly addresses?: readonly ResolvedAddress[] | undefined
   /** Present while a grant is in force on this machine. */
@@ -37,6 +45,8 @@ export interface ExplanationAnswer extends DecisionAnswer {
   readonly matched: readonly (RuleMatch & {
     readonly deciding: boolean
     readonly active: boolean
+    readonly expired?: true | undefined
+    readonly shadow?: true | undefined
   })[]
   /** Number of matched rules that the agent omitted, including `rules_omitted`. */
   readonly matched_omitted?: number | undefined

@@ -28,6 +28,9 @@ Names:
   The agent resolves a name where its proxy would, and decides each address. With --policies no name
   is resolved: if a rule allows addresses, an unlisted name depends on its address; see --address.
 
+Time:
+  With --policies, rules with \`expires_at\` are decided at --at, or at the present time.
+
 Exit codes: 0 allow, 1 deny, 2 not evaluated, 3 depends on an unknown address`
 
 /** `palisade check` */
@@ -106,6 +109,7 @@ function addEvaluation(command: Command): Command {
     .option('--policies <path>', 'evaluate with this file or directory instead of asking the agent')
     .option('--team <team>', 'apply the policies of this team, too; may be repeated', repeat)
     .option('--home <path>', 'directory that `~` stands for (default: your home directory)')
+    .option('--at <time>', 'decide at this time, such as 2026-11-26T14:00:00Z (with --policies)')
     .option('--json', 'print one JSON object')
 }
 
@@ -139,11 +143,12 @@ function repeat(value: string, previous: readonly string[] = []): readonly strin
   return [...previous, value]
 }
 
-function evaluatorOptions({ policies, team, home }: Options): EvaluatorOptions {
+function evaluatorOptions({ policies, team, home, at }: Options): EvaluatorOptions {
   return {
     ...(policies === undefined ? {} : { policies }),
     ...(team === undefined ? {} : { team }),
     ...(home === undefined ? {} : { home }),
+    ...(at === undefined ? {} : { at }),
   }
 }
 

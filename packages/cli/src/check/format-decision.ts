@@ -62,6 +62,9 @@ export function formatCautions(
   { style, governed }: DecisionLook,
 ): readonly string[] {
   const lines = [...formatAddresses(answer, style)]
+  if (answer.reason === 'observed')
+    lines.push(`  ${style.warning('no rule allows it; the organization only observes')}`)
+  if (answer.shadow !== undefined) lines.push(...formatShadow(answer.shadow, style))
   if (answer.hint !== null && !dependsOnAddress(answer))
     lines.push(`  ${style.plain(formatHint(answer.hint, governed))}`)
   if (answer.break_glass === true)
@@ -71,6 +74,15 @@ export function formatCautions(
       `  ${style.warning('the policies are stale: the agent has no news from its server')}`,
     )
   return lines
+}
+
+/** The effect that shadow policies would have. */
+function formatShadow(
+  { decision, reason, rules }: NonNullable<DecisionAnswer['shadow']>,
+  style: Style,
+): readonly string[] {
+  const verdict = style.warning(`with the shadow policies: ${decision} (${reason})`)
+  return [`  ${verdict}`, ...rules.map((rule) => `    ${formatRule(rule, style)}`)]
 }
 
 /** Only a hint that is an allow rule can be followed. */

@@ -16,12 +16,11 @@ export function formatExplanation(answer: ExplanationAnswer, look: DecisionLook)
   const others = answer.matched
     .filter((rule) => !rule.deciding)
     .map((rule) => {
-      const note = rule.active ? '' : style.warning(' (inactive: the organization governs)')
-      return `  ${formatRule(rule, style)}${note}`
+      return `  ${formatRule(rule, style)}${formatInactive(rule, style)}`
     })
   const misses = answer.near_misses
     // An inactive rule matched, so `others` has it.
-    .filter(({ miss }) => miss !== 'inactive')
+    .filter(({ miss }) => !['inactive', 'expired', 'shadow'].includes(miss))
     .flatMap((miss) => [`  ${formatRule(miss, style)}`, `    ${style.plain(miss.message)}`])
   return [
     formatVerdict(answer, style),
@@ -38,6 +37,15 @@ export function formatExplanation(answer: ExplanationAnswer, look: DecisionLook)
   ]
     .map((line) => `${line}\n`)
     .join('')
+}
+
+function formatInactive(
+  { active, expired, shadow }: ExplanationAnswer['matched'][number],
+  style: Style,
+): string {
+  if (active) return ''
+  if (expired) return style.warning(' (expired)')
+  return style.warning(shadow ? ' (shadow policy)' : ' (inactive: the organization governs)')
 }
 
 function section(title: string, lines: readonly string[], style: Style): readonly string[] {

@@ -37,7 +37,7 @@ Examples:
       const counts = countOf(source)
       // Without `user_teams`, lint gets the policies of all teams; it considers teams itself.
       const { user_teams: _, ...set } = source
-      const findings = lint(set).map((finding) =>
+      const findings = lint(set, { now: context.io.now() }).map((finding) =>
         placeOf === undefined ? finding : { ...finding, places: finding.rules.map(placeOf) },
       )
       await present(context, options.json, { file, ...counts, findings }, () => {

@@ -14,7 +14,7 @@ export async function warnOfFindings(
   policies: NonNullable<PolicySet['policies']>,
   isWritten: (rule: FindingRule) => boolean,
 ): Promise<void> {
-  const found = lint({ policies }).filter(
+  const found = lint({ policies }, { now: io.now() }).filter(
     ({ severity, rules }) => severity !== 'info' && rules.some(isWritten),
   )
   const lines = found.slice(0, MAX_LINES).map((finding) => style.warning(describe(finding)))

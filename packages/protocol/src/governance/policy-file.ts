@@ -12,6 +12,8 @@ const fileRuleSchema = z.strictObject({
   actions: z.array(z.enum(ACTIONS)).min(1, 'must name at least one action'),
   decision: z.enum(['allow', 'deny']),
   resources: z.array(z.string()).min(1, 'must name at least one resource'),
+  /** RFC 3339 in UTC; policy-core reads it. */
+  expires_at: z.string().optional(),
 })
 
 const filePolicySchema = z.strictObject({
@@ -19,6 +21,8 @@ const filePolicySchema = z.strictObject({
   name: z.string(),
   org: z.string().optional(),
   scope: z.strictObject({ teams: z.array(z.string()).optional() }).optional(),
+  /** `shadow` decides nothing; any other text enforces. */
+  mode: z.string().optional(),
   allowlist_v0: z
     .strictObject({
       domain: z.enum(['network', 'filesystem']).optional(),
@@ -39,5 +43,7 @@ export const policyFileSchema = z.strictObject({
   /** Absent means a device without a user. */
   user_teams: z.array(z.string()).optional(),
   machine_addresses: z.array(z.string()).optional(),
+  /** `observe` allows what no rule matches; any other text enforces. */
+  default: z.string().optional(),
 })
 export type PolicyFile = z.infer<typeof policyFileSchema>
