@@ -5,6 +5,7 @@ import {
   explain,
   isNoWider,
   nextExpiry,
+  policyAt,
   pathDenies,
   type Policy,
   type PolicySet,
@@ -81,28 +82,35 @@ describe('expiry, mode and default', () => {
     },
   )
 
-  it('no decision changes before the next expiry', { timeout: LAW_TIMEOUT_MS }, () => {
-    const outcomes = everyCase(
-      { runs: 1200, casesPerRun: REQUESTS },
-      fc.tuple(conditionalSets(), requestChoices(REQUESTS)),
-      ([{ set, options, now }, choices], tally) => {
-        const compiled = compilePolicy(set, options)
-        const next = nextExpiry(compiled, now)
-        const last = next === null ? Number.MAX_SAFE_INTEGER : next - 1
+  it(
+    'no decision changes before the next expiry, nor those of policyAt ever',
+    { timeout: LAW_TIMEOUT_MS },
+    () => {
+      const outcomes = everyCase(
+        { runs: 1200, casesPerRun: REQUESTS },
+        fc.tuple(conditionalSets(), requestChoices(REQUESTS)),
+        ([{ set, options, now }, choices], tally) => {
+          const compiled = compilePolicy(set, options)
+          const frozen = policyAt(compiled, now)
+          const next = nextExpiry(compiled, now)
+          const last = next === null ? Number.MAX_SAFE_INTEGER : next - 1
 
-        expect(next === null || next > now).toBe(true)
-        for (const choice of choices) {
-          const request = requestFrom(set, choice)
-          const decision = decide(compiled, request, { now })
+          expect(next === null || next > now).toBe(true)
+          for (const choice of choices) {
+            const request = requestFrom(set, choice)
+            const decision = decide(compiled, request, { now })
 
-          expect(decide(compiled, request, { now: last })).toStrictEqual(decision)
-          tally(next === null ? 'settled' : 'expiring')
-        }
-      },
-    )
+            expect(decide(compiled, request, { now: last })).toStrictEqual(decision)
+            expect(decide(frozen, request)).toStrictEqual(decision)
+            expect(policyAt(compiled, last)).toBe(frozen)
+            tally(next === null ? 'settled' : 'expiring')
+          }
+        },
+      )
 
-    expect(outcomes.rarerThan({ settled: 0.1, expiring: 0.15 })).toEqual([])
-  })
+      expect(outcomes.rarerThan({ settled: 0.1, expiring: 0.15 })).toEqual([])
+    },
+  )
 
   it('a shadow policy changes nothing but the member `shadow`', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase(

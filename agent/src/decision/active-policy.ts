@@ -4,8 +4,11 @@ import {
   denyUnavailable,
   explain,
   explainUnavailable,
+  nextExpiry,
+  policyAt,
   type Decision,
   type Explanation,
+  type CompiledPolicy,
   type Policy,
   type UnavailableReason,
   runSteps,
@@ -74,7 +77,10 @@ export interface MachineExplanation extends Explanation {
   readonly break_glass?: true
 }
 
-/** The bundle in force with the extent of its allows, or the reason for denying everything. */
+/**
+ * The bundle in force with the extent of its allows, or the reason for denying everything. Its
+ * `compiled` is that of the present time: another object after the next rule has expired.
+ */
 export type Enforced = Enforcement<CompiledBundle>
 
 /**
@@ -111,6 +117,10 @@ export interface ActivePolicy {
   mayBreakGlass(): boolean
   /** Age and expiry of the bundle in force; null without one. */
   lifetime(): { readonly age: Age; readonly expiresMs: number } | null
+  /** The trusted time by which rules expire, in epoch milliseconds. */
+  now(): number
+  /** When the next rule of the bundle in force expires, in epoch milliseconds; null if none. */
+  nextExpiryMs(): number | null
   /** Revision of the last verified bundle, readable or not; null without one. */
   revision(): number | null
   /** Sets the check that precedes every decision under a grant. By default each grant is over. */
@@ -129,6 +139,8 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   let newest: CompiledBundle | UnreadableBundle | null = null
   const listeners = new Set<() => void>()
   const notify = (): void => listeners.forEach((listener) => listener())
+
+  const atPresent = dropExpired(deps.clock.now, () => queueMicrotask(notify))
 
   /** Notifies in a microtask: this runs within decisions, and subscribers make decisions. */
   const advanceQuietly = (event: AgentEvent<CompiledBundle>): void => {
@@ -154,7 +166,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
       if (compiledLocal !== local || !isSameList(machineAddresses, deps.machineAddresses()))
         advanceQuietly({ kind: 'recompiled', bundle: runSteps(compile(bundle, source)) })
     }
-    return enforcementOf(facts)
+    return atPresent(enforcementOf(facts))
   }
 
   /** In `break_glass` all allows count, so no decision lapses and each is marked. */
@@ -237,6 +249,13 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
       return { age: facts.age, expiresMs: facts.bundle.value.limits.expiresMs }
     },
 
+    now: () => deps.clock.now(),
+
+    nextExpiryMs: () =>
+      facts.bundle.kind === 'readable'
+        ? nextExpiry(facts.bundle.value.compiled, deps.clock.now())
+        : null,
+
     revision() {
       return (newest?.kind === 'bundle' ? newest.bundle.revision : newest?.revision) ?? null
     },
@@ -249,6 +268,19 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
+  }
+}
+
+/** Drops the rules that have expired; calls `onExpiry` when these are others than before. */
+function dropExpired(now: () => number, onExpiry: () => void): (rule: Enforced) => Enforced {
+  let seen: { readonly whole: CompiledPolicy; readonly present: CompiledPolicy } | null = null
+  return (rule) => {
+    if (rule.kind === 'nothing') return rule
+    const { compiled: whole } = rule.bundle
+    const present = policyAt(whole, now())
+    if (seen?.whole === whole && seen.present !== present) onExpiry()
+    if (seen?.present !== present) seen = { whole, present }
+    return present === whole ? rule : { ...rule, bundle: { ...rule.bundle, compiled: present } }
   }
 }
 
@@ -298,7 +330,8 @@ const CONFLICT = 'two organizations claim this machine, so nothing is allowed'
 
 /**
  * Why a decision of the bundle does not count; null when it does. Its denies always count. A
- * default deny is reported as the lapse, because a new rule would not open the resource either.
+ * default deny is reported as the lapse, because a new rule would not open the resource either. So
+ * is a request that the bundle only observes.
  */
 function findLapse(
   { allows, bundle }: InForceRule,
@@ -307,6 +340,7 @@ function findLapse(
   if (allows === 'all') return null
   if (decision === 'deny' && reason !== 'default_deny') return null
   if (allows === 'none') return 'no_policy'
-  if (decision === 'allow' && isOffline(bundle.offline, request)) return null
+  const isRuled = decision === 'allow' && reason === 'rule'
+  if (isRuled && isOffline(bundle.offline, request)) return null
   return 'policy_expired'
 }

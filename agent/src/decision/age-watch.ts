@@ -16,9 +16,9 @@ export interface AgeWatch {
 }
 
 /**
- * Checks the age of the bundle when it becomes stale, when it expires, and when a grant ends, so
- * that open connections are closed on time without a request. Calls `onCheck` at each check, which
- * is often.
+ * Checks the bundle when it becomes stale, when it or one of its rules expires, and when a grant
+ * ends, so that open connections are closed on time without a request. Calls `onCheck` at each
+ * check, which is often.
  */
 export function watchAge(
   active: ActivePolicy,
@@ -34,6 +34,8 @@ export function watchAge(
     const { stale_at, expires_at } = inForce.bundle
     const remaining = [stale_at, expires_at].map((at) => Date.parse(at) - now())
     remaining.push(grantRemainingMs() ?? 0)
+    const ruleExpiresMs = active.nextExpiryMs()
+    if (ruleExpiresMs !== null) remaining.push(ruleExpiresMs - now())
     const delayMs = Math.min(...remaining.filter((remainingMs) => remainingMs > 0), MAX_DELAY_MS)
     timer = setTimeout(check, Math.max(delayMs, 1)).unref()
   }

@@ -48,6 +48,7 @@ export function* compileBundle(
     governed: true,
     machine_addresses: machineAddresses,
     resolve_unlisted_names,
+    default: bundle.settings.default,
     revision: bundle.revision,
     ...(home === null ? {} : { home }),
   }
@@ -83,6 +84,7 @@ function isSameContent(
     bundle.policies === policies &&
     bundle.revision === revision &&
     bundle.settings.resolve_unlisted_names === settings.resolve_unlisted_names &&
+    bundle.settings.default === settings.default &&
     isSameList(bundle.settings.offline_allow, settings.offline_allow) &&
     isSameList(former.machineAddresses, machineAddresses) &&
     former.local === local

@@ -18,7 +18,11 @@ export type ListedExplanation<E extends Explanation = Explanation> = ListedDecis
 
 /** Keeps the first deciding rules and counts the others; policy-core lists all of them. */
 export function listDecision<D extends Decision>(decision: D): ListedDecision<D> {
-  const { rules } = decision
+  const { rules, shadow } = decision
+  if (shadow !== undefined && shadow.rules.length > MAX_LISTED) {
+    const listed = { ...shadow, rules: shadow.rules.slice(0, MAX_LISTED) }
+    return listDecision({ ...decision, shadow: listed })
+  }
   if (rules.length <= MAX_LISTED) return decision
   return {
     ...decision,

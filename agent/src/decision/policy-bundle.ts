@@ -16,6 +16,8 @@ export interface PolicyBundle {
     readonly offline_allow: readonly string[]
     /** Which records this machine uploads. Absent means none. */
     readonly evidence?: EvidenceSettings
+    /** `observe`; any other value, and its absence, enforces. */
+    readonly default?: string | undefined
   }
   readonly policies: readonly Policy[]
   /** SHA-256 of the settings and of the documents, in hexadecimal. */

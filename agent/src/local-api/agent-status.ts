@@ -26,7 +26,7 @@ export interface StatusDeps {
   readonly enrolment: KeptEnrolment
   readonly version: string
   readonly startedAtMs: number
-  readonly active: Pick<ActivePolicy, 'current' | 'local' | 'state'>
+  readonly active: Pick<ActivePolicy, 'current' | 'local' | 'nextExpiryMs' | 'state'>
   readonly breakGlass: Pick<BreakGlass, 'inForce'>
   readonly synchronizer: {
     readonly record: () => SyncRecord
@@ -68,7 +68,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     ...(deps.parent === null ? {} : { parent_proxy: deps.parent.status() }),
     probes: deps.prober.results(),
     assurance: deps.assurance(),
-    bundle: describeBundle(deps.active.current()),
+    bundle: describeBundle(deps.active),
     ...describeLocal(deps.active.local()),
     break_glass: deps.breakGlass.inForce(),
     sync: {
@@ -101,10 +101,27 @@ function describeLocal(policies: readonly Policy[]): Pick<AgentStatus, 'local_ru
   return { local_rules: { denies, allows: all.length - denies, rules } }
 }
 
-function describeBundle(inForce: ReturnType<ActivePolicy['current']>): AgentStatus['bundle'] {
+function describeBundle({
+  current,
+  nextExpiryMs,
+}: Pick<ActivePolicy, 'current' | 'nextExpiryMs'>): AgentStatus['bundle'] {
+  const inForce = current()
   if (inForce === null) return null
+  const nextMs = nextExpiryMs()
+  const shadow = inForce.bundle.policies.filter(({ mode }) => mode === 'shadow').length
   const { revision, issued_at, stale_at, expires_at, policies } = inForce.bundle
   const rules = countRules(policies)
   const { source } = inForce
-  return { revision, issued_at, stale_at, expires_at, policies: policies.length, rules, source }
+  return {
+    revision,
+    issued_at,
+    stale_at,
+    expires_at,
+    policies: policies.length,
+    rules,
+    ...(inForce.bundle.settings.default === 'observe' ? { default: 'observe' } : {}),
+    ...(shadow === 0 ? {} : { shadow_policies: shadow }),
+    ...(nextMs === null ? {} : { next_expiry_at: new Date(nextMs).toISOString() }),
+    source,
+  }
 }

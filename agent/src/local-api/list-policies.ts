@@ -1,4 +1,4 @@
-import type { Policy, Rule } from '@palisade/policy-core'
+import { parseInstant, type Policy, type Rule } from '@palisade/policy-core'
 import type { InactiveReason, ListedRule, PolicyListLine } from '@palisade/protocol'
 import type { ActivePolicy, Enforced } from '../decision/active-policy.ts'
 
@@ -6,18 +6,19 @@ type InForce = Extract<Enforced, { readonly kind: 'bundle' }>
 
 /** The rules of this machine at the time of the call, computed line by line. */
 export function listPolicies(
-  active: Pick<ActivePolicy, 'enforced' | 'state'>,
+  active: Pick<ActivePolicy, 'enforced' | 'now' | 'state'>,
 ): Iterable<PolicyListLine> {
   const enforced = active.enforced()
   const state = active.state()
   if (enforced.kind === 'nothing')
     return [{ kind: 'head', state, revision: null, stale: false, offline_allow: [], rules: 0 }]
-  return listBundle(enforced, state)
+  return listBundle(enforced, state, active.now())
 }
 
 function* listBundle(
   enforced: InForce,
   state: ReturnType<ActivePolicy['state']>,
+  nowMs: number,
 ): Generator<PolicyListLine> {
   const { bundle, stale } = enforced
   const { revision, policies, settings } = bundle.bundle
@@ -35,16 +36,14 @@ function* listBundle(
   ] as const)
     for (const policy of list)
       for (const rule of policy.allowlist_v0?.rules ?? [])
-        yield listRule(policy, rule, origin, enforced)
+        yield listRule(policy, rule, { origin, allows: enforced.allows, nowMs })
 }
 
-function listRule(
-  policy: Policy,
-  rule: Rule,
-  origin: ListedRule['origin'],
-  enforced: InForce,
-): ListedRule {
-  const reason = rule.decision === 'deny' ? null : whyInactive(origin, enforced)
+function listRule(policy: Policy, rule: Rule, circumstances: Circumstances): ListedRule {
+  const { origin } = circumstances
+  const reason =
+    findLapse(policy, rule, circumstances) ??
+    (rule.decision === 'deny' ? null : whyInactive(circumstances))
   return {
     kind: 'rule',
     origin,
@@ -56,15 +55,28 @@ function listRule(
     actions: [...rule.actions],
     resources: [...rule.resources],
     active: reason === null,
+    ...(rule.expires_at === undefined ? {} : { expires_at: rule.expires_at }),
     ...(reason === null ? {} : { inactive_reason: reason }),
   }
 }
 
-/** Why an allow does not count now; denies always count. */
-function whyInactive(
-  origin: ListedRule['origin'],
-  { allows }: Pick<InForce, 'allows'>,
+interface Circumstances extends Pick<InForce, 'allows'> {
+  readonly origin: ListedRule['origin']
+  readonly nowMs: number
+}
+
+/** Why a rule does not count, whatever its decision. */
+function findLapse(
+  { mode }: Policy,
+  { expires_at }: Rule,
+  { nowMs }: Circumstances,
 ): InactiveReason | null {
+  if (expires_at !== undefined && (parseInstant(expires_at) ?? 0) <= nowMs) return 'expired'
+  return mode === 'shadow' ? 'shadow' : null
+}
+
+/** Why an allow does not count now. */
+function whyInactive({ origin, allows }: Circumstances): InactiveReason | null {
   if (origin === 'local') return 'governed'
   if (allows === 'all') return null
   return allows === 'none' ? 'conflict' : 'policy_expired'

@@ -38,7 +38,7 @@ export function stampEvent(event: RecordedEvent, atMs: number): StampedEvent {
     point,
     protocol,
     ...(sandbox === undefined ? {} : { sandbox }),
-    decision: decision.rules.length <= MAX_RULES ? decision : recordedDecision(decision),
+    decision: isShort(decision) ? decision : recordedDecision(decision),
     ...(flow === undefined ? {} : { flow }),
   }
 }
@@ -49,7 +49,7 @@ export function stampEvent(event: RecordedEvent, atMs: number): StampedEvent {
  */
 function keyOf({ point, protocol, sandbox, decision, flow }: RecordedEvent): string {
   const { reason, revision, stale, break_glass, address_required, rules, request } = decision
-  const { content, hint } = decision
+  const { content, hint, shadow } = decision
   let key = `${point} ${protocol} ${decision.decision} ${reason} ${revision} ${stale}`
   if (sandbox !== undefined) key += ` sandbox ${sandbox.length} ${sandbox}`
   if (break_glass === true) key += ' break_glass'
@@ -57,10 +57,17 @@ function keyOf({ point, protocol, sandbox, decision, flow }: RecordedEvent): str
   if (flow !== undefined) key += ` ${flow.cause}`
   // The hint alone says which name the content has; else a denial could hide behind another one.
   if (content !== undefined) key += ` ${content} ${hint?.length ?? 0} ${hint ?? ''}`
-  key += ` ${rules.length}`
+  key += keyOfRules(rules)
+  if (shadow !== undefined)
+    key += ` shadow ${shadow.decision} ${shadow.reason}${keyOfRules(shadow.rules)}`
+  return key + keyOfRequest(request)
+}
+
+function keyOfRules(rules: readonly RuleMatch[]): string {
+  let key = ` ${rules.length}`
   const named = Math.min(rules.length, MAX_RULES)
   for (let index = 0; index < named; index += 1) key += keyOfRule(rules[index])
-  return key + keyOfRequest(request)
+  return key
 }
 
 function keyOfRule(rule: RuleMatch | undefined): string {
@@ -79,13 +86,20 @@ function keyOfRequest(request: CanonicalRequest | null): string {
  * and the recorder holds thousands of decisions.
  */
 export function recordedDecision(decision: MachineDecision): ListedDecision<MachineDecision> {
-  const { rules, hint } = decision
+  const { rules, hint, shadow } = decision
   return {
     ...decision,
     rules: rules.slice(0, MAX_RULES).map(cutRule),
     hint: hint === null ? null : cut(hint),
+    ...(shadow === undefined
+      ? {}
+      : { shadow: { ...shadow, rules: shadow.rules.slice(0, MAX_RULES).map(cutRule) } }),
     ...(rules.length <= MAX_RULES ? {} : { rules_omitted: rules.length - MAX_RULES }),
   }
+}
+
+function isShort({ rules, shadow }: MachineDecision): boolean {
+  return rules.length <= MAX_RULES && (shadow?.rules.length ?? 0) <= MAX_RULES
 }
 
 function cutRule(rule: RuleMatch): RuleMatch {

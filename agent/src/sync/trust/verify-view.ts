@@ -3,6 +3,7 @@ import {
   POLICY_DOCUMENT_SCHEMA,
   viewSettingsSchema,
   viewTargetSchema,
+  type ViewTarget,
   type Enrolment,
   type ViewSettings,
 } from '@palisade/protocol'
@@ -39,6 +40,8 @@ export interface Listed {
   readonly id: string
   readonly sha256: string
   readonly length: number
+  /** True for a shadow policy, which decides nothing; otherwise absent. */
+  readonly isShadow?: true
 }
 
 /** A view that is consistent, is for this machine, and is not older than the accepted ones. */
@@ -210,6 +213,11 @@ function readSettings(targets: Targets): ViewSettings | null {
   return settings.success ? settings.data : null
 }
 
+/** An unknown mode enforces. */
+function readMode(target: ViewTarget | undefined): Pick<Listed, 'isShadow'> {
+  return target?.mode === 'shadow' ? { isShadow: true } : {}
+}
+
 function finish(
   parsed: Parsed,
   settings: ViewSettings | null,
@@ -228,9 +236,9 @@ function finish(
       return fault('malformed', 'the view lists a document with an invalid name')
     if (length > MAX_DOCUMENT_BYTES)
       return fault('too_large', `a policy is larger than ${MAX_DOCUMENT_BYTES} bytes`)
-    const target = viewTargetSchema.safeParse(custom)
-    isKnown &&= target.success && target.data.schema === POLICY_DOCUMENT_SCHEMA
-    documents.push({ id, sha256: hashes.sha256, length })
+    const target = viewTargetSchema.safeParse(custom).data
+    isKnown &&= target?.schema === POLICY_DOCUMENT_SCHEMA
+    documents.push({ id, sha256: hashes.sha256, length, ...readMode(target) })
   }
   return {
     files,

@@ -117,15 +117,15 @@ type ReadBundle = (view: VerifiedView, texts: readonly string[]) => Steps<BuiltB
  * the same, the list is the same array: views are signed every hour, usually without a change.
  */
 export function createBundleReader(org: string): ReadBundle {
-  let policies: readonly ViewPolicy[] = []
+  let policies: readonly MachinePolicy[] = []
   let known = new Map<string, ReadDocument>()
 
   return function* (view, texts) {
     const read = new Map<string, ReadDocument>()
-    for (const [index, { id, sha256 }] of view.documents.entries()) {
+    for (const [index, { id, sha256, isShadow = false }] of view.documents.entries()) {
       yield
-      const key = `${sha256} ${id}`
-      const document = known.get(key) ?? readDocument(texts[index] ?? '', id, org)
+      const key = `${sha256} ${isShadow ? 'shadow' : 'enforce'} ${id}`
+      const document = known.get(key) ?? readDocument(texts[index] ?? '', { id, org, isShadow })
       if (document === null) return build(view, null, [])
       read.set(key, document)
     }
@@ -137,14 +137,14 @@ export function createBundleReader(org: string): ReadBundle {
   }
 }
 
-function isSameList(a: readonly ViewPolicy[], b: readonly ViewPolicy[]): boolean {
+function isSameList(a: readonly MachinePolicy[], b: readonly MachinePolicy[]): boolean {
   return a.length === b.length && a.every((policy, index) => policy === b[index])
 }
 
 /** `policies` is null if one of them cannot be read. */
 function build(
   view: VerifiedView,
-  policies: readonly ViewPolicy[] | null,
+  policies: readonly MachinePolicy[] | null,
   selfTests: readonly SelfTest[],
 ): BuiltBundle {
   const { settings } = view
@@ -161,6 +161,7 @@ function build(
   const { revision, resolve_unlisted_names, expires_after_seconds, offline_allow = [] } = settings
   // Settings that this version cannot read upload nothing: it would not know what to keep.
   const evidence = evidenceSettingsSchema.safeParse(settings.evidence).data
+  const standard = settings.default === undefined ? {} : { default: settings.default }
   return {
     kind: 'bundle',
     bundle: {
@@ -171,6 +172,7 @@ function build(
       settings: {
         resolve_unlisted_names,
         offline_allow,
+        ...standard,
         ...(evidence === undefined ? {} : { evidence }),
       },
       policies,
@@ -184,20 +186,32 @@ function build(
 function digestOf({ settings, documents }: VerifiedView): string {
   // Decides nothing, and agents of earlier versions do not have it.
   const { evidence: _uploads, ...deciding } = settings ?? {}
-  return digest(
-    JSON.stringify([settings && deciding, documents.map((each) => [each.id, each.sha256])]),
-  )
+  return digest(JSON.stringify([settings && deciding, documents.map(identityOf)]))
+}
+
+function identityOf({
+  id,
+  sha256,
+  isShadow,
+}: VerifiedView['documents'][number]): readonly string[] {
+  return isShadow === true ? [id, sha256, 'shadow'] : [id, sha256]
 }
 
 interface ReadDocument extends SelfTest {
-  readonly policy: ViewPolicy
+  readonly policy: MachinePolicy
 }
 
+/** A policy with the mode of its target; a document itself has none. */
+type MachinePolicy = ViewPolicy & { readonly mode?: 'shadow' }
+
 /** Null if the text is not the policy of that id, or has content unknown to this version. */
-function readDocument(text: string, id: string, org: string): ReadDocument | null {
+function readDocument(
+  text: string,
+  { id, org, isShadow }: { readonly id: string; readonly org: string; readonly isShadow: boolean },
+): ReadDocument | null {
   const json = parseJson(text)
   const document = json.ok ? viewPolicySchema.safeParse(json.value).data : undefined
   if (document?.id !== id || document.org !== org) return null
   const { self_test = [], ...policy } = document
-  return { policy, selfTest: self_test }
+  return { policy: isShadow ? { ...policy, mode: 'shadow' } : policy, selfTest: self_test }
 }

@@ -66,6 +66,7 @@ export function formatStatus(
       ['freshness', `stale ${age(bundle.stale_at)}, ${expires} ${age(bundle.expires_at)}`],
     )
   }
+  if (bundle !== null) pairs.push(...formatModes(bundle, age, style))
   if (status.local_rules !== undefined) pairs.push(...formatLocalRules(status.local_rules, style))
   pairs.push(...describeSync(status.sync, nowMs, style))
   pairs.push(['hints', describeHints(status.hints, age, style)])
@@ -177,6 +178,22 @@ function describeCacheProblem({
   message,
 }: NonNullable<AgentStatus['cache_problem']>): string {
   return file === null ? message : `${message}; set aside as ${file}`
+}
+
+/** Shown only where policies decide otherwise than by their present rules. */
+function formatModes(
+  bundle: NonNullable<AgentStatus['bundle']>,
+  age: (instant: string) => string,
+  style: Style,
+): readonly [string, string][] {
+  const pairs: [string, string][] = []
+  if (bundle.default === 'observe')
+    pairs.push(['default', style.warning('observe: requests that no rule matches are allowed')])
+  if (bundle.shadow_policies !== undefined)
+    pairs.push(['shadow', `${count(bundle.shadow_policies, 'policy', 'policies')} decide nothing`])
+  if (bundle.next_expiry_at !== undefined)
+    pairs.push(['next expiry', `of a rule, ${age(bundle.next_expiry_at)}`])
+  return pairs
 }
 
 /** Names the place where addresses are decided, because rules on addresses hold only there. */

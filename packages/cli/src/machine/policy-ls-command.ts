@@ -71,6 +71,8 @@ const INACTIVE: Readonly<Record<InactiveReason, string>> = {
   governed: 'the organization governs this machine',
   policy_expired: 'the policies have expired',
   conflict: 'two organizations claim this machine',
+  expired: 'the rule has expired',
+  shadow: 'its policy is a shadow policy',
 }
 
 function formatPolicies(head: PolicyListHead, rules: readonly ListedRule[], style: Style): string {

@@ -63,6 +63,8 @@ export interface Conditions {
   readonly enforced: (now: number) => CompiledPolicy
   /** The same as if every shadow policy were enforced. */
   readonly shadowed: (now: number) => CompiledPolicy
+  /** The policies as they stay without the passing of time. */
+  readonly frozen: (now: number) => CompiledPolicy
 }
 
 /**

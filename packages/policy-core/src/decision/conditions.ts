@@ -24,23 +24,26 @@ export function readConditions(
   if (!hasRules && !observes) return null
   const selected = (countsShadow: boolean): Conditions['enforced'] => {
     if (!hasRules) return () => whole
-    let kept: { readonly passed: number; readonly policy: CompiledPolicy } | null = null
-    return (now) => {
-      const passed = countPassed(expiries, now)
-      if (kept?.passed !== passed) {
-        const policy = selectRules(whole, lapsesAt(whole.table, now, countsShadow), resolvesWith)
-        kept = { passed, policy }
-      }
-      return kept.policy
+    return oncePerSpan(expiries, (now) =>
+      selectRules(whole, lapsesAt(whole.table, now, countsShadow), resolvesWith),
+    )
+  }
+  const enforced = selected(false)
+  const shadowed = selected(true)
+  const freeze = (now: number): CompiledPolicy => {
+    const fixed = enforced(now)
+    const conditions: Conditions = {
+      expiries: [],
+      hasShadow,
+      observes,
+      enforced: () => fixed,
+      shadowed: () => shadowed(now),
+      frozen: freeze,
     }
+    return { ...whole, conditions }
   }
-  return {
-    expiries,
-    hasShadow,
-    observes,
-    enforced: selected(false),
-    shadowed: selected(true),
-  }
+  const frozen = oncePerSpan(expiries, freeze)
+  return { expiries, hasShadow, observes, enforced, shadowed, frozen }
 }
 
 /**
@@ -52,15 +55,41 @@ export function enforcedAt(policy: CompiledPolicy, now: number | undefined): Com
   return conditions === null ? policy : conditions.enforced(readNow(conditions, now))
 }
 
+/**
+ * The policies as they are at a time in milliseconds since 1970, without the passing of time: they
+ * decide without `now` as `policy` does at that time. The result is the same object until the next
+ * expiry, as long as the time does not go back. Takes constant time.
+ *
+ * Throws `PolicyError` with `ERR_OPTION_INVALID` for a policy that is not compiled, and when a rule
+ * expires and `now` is not a finite number.
+ */
+export function policyAt(policy: CompiledPolicy, now: number): CompiledPolicy {
+  requireCompiled('policy', policy)
+  const { conditions } = policy
+  if (conditions === null || conditions.expiries.length === 0) return policy
+  return conditions.frozen(readNow(conditions, now))
+}
+
+/** Keeps the last result until a time on the other side of an expiry is asked for. */
+function oncePerSpan(
+  expiries: readonly number[],
+  create: (now: number) => CompiledPolicy,
+): (now: number) => CompiledPolicy {
+  let kept: { readonly passed: number; readonly policy: CompiledPolicy } | null = null
+  return (now) => {
+    const passed = countPassed(expiries, now)
+    if (kept?.passed !== passed) kept = { passed, policy: create(now) }
+    return kept.policy
+  }
+}
+
 /** Without an expiring rule any time will do. */
 export function readNow({ expiries }: Conditions, now: unknown): number {
   if (typeof now === 'number' && Number.isFinite(now)) return now
   if (expiries.length === 0) return 0
-  const wrong = now === undefined ? 'is missing' : `is ${show(now)}`
   throw new PolicyError(
     'ERR_OPTION_INVALID',
-    `${quote('now')}: ${wrong}, but a rule of the policies expires; ` +
-      `give the present time in milliseconds since 1970`,
+    `${quote('now')}: ${show(now)} is no time, and a rule expires; give milliseconds since 1970`,
   )
 }
 

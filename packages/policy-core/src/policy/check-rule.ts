@@ -86,9 +86,7 @@ function checkDecision(decision: unknown): RuleProblem[] {
 /** Refuses an unreadable time: ignoring it would let an allow outlive its author's intent. */
 function checkExpiry(expiry: unknown, problems: RuleProblem[]): void {
   if (typeof expiry === 'string' && parseInstant(expiry) !== null) return
-  const message =
-    `${show(expiry)} is not a time in UTC; write one such as \`2026-11-26T14:00:00Z\`, ` +
-    `or leave it out for a rule that never expires`
+  const message = `${show(expiry)} is not a time in UTC; write one such as \`2026-11-26T14:00:00Z\``
   problems.push({ member: 'expires_at', message })
 }
 

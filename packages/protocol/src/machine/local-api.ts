@@ -251,6 +251,12 @@ export const agentStatusSchema = z.object({
       expires_at: instant,
       policies: z.int(),
       rules: z.int(),
+      /** Present when requests that no rule matches are allowed. */
+      default: z.literal('observe').optional(),
+      /** Number of policies that decide nothing; absent without any. */
+      shadow_policies: z.int().positive().optional(),
+      /** When the next rule expires; absent when none will. */
+      next_expiry_at: instant.optional(),
       /** Source of the bundle when this agent began to use it. */
       source: z.enum(['server', 'cache', 'file']),
     })

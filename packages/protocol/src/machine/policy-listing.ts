@@ -10,6 +10,10 @@ export const INACTIVE_REASONS = [
   'policy_expired',
   /** Two organizations claim the machine, so no allow counts. */
   'conflict',
+  /** The time of `expires_at` has come. */
+  'expired',
+  /** A rule of a shadow policy, which decides nothing. */
+  'shadow',
 ] as const
 export type InactiveReason = (typeof INACTIVE_REASONS)[number]
 
@@ -43,6 +47,8 @@ export const listedRuleSchema = z.object({
   actions: z.array(z.enum(ACTIONS)),
   resources: z.array(z.string()),
   active: z.boolean(),
+  /** RFC 3339 UTC; absent for a rule that never expires. */
+  expires_at: z.string().optional(),
   /** Present exactly when the rule is not active. */
   inactive_reason: z.enum(INACTIVE_REASONS).optional(),
 })

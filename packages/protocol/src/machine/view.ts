@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { policySchema } from '../governance/policy.ts'
+import { parseInstant } from '@palisade/policy-core'
+import { allowlistV0Schema, policySchema } from '../governance/policy.ts'
+import { ruleSchema } from '../governance/rule.ts'
 
 /**
  * A view is the set of files that one organization signs for one set of teams: a small repository
@@ -22,6 +24,14 @@ const MAX_LIFE_SECONDS = 100 * 365 * 24 * 60 * 60
 
 export const viewIdSchema = z.string().regex(/^[0-9a-f]{32}$/)
 
+/** A rule for machines. An expiry that cannot be read makes the policy unsupported. */
+const viewRuleSchema = ruleSchema.extend({
+  expires_at: z
+    .string()
+    .refine((text) => parseInstant(text) !== null)
+    .exactOptional(),
+})
+
 /**
  * A policy for machines. Its scope hides teams outside this view. `readSelfTest` parses `self_test`
  * separately: an unreadable test must not make the policy unsupported, which would deny every
@@ -30,6 +40,7 @@ export const viewIdSchema = z.string().regex(/^[0-9a-f]{32}$/)
 export const viewPolicySchema = policySchema
   .omit({ scope: true })
   .extend({
+    allowlist_v0: allowlistV0Schema.extend({ rules: z.array(viewRuleSchema) }).optional(),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
     self_test: z.unknown().exactOptional(),
@@ -37,7 +48,7 @@ export const viewPolicySchema = policySchema
   .meta({ id: 'ViewPolicy' })
 export type ViewPolicy = z.infer<typeof viewPolicySchema>
 
-/** `custom` of a target. Agents treat an unknown `mode` as enforcing. */
+/** `custom` of a target. `mode` is `enforce` or `shadow`; agents enforce any other. */
 export const viewTargetSchema = z.object({
   mode: z.string(),
   /** The organization's revision at the last change of the policy. */
@@ -64,6 +75,8 @@ export const viewSettingsSchema = z.object({
   evidence: z.unknown().exactOptional(),
   poll_seconds: z.int().positive(),
   resolve_unlisted_names: z.boolean(),
+  /** `enforce` or `observe`; agents enforce when it is absent or any other. */
+  default: z.string().exactOptional(),
   /** The organization's revision at the last change of this view. */
   revision: z.int().nonnegative(),
 })
