@@ -185,23 +185,20 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     if (facts.bundle !== former.bundle) newest = bundle
   }
 
-  const unreadable = (): { readonly revision: number | null } => ({
-    revision: newest?.kind === 'unsupported' ? newest.revision : null,
-  })
-
   return {
     compile,
 
     decide(request) {
       const rule = enforced()
-      if (rule.kind === 'nothing') return denyUnavailable(rule.reason, request, unreadable())
+      if (rule.kind === 'nothing') return denyUnavailable(rule.reason, request, unreadable(newest))
       const made = decide(rule.bundle.compiled, request, { stale: rule.stale })
       return marked(settle(rule, made, denyUnavailable, { hint: CONFLICT }))
     },
 
     explain(request) {
       const rule = enforced()
-      if (rule.kind === 'nothing') return explainUnavailable(rule.reason, request, unreadable())
+      if (rule.kind === 'nothing')
+        return explainUnavailable(rule.reason, request, unreadable(newest))
       const made = explain(rule.bundle.compiled, request, { stale: rule.stale })
       return marked(settle(rule, made, explainUnavailable, { hint: CONFLICT, detail: null }))
     },
@@ -249,16 +246,10 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
       return { age: facts.age, expiresMs: facts.bundle.value.limits.expiresMs }
     },
 
-    now: () => deps.clock.now(),
+    now: deps.clock.now,
+    nextExpiryMs: () => nextExpiryOf(facts, deps.clock.now()),
 
-    nextExpiryMs: () =>
-      facts.bundle.kind === 'readable'
-        ? nextExpiry(facts.bundle.value.compiled, deps.clock.now())
-        : null,
-
-    revision() {
-      return (newest?.kind === 'bundle' ? newest.bundle.revision : newest?.revision) ?? null
-    },
+    revision: () => (newest?.kind === 'bundle' ? newest.bundle : newest)?.revision ?? null,
 
     endGrantWhen(isOver) {
       isGrantOver = isOver
@@ -269,6 +260,17 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
       return () => void listeners.delete(listener)
     },
   }
+}
+
+/** For the deny of a machine whose last bundle may be unreadable. */
+function unreadable(newest: CompiledBundle | UnreadableBundle | null): {
+  readonly revision: number | null
+} {
+  return { revision: newest?.kind === 'unsupported' ? newest.revision : null }
+}
+
+function nextExpiryOf({ bundle }: Facts<CompiledBundle>, nowMs: number): number | null {
+  return bundle.kind === 'readable' ? nextExpiry(bundle.value.compiled, nowMs) : null
 }
 
 /** Drops the rules that have expired; calls `onExpiry` when these are others than before. */

@@ -53,6 +53,27 @@ describe('a recorder', () => {
     expect(found).toHaveLength(3)
   })
 
+  it('tells decisions apart by what shadow policies would decide', async () => {
+    const { recorder, directory } = await startRecorder()
+    const event = denial('a.test')
+    const would = { decision: 'allow', reason: 'rule', rules: [] } as const
+    const shadowed = { ...event, decision: { ...event.decision, shadow: would } }
+
+    for (const each of [event, shadowed, shadowed]) recorder.record(each)
+    await recorder.stop()
+
+    const found = (await readRecords(directory)).map((line) =>
+      'decision' in line ? [line.decision.shadow?.reason, line.count] : [],
+    )
+    expect(found).toHaveLength(2)
+    expect(found).toEqual(
+      expect.arrayContaining([
+        [undefined, 1],
+        ['rule', 2],
+      ]),
+    )
+  })
+
   it('writes repetitions when the minute is over, without a further decision', async () => {
     const { recorder, directory } = await startRecorder({
       now: Date.now,
