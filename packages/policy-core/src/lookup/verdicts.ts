@@ -55,15 +55,17 @@ export class Verdicts implements VerdictSource {
   }
 
   /** Like `of`, for a set that does not last. */
-  conclude({ flags, groups }: MatchSet, slot: ActionSlot): Verdict {
-    const decision = decisionOf(flags, slot)
-    return decision === null ? DEFAULT_DENY : this.together(groups, decision, slot)
+  conclude(set: MatchSet, slot: ActionSlot): Verdict {
+    const decision = decisionOf(set.flags, slot)
+    // The groups may be listed at each access, so a default deny does not read them. bench: decide
+    return decision === null ? DEFAULT_DENY : this.together(set.groups, decision, slot)
   }
 
   #keep(set: MatchSet, slot: ActionSlot): Verdict {
-    const verdict = this.conclude(set, slot)
-    if (verdict === DEFAULT_DENY) return verdict
+    const decision = decisionOf(set.flags, slot)
+    if (decision === null) return DEFAULT_DENY
     const { groups } = set
+    const verdict = this.together(groups, decision, slot)
     this.#makeRoom(verdict.rules.length + groups.length)
     this.#keptBy.push(set)
     set.verdicts = set.verdicts.with(slot, verdict)
