@@ -64,7 +64,9 @@ export const auditEventSchema = z
     category: z.literal('AUDIT_CATEGORY_EVALUATION'),
     decision: z.enum(AUDIT_DECISIONS),
     action_type: z.enum(AUDIT_ACTION_TYPES),
-    enforcement_mode: z.literal('enforce'),
+    enforcement_mode: z
+      .enum(['enforce', 'audit'])
+      .meta({ description: '`audit` for a request that was allowed because no rule denies it' }),
     audit_session_id: z.string(),
     /** Of the device when it uploaded; empty for a device without a user. */
     username: z.string(),

@@ -18,7 +18,7 @@ export function formatAuditEvent(row: StoredEvidence, device: AuditedDevice): Au
     category: 'AUDIT_CATEGORY_EVALUATION',
     decision: decision === 'allow' ? 'AUDIT_DECISION_ALLOW' : 'AUDIT_DECISION_DENY',
     action_type: isOfFile(tuple) ? 'filesystem_mount' : 'network_egress',
-    enforcement_mode: 'enforce',
+    enforcement_mode: reason === 'observed' ? 'audit' : 'enforce',
     audit_session_id: row.session,
     username: row.username ?? '',
     created_at: formatInstant(row.last_ms),
