@@ -1,5 +1,6 @@
 import { DEFAULT_EVIDENCE_SETTINGS } from '@palisade/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { HEADER, linesOf, recordOf, textOf } from '../evidence/ingest/batch-text.ts'
 import { enrolTestDevice, type TestDevice } from '../test-device.ts'
 import { fillPath, pathParameters, type Operation } from './operations.ts'
 import {
@@ -32,6 +33,7 @@ const BODIES: Readonly<Record<string, object>> = {
     policies: [{ name: 'first', scope: { teams: ['backend'] }, rules: [] }],
     dry_run: true,
   },
+  uploadRecords: Buffer.from(textOf(HEADER, linesOf([recordOf()]))),
 }
 /** Query parameters without which the operation is refused. */
 const QUERIES: Readonly<Record<string, string>> = {
@@ -59,8 +61,9 @@ async function callerOf({ id, security }: Operation): Promise<string | TestDevic
   return enrolTestDevice(world, world.callers.owner, 'acme', { user: world.acme.username })
 }
 
-/** Returns the proof of possession for operations that need no other credential. */
-function headersFor(operation: Operation, path: string): { dpop?: string } {
+/** Returns the proof of possession for operations that need no other credential, or a media type. */
+function headersFor(operation: Operation, path: string): Record<string, string> {
+  if (operation.id === 'uploadRecords') return { 'content-type': 'application/x-ndjson' }
   if (operation.security === 'device_token') return {}
   const isOfDevice = operation.id === 'createDeviceToken'
   return world.proofFor(operation, path, isOfDevice ? world.device.prove : undefined)

@@ -33,6 +33,7 @@ const FOR_MEMBERS = new Set([
   'getEffectivePolicy',
   'enrolDevice',
   'revokeDevice',
+  'listAuditLogs',
 ])
 
 /** Tells whether a request of the operation can have the fault. */

@@ -14,6 +14,7 @@ const OPEN: Readonly<Record<string, string>> = {
   'POST /v2/auth/token': 'the secret in the body',
   'POST /api/v1/enrol': 'an enrolment token and a key',
   'POST /api/v1/device/token': 'the key of a machine',
+  'POST /api/v1/device/records': 'the token of a machine',
   'POST /api/v1/device/report': 'the token of a machine',
   'PUT /api/v1/user/password': 'the old password',
   // Child tokens, which expire and are revoked with their parent.

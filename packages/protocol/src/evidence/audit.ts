@@ -50,6 +50,7 @@ export const auditQuerySchema = z.strictObject({
     .meta({ type: 'integer', minimum: 0, maximum: MAX_AUDIT_PAGE, default: DEFAULT_AUDIT_PAGE }),
   page_token: z
     .string()
+    .min(1, 'must not be empty')
     .optional()
     .meta({ description: 'The `next_page_token` of the page before; absent for the first page' }),
 })

@@ -29,6 +29,7 @@ const viewRuleSchema = ruleSchema.extend({
   expires_at: z
     .string()
     .refine((text) => parseInstant(text) !== null)
+    .meta({ format: 'date-time' })
     .exactOptional(),
 })
 

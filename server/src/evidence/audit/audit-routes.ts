@@ -1,8 +1,8 @@
 import { auditPageSchema, auditQuerySchema, type AuditQuery } from '@palisade/protocol'
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
-import { authorize } from '../../identity/authorize.ts'
+import { authorize, type Access } from '../../identity/authorize.ts'
 import { countAttempts } from '../../identity/limits/count-attempts.ts'
-import { formatPrincipal, type Caller } from '../../identity/principal.ts'
+import { formatPrincipal, type Caller, type Principal } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 import { permissionDenied } from '../../platform/api-error.ts'
@@ -44,12 +44,14 @@ export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
         tags: ['audit'],
         summary: 'Decisions on the machines of the organization, newest first',
         permission: null,
+        lookUp: (_reader, _params, { principal, access }) => void requireRight(principal, access),
         query: auditQuerySchema,
         answers: { 200: auditPageSchema },
         errors: [429],
       },
       async ({ caller, params: { org }, query }) => {
-        const { own } = await readRight(deps, caller, org)
+        const access = await deps.store.read((reader) => authorize(reader, caller, org, null))
+        const { own } = requireRight(caller, access)
         if (!own) await note(caller, org)
         const allowed = own ? ownQuery(caller, query) : query
         return turns.run(org, () => listAuditEvents(deps, org, allowed), formatPrincipal(caller))
@@ -58,15 +60,13 @@ export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
   ]
 }
 
-/** Without the permission, people see the decisions on their own machines. */
-async function readRight(
-  { store }: Pick<AuditRouteDeps, 'store'>,
-  caller: Caller,
-  org: string,
-): Promise<{ readonly own: boolean }> {
-  const access = await store.read((reader) => authorize(reader, caller, org, null))
-  if (access.permissions.includes('audit:read')) return { own: false }
-  if (caller.kind === 'user') return { own: true }
+/** Without the permission, people see the decisions on their own machines. Throws 403. */
+function requireRight(
+  { kind }: Pick<Principal, 'kind'>,
+  { permissions }: Pick<Access, 'permissions'>,
+): { readonly own: boolean } {
+  if (permissions.includes('audit:read')) return { own: false }
+  if (kind === 'user') return { own: true }
   throw permissionDenied('this needs the permission `audit:read`')
 }
 
