@@ -34,6 +34,8 @@ export const RUN = [...CLI.nodeOptions, MAIN, 'run', '--']
 const OF_HOLDER = ['unshare', 'cat']
 const SETTLE_TIMEOUT_MS = 60_000
 const PAUSE_MS = 20
+/** The processes of a sandbox that ends look like those of the spare one. */
+const END_MS = 1_000
 /** The agent tries a sandbox of its own after that time. */
 const PROBE_AFTER_MS = 11_000
 
@@ -71,6 +73,7 @@ function environmentOf(dataDir: string): Record<string, string> {
 
 async function settle(agentPid: number, running: number): Promise<void> {
   const deadline = performance.now() + SETTLE_TIMEOUT_MS
+  await setTimeout(END_MS)
   for (;;) {
     const names = treeOf(agentPid)
       .map(({ name }) => name)
