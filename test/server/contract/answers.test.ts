@@ -61,7 +61,7 @@ async function callerOf({ id, security }: Operation): Promise<string | TestDevic
   return enrolTestDevice(world, world.callers.owner, 'acme', { user: world.acme.username })
 }
 
-/** Returns the proof of possession for operations that need no other credential, or a media type. */
+/** Returns a media type, or the proof of possession for operations without another credential. */
 function headersFor(operation: Operation, path: string): Record<string, string> {
   if (operation.id === 'uploadRecords') return { 'content-type': 'application/x-ndjson' }
   if (operation.security === 'device_token') return {}
