@@ -119,7 +119,7 @@ export interface ActivePolicy {
   lifetime(): { readonly age: Age; readonly expiresMs: number } | null
   /** The trusted time by which rules expire, in epoch milliseconds. */
   now(): number
-  /** When the next rule of the bundle in force expires, in epoch milliseconds; null if none. */
+  /** When the next rule of the bundle in force expires, in epoch milliseconds, or null. */
   nextExpiryMs(): number | null
   /** Revision of the last verified bundle, readable or not; null without one. */
   revision(): number | null

@@ -14,7 +14,7 @@ export interface PolicyBundle {
     readonly resolve_unlisted_names: boolean
     /** Hosts in rule syntax. */
     readonly offline_allow: readonly string[]
-    /** Which records this machine uploads. Absent means none. */
+    /** Which records this machine uploads. Absent means that it uploads no record. */
     readonly evidence?: EvidenceSettings
     /** `observe`; any other value, and its absence, enforces. */
     readonly default?: string | undefined

@@ -11,7 +11,7 @@ export interface UploadProgress {
   cover(position: RecordPosition | null, lines: number | null, others?: number): void
   fail(fault: { readonly code: string; readonly message: string }): void
   settle(): void
-  /** Nothing is uploaded any more. */
+  /** Call when the settings have turned the upload off. */
   end(): void
   read(): Progress
 }

@@ -51,7 +51,7 @@ export type Answer =
   | Fault
 
 export interface UploaderDeps {
-  /** Null while nothing is to be uploaded. */
+  /** Null while the upload is off. */
   readonly settings: () => EvidenceSettings | null
   readonly disk: {
     readonly findPlace: (position: RecordPosition | null) => Promise<DiskPlace>

@@ -20,7 +20,7 @@ export function deviceRecordsRoute({ evidence, now }: DeviceRecordsDeps): Route 
       path: '/api/v1/orgs/:org/devices/:device/records',
       operationId: 'getDeviceRecords',
       tags: ['audit'],
-      summary: 'Show how far the decision records of a device are stored, and what is missing',
+      summary: 'Show how far the decision records of a device are stored, and which are missing',
       permission: 'audit:read',
       async lookUp(reader, { org, device }) {
         if ((await reader.devices.find(org, device)) === null) throw notFound('device not found')
@@ -53,7 +53,7 @@ export function deviceRecordsRoute({ evidence, now }: DeviceRecordsDeps): Route 
   )
 }
 
-/** Of a device that has uploaded nothing. */
+/** Of a device without an upload. */
 const NOTHING: DeviceRecords = {
   position: null,
   received_at: null,

@@ -7,7 +7,7 @@ export interface LayerAttributes {
   /** Whether the object was copied up from the layer below. */
   isCopied(path: string): boolean
   /**
-   * The next bytes of an open file that are not a hole, `end` excluded; null when none follow.
+   * The next bytes of an open file that are not a hole, `end` excluded; null at the end.
    * Throws `EIO` when they cannot be told.
    */
   dataFrom(descriptor: number, position: number): DataRange | null

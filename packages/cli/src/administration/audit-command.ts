@@ -65,7 +65,8 @@ export function addAuditCommand(program: Command, context: RunContext): void {
     .addHelpText(
       'after',
       `
-Machines upload what the settings of the organization tell them: see \`palisade org set --help\`.
+The settings of the organization choose the records that machines upload: see
+\`palisade org set --help\`.
 Without the permission \`audit:read\` you see the decisions on your own machines. Reading those of
 others is itself in the history (\`palisade events\`).
 
@@ -110,7 +111,7 @@ function createPrinter({ io, style }: RunContext, { csv, json, since }: AuditOpt
     if (event === null) {
       if (json === true) return true
       if (csv === true) return write(io.stdout, formatAuditCsvHead())
-      const advice = 'machines upload what `palisade org set --upload` tells them'
+      const advice = '`palisade org set --upload` chooses the records that machines upload'
       return write(io.stdout, `no decisions since ${style.plain(since)}; ${advice}\n`)
     }
     const before = isFirst ? head() : ''

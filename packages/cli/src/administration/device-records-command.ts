@@ -11,7 +11,9 @@ import { findDeviceId } from './find-device.ts'
 export function addDeviceRecords(device: Command, context: RunContext, argument: string): void {
   device
     .command('records')
-    .description('Show how far the decision records of a machine are stored, and what is missing.')
+    .description(
+      'Show how far the decision records of a machine are stored, and which are missing.',
+    )
     .argument('<device>', argument)
     .option('--json', 'print the answer of the API')
     .addHelpText(
@@ -36,7 +38,7 @@ Examples:
 function formatDeviceRecords(records: DeviceRecords, style: Style): string {
   const { position, received_at, gaps, forks, rewinds, marked_at } = records
   if (position === null)
-    return 'no upload yet; `palisade org set --upload` chooses what machines upload\n'
+    return 'no upload yet; `palisade org set --upload` chooses the records that machines upload\n'
   const marks = [count(gaps, 'gap'), count(forks, 'fork'), count(rewinds, 'rewind')].join(', ')
   const isWhole = marked_at === null
   const losses = records.recent_losses.map(

@@ -190,7 +190,7 @@ function formatOrganization(body: OrganizationBody, { style }: RunContext): stri
   )
 }
 
-/** Only the mode while nothing is uploaded. */
+/** Only the mode while the upload is off. */
 function formatEvidence(settings: EvidenceSettings): [string, string][] {
   const { upload, sample_percent, path_depth, programs, users } = settings
   if (upload === 'off') return [['upload', 'off: decision records stay on the machines']]

@@ -150,7 +150,7 @@ function formatRecords(records: AgentStatus['records'], style: Style): readonly 
   return [['records', style.warning(lost)]]
 }
 
-/** One row while nothing is uploaded; the user of a machine must see that something is. */
+/** One row while the upload is off; the user of a machine must see that it is on. */
 function formatUpload(
   upload: AgentStatus['upload'],
   age: (instant: string) => string,

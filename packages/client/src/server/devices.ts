@@ -39,7 +39,7 @@ export interface DevicesClient {
   issueGrant(deviceId: string, request: IssueGrantRequest): Promise<Grant>
   /** Lists the grants that may still start or be in force. */
   grants(deviceId: string): Promise<readonly OutstandingGrant[]>
-  /** How far its decision records are stored, and what is missing. */
+  /** How far its decision records are stored, and which are missing. */
   records(deviceId: string): Promise<DeviceRecords>
   /** Revokes the device: its next request is refused. */
   revoke(deviceId: string): Promise<void>

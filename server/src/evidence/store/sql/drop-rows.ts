@@ -93,7 +93,7 @@ function createDropUnusedSources(connection: Connection): DropUnused {
   }
 }
 
-/** The last of the next ids; null when there is none. */
+/** The last of the next ids; null at the end. */
 function createEndOfStep(
   connection: Connection,
   table: string,

@@ -72,7 +72,7 @@ function beginsWith(prefix: string): Condition[] {
   return end === null ? [from] : [from, { sql: 't.target < ?', values: [end] }]
 }
 
-/** The least text that follows all texts with this prefix; null when there is none. */
+/** The least text that follows all texts with this prefix; null if no text follows. */
 function textAfter(prefix: string): string | null {
   const points = Array.from(prefix.toWellFormed(), (character) => character.codePointAt(0) ?? 0)
   while (points.at(-1) === LAST_POINT) points.pop()
