@@ -1,11 +1,10 @@
 import { deviceRecordsSchema, type DeviceRecords } from '@palisade/protocol'
 import { defineRoute, type Route } from '../identity/routes/route.ts'
 import { notFound } from '../platform/api-error.ts'
+import { MAX_AHEAD_MS } from './store/evidence-record.ts'
 import type { EvidenceStore } from './store/evidence-store.ts'
 
 const RECENT_MS = 30 * 24 * 60 * 60_000
-/** Clocks of machines may be ahead by so much. */
-const AHEAD_MS = 60 * 60_000
 
 export interface DeviceRecordsDeps {
   readonly evidence: Pick<EvidenceStore, 'chain' | 'losses'>
@@ -31,7 +30,7 @@ export function deviceRecordsRoute({ evidence, now }: DeviceRecordsDeps): Route 
       const chain = await evidence.chain(device)
       if (chain === null) return NOTHING
       const nowMs = now().getTime()
-      const time = { fromMs: nowMs - RECENT_MS, toMs: nowMs + AHEAD_MS }
+      const time = { fromMs: nowMs - RECENT_MS, toMs: nowMs + MAX_AHEAD_MS }
       const losses = await evidence.losses(org, device, time)
       const { position, gaps, forks, rewinds, marked_ms, lost, left_out, received_ms } = chain
       return {

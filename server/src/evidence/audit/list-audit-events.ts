@@ -9,13 +9,12 @@ import {
 import { formatPageToken, readPageToken, type PageList } from '../../http/input/page-token.ts'
 import { invalidArgument } from '../../platform/api-error.ts'
 import type { Store } from '../../store/store.ts'
+import { MAX_AHEAD_MS } from '../store/evidence-record.ts'
 import type { EvidenceFilter, EvidencePlace, EvidenceStore } from '../store/evidence-store.ts'
 import { formatAuditEvent, type AuditedDevice } from './format-audit-event.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const DEFAULT_DAYS = 7
-/** Clocks of machines may be ahead by so much. */
-const AHEAD_MS = 60 * 60_000
 const ACTIONS: Readonly<Record<AuditActionType, readonly string[]>> = {
   network_egress: ['connect:tcp', 'connect:udp'],
   filesystem_mount: ['read', 'write'],
@@ -78,7 +77,7 @@ function readTime(
     throw invalidArgument(`\`from\` must be at most ${MAX_AUDIT_DAYS} days before \`to\``, {
       field: 'from',
     })
-  return { fromMs, toMs: to === undefined ? nowMs + AHEAD_MS : endMs }
+  return { fromMs, toMs: to === undefined ? nowMs + MAX_AHEAD_MS : endMs }
 }
 
 function readDecision(decision: AuditQuery['decision']): EvidenceFilter['decision'] {

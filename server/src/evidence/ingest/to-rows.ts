@@ -1,11 +1,15 @@
 import type { BatchLine, UploadedRecord } from '@palisade/protocol'
-import type { EvidenceLoss, EvidenceRow, EvidenceTuple } from '../store/evidence-record.ts'
+import {
+  MAX_AHEAD_MS,
+  type EvidenceLoss,
+  type EvidenceRow,
+  type EvidenceTuple,
+} from '../store/evidence-record.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 /** Machines keep their records for a week. */
 const OLDEST_MS = 31 * 24 * HOUR_MS
-const NEWEST_MS = HOUR_MS
 
 /** The new lines of a batch as the store keeps them. */
 export interface BatchRows {
@@ -122,5 +126,5 @@ function isRightTime({ time, until }: UploadedRecord, receivedMs: number): boole
 }
 
 function boundedMs(time: string, receivedMs: number): number {
-  return Math.min(Math.max(Date.parse(time), receivedMs - OLDEST_MS), receivedMs + NEWEST_MS)
+  return Math.min(Math.max(Date.parse(time), receivedMs - OLDEST_MS), receivedMs + MAX_AHEAD_MS)
 }

@@ -1,5 +1,8 @@
 import type { RecordPosition, UploadedRule } from '@palisade/protocol'
 
+/** Clocks of machines may be ahead of the server's by so much. */
+export const MAX_AHEAD_MS = 60 * 60_000
+
 /** Members that equal records share. One tuple is stored once for all its rows. */
 export interface EvidenceTuple {
   readonly point: string
