@@ -5,12 +5,9 @@ import {
   explain,
   explainUnavailable,
   nextExpiry,
-  policyAt,
   type Decision,
   type Explanation,
-  type CompiledPolicy,
   type Policy,
-  type UnavailableReason,
   runSteps,
   type Steps,
 } from '@palisade/policy-core'
@@ -29,8 +26,9 @@ import {
 } from '../state/agent-state.ts'
 import type { TrustedClock } from '../state/trusted-clock.ts'
 import { compileBundle, isSameList, type CompiledBundle } from './compile-bundle.ts'
-import { isOffline } from './offline.ts'
+import { dropExpired } from './drop-expired.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
+import { settle } from './settle.ts'
 
 /** A verified bundle that this version cannot read. */
 export interface UnreadableBundle {
@@ -139,7 +137,6 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   let newest: CompiledBundle | UnreadableBundle | null = null
   const listeners = new Set<() => void>()
   const notify = (): void => listeners.forEach((listener) => listener())
-
   const atPresent = dropExpired(deps.clock.now, () => queueMicrotask(notify))
 
   /** Notifies in a microtask: this runs within decisions, and subscribers make decisions. */
@@ -273,19 +270,6 @@ function nextExpiryOf({ bundle }: Facts<CompiledBundle>, nowMs: number): number 
   return bundle.kind === 'readable' ? nextExpiry(bundle.value.compiled, nowMs) : null
 }
 
-/** Drops the rules that have expired; calls `onExpiry` when these are others than before. */
-function dropExpired(now: () => number, onExpiry: () => void): (rule: Enforced) => Enforced {
-  let seen: { readonly whole: CompiledPolicy; readonly present: CompiledPolicy } | null = null
-  return (rule) => {
-    if (rule.kind === 'nothing') return rule
-    const { compiled: whole } = rule.bundle
-    const present = policyAt(whole, now())
-    if (seen?.whole === whole && seen.present !== present) onExpiry()
-    if (seen?.present !== present) seen = { whole, present }
-    return present === whole ? rule : { ...rule, bundle: { ...rule.bundle, compiled: present } }
-  }
-}
-
 /**
  * After an expiry the offline hosts decide too, so the ports of both policies count, and one that
  * neither names.
@@ -307,42 +291,5 @@ function recompile(
   return compileBundle(former.bundle, { ...deps, source: former.source, former })
 }
 
-/** The decision of a bundle as it counts; a lapsed one is replaced. */
-function settle<D extends Decision>(
-  rule: InForceRule,
-  made: D,
-  deny: (reason: UnavailableReason, request: unknown, from: Provenance) => D,
-  conflict: Partial<D>,
-): D {
-  const lapsed = findLapse(rule, made)
-  if (lapsed === null) return made
-  const { revision } = rule.bundle.bundle
-  const denied = deny(lapsed, made.request, { revision, stale: rule.stale })
-  return lapsed === 'no_policy' ? { ...denied, ...conflict } : denied
-}
-
-type InForceRule = Extract<Enforced, { readonly kind: 'bundle' }>
-interface Provenance {
-  readonly revision: number
-  readonly stale: boolean
-}
-
 /** Hint for people beside `no_policy`: there is a policy, and its denies count. */
 const CONFLICT = 'two organizations claim this machine, so nothing is allowed'
-
-/**
- * Why a decision of the bundle does not count; null when it does. Its denies always count. A
- * default deny is reported as the lapse, because a new rule would not open the resource either. So
- * is a request that the bundle only observes.
- */
-function findLapse(
-  { allows, bundle }: InForceRule,
-  { decision, reason, request }: Decision,
-): UnavailableReason | null {
-  if (allows === 'all') return null
-  if (decision === 'deny' && reason !== 'default_deny') return null
-  if (allows === 'none') return 'no_policy'
-  const isRuled = decision === 'allow' && reason === 'rule'
-  if (isRuled && isOffline(bundle.offline, request)) return null
-  return 'policy_expired'
-}
