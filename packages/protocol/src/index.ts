@@ -398,6 +398,25 @@ export {
   type PolicyListLine,
 } from './machine/policy-listing.ts'
 export {
+  ACCESS_SECONDS,
+  MAX_ACCESS_RESOURCES,
+  MAX_DEVICE_GRANTS,
+  accessGrantSchema,
+  type AccessGrant,
+} from './access/access-grant.ts'
+export {
+  ACCESS_STATES,
+  accessRequestSchema,
+  approveAccessRequestSchema,
+  createAccessRequestSchema,
+  endAccessRequestSchema,
+  type AccessRequest,
+  type AccessState,
+  type ApproveAccessRequest,
+  type CreateAccessRequest,
+  type EndAccessRequest,
+} from './access/access-request.ts'
+export {
   EVENT_KINDS,
   eventSchema,
   listEventsQuerySchema,

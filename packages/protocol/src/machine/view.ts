@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parseInstant } from '@palisade/policy-core'
+import { MAX_DEVICE_GRANTS } from '../access/access-grant.ts'
 import { allowlistV0Schema, policySchema } from '../governance/policy.ts'
 import { ruleSchema } from '../governance/rule.ts'
 
@@ -114,6 +115,11 @@ export const deviceViewSchema = z
         .int()
         .positive()
         .max(2 ** 48),
+      /**
+       * `AccessGrant`s of the user, each parsed separately: a grant that an agent cannot read opens
+       * nothing, and must not make the assignment unreadable. Absent means an empty list.
+       */
+      grants: z.array(z.unknown()).min(1).max(MAX_DEVICE_GRANTS).exactOptional(),
       /** The value that the device sent in `NONCE_HEADER`. */
       nonce: nonceSchema.exactOptional(),
       /** RFC 3339 UTC, whole seconds, as is `expires`. */
