@@ -1,5 +1,5 @@
 /** The text of `--help`. */
-export const HELP = `usage: npm run bench -- [server|agent|sandbox|hints] [--quick] [--only GROUP]
+export const HELP = `usage: npm run bench -- [server|agent|sandbox|hints|evidence] [--quick] [--only GROUP]
        npm run bench -- fleet [--agents N] [--minutes M]
 
 Without a subject, measures how long a decision takes, beside \`Map.get\` and other matchers. Tables
@@ -17,6 +17,8 @@ bench/results.
   sandbox    start of \`palisade run\` beside other sandboxes, requests inside, large workspaces,
              masks, memory; four minutes; start, requests, large, masks, many
   hints      how soon 1,000 agents enforce a change; nine minutes; changes, waiting
+  evidence   polls beside uploads of decision records, queries of ten million records; fifteen
+             minutes; polls, audit
   fleet      100,000 agents through a change and an outage; half an hour
 
   --quick        a short run, at most a minute for decisions, that only checks that all works

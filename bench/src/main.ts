@@ -3,6 +3,7 @@ import { runAgentBench } from './agent/run-agent-bench.ts'
 import { nameOfCase, type CaseResult, type LeftOut } from './case.ts'
 import { mergeRuns } from './cases/merge-readings.ts'
 import { runCase } from './cases/run-case.ts'
+import { runEvidenceBench } from './evidence/run-evidence-bench.ts'
 import { runFleetBench } from './fleet/run-fleet-bench.ts'
 import { withVerdicts } from './goals/goal.ts'
 import { judgeGoals } from './goals/judge-goals.ts'
@@ -104,6 +105,8 @@ async function runSubject(options: Options): Promise<number> {
       return runSandboxBench(options, RESULTS, tell)
     case 'hints':
       return runHintsBench(options, RESULTS, tell)
+    case 'evidence':
+      return runEvidenceBench(options, RESULTS, tell)
     case 'fleet':
       return runFleetBench(options, RESULTS, tell)
     case 'decisions':

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { AGENT_GROUPS, type AgentGroup } from './agent/run-agent-bench.ts'
+import { EVIDENCE_GROUPS, type EvidenceGroup } from './evidence/run-evidence-bench.ts'
 import { DEFAULT_AGENTS, DEFAULT_MINUTES } from './fleet/extent.ts'
 import { HINTS_GROUPS, type HintsGroup } from './hints/run-hints-bench.ts'
 import { GROUPS, type Group } from './plan.ts'
@@ -13,6 +14,7 @@ export type Options =
   | { readonly subject: 'agent'; readonly quick: boolean; readonly only: AgentGroup | null }
   | { readonly subject: 'sandbox'; readonly quick: boolean; readonly only: SandboxGroup | null }
   | { readonly subject: 'hints'; readonly quick: boolean; readonly only: HintsGroup | null }
+  | { readonly subject: 'evidence'; readonly quick: boolean; readonly only: EvidenceGroup | null }
   | { readonly subject: 'fleet'; readonly agents: number; readonly minutes: number }
 
 /** Parses the command's arguments, or returns an error message. */
@@ -36,23 +38,41 @@ export function readOptions(argv: readonly string[]): Options | string {
     if (values.agents !== undefined || values.minutes !== undefined)
       return '`--agents` and `--minutes` are for `fleet`; write `fleet --agents 2000 --minutes 5`'
     if (more.length === 0 && subject === undefined) return choose('decisions', quick, only, GROUPS)
-    if (more.length === 0 && subject === 'server')
-      return choose(subject, quick, only, SERVER_GROUPS)
-    if (more.length === 0 && subject === 'agent') return choose(subject, quick, only, AGENT_GROUPS)
-    if (more.length === 0 && subject === 'sandbox')
-      return choose(subject, quick, only, SANDBOX_GROUPS)
-    if (more.length === 0 && subject === 'hints') return choose(subject, quick, only, HINTS_GROUPS)
+    const processes = more.length === 0 ? chooseProcesses(subject, quick, only) : null
+    if (processes !== null) return processes
     return (
       `unknown subject \`${positionals.join(' ')}\`; ` +
-      'write `server`, `agent`, `sandbox`, `hints`, `fleet` or no subject'
+      'write `server`, `agent`, `sandbox`, `hints`, `evidence`, `fleet` or no subject'
     )
   } catch (error) {
     const why = error instanceof Error ? error.message.split('.')[0] : String(error)
     return (
-      `${why ?? ''}; write \`[server|agent|sandbox|hints] [--quick] ` +
+      `${why ?? ''}; write \`[server|agent|sandbox|hints|evidence] [--quick] ` +
       `[--only ${GROUPS.join('|')}]\`, ` +
       '`fleet [--agents N] [--minutes M]` or `--help`'
     )
+  }
+}
+
+/** Null for a subject without groups of its own. */
+function chooseProcesses(
+  subject: string | undefined,
+  quick: boolean,
+  only: string | undefined,
+): Options | string | null {
+  switch (subject) {
+    case 'server':
+      return choose(subject, quick, only, SERVER_GROUPS)
+    case 'agent':
+      return choose(subject, quick, only, AGENT_GROUPS)
+    case 'sandbox':
+      return choose(subject, quick, only, SANDBOX_GROUPS)
+    case 'hints':
+      return choose(subject, quick, only, HINTS_GROUPS)
+    case 'evidence':
+      return choose(subject, quick, only, EVIDENCE_GROUPS)
+    default:
+      return null
   }
 }
 

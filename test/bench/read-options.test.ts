@@ -3,6 +3,7 @@ import { AGENT_GROUPS } from '../../bench/src/agent/run-agent-bench.ts'
 import { DOMAIN_NAMES, nameOfCase, WORST_INPUTS } from '../../bench/src/case.ts'
 import { BOUNDS } from '../../bench/src/goals/bounds.ts'
 import { HELP } from '../../bench/src/help.ts'
+import { EVIDENCE_GROUPS } from '../../bench/src/evidence/run-evidence-bench.ts'
 import { HINTS_GROUPS } from '../../bench/src/hints/run-hints-bench.ts'
 import { GROUPS, planRun, type Group } from '../../bench/src/plan.ts'
 import { SANDBOX_GROUPS } from '../../bench/src/sandbox/run-sandbox-bench.ts'
@@ -37,8 +38,13 @@ describe('readOptions', () => {
       quick: false,
       only: 'masks',
     })
+    expect(readOptions(['evidence', '--only', 'audit'])).toEqual({
+      subject: 'evidence',
+      quick: false,
+      only: 'audit',
+    })
     expect(readOptions(['machine'])).toContain(
-      'write `server`, `agent`, `sandbox`, `hints`, `fleet` or no subject',
+      'write `server`, `agent`, `sandbox`, `hints`, `evidence`, `fleet` or no subject',
     )
     expect(readOptions(['server', 'agent'])).toContain('unknown subject `server agent`')
   })
@@ -53,6 +59,7 @@ describe('readOptions', () => {
       ...AGENT_GROUPS,
       ...SANDBOX_GROUPS,
       ...HINTS_GROUPS,
+      ...EVIDENCE_GROUPS,
     ])
       expect(HELP).toContain(group)
   })
@@ -87,7 +94,9 @@ describe('readOptions', () => {
       'unknown group `--only ports`; ' +
         'write one of hosts, addresses, paths, connect, compile, organization, worst',
     )
-    expect(readOptions(['--fast'])).toContain('write `[server|agent|sandbox|hints] [--quick]')
+    expect(readOptions(['--fast'])).toContain(
+      'write `[server|agent|sandbox|hints|evidence] [--quick]',
+    )
   })
 })
 

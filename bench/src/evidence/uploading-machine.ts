@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { createDeviceAccess } from '../../../agent/src/sync/transport/device-access.ts'
+import { createFileFetcher } from '../../../agent/src/sync/transport/fetch-file.ts'
+import { createHttpFetch } from '../../../agent/src/sync/transport/fetch-over-http.ts'
+import { createProver } from '../../../packages/client/src/device/proof.ts'
+import type {
+  BatchHeader,
+  BatchLine,
+  UploadedRecord,
+} from '../../../packages/protocol/src/index.ts'
+import type { FleetMachine } from '../hints/fill-fleet.ts'
+
+const TIMEOUT_MS = 20_000
+const PATH = '/api/v1/device/records'
+const HEADERS = { 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip' } as const
+/** Targets of all machines together. */
+const TARGETS = 20_000
+
+export const PROGRAMS = ['/usr/bin/node', '/usr/bin/git', '/usr/bin/curl', '/usr/bin/pip'] as const
+
+const compress = promisify(gzip)
+
+/** A machine that uploads records of its own making. */
+export interface UploadingMachine {
+  /** Makes and sends a batch. Returns whether the server has stored it. */
+  upload(records: number): Promise<boolean>
+}
+
+/** `random` returns 0 to 1, exclusive. */
+export function createUploadingMachine(
+  { deviceId, key }: FleetMachine,
+  server: string,
+  random: () => number,
+): UploadingMachine {
+  const clock = Date.now
+  const fetch = createHttpFetch()
+  const wire = { fetch, server, prove: createProver(key, clock), timeoutMs: TIMEOUT_MS }
+  const access = createDeviceAccess({ ...wire, clock, random })
+  const fetchFile = createFileFetcher({ ...wire, access })
+  const signal = new AbortController().signal
+  let previous = '0'.repeat(64)
+  let first = 1
+
+  return {
+    async upload(count) {
+      const header: BatchHeader = { boot: deviceId, first, previous }
+      const from = Math.floor(random() * TARGETS)
+      const lines = Array.from({ length: count }, (_, index): BatchLine => {
+        const seq = first + index
+        const hash = createHash('sha256').update(`${deviceId} ${seq}`).digest('hex')
+        return { seq, hash, record: makeRecord((from + index) % TARGETS, clock()) }
+      })
+      const body = await compress(
+        [header, ...lines].map((line) => `${JSON.stringify(line)}\n`).join(''),
+      )
+      const sent = { body, headers: HEADERS, maxBytes: 1024 }
+      const answer = await fetchFile({ path: PATH, ...sent }, signal)
+      if (answer.kind !== 'body') return false
+      previous = lines.at(-1)?.hash ?? previous
+      first += count
+      return true
+    },
+  }
+}
+
+/** The record of a minute for one target; of four targets one is denied. */
+export function makeRecord(target: number, nowMs: number): UploadedRecord {
+  const isDenied = target % 4 === 0
+  const time = new Date(nowMs).toISOString()
+  const rule = {
+    policy_id: 'pol_0123456789abcdefghjkmnpqrstv',
+    rule_id: `rule_${String(target % 50).padStart(28, '0')}`,
+    decision: 'allow',
+    origin: 'org',
+  } as const
+  return {
+    time,
+    until: time,
+    point: 'proxy',
+    protocol: 'connect',
+    decision: isDenied ? 'deny' : 'allow',
+    reason: isDenied ? 'default_deny' : 'rule',
+    rules: isDenied ? [] : [rule],
+    request: {
+      action: target % 10 === 0 ? 'connect:udp' : 'connect:tcp',
+      host: `service-${target}.example.com`,
+      port: 443,
+      ...(isDenied ? {} : { address: `192.0.2.${target % 250}` }),
+    },
+    revision: 7,
+    count: 1 + (target % 5),
+    program: PROGRAMS[target % PROGRAMS.length] ?? '',
+  }
+}
