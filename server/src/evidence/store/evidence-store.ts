@@ -1,4 +1,4 @@
-import type { DeviceChain, EvidenceLoss, EvidenceRow } from './evidence-record.ts'
+import type { DeviceChain, EvidenceLoss, EvidenceRow, EvidenceTuple } from './evidence-record.ts'
 
 /** A batch of one device, written entirely or not at all. */
 export interface EvidenceBatch {
@@ -69,6 +69,38 @@ export interface EvidenceSlice {
   readonly next: EvidencePlace | null
 }
 
+/** Equal decisions of one source in the rows of one call of `tally`. */
+export interface EvidenceTally {
+  /** Keys for `sources` and `tuples`. */
+  readonly source: number
+  readonly tuple: number
+  /** A row counts for at most a million. */
+  readonly decisions: number
+  /** Epoch milliseconds of the first and the last one. */
+  readonly first_ms: number
+  readonly last_ms: number
+}
+
+export interface TallyPage {
+  /** `next` of the page before; null for the first page. */
+  readonly before: EvidencePlace | null
+  /** Rows that the call reads at most, which bounds its work. */
+  readonly records: number
+}
+
+export interface TallySlice {
+  /** At most one for each source and tuple; later pages may have the same ones again. */
+  readonly tallies: readonly EvidenceTally[]
+  /** Where the next page begins; null at the end. A page before the end may be empty. */
+  readonly next: EvidencePlace | null
+}
+
+/** Device and user of rows. Several sources have the same ones: there is one for each session. */
+export interface EvidenceSource {
+  readonly device_id: string
+  readonly username: string | null
+}
+
 /** A day with rows. */
 export interface EvidenceDay {
   /** Days since 1970, UTC. */
@@ -94,6 +126,17 @@ export interface EvidenceStore {
    */
   append(batch: EvidenceBatch): Promise<void>
   list(org: string, filter: EvidenceFilter, page: EvidencePage): Promise<EvidenceSlice>
+  /**
+   * Counts the decisions in a part of a time by source and tuple. `readObserved` adds up the parts.
+   */
+  tally(
+    org: string,
+    time: Pick<EvidenceFilter, 'fromMs' | 'toMs'>,
+    page: TallyPage,
+  ): Promise<TallySlice>
+  /** By the keys of tallies. Those whose last row was removed in the meantime are missing. */
+  tuples(ids: readonly number[]): Promise<ReadonlyMap<number, EvidenceTuple>>
+  sources(ids: readonly number[]): Promise<ReadonlyMap<number, EvidenceSource>>
   /** Losses of a device in a time, counted by reason; `at_ms` is that of the last one. */
   losses(
     org: string,

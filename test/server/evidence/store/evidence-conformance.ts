@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { EvidenceStore } from '../../../../server/src/evidence/store/evidence-store.ts'
 import { describeEvidenceLists } from './list-conformance.ts'
+import { describeEvidenceTallies } from './tally-conformance.ts'
 import {
   appendRows,
   batch,
@@ -283,6 +284,7 @@ export function describeEvidence(
     })
 
     describeEvidenceLists(() => store)
+    describeEvidenceTallies(() => store)
   })
 }
 

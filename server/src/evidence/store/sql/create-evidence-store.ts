@@ -29,6 +29,9 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
     chain: (deviceId) => driver.read((reader) => reader.chain(deviceId)),
     append: (batch) => driver.append(batch, (writer) => writer.append(batch)),
     list: (org, filter, page) => driver.read((reader) => reader.list(org, filter, page)),
+    tally: (org, time, page) => driver.read((reader) => reader.tally(org, time, page)),
+    tuples: (ids) => driver.read((reader) => reader.tuples(ids)),
+    sources: (ids) => driver.read((reader) => reader.sources(ids)),
     losses: (org, device, time) => driver.read((reader) => reader.losses(org, device, time)),
     days: () => driver.read((reader) => reader.days()),
     async dropBefore(day) {

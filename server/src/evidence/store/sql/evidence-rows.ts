@@ -5,10 +5,14 @@ import { createChainReader } from './chain-rows.ts'
 import { createDropRows, type DropRows } from './drop-rows.ts'
 import { createListRecords } from './list-records.ts'
 import { createListLosses } from './loss-rows.ts'
+import { createReadSources, createReadTuples, createTallyRecords } from './tally-records.ts'
 import type { WritingSession } from './writing-session.ts'
 
 /** The reading methods of a store on one connection, their statements prepared once. */
-export interface EvidenceReader extends Pick<EvidenceStore, 'chain' | 'list' | 'losses' | 'days'> {
+export interface EvidenceReader extends Pick<
+  EvidenceStore,
+  'chain' | 'list' | 'tally' | 'tuples' | 'sources' | 'losses' | 'days'
+> {
   /** Throws `ERR_STORE_SCHEMA_DAMAGED` unless there is every table. */
   requireTables(): Promise<void>
 }
@@ -34,6 +38,9 @@ export function createEvidenceReader(
   return {
     chain: chains.find,
     list: createListRecords(connection, pause),
+    tally: createTallyRecords(connection),
+    tuples: createReadTuples(connection),
+    sources: createReadSources(connection),
     losses: createListLosses(connection),
     days: () => days.all(),
     async requireTables() {
