@@ -402,6 +402,7 @@ export {
   MAX_ACCESS_RESOURCES,
   MAX_DEVICE_GRANTS,
   accessGrantSchema,
+  accessRequestIdSchema,
   type AccessGrant,
 } from './access/access-grant.ts'
 export {
@@ -410,12 +411,31 @@ export {
   approveAccessRequestSchema,
   createAccessRequestSchema,
   endAccessRequestSchema,
+  listAccessRequestsQuerySchema,
+  listAccessRequestsResponseSchema,
   type AccessRequest,
   type AccessState,
   type ApproveAccessRequest,
   type CreateAccessRequest,
   type EndAccessRequest,
+  type ListAccessRequestsQuery,
+  type ListAccessRequestsResponse,
 } from './access/access-request.ts'
+export {
+  ACCESS_EFFECTS,
+  accessReviewSchema,
+  reviewedAccessRequestSchema,
+  type AccessEffect,
+  type AccessReview,
+  type ReviewedAccessRequest,
+} from './access/access-review.ts'
+export {
+  accessSettingsSchema,
+  changedAccessSettingsSchema,
+  DEFAULT_ACCESS_SETTINGS,
+  type AccessSettings,
+  type ChangedAccessSettings,
+} from './access/access-settings.ts'
 export {
   EVENT_KINDS,
   eventSchema,

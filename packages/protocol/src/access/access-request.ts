@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { lineSchema } from '../line.ts'
+import { usernameSchema } from '../name.ts'
+import { pageQuerySchema, pageSchema } from '../page.ts'
 import { timestampSchema } from '../timestamp.ts'
 import {
   ACCESS_SECONDS,
@@ -76,6 +78,19 @@ export const accessRequestSchema = z
   })
   .meta({ id: 'AccessRequest' })
 export type AccessRequest = z.infer<typeof accessRequestSchema>
+
+/** `GET …/access-requests` of the organization. */
+export const listAccessRequestsQuerySchema = pageQuerySchema.extend({
+  state: z.enum(ACCESS_STATES).optional(),
+  username: usernameSchema.optional(),
+})
+export type ListAccessRequestsQuery = z.infer<typeof listAccessRequestsQuerySchema>
+
+/** Newest first. */
+export const listAccessRequestsResponseSchema = pageSchema(accessRequestSchema).meta({
+  id: 'ListAccessRequestsResponse',
+})
+export type ListAccessRequestsResponse = z.infer<typeof listAccessRequestsResponseSchema>
 
 /** Body of `POST …/access-requests/{id}/approve`. Absent members are as requested. */
 export const approveAccessRequestSchema = z

@@ -25,7 +25,9 @@ export const updateQuerySchema = z.strictObject({
 
 /**
  * Header of requests for an update or an assignment: the version of the newest accepted assignment.
- * Absent means 0: no assignment yet. A server that has lost that version assigns the view again.
+ * Absent means 0: no assignment yet. A server that has lost that version assigns the view again. A
+ * request for a timestamp or an update with it is not answered 304 while the server has a later
+ * version.
  */
 export const ASSIGNMENT_VERSION_HEADER = 'palisade-assignment-version'
 
