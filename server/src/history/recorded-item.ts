@@ -11,6 +11,7 @@ import { formatCanonicalJson } from './canonical-json.ts'
 export const COMPARED = {
   organization: ['entitled', 'resolve_unlisted_names', 'created_at'],
   distribution: ['fresh_for_seconds', 'expires_after_seconds', 'offline_allow'],
+  access: ['longest_seconds', 'most_open', 'answer_within_seconds'],
   evidence: ['upload', 'sample_percent', 'path_depth', 'programs', 'users'],
   member: ['role', 'teams'],
   invitation: ['role'],

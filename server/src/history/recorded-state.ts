@@ -116,7 +116,7 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
   }
 
   function putOrganization(event: EventRecord): void {
-    for (const kind of ['distribution', 'evidence'] as const) {
+    for (const kind of ['distribution', 'access', 'evidence'] as const) {
       const settings = event.after?.[kind]
       if (isState(settings)) return put(kind, event, settings)
     }

@@ -25,6 +25,8 @@ export async function* readStoredItems(
   yield { kind: 'distribution', id: org, name: org, state: { ...distribution } }
   const evidence = await reader.organizations.evidence(org)
   yield { kind: 'evidence', id: org, name: org, state: { ...evidence } }
+  const access = await reader.organizations.access(org)
+  yield { kind: 'access', id: org, name: org, state: { ...access } }
   yield* readPeople(reader, org)
   yield* readPolicies(reader, org)
   yield* readCredentials(reader, org)

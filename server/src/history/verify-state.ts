@@ -1,4 +1,8 @@
-import { DEFAULT_DISTRIBUTION_SETTINGS, DEFAULT_EVIDENCE_SETTINGS } from '@palisade/protocol'
+import {
+  DEFAULT_ACCESS_SETTINGS,
+  DEFAULT_DISTRIBUTION_SETTINGS,
+  DEFAULT_EVIDENCE_SETTINGS,
+} from '@palisade/protocol'
 import type { StoreReader } from '../store/store.ts'
 import { digestItem, type ItemDigest, type ItemKind, type RecordedItem } from './recorded-item.ts'
 import type { RecordedState } from './recorded-state.ts'
@@ -75,6 +79,7 @@ export function describeDifference(found: StateDifference): string {
 }
 
 const DEFAULTS = {
+  access: DEFAULT_ACCESS_SETTINGS,
   distribution: DEFAULT_DISTRIBUTION_SETTINGS,
   evidence: DEFAULT_EVIDENCE_SETTINGS,
 } as const
@@ -98,7 +103,7 @@ function compareUnrecorded(
   recorded: RecordedState,
 ): Found | null {
   if (!recorded.isWhole()) return null
-  if (kind === 'distribution' || kind === 'evidence') {
+  if (kind === 'access' || kind === 'distribution' || kind === 'evidence') {
     const members = changedMembers(digestItem(kind, DEFAULTS[kind]), stored)
     if (members.length === 0) return null
   }

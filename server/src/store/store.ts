@@ -1,4 +1,5 @@
 import type { LanePath } from '../platform/fair-queue.ts'
+import type { AccessRequestReader, AccessRequestWriter } from './contract/access.ts'
 import type {
   InvitationReader,
   InvitationWriter,
@@ -97,6 +98,7 @@ export interface StoreReader {
   readonly invitations: InvitationReader
   readonly teams: TeamReader
   readonly policies: PolicyReader
+  readonly accessRequests: AccessRequestReader
   readonly accessTokens: AccessTokenReader
   readonly enrolmentTokens: EnrolmentTokenReader
   readonly devices: DeviceReader
@@ -127,6 +129,7 @@ export interface StoreWriter extends StoreReader {
   readonly invitations: InvitationWriter
   readonly teams: TeamWriter
   readonly policies: PolicyWriter
+  readonly accessRequests: AccessRequestWriter
   readonly accessTokens: AccessTokenWriter
   readonly enrolmentTokens: EnrolmentTokenWriter
   readonly devices: DeviceWriter

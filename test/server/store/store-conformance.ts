@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { PolicyHeadRecord, RuleRecord } from '../../../server/src/store/records.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
+import { describeAccessRequests } from './access-conformance.ts'
 import { describeConcurrency } from './concurrency-conformance.ts'
 import { describeCredentials } from './credential-conformance.ts'
 import { signingKey } from './credential-records.ts'
@@ -459,6 +460,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
     )
     describeCredentials(() => store)
     describeDeviceSearch(() => store)
+    describeAccessRequests(() => store)
     describeGrants(() => store)
     describePages(() => store)
     describeEvents(() => store)

@@ -44,6 +44,12 @@ export function auditOrganizations(
       const after = { evidence: await organizations.evidence(name) }
       await record({ ...change(name), kind: 'organization.updated', before, after })
     },
+    async updateAccess(name, settings) {
+      const before = { access: await organizations.access(name) }
+      await organizations.updateAccess(name, settings)
+      const after = { access: await organizations.access(name) }
+      await record({ ...change(name), kind: 'organization.updated', before, after })
+    },
     updateEntitled: (name, entitled) =>
       update(name, () => organizations.updateEntitled(name, entitled)),
     async raiseRevision(name, revision) {

@@ -1,4 +1,5 @@
 import type { StoreWriter } from '../../store/store.ts'
+import { auditAccessRequests } from './audit-access-requests.ts'
 import {
   auditAccessTokens,
   auditDevices,
@@ -95,6 +96,13 @@ class AuditedWriter implements StoreWriter {
     return (this.#made.policies ??= {
       ...this.#writer.policies,
       ...auditPolicies(this.#writer.policies, this.#record),
+    })
+  }
+
+  get accessRequests() {
+    return (this.#made.accessRequests ??= {
+      ...this.#writer.accessRequests,
+      ...auditAccessRequests(this.#writer, this.#record),
     })
   }
 

@@ -1,4 +1,9 @@
-import type { DistributionSettings, EvidenceSettings, Role } from '@palisade/protocol'
+import type {
+  AccessSettings,
+  DistributionSettings,
+  EvidenceSettings,
+  Role,
+} from '@palisade/protocol'
 import type {
   InvitationRecord,
   MembershipRecord,
@@ -27,6 +32,8 @@ export interface OrganizationReader {
   distribution(name: string): Promise<DistributionSettings>
   /** Which records machines upload; a setting that is not chosen has its default. */
   evidence(name: string): Promise<EvidenceSettings>
+  /** Limits on access requests; a setting that is not chosen has its default. */
+  access(name: string): Promise<AccessSettings>
 }
 
 export interface OrganizationWriter extends OrganizationReader {
@@ -36,6 +43,8 @@ export interface OrganizationWriter extends OrganizationReader {
   updateDistribution(name: string, settings: DistributionSettings): Promise<void>
   /** Throws `ERR_STORE_NOT_FOUND`. */
   updateEvidence(name: string, settings: EvidenceSettings): Promise<void>
+  /** Raises no revision. */
+  updateAccess(name: string, settings: AccessSettings): Promise<void>
   updateEntitled(name: string, entitled: boolean): Promise<void>
   /** Goes on at `revision`, past those that a lost database may have handed out. */
   raiseRevision(name: string, revision: number): Promise<void>

@@ -1,6 +1,8 @@
 import {
+  DEFAULT_ACCESS_SETTINGS,
   DEFAULT_DISTRIBUTION_SETTINGS,
   DEFAULT_EVIDENCE_SETTINGS,
+  type AccessSettings,
   type DistributionSettings,
   type EvidenceSettings,
 } from '@palisade/protocol'
@@ -59,6 +61,9 @@ export function createOrganizationReader(connection: Connection): OrganizationRe
   const evidence = connection.prepare<{ settings: string }>(
     'SELECT settings FROM evidence_settings WHERE org = ?',
   )
+  const access = connection.prepare<{ settings: string }>(
+    'SELECT settings FROM access_settings WHERE org = ?',
+  )
   const names = connection.prepare<{ name: string }>('SELECT name FROM organizations ORDER BY name')
   const revisions = connection.prepare<{ name: string; revision: number }>(
     'SELECT name, revision FROM organizations',
@@ -87,6 +92,11 @@ export function createOrganizationReader(connection: Connection): OrganizationRe
       const chosen = row && (JSON.parse(row.settings) as Partial<EvidenceSettings>)
       return { ...DEFAULT_EVIDENCE_SETTINGS, ...chosen }
     },
+    async access(name) {
+      const row = await access.get(name)
+      const chosen = row && (JSON.parse(row.settings) as Partial<AccessSettings>)
+      return { ...DEFAULT_ACCESS_SETTINGS, ...chosen }
+    },
   }
 }
 
@@ -110,6 +120,11 @@ export function createOrganizationWriter(
     `INSERT INTO evidence_settings (org, settings) VALUES (?, ?)
      ON CONFLICT (org) DO UPDATE SET settings = excluded.settings`,
   )
+  const putAccess = connection.prepare(
+    `INSERT INTO access_settings (org, settings) VALUES (?, ?)
+     ON CONFLICT (org) DO UPDATE SET settings = excluded.settings`,
+    'governance',
+  )
   const updateEntitled = connection.prepare('UPDATE organizations SET entitled = ? WHERE name = ?')
   const raiseRevision = connection.prepare('UPDATE organizations SET revision = ? WHERE name = ?')
   return {
@@ -127,6 +142,9 @@ export function createOrganizationWriter(
     async updateEvidence(name, settings) {
       await bumpRevision(name)
       await putEvidence.run(name, JSON.stringify(settings))
+    },
+    async updateAccess(name, settings) {
+      await putAccess.run(name, JSON.stringify(settings))
     },
     async updateEntitled(name, entitled) {
       await memory.organizations.write(name, () => updateEntitled.run(Number(entitled), name))

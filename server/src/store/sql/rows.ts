@@ -1,5 +1,6 @@
 import type { StoreReader, StoreWriter } from '../store.ts'
 import type { Connection } from './connection.ts'
+import { createAccessRequestReader, createAccessRequestWriter } from './access-request-rows.ts'
 import { createAccessTokenReader, createAccessTokenWriter } from './credential-rows.ts'
 import { createDeliveryReader, createDeliveryWriter } from './delivery-rows.ts'
 import { createEnrolmentTokenReader, createEnrolmentTokenWriter } from './enrolment-token-rows.ts'
@@ -48,6 +49,7 @@ export function createReader(connection: Connection): StoreReader {
     invitations: createInvitationReader(connection),
     teams: createTeamReader(connection),
     policies: createPolicyReader(connection),
+    accessRequests: createAccessRequestReader(connection),
     accessTokens: createAccessTokenReader(connection),
     enrolmentTokens: createEnrolmentTokenReader(connection),
     devices: createDeviceReader(connection),
@@ -78,6 +80,7 @@ export function createWriter(connection: Connection, memory: WriterMemory): Stor
     invitations: createInvitationWriter(connection),
     teams: createTeamWriter(connection, bumpRevision),
     policies: createPolicyWriter(connection, bumpRevision, memory),
+    accessRequests: createAccessRequestWriter(connection),
     accessTokens: createAccessTokenWriter(connection),
     enrolmentTokens: createEnrolmentTokenWriter(connection),
     devices: createDeviceWriter(connection),

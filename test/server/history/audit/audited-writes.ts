@@ -1,4 +1,8 @@
-import { DEFAULT_DISTRIBUTION_SETTINGS, DEFAULT_EVIDENCE_SETTINGS } from '@palisade/protocol'
+import {
+  DEFAULT_ACCESS_SETTINGS,
+  DEFAULT_DISTRIBUTION_SETTINGS,
+  DEFAULT_EVIDENCE_SETTINGS,
+} from '@palisade/protocol'
 import { expect } from 'vitest'
 import type { StoreWriter } from '../../../../server/src/store/store.ts'
 import {
@@ -15,6 +19,7 @@ import {
   HOOK,
   webhook,
 } from './audited-records.ts'
+import { accessWrites } from './audited-access-writes.ts'
 import { eventWrites } from './audited-event-writes.ts'
 import { invitationWrites } from './audited-invitation-writes.ts'
 import { rolloutWrites } from './audited-rollout-writes.ts'
@@ -47,6 +52,7 @@ export const SETTINGS = {
 }
 const CHOSEN = { ...DEFAULT_DISTRIBUTION_SETTINGS, offline_allow: ['vpn.example.com:443'] }
 const UPLOADED = { ...DEFAULT_EVIDENCE_SETTINGS, upload: 'full' } as const
+const LIMITED = { ...DEFAULT_ACCESS_SETTINGS, most_open: 1 }
 const { org: _grantOrg, over_at: _overAt, ...SHOWN_GRANT } = GRANT
 const D0 = { id: 'd0', user: 'bob', labels: [], created_at: NOW }
 
@@ -73,6 +79,17 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
           { id: 'acme', name: 'acme' },
           { evidence: DEFAULT_EVIDENCE_SETTINGS },
           { evidence: UPLOADED },
+        ],
+      ],
+    ],
+    updateAccess: [
+      (writer) => writer.organizations.updateAccess('acme', LIMITED),
+      [
+        [
+          'organization.updated',
+          { id: 'acme', name: 'acme' },
+          { access: DEFAULT_ACCESS_SETTINGS },
+          { access: LIMITED },
         ],
       ],
     ],
@@ -327,6 +344,7 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
       ],
     ],
   },
+  accessRequests: accessWrites(),
   accessTokens: accessTokenWrites(),
   enrolmentTokens: enrolmentTokenWrites(),
   devices: {

@@ -1,4 +1,5 @@
 import type { Migration } from '../dialect.ts'
+import { accessRequests } from './access-requests.ts'
 import { evidenceSettings } from './evidence-settings.ts'
 import { initial } from './initial/initial.ts'
 import { reportAssurance } from './report-assurance.ts'
@@ -14,4 +15,5 @@ export const MIGRATIONS: readonly Migration[] = [
   reportEnforcement,
   reportAssurance,
   evidenceSettings,
+  accessRequests,
 ]

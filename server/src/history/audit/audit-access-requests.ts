@@ -1,0 +1,64 @@
+import type { EventKind } from '@palisade/protocol'
+import type { AccessRequestReader, AccessRequestWriter } from '../../store/contract/access.ts'
+import type { AccessRequestRecord } from '../../store/access-records.ts'
+import { StoreError } from '../../store/store-error.ts'
+import type { StoreWriter } from '../../store/store.ts'
+import type { Change, RecordChange, Writes } from '../change.ts'
+import { formatAccessRequest } from '../format-access-request.ts'
+
+const KINDS: Readonly<Record<AccessRequestRecord['state'], EventKind>> = {
+  pending: 'access.requested',
+  approved: 'access.approved',
+  rejected: 'access.rejected',
+  revoked: 'access.revoked',
+  withdrawn: 'access.withdrawn',
+  expired: 'access.expired',
+  lapsed: 'access.lapsed',
+}
+
+export function auditAccessRequests(
+  { accessRequests, teams }: Pick<StoreWriter, 'accessRequests' | 'teams'>,
+  record: RecordChange,
+): Writes<AccessRequestWriter, AccessRequestReader> {
+  async function ofTeam(org: string, id: string): Promise<Pick<Change, 'place' | 'subject'>> {
+    const team = await teams.find(org, id)
+    return { place: { org }, subject: { id, name: team?.name ?? null } }
+  }
+
+  return {
+    async insert(request) {
+      await accessRequests.insert(request)
+      const after = formatAccessRequest(request)
+      await record({ ...ofRequest(request), kind: KINDS[request.state], before: null, after })
+    },
+    async update(request, from) {
+      const { org, id, state } = request
+      const before = await accessRequests.find(org, id)
+      if (before === null)
+        throw new StoreError('ERR_STORE_NOT_FOUND', `access request \`${id}\` does not exist`)
+      if (!(await accessRequests.update(request, from))) return false
+      await record({
+        ...ofRequest(request),
+        kind: KINDS[state],
+        before: formatAccessRequest(before),
+        after: formatAccessRequest(request),
+      })
+      return true
+    },
+    async addApprover(org, teamId, username) {
+      await accessRequests.addApprover(org, teamId, username)
+      const change = { ...(await ofTeam(org, teamId)), kind: 'team.approver_added' as const }
+      await record({ ...change, before: null, after: { username } })
+    },
+    async removeApprover(org, teamId, username) {
+      if (!(await accessRequests.removeApprover(org, teamId, username))) return false
+      const change = { ...(await ofTeam(org, teamId)), kind: 'team.approver_removed' as const }
+      await record({ ...change, before: { username }, after: null })
+      return true
+    },
+  }
+}
+
+function ofRequest({ org, id, username }: AccessRequestRecord) {
+  return { place: { org }, subject: { id, name: username } }
+}
