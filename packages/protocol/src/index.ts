@@ -229,6 +229,7 @@ export {
 } from './evidence/evidence-settings.ts'
 export {
   MAX_UPLOAD_BYTES,
+  MAX_UPLOAD_LINE,
   MAX_UPLOAD_LINES,
   MAX_UPLOAD_TEXT_BYTES,
   UPLOAD_TYPE,

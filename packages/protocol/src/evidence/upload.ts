@@ -9,6 +9,8 @@ export const MAX_UPLOAD_BYTES = 1024 * 1024
 /** Largest text of a batch, after decompression. */
 export const MAX_UPLOAD_TEXT_BYTES = 4 * 1024 * 1024
 export const MAX_UPLOAD_LINES = 5_000
+/** Longest line, in characters; longer than a record of canonical names can be. */
+export const MAX_UPLOAD_LINE = 64 * 1024
 /** Longest name, path or executable, in characters. */
 const MAX_TEXT = 4096
 

@@ -1,4 +1,5 @@
 import {
+  MAX_UPLOAD_LINE,
   MAX_UPLOAD_LINES,
   MAX_UPLOAD_TEXT_BYTES,
   UPLOAD_TYPE,
@@ -24,9 +25,9 @@ const unpack = promisify(gunzip)
  */
 export async function readBatch(body: RawBody): Promise<ReadBatch> {
   const text = await readText(body)
-  const [head = '', ...texts] = text.endsWith('\n')
-    ? text.slice(0, -1).split('\n')
-    : text.split('\n')
+  const complete = text.endsWith('\n') ? text.slice(0, -1) : text
+  // Four megabytes may be that many empty lines: the header, and one line too many, are enough.
+  const [head = '', ...texts] = complete.split('\n', MAX_UPLOAD_LINES + 2)
   const header = parseLine(() => batchHeaderSchema, head, 1)
   if (texts.length > MAX_UPLOAD_LINES)
     throw invalidArgument(`a batch must have at most ${MAX_UPLOAD_LINES} lines after its header`)
@@ -99,7 +100,10 @@ function schemaOfLine(value: unknown): (typeof batchLineSchema.options)[number] 
   return 'lost' in value ? loss : leftOut
 }
 
+/** A line is parsed in one turn of the event loop, so its length bounds how long others wait. */
 function parseJsonOf(text: string, number: number): unknown {
+  if (text.length > MAX_UPLOAD_LINE)
+    throw atLine(number, `must have at most ${MAX_UPLOAD_LINE} characters`)
   try {
     return JSON.parse(text)
   } catch {

@@ -1,4 +1,4 @@
-import { MAX_UPLOAD_LINES, MAX_UPLOAD_TEXT_BYTES } from '@palisade/protocol'
+import { MAX_UPLOAD_LINE, MAX_UPLOAD_LINES, MAX_UPLOAD_TEXT_BYTES } from '@palisade/protocol'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readBatch } from '../../../../server/src/evidence/ingest/read-batch.ts'
@@ -78,6 +78,18 @@ describe('readBatch', () => {
       ),
       'line 2: `record.request',
     ],
+    ['four million lines', '\n'.repeat(MAX_UPLOAD_TEXT_BYTES), 'line 1: is not JSON'],
+    [
+      'a long line of nested arrays before it is parsed',
+      `${textOf(HEADER, [])}${'['.repeat(2 ** 20)}${']'.repeat(2 ** 20)}`,
+      'line 2: must have at most 65536 characters',
+    ],
+    [
+      'a long list of rules before each is validated',
+      `${textOf(HEADER, [])}{"record":{"rules":[${'{},'.repeat(2 ** 20)}{}]}}`,
+      'line 2: must have at most 65536 characters',
+    ],
+    ['a header that is too long', 'x'.repeat(MAX_UPLOAD_LINE + 1), 'line 1: must have at most'],
     ['a line that is not JSON', `${textOf(HEADER, [])}{\n`, 'line 2: is not JSON'],
     ['a line of null', `${textOf(HEADER, [])}null\n`, 'line 2: '],
     [
