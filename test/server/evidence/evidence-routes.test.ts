@@ -146,6 +146,25 @@ describe('the evidence of machines', () => {
     for (const [query, count] of both) expect((await audit(query)).events.length, query).toBe(count)
   })
 
+  it('stays readable when a machine claims impossible counts', async () => {
+    const count = Number.MAX_SAFE_INTEGER
+    const flow = { bytes_sent: count, bytes_received: count }
+    const records = Array.from({ length: 2_000 }, () => [recordOf({ count }), recordOf({ flow })])
+    expect((await upload(records.flat())).statusCode).toBe(200)
+    const losses = [1, 2, 3, 4].map((each) =>
+      each % 2 === 0
+        ? { seq: 4_000 + each, hash: HASH, left_out: count }
+        : { seq: 4_000 + each, hash: HASH, time: AT, lost: count, reason: 'queue_full' },
+    )
+    const header = { ...HEADER, first: 4_001, previous: HASH }
+    expect((await send(textOf(header, losses))).statusCode).toBe(200)
+
+    expect((await audit()).events).toMatchObject([{ count: 1e9, bytes_sent: 1e15 }])
+    const url = `/api/v1/orgs/acme/devices/${device.enrolment.device_id}/records`
+    const shown = await test.send('GET', url, { as: owner.as })
+    expect(shown.json()).toMatchObject({ lost: 2e9, left_out: 2e9 })
+  })
+
   it('is answered page by page, the newest first', async () => {
     await upload(
       Array.from({ length: 5 }, (_, index) =>

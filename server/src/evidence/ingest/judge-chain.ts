@@ -104,11 +104,16 @@ export function extendChain(
     forks: former.forks + countOf('fork'),
     rewinds: former.rewinds + countOf('rewind'),
     marked_ms: mark === null ? former.marked_ms : receivedMs,
-    lost: former.lost + lost,
-    left_out: former.left_out + left_out,
+    lost: addBounded(former.lost, lost),
+    left_out: addBounded(former.left_out, left_out),
     // Grows with each batch, because the store compares it.
     received_ms: Math.max(receivedMs, former.received_ms + 1),
   }
+}
+
+/** A machine may claim any counts, and the sum must stay one that an answer can hold. */
+function addBounded(sum: number, count: number): number {
+  return Math.min(sum + count, Number.MAX_SAFE_INTEGER)
 }
 
 /** A chain without a batch. */

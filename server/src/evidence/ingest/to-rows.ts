@@ -8,6 +8,12 @@ import {
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
+/**
+ * Bounds of one row. A machine may claim any counts, and the sums of its rows must stay numbers
+ * that the databases store and every answer can hold.
+ */
+const MOST_COUNTED = 1_000_000_000
+const MOST_BYTES = 1_000_000_000_000_000
 /** Machines keep their records for a week. */
 const OLDEST_MS = 31 * 24 * HOUR_MS
 
@@ -31,10 +37,10 @@ export function toRows(
   const losses: EvidenceLoss[] = []
   let leftOut = 0
   const lose = (lost: number, reason: string, atMs: number): void => {
-    if (lost > 0) losses.push({ at_ms: atMs, lost, reason })
+    if (lost > 0) losses.push({ at_ms: atMs, lost: Math.min(lost, MOST_COUNTED), reason })
   }
   for (const line of lines) {
-    if ('left_out' in line) leftOut += line.left_out
+    if ('left_out' in line) leftOut += Math.min(line.left_out, MOST_COUNTED)
     else if ('lost' in line) lose(line.lost, line.reason, boundedMs(line.time, receivedMs))
     else if (!isRightTime(line.record, receivedMs))
       lose(line.record.count, 'wrong_time', receivedMs)
@@ -73,11 +79,11 @@ function add(rows: Map<string, Sum>, record: UploadedRecord, boot: string): void
   sum.first_ms = Math.min(sum.first_ms, firstMs)
   sum.last_ms = Math.max(sum.last_ms, lastMs)
   if (record.flow === undefined) {
-    sum.decisions += record.count
+    sum.decisions = Math.min(sum.decisions + record.count, MOST_COUNTED)
   } else {
-    sum.flows += record.count
-    sum.bytes_sent += record.flow.bytes_sent
-    sum.bytes_received += record.flow.bytes_received
+    sum.flows = Math.min(sum.flows + record.count, MOST_COUNTED)
+    sum.bytes_sent = Math.min(sum.bytes_sent + record.flow.bytes_sent, MOST_BYTES)
+    sum.bytes_received = Math.min(sum.bytes_received + record.flow.bytes_received, MOST_BYTES)
   }
 }
 

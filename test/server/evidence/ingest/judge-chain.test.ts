@@ -112,6 +112,16 @@ describe('judgeChain', () => {
     expect(chain.earlier[0]?.boot).toBe('b98')
   })
 
+  it('counts no further than the safe integers', () => {
+    const most = Number.MAX_SAFE_INTEGER
+    const judged = judgeChain({ ...first, lost: most - 1, left_out: most }, batchOf('a', 6, 6))
+    if (judged.kind !== 'continues') throw new Error(judged.kind)
+    const counts = { lost: 5, left_out: 5, receivedMs: 1 }
+    const { header } = batchOf('a', 6, 6)
+    const next = extendChain({ ...first, lost: most - 1, left_out: most }, header, judged, counts)
+    expect(next).toMatchObject({ lost: most, left_out: most })
+  })
+
   it('takes each line once, however often and in whatever pieces it arrives', () => {
     const piece = fc.tuple(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 0, max: 10 }))
     fc.assert(

@@ -78,6 +78,26 @@ describe('toRows', () => {
     })
   })
 
+  it('bounds the sums of counts that a machine may claim', () => {
+    const most = Number.MAX_SAFE_INTEGER
+    const flows = { bytes_sent: most, bytes_received: most }
+    const claimed = [recordOf({ count: most }), recordOf({ count: most, flow: flows })]
+    const late = recordOf({ count: most, time: '1970-01-01T00:00:00.000Z' })
+    const { rows, losses, lost, left_out } = toRows(
+      [
+        ...linesOf([...claimed, ...claimed, late]),
+        { seq: 6, hash: HASH, left_out: most },
+        { seq: 7, hash: HASH, left_out: most },
+      ],
+      context,
+    )
+    expect(rows).toMatchObject([
+      { decisions: 1e9, flows: 1e9, bytes_sent: 1e15, bytes_received: 1e15 },
+    ])
+    expect(losses).toMatchObject([{ lost: 1e9 }])
+    expect([lost, left_out]).toEqual([1e9, 2e9])
+  })
+
   it.each(['1970-01-01T00:00:00.000Z', '2200-01-01T00:00:00.000Z'])(
     'counts decisions at %s as lost',
     (time) => {
