@@ -184,6 +184,28 @@ export function describeEvidenceLists(current: () => EvidenceStore): void {
       expect(await listAll(store, { text: 'rare', device_id: 'dev_1' })).toEqual([])
     })
 
+    it('stores and finds the longest targets and programs', async () => {
+      const store = current()
+      const draw = pseudoRandom(7)
+      // Of three bytes each, and incompressible: more than a row of an index of PostgreSQL holds.
+      const name = Array.from({ length: 4000 }, () => String.fromCodePoint(0x4e00 + draw(20_000)))
+      const path = `/${name.join('')}`
+      const program = `/${name.slice(0, 1000).join('')}`
+      const rows = ['a', 'b'].map((end) =>
+        row({ tuple: { path: path + end, host: null, port: null, program: program + end } }),
+      )
+      await appendRows(store, rows)
+
+      const countOf = async (filter: Partial<EvidenceFilter>) =>
+        (await listAll(store, filter)).length
+      expect(await countOf({ resource: path })).toBe(2)
+      expect(await countOf({ resource: path.slice(0, 512) })).toBe(2)
+      expect(await countOf({ resource: `${path}b` })).toBe(1)
+      expect(await countOf({ resource: `${path}c` })).toBe(0)
+      expect(await countOf({ program: `${program}a` })).toBe(1)
+      expect(await countOf({ program })).toBe(0)
+    })
+
     it('stores and finds U+0000 as U+FFFD, and keeps hostile text as it is', async () => {
       const store = current()
       const path = `/a\0b'"; DROP TABLE records; --\u{202E}\u{1F600}`

@@ -14,7 +14,15 @@ import type { Dialect, Migration } from '../../../store/sql/dialect.ts'
  *   are few and in memory, and a removed day is one range of each.
  * - `days`: how many records an organization has by day.
  */
-export const EVIDENCE_MIGRATIONS: readonly Migration[] = [initial]
+export const EVIDENCE_MIGRATIONS: readonly Migration[] = [initial, boundIndexedTexts]
+
+/**
+ * The beginning of a text, as an index has it: PostgreSQL refuses a row with more than 2,704 bytes
+ * in one of its indexes, and 512 characters have 2,048 at most.
+ */
+export function indexedPart(text: string): string {
+  return `substr(${text}, 1, 512)`
+}
 
 function initial(dialect: Dialect): string {
   return `${sharedTables(dialect)} ${recordTables(dialect)}`
@@ -130,5 +138,15 @@ function recordTables({ text, integer, place, keyed, placed, byDay }: Dialect): 
     ) ${placed};
     CREATE INDEX losses_device ON losses (org, device_id, at_ms);
     CREATE INDEX losses_day ON losses (day);
+  `
+}
+
+/** Machines choose targets and programs, so a long one must not keep a batch out. */
+function boundIndexedTexts(): string {
+  return `
+    DROP INDEX tuples_target;
+    CREATE INDEX tuples_target ON tuples (org, ${indexedPart('target')});
+    DROP INDEX tuples_program;
+    CREATE INDEX tuples_program ON tuples (org, ${indexedPart('program')});
   `
 }

@@ -1,5 +1,6 @@
 import type { Value } from '../../../store/sql/connection.ts'
 import type { EvidenceFilter } from '../evidence-store.ts'
+import { indexedPart } from './evidence-schema.ts'
 import { toStorable } from './storable-text.ts'
 import { foldText } from './tuple-columns.ts'
 
@@ -29,7 +30,7 @@ export function sourceConditions(filter: EvidenceFilter): Condition[] {
 /** Conditions on a row `t` of `tuples` that an index finds. */
 export function indexedTupleConditions(org: number, filter: EvidenceFilter): Condition[] {
   return [
-    ...equals('t.program', filter.program),
+    ...(filter.program === null ? [] : isProgram(toStorable(filter.program))),
     ...(filter.rule_id === null ? [] : [hasRule(org, filter.rule_id)]),
     ...(filter.resource === null ? [] : beginsWith(toStorable(filter.resource))),
   ]
@@ -65,11 +66,27 @@ function isOneOf(column: string, wanted: readonly string[]): Condition {
   return { sql: `${column} IN (${values.map(() => '?').join()})`, values }
 }
 
-/** Both databases compare by code points. */
+/** The first condition is for the index, which has the beginning of long texts. */
+function isProgram(program: string): Condition[] {
+  return [
+    { sql: `${indexedPart('t.program')} = ${indexedPart('?')}`, values: [program] },
+    { sql: 't.program = ?', values: [program] },
+  ]
+}
+
+/** Both databases compare by code points. Beginnings of texts are in the order of the texts. */
 function beginsWith(prefix: string): Condition[] {
-  const from: Condition = { sql: 't.target >= ?', values: [prefix] }
   const end = textAfter(prefix)
-  return end === null ? [from] : [from, { sql: 't.target < ?', values: [end] }]
+  return [
+    { sql: `${indexedPart('t.target')} >= ${indexedPart('?')}`, values: [prefix] },
+    { sql: 't.target >= ?', values: [prefix] },
+    ...(end === null
+      ? []
+      : [
+          { sql: `${indexedPart('t.target')} <= ${indexedPart('?')}`, values: [end] },
+          { sql: 't.target < ?', values: [end] },
+        ]),
+  ]
 }
 
 /** The least text that follows all texts with this prefix; null if no text follows. */
