@@ -74,7 +74,7 @@ export function createBatch(options: BatchOptions): BatchBuilder {
   return {
     add(line) {
       const { boot, seq, previous } = line
-      if (header !== null && (header.boot !== boot || isFull())) return false
+      if (last !== null && (isFull() || !isNext(line, last))) return false
       const shown = options.isWithheld && header === null ? null : showLine(line, options)
       if (shown !== null && !append(shown)) return false
       leftOut = shown === null ? (leftOut ?? 0) + countOf(line) : null
@@ -90,6 +90,14 @@ export function createBatch(options: BatchOptions): BatchBuilder {
       return { text, position: { boot, seq, hash }, covered }
     },
   }
+}
+
+/**
+ * Whether the chain holds between two lines. Where one was deleted or changed on disk, the header
+ * of the next batch shows it to the server.
+ */
+function isNext({ boot, seq, previous }: DiskLine, last: DiskLine): boolean {
+  return boot === last.boot && seq === last.seq + 1 && previous === last.hash
 }
 
 /** Null for a line that stays here. */

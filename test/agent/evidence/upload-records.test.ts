@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { hashLine } from '../../../agent/src/records/record-chain.ts'
@@ -133,6 +133,34 @@ describe('the upload of decision records', () => {
     const [batch] = server.batches
     expect(batch?.header.first).toBeGreaterThan(2)
     expect(server.covered()).toEqual((await onDisk(scene.directory)).slice(1))
+  })
+
+  it.each([
+    ['deleted', (lines: string[]) => lines.toSpliced(1, 1), 3],
+    [
+      'changed',
+      (lines: string[]) => lines.with(1, (lines[1] ?? '').replace('b.test', 'x.test')),
+      3,
+    ],
+  ])('begins another batch after a line that was %s', async (_title, change, first) => {
+    const server = await startRecordServer()
+    const directory = join(await temporaryDirectory(), 'records')
+    const before = await startUpload(server, { directory, settings: null })
+    await record(before, 'a.test', 'b.test', 'c.test', 'd.test')
+    await before.recorder.stop()
+    const texts = await readLines(directory)
+    const [name = ''] = await readdir(directory)
+    await writeFile(join(directory, name), `${change(texts).join('\n')}\n`)
+
+    const scene = await startUpload(server, { directory, boot: 'boot-2' })
+    await record(scene, 'e.test')
+
+    await expect.poll(() => server.covered().at(-1), WAIT).toBe('boot-2 1')
+    expect(server.batches[1]?.header).toEqual({
+      boot: 'boot-1',
+      first,
+      previous: hashLine(texts[1] ?? ''),
+    })
   })
 
   it('sends no line twice when the connection is cut after the commit', async () => {

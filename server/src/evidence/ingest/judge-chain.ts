@@ -38,6 +38,26 @@ export type ChainJudgement =
  *   anew without the records it had.
  */
 export function judgeChain(chain: DeviceChain | null, batch: ReadBatch): ChainJudgement {
+  const judged = judgePlace(chain, batch)
+  if (judged.kind !== 'continues') return judged
+  const skipped = countSkipped(batch, judged.lines)
+  if (skipped === 0) return judged
+  return { ...judged, mark: judged.mark ?? 'gap', missing: judged.missing + skipped }
+}
+
+/** Lines that are missing within a batch: a number of decisions left out covers all before it. */
+function countSkipped({ header, lines }: ReadBatch, taken: readonly BatchLine[]): number {
+  const from = taken[0]?.seq ?? Infinity
+  let skipped = 0
+  let seq = header.first - 1
+  for (const line of lines) {
+    if (line.seq >= from && !('left_out' in line)) skipped += line.seq - seq - 1
+    seq = line.seq
+  }
+  return skipped
+}
+
+function judgePlace(chain: DeviceChain | null, batch: ReadBatch): ChainJudgement {
   const { header, lines } = batch
   if (chain === null) return continues(lines)
   const { position, earlier } = chain

@@ -7,6 +7,7 @@ import {
   type ReadBatch,
 } from '../../../../server/src/evidence/ingest/judge-chain.ts'
 import type { DeviceChain } from '../../../../server/src/evidence/store/evidence-record.ts'
+import { linesOf, recordOf } from './batch-text.ts'
 
 const hashOf = (text: string): string => text.padEnd(64, '0')
 
@@ -67,6 +68,23 @@ describe('judgeChain', () => {
     expect(judgeChain(first, batchOf('b', 3, 4))).toMatchObject({ mark: 'gap', missing: 2 })
     expect(judgeChain(first, batchOf('b', 1, 4, lineOf('a', 8).hash))).toMatchObject({
       mark: 'gap',
+    })
+  })
+
+  it('marks a gap within a batch, unless its lines were left out', () => {
+    const record = (seq: number) => ({ ...linesOf([recordOf()], seq)[0], seq }) as BatchLine
+    const batchWith = (...[head, ...rest]: [BatchLine, ...BatchLine[]]): ReadBatch => ({
+      header: { boot: 'a', first: 6, previous: lineOf('a', 5).hash },
+      lines: [head, ...rest],
+    })
+    expect(judgeChain(first, batchWith(record(6), record(9)))).toMatchObject({
+      mark: 'gap',
+      missing: 2,
+    })
+    expect(judgeChain(first, batchWith(record(8)))).toMatchObject({ mark: 'gap', missing: 2 })
+    expect(judgeChain(first, batchWith(record(6), lineOf('a', 9), record(10)))).toMatchObject({
+      mark: null,
+      missing: 0,
     })
   })
 
