@@ -8,9 +8,9 @@ bench/results.
 
   (none)     decisions, compilation, memory; ten minutes; hosts, addresses, paths, connect, compile,
              organization, worst
-  server     requests beside a bare server, start, memory, publishing, proofs, a bystander of
-             hostile loads; fifteen minutes; requests, start, large, agents, publish, proofs,
-             hostile
+  server     requests beside a bare server, start, memory, publishing, proofs, ingest of
+             decision records, a bystander of hostile loads; seventeen minutes; requests, start,
+             large, agents, publish, proofs, evidence, hostile
   agent      start, memory and processor time at rest, decisions during updates, tunnels beside
              other proxies, local API, start of \`palisade\`; eleven minutes; start, rest, updates,
              tunnels, local-api, client

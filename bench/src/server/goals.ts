@@ -3,6 +3,7 @@ import { rangeOf, type Range } from '../measure/range.ts'
 import { CREATE, CREATE_ALONE, POLICY, POLL, POLL_SEEN, TIMESTAMP } from './cases/request-rows.ts'
 import type { LargeResult } from './cases/large-store.ts'
 import type { StartResult } from './cases/start.ts'
+import type { IngestRow } from './evidence/ingest-row.ts'
 import type { HostileResult } from './hostile/measure-hostile.ts'
 import type { Row } from './rounds.ts'
 
@@ -14,6 +15,7 @@ export interface ServerFigures {
   readonly publish: Range | null
   /** Bytes of two million remembered proofs. */
   readonly proofs: number | null
+  readonly evidence: readonly IngestRow[]
   readonly hostile: HostileResult | null
 }
 
@@ -21,7 +23,7 @@ const MIB = 1024 * 1024
 
 /** Compares the measured figures with every goal of the server. */
 export function judgeServer(figures: ServerFigures): RangedGoal[] {
-  const { rows, start, large, publish, proofs, hostile } = figures
+  const { rows, start, large, publish, proofs, evidence, hostile } = figures
   const row = (name: string): Row | undefined => rows.find((each) => each.name === name)
   const ratio = (name: string, must: number): RangedGoal => {
     const range = row(name)?.ratio ?? null
@@ -40,8 +42,14 @@ export function judgeServer(figures: ServerFigures): RangedGoal[] {
     atMost('100 policies, 500 views, all signed', 'ms', 400, publish),
     atMost('1,000 x 100 x 50, memory', 'MiB', 600, large === null ? null : single(large.peak_rss)),
     atMost('two million remembered proofs', 'MiB', 256, proofs === null ? null : single(proofs)),
+    atMost('ingest of a decision record', 'us CPU', 12, ingestRange(evidence)),
     ...(hostile === null ? [] : hostileGoals(hostile)),
   ]
+}
+
+/** Over all rows, those of new targets too. */
+function ingestRange(rows: readonly IngestRow[]): Range | null {
+  return rows.length === 0 ? null : rangeOf(rows.map(({ ingested_us }) => ingested_us))
 }
 
 /** One goal over all rows, decided by the worst row. */

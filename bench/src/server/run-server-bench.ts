@@ -6,17 +6,19 @@ import { describeMachine } from '../report/describe-machine.ts'
 import { formatRangedGoals } from '../report/ranged-goals-table.ts'
 import { roundNumber } from '../report/write-results.ts'
 import { measureAgents, type AgentsResult } from './cases/agents.ts'
+import { measureEvidence } from './cases/evidence.ts'
 import { measureLarge } from './cases/large-store.ts'
 import { measureProofs } from './cases/proofs.ts'
 import { measurePublish } from './cases/publish.ts'
 import { measureRequests, type RequestOptions } from './cases/request-rows.ts'
 import { measureStart } from './cases/start.ts'
+import type { IngestShape } from './evidence/ingest-row.ts'
 import { judgeServer } from './goals.ts'
 import { measureHostile, type HostileOptions } from './hostile/measure-hostile.ts'
 import { startLoad, type Load } from './load/start-load.ts'
 import { plotPolls } from './report/plot-polls.ts'
 import type { ServerResults } from './report/results.ts'
-import { formatAgents, formatHostile, formatRows } from './report/tables.ts'
+import { formatAgents, formatHostile, formatIngest, formatRows } from './report/tables.ts'
 
 export const SERVER_GROUPS = [
   'requests',
@@ -25,6 +27,7 @@ export const SERVER_GROUPS = [
   'agents',
   'publish',
   'proofs',
+  'evidence',
   'hostile',
 ] as const
 export type ServerGroup = (typeof SERVER_GROUPS)[number]
@@ -35,6 +38,7 @@ interface Extent {
   /** Organizations of the large store; 0 skips it. */
   readonly organizations: number
   readonly agents: readonly number[]
+  readonly evidence: readonly IngestShape[]
   readonly hostile: HostileOptions
 }
 
@@ -50,6 +54,10 @@ const FULL: Extent = {
   startRuns: 7,
   organizations: 1000,
   agents: [1000, 10_000, 100_000],
+  evidence: [
+    { devices: 40, tuples: 13_000 },
+    { devices: 40, tuples: 200_000 },
+  ],
   hostile: { forMs: 10_000, hugePolicies: 85, machines: 100_000 },
 }
 
@@ -66,6 +74,7 @@ const QUICK: Extent = {
   startRuns: 3,
   organizations: 0,
   agents: [1000],
+  evidence: [{ devices: 4, tuples: 13_000 }],
   hostile: { forMs: 3000, hugePolicies: 20, machines: 10_000 },
 }
 
@@ -89,6 +98,8 @@ export async function runServerBench(
     const publish = wants('publish') ? await measurePublish(folder, extent.startRuns) : null
     tell('proofs')
     const proofs = wants('proofs') ? await measureProofs() : null
+    tell('evidence')
+    const evidence = wants('evidence') ? await measureEvidence(extent.evidence) : []
     tell('requests')
     const rows = wants('requests') ? await measureRequests(load, folder, extent.requests) : []
     tell('agents')
@@ -99,11 +110,12 @@ export async function runServerBench(
       wants('large') && organizations > 0 ? await measureLarge(load, folder, organizations) : null
     tell('hostile')
     const hostile = wants('hostile') ? await measureHostile(folder, extent.hostile, tell) : null
-    const goals = judgeServer({ rows, start, large, publish, proofs, hostile })
+    const goals = judgeServer({ rows, start, large, publish, proofs, evidence, hostile })
     process.stdout.write(
       [
         rows.length > 0 ? formatRows(rows) : '',
         agents.length > 0 ? formatAgents(agents) : '',
+        evidence.length > 0 ? formatIngest(evidence) : '',
         hostile === null ? '' : formatHostile(hostile.rows),
         formatRangedGoals(only === null ? goals : goals.filter(({ reached }) => reached !== null)),
       ].join(''),
@@ -120,6 +132,7 @@ export async function runServerBench(
       large,
       publish,
       proofs,
+      evidence,
       agents,
       hostile,
     } as const

@@ -15,7 +15,15 @@ const row = (name: string, ratio: number, ...perSecond: number[]): Row => ({
   requests: 1,
 })
 /** Figures of a run without measurements. */
-const NOTHING = { rows: [], start: null, large: null, publish: null, proofs: null, hostile: null }
+const NOTHING = {
+  rows: [],
+  start: null,
+  large: null,
+  publish: null,
+  proofs: null,
+  evidence: [],
+  hostile: null,
+}
 const judge = (rows: readonly Row[]) => {
   const goals = judgeServer({
     rows,
@@ -23,6 +31,7 @@ const judge = (rows: readonly Row[]) => {
     large: null,
     publish: null,
     proofs: null,
+    evidence: [],
     hostile: null,
   })
   return (name: string) => {
@@ -51,6 +60,7 @@ describe('the goals of the server', () => {
       large: null,
       publish: null,
       proofs: null,
+      evidence: [],
       hostile: null,
     })
     const goal = goals.find(({ name }) => name === `${CREATE}, a second`)
@@ -76,6 +86,7 @@ describe('the goals of the server', () => {
       large: null,
       publish: null,
       proofs: null,
+      evidence: [],
       hostile: null,
     })
 
@@ -106,6 +117,7 @@ describe('the goals beside hostile loads', () => {
       large: null,
       publish: null,
       proofs: null,
+      evidence: [],
       hostile: result,
     })
       .slice(-5)

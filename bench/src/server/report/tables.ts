@@ -2,6 +2,7 @@ import Table from 'cli-table3'
 import { formatNumber } from '../../report/format-number.ts'
 import type { AgentsResult } from '../cases/agents.ts'
 import { formatRange } from '../../report/ranged-goals-table.ts'
+import type { IngestRow } from '../evidence/ingest-row.ts'
 import type { HostileRow } from '../hostile/measure-hostile.ts'
 import type { Row } from '../rounds.ts'
 
@@ -42,6 +43,26 @@ export function formatAgents(results: readonly AgentsResult[]): string {
       formatNumber(poll.ratio.median),
       formatNumber(1e6 / poll.cpu_us.median),
       formatNumber(rss / 1024 / 1024),
+    ])
+  return `${table.toString()}\n`
+}
+
+/** Formats the processor time of a decision record, beside that of `JSON.parse` of its line. */
+export function formatIngest(rows: readonly IngestRow[]): string {
+  const table = new Table({
+    head: ['records of', 'targets', 'parse us', 'read us', 'x parse', 'ingest us', 'x parse'],
+    colAligns: ['left', 'right', 'right', 'right', 'right', 'right', 'right'],
+    style: STYLE,
+  })
+  for (const { name, tuples, parsed_us, read_us, ingested_us } of rows)
+    table.push([
+      name,
+      formatNumber(tuples),
+      formatNumber(parsed_us),
+      formatNumber(read_us),
+      formatNumber(read_us / parsed_us),
+      formatNumber(ingested_us),
+      formatNumber(ingested_us / parsed_us),
     ])
   return `${table.toString()}\n`
 }
