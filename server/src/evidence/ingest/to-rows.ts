@@ -42,9 +42,11 @@ export function toRows(
   for (const line of lines) {
     if ('left_out' in line) leftOut += Math.min(line.left_out, MOST_COUNTED)
     else if ('lost' in line) lose(line.lost, line.reason, boundedMs(line.time, receivedMs))
-    else if (!isRightTime(line.record, receivedMs))
-      lose(line.record.count, 'wrong_time', receivedMs)
-    else add(rows, line.record, boot)
+    else {
+      const time = readTime(line.record, receivedMs)
+      if (time === null) lose(line.record.count, 'wrong_time', receivedMs)
+      else add(rows, line.record, time, boot)
+    }
   }
   return {
     rows: [...rows.values()],
@@ -64,13 +66,22 @@ interface Sum extends EvidenceRow {
   bytes_received: number
 }
 
-function add(rows: Map<string, Sum>, record: UploadedRecord, boot: string): void {
-  const firstMs = Date.parse(record.time)
-  const lastMs = Math.max(firstMs, Date.parse(record.until ?? record.time))
+/** Epoch milliseconds. */
+interface RecordTime {
+  readonly firstMs: number
+  readonly lastMs: number
+}
+
+function add(
+  rows: Map<string, Sum>,
+  record: UploadedRecord,
+  { firstMs, lastMs }: RecordTime,
+  boot: string,
+): void {
   const session = record.sandbox ?? boot
   const tuple = tupleOf(record)
   // JSON keeps the members apart, whatever characters they have.
-  const key = JSON.stringify([Math.floor(lastMs / MINUTE_MS), session, Object.values(tuple)])
+  const key = JSON.stringify([Math.floor(lastMs / MINUTE_MS), session, tuple])
   let sum = rows.get(key)
   if (sum === undefined) {
     sum = { session, first_ms: firstMs, last_ms: lastMs, tuple, ...EMPTY }
@@ -127,8 +138,15 @@ function targetOf(request: UploadedRecord['request']): Target {
   return { ...NO_TARGET, action, path: request.path, path_cut: request.path_cut === true }
 }
 
-function isRightTime({ time, until }: UploadedRecord, receivedMs: number): boolean {
-  return [time, until ?? time].every((each) => boundedMs(each, receivedMs) === Date.parse(each))
+/** Null for a time that cannot be right. */
+function readTime({ time, until }: UploadedRecord, receivedMs: number): RecordTime | null {
+  const firstMs = Date.parse(time)
+  const untilMs = until === undefined ? firstMs : Date.parse(until)
+  const isRight = (ms: number): boolean =>
+    ms >= receivedMs - OLDEST_MS && ms <= receivedMs + MAX_AHEAD_MS
+  return isRight(firstMs) && isRight(untilMs)
+    ? { firstMs, lastMs: Math.max(firstMs, untilMs) }
+    : null
 }
 
 function boundedMs(time: string, receivedMs: number): number {
