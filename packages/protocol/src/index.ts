@@ -228,6 +228,24 @@ export {
   type UploadMode,
 } from './evidence/evidence-settings.ts'
 export {
+  SUGGESTION_GROUPS,
+  SUGGESTION_MARKS,
+  SUGGESTION_SCOPES,
+  SUGGESTION_SOURCES,
+  UNCOVERED_REASONS,
+  suggestionsRequestSchema,
+  suggestionsResponseSchema,
+  type OpenedAccess,
+  type Suggestion,
+  type SuggestionEvidence,
+  type SuggestionMark,
+  type SuggestionOptions,
+  type SuggestionsRequest,
+  type SuggestionsResponse,
+  type UncoveredReason,
+  type UncoveredRequests,
+} from './evidence/suggestion.ts'
+export {
   MAX_UPLOAD_BYTES,
   MAX_UPLOAD_LINE,
   MAX_UPLOAD_LINES,

@@ -1,0 +1,55 @@
+import { compare, effectivePolicies, type Policy } from '@palisade/policy-core'
+import type { PolicyDocument, SuggestionsResponse } from '@palisade/protocol'
+import type { Audience } from './fit-teams.ts'
+import { writeTeam } from './compose-document.ts'
+import { compileEnforced } from './judge-line.ts'
+
+/** About two seconds of processor time for each audience. */
+const MAX_STEPS = 2_000_000
+
+/** Policies of a document as `policy-core` reads them. */
+export function documentPolicies(
+  { policies }: PolicyDocument,
+  teamIdOf: (written: string) => string,
+): readonly Policy[] {
+  return policies.map(({ name, scope, rules }, index) => ({
+    id: `suggested_${index}`,
+    name,
+    scope: { teams: (scope?.teams ?? []).map(teamIdOf) },
+    allowlist_v0: {
+      rules: rules.map((rule, at) => ({ ...rule, id: `suggested_${index}_${at}` })),
+    },
+  }))
+}
+
+/**
+ * Compares the policies before and after, for a member of each team alone. A member of several
+ * teams gets no more than the openings of each: further policies only allow or deny more, which
+ * takes requests out of the difference.
+ */
+export function findOpenings(
+  before: readonly Policy[],
+  added: readonly Policy[],
+  audiences: Iterable<Audience>,
+  now: number,
+): SuggestionsResponse['opens'] {
+  return [...audiences].map(({ team }) => {
+    const teams = team === null ? [] : [team.id]
+    const [older, newer] = [before, [...before, ...added]].map((policies) =>
+      compileEnforced(effectivePolicies(policies, teams)),
+    )
+    if (older === undefined || newer === undefined) throw new TypeError('two sets are compared')
+    const { reachable, complete } = compare(older, newer, { now, maxSteps: MAX_STEPS })
+    return {
+      teams: team === null ? [] : [writeTeam(team)],
+      reachable: reachable.map(({ action, resource, within, only, except }) => ({
+        action,
+        resource,
+        ...(within === undefined ? {} : { within }),
+        ...(only === undefined ? {} : { only }),
+        except: { allowed: [...except.allowed], denied: [...except.denied] },
+      })),
+      complete,
+    }
+  })
+}

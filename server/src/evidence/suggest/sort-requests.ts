@@ -1,0 +1,159 @@
+import { isFilesystemAction, isNetworkAction, type Action } from '@palisade/policy-core'
+import type { SuggestRules, RecordedRequest, Seen } from './suggest-input.ts'
+import type { UncoveredReason } from '@palisade/protocol'
+
+/** A readable target of a record. */
+export interface Target {
+  readonly action: Action
+  /** Of a network request; else null, as is `port`. */
+  readonly host: string | null
+  readonly port: number | null
+  /** Of a file request; else null. */
+  readonly path: string | null
+  /** With `by: program` the program alone, else null. */
+  readonly program: string | null
+}
+
+/** Requests for a target that no rule speaks of, with one address or none. */
+export interface OpenLine {
+  readonly address: string | null
+  readonly seen: readonly Seen[]
+}
+
+export interface OpenTarget {
+  readonly target: Target
+  readonly lines: OpenLine[]
+}
+
+/** Recorded requests that no suggestion covers. */
+export interface Uncovered {
+  readonly reason: UncoveredReason
+  readonly detail: string
+  readonly action: string | null
+  /** `host:port`, or a path; empty if unreadable. */
+  readonly text: string
+  readonly seen: Seen[]
+}
+
+export interface SortedRequests {
+  readonly open: readonly OpenTarget[]
+  readonly uncovered: readonly Uncovered[]
+  readonly decisions: number
+  readonly devices: number
+}
+
+type Tuple = RecordedRequest['tuple']
+
+/** Separates the records that a rule may answer from those that none may, by target. */
+export function sortRequests(
+  requests: Iterable<RecordedRequest>,
+  { from, by }: Pick<SuggestRules, 'from' | 'by'>,
+): SortedRequests {
+  const open = new Map<string, OpenTarget>()
+  const uncovered = new Map<string, Uncovered>()
+  const devices = new Set<string>()
+  let decisions = 0
+  for (const { tuple, sightings } of requests) {
+    const reason = reasonAgainst(tuple, from)
+    if (reason === 'unasked') continue
+    const seen = sightings.map((each) => ({ ...each, program: tuple.program }))
+    for (const each of seen) {
+      devices.add(each.device_id)
+      decisions += each.decisions
+    }
+    const target = readTarget(tuple, by)
+    if (reason === null && target !== null) addOpen(open, target, { address: tuple.address, seen })
+    else addUncovered(uncovered, describe(tuple, reason ?? 'unreadable'), seen)
+  }
+  return {
+    open: [...open.values()],
+    uncovered: [...uncovered.values()],
+    decisions,
+    devices: devices.size,
+  }
+}
+
+/** `host:port`, or a path. */
+export function formatTarget({ host, port, path }: Pick<Tuple, 'host' | 'port' | 'path'>): string {
+  if (path !== null) return path
+  if (host === null || port === null) return ''
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** Null for a record that a rule may answer; `unasked` for one that is not in question. */
+function reasonAgainst(
+  { reason, rules, path_cut }: Tuple,
+  from: SuggestRules['from'],
+): UncoveredReason | 'unasked' | null {
+  switch (reason) {
+    case 'default_deny':
+      return from === 'observed' ? 'unasked' : path_cut ? 'path_cut' : null
+    case 'observed':
+      return from === 'denials' ? 'unasked' : path_cut ? 'path_cut' : null
+    case 'rule':
+      return rules.some(({ decision }) => decision === 'deny') ? 'denied_by_rule' : 'unasked'
+    case 'protected_address':
+      return 'protected_address'
+    case 'invalid_request':
+      return 'unreadable'
+    default:
+      return 'not_evaluated'
+  }
+}
+
+function readTarget(tuple: Tuple, by: SuggestRules['by']): Target | null {
+  const { action, host, port, path } = tuple
+  const program = by === 'program' ? tuple.program : null
+  if (isNetworkAction(action) && host !== null && port !== null)
+    return { action, host, port, path: null, program }
+  if (isFilesystemAction(action) && path !== null)
+    return { action, host: null, port: null, path, program }
+  return null
+}
+
+function addOpen(open: Map<string, OpenTarget>, target: Target, line: OpenLine): void {
+  const { action, host, port, path, program } = target
+  const key = JSON.stringify([action, host, port, path, program])
+  const known = open.get(key)
+  if (known === undefined) open.set(key, { target, lines: [line] })
+  else known.lines.push(line)
+}
+
+function describe(tuple: Tuple, reason: UncoveredReason): Omit<Uncovered, 'seen'> {
+  return {
+    reason,
+    detail: describeReason(tuple, reason),
+    action: tuple.action,
+    text: formatTarget(tuple),
+  }
+}
+
+function describeReason({ rules }: Tuple, reason: UncoveredReason): string {
+  switch (reason) {
+    case 'denied_by_rule': {
+      const rule = rules.find(({ decision }) => decision === 'deny')
+      if (rule?.origin === 'local') return 'a rule of the machine denies it'
+      return `rule \`${rule?.rule_id ?? ''}\` of policy \`${rule?.policy_id ?? ''}\` denies it`
+    }
+    case 'protected_address':
+      return 'it leads to a protected address, which only a rule for that address opens'
+    case 'path_cut':
+      return 'only the beginning of the path was uploaded; see `path_depth` of the organization'
+    case 'not_evaluated':
+      return 'the machine had no policy that it could evaluate'
+    default:
+      return 'the machine could not read the request'
+  }
+}
+
+/** Adds to the entry with the same reason and target. */
+export function addUncovered(
+  all: Map<string, Uncovered>,
+  what: Omit<Uncovered, 'seen'>,
+  seen: readonly Seen[],
+): void {
+  const key = JSON.stringify([what.reason, what.action, what.text, what.detail])
+  const known = all.get(key)
+  if (known === undefined) all.set(key, { ...what, seen: [...seen] })
+  else for (const each of seen) known.seen.push(each)
+}

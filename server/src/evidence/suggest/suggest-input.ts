@@ -1,0 +1,60 @@
+import type { Policy } from '@palisade/policy-core'
+import type { SuggestionOptions } from '@palisade/protocol'
+import type { EvidenceTuple } from '../store/evidence-record.ts'
+
+/** Decisions of one device for one user. */
+export interface Sighting {
+  readonly device_id: string
+  readonly username: string | null
+  readonly decisions: number
+  /** Epoch milliseconds of the first and the last one. */
+  readonly first_ms: number
+  readonly last_ms: number
+}
+
+/** A recorded request with the decision that it got, and everyone who made it. */
+export interface RecordedRequest {
+  readonly tuple: Pick<
+    EvidenceTuple,
+    | 'action'
+    | 'host'
+    | 'port'
+    | 'address'
+    | 'path'
+    | 'path_cut'
+    | 'decision'
+    | 'reason'
+    | 'rules'
+    | 'program'
+  >
+  readonly sightings: readonly Sighting[]
+}
+
+/** A team of the organization. */
+export interface SuggestTeam {
+  readonly id: string
+  readonly name: string
+}
+
+/** A member and the ids of the teams that the member is in. */
+export interface SuggestMember {
+  readonly username: string
+  readonly teams: readonly string[]
+}
+
+/** The organization as it is now. */
+export interface SuggestOrganization {
+  readonly policies: readonly Policy[]
+  readonly teams: readonly SuggestTeam[]
+  readonly members: readonly SuggestMember[]
+}
+
+/** The part of the options that the calculation reads. */
+export type SuggestRules = Omit<SuggestionOptions, 'since' | 'until'> & {
+  readonly min_devices: number
+}
+
+/** A sighting with the program that the record names. */
+export interface Seen extends Sighting {
+  readonly program: string | null
+}
