@@ -15,6 +15,7 @@ export {
   type RuleDecision,
   type Scope,
 } from './policy/policy.ts'
+export { type Grant } from './policy/grant.ts'
 export { effectivePolicies } from './policy/effective-policies.ts'
 export {
   REASONS,

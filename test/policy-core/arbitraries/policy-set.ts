@@ -4,6 +4,7 @@ import {
   NETWORK_ACTIONS,
   type Action,
   type CompileOptions,
+  type Grant,
   type Policy,
   type PolicySet,
   type Rule,
@@ -99,6 +100,34 @@ export function conditionalSets(): fc.Arbitrary<CompiledFrom & { readonly now: n
         options,
         now: instant + beside,
       }
+    })
+}
+
+/** Like `conditionalSets`, with grants that begin and end at the same times. */
+export function grantedSets(): ReturnType<typeof conditionalSets> {
+  return fc
+    .record({ from: conditionalSets(), grants: fc.array(grants(), { minLength: 1, maxLength: 3 }) })
+    .map(({ from: { set, options, now }, grants: bodies }) => ({
+      set: { ...set, grants: bodies.map((body, index) => ({ id: `acr_${index}`, ...body })) },
+      options,
+      now,
+    }))
+}
+
+function grants(): fc.Arbitrary<Omit<Grant, 'id'>> {
+  const time = (instant: number) => new Date(instant).toISOString()
+  return fc
+    .record({
+      rule: rules(),
+      which: fc.nat(3),
+      begins: fc.constantFrom(-1_000, ...INSTANTS),
+      lasts: fc.constantFrom(1_000, 3_000),
+    })
+    .map(({ rule: bodies, which, begins, lasts }) => {
+      const { actions, resources } = bodies[which % bodies.length]!
+      const [action = 'read'] = actions
+      const [not_before, expires_at] = [time(begins), time(begins + lasts)]
+      return { action, resources, not_before, expires_at }
     })
 }
 

@@ -4,6 +4,7 @@ import {
   isFilesystemAction,
   NETWORK_ACTIONS,
   type Action,
+  type Grant,
   type PolicySet,
   type Rule,
 } from '@palisade/policy-core'
@@ -44,9 +45,10 @@ export function requestFrom(
   choice: RequestChoice | { readonly hostile: unknown },
 ): unknown {
   if ('hostile' in choice) return choice.hostile
-  const rules = [...(set.policies ?? []), ...(set.local ?? [])].flatMap(
+  const ofPolicies = [...(set.policies ?? []), ...(set.local ?? [])].flatMap(
     (policy) => policy.allowlist_v0?.rules ?? [],
   )
+  const rules = [...(set.grants ?? []).map(targetOf), ...ofPolicies]
   const rule = rules[choice.rule % Math.max(rules.length, 1)]
   if (rule === undefined) return null
   const resource = rule.resources[choice.resource % rule.resources.length] ?? ''
@@ -63,8 +65,12 @@ export function requestChoices(count: number) {
   return fc.array(requestChoice(), { minLength: count, maxLength: count })
 }
 
+function targetOf({ action, resources }: Grant): Pick<Rule, 'actions' | 'resources'> {
+  return { actions: [action], resources }
+}
+
 /** The next action of the same list. */
-function otherAction({ actions: [action] }: Rule): Action | undefined {
+function otherAction({ actions: [action] }: Pick<Rule, 'actions'>): Action | undefined {
   const list: readonly Action[] = isFilesystemAction(action) ? FILESYSTEM_ACTIONS : NETWORK_ACTIONS
   return action && list[(list.indexOf(action) + 1) % list.length]
 }

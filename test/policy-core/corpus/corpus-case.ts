@@ -112,6 +112,17 @@ function ruleMatchOf(text: string, set: PolicySet): ReferenceDecision['rules'][n
       }
     }
   }
+  const grant = set.grants?.find(({ id }) => id === ruleId)
+  if (grant !== undefined && resource !== undefined)
+    return {
+      policy_id: 'grants',
+      policy_name: 'access grants',
+      rule_id: grant.id,
+      rule_name: grant.id,
+      decision: 'allow',
+      resource,
+      origin: 'grant',
+    }
   throw new Error(`no effective rule of the case is called \`${text}\``)
 }
 

@@ -4,11 +4,16 @@ import {
   NOTHING,
   type ChainSets,
 } from '../../../packages/policy-core/src/lookup/chain-sets.ts'
-import { flagOf, opens, PROTECTED } from '../../../packages/policy-core/src/lookup/flags.ts'
+import {
+  flagOf,
+  opens,
+  PROTECTED,
+  withOpening,
+} from '../../../packages/policy-core/src/lookup/flags.ts'
 import { MAX_SETS } from '../../../packages/policy-core/src/lookup/port-sets.ts'
 import { denyFor } from '../../../packages/policy-core/src/lookup/verdict.ts'
 
-const allow = flagOf('allow', 0)
+const allow = withOpening(flagOf('allow', 0))
 const deny = flagOf('deny', 0)
 const always = (everyPort: number) => ({ everyPort, byPort: null })
 const VERDICT = denyFor('rule')

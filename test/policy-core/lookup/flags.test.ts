@@ -10,6 +10,7 @@ import {
   PROTECTED,
   SAYS,
   withGroup,
+  withOpening,
 } from '../../../packages/policy-core/src/lookup/flags.ts'
 import { slotOf } from '../../../packages/policy-core/src/policy/policy.ts'
 
@@ -34,15 +35,22 @@ describe.each(SLOTS)('the flags of slot %i', (slot) => {
   })
 
   it('open a protected class only for their slot', () => {
-    const opened = withGroup(enterClass(0), flagOf('allow', slot))
+    const opened = withGroup(enterClass(0), withOpening(flagOf('allow', slot)))
 
     expect(SLOTS.filter((other) => opens(opened, other))).toEqual([slot])
     expect(SLOTS.filter((other) => opens(enterClass(opened), other))).toEqual([])
     expect(enterClass(opened) & PROTECTED).toBe(PROTECTED)
   })
 
+  it('open no protected class unless they say so', () => {
+    const closed = withGroup(enterClass(0), flagOf('allow', slot))
+
+    expect(SLOTS.filter((other) => opens(closed, other))).toEqual([])
+    expect(allows(closed, slot)).toBe(true)
+  })
+
   it('fit into 16 bits beside those of addresses', () => {
-    const all = withGroup(0, flagOf('allow', slot) | flagOf('deny', slot))
+    const all = withGroup(0, withOpening(flagOf('allow', slot) | flagOf('deny', slot)))
 
     expect(Uint16Array.of(all)[0]).toBe(all)
     expect(all & (PROTECTED | PORT_SENSITIVE)).toBe(0)

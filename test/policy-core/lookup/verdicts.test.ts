@@ -91,7 +91,12 @@ describe('the rules of a decision', () => {
 
   it('leave the cache when their sets are too large, even for a single rule', () => {
     const resources = Array.from({ length: 1024 }, (_, index) => `n${index}.test`)
-    const entry = { ...rule('r', 'allow', tcp, ...resources), policy: POLICY, expiresMs: Infinity }
+    const entry = {
+      ...rule('r', 'allow', tcp, ...resources),
+      policy: POLICY,
+      beginsMs: -Infinity,
+      expiresMs: Infinity,
+    }
     const table = runSteps(buildRuleTable([entry]))
     const groups = buildGroups(table, Int32Array.from(resources.keys()), resources.length)
     const verdicts = new Verdicts(table, groups)

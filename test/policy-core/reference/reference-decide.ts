@@ -22,9 +22,10 @@ export function referenceDecide(
   input: unknown,
   now?: number,
 ): ReferenceDecision {
-  const unexpired = set.rules.filter(({ expires }) => {
+  const unexpired = set.rules.filter(({ begins, expires }) => {
     if (expires !== null && now === undefined) throw new TypeError('rejected: no time')
-    return expires === null || now === undefined || now < expires
+    const hasBegun = begins === null || now === undefined || now >= begins
+    return hasBegun && (expires === null || now === undefined || now < expires)
   })
   const enforced = unexpired.filter(({ isShadow }) => !isShadow)
   const decision = decideObserving({ ...set, rules: enforced }, input)
@@ -95,7 +96,7 @@ function decideConnect(set: ReferenceSet, request: Connect): Outcome {
 
   const protectedRanges = protectedRangesOf(address, set.machineAddresses)
   const opening = matchingRules(
-    set,
+    withoutGrants(set),
     'allow',
     request,
     (pattern) =>
@@ -141,6 +142,11 @@ function decideUnresolved(
     rules: [],
     ...(isResolved ? { address_required: true } : {}),
   }
+}
+
+/** A grant opens no protected address, not even one that it names. */
+function withoutGrants(set: ReferenceSet): ReferenceSet {
+  return { ...set, rules: set.rules.filter(({ match }) => match.origin !== 'grant') }
 }
 
 /** Returns one entry per matching rule for the action, with its first matching resource. */

@@ -1,4 +1,4 @@
-import type { Action, Origin, RuleMatch } from '@palisade/policy-core'
+import type { Action, Grant, RuleMatch } from '@palisade/policy-core'
 import type {
   CompileOptions,
   PolicySet,
@@ -13,6 +13,8 @@ export type ReferencePattern =
 
 export interface ReferenceRule {
   readonly actions: readonly Action[]
+  /** The rule matches from this time in milliseconds on only; null means always. */
+  readonly begins: number | null
   /** The rule matches before this time in milliseconds only; null means always. */
   readonly expires: number | null
   readonly isShadow: boolean
@@ -37,10 +39,11 @@ export function readPolicySet(set: PolicySet, options: CompileOptions = {}): Ref
   const governed = set.governed ?? set.policies !== undefined
   const organization = readRules(set, 'org')
   const local = readRules(set, 'local')
+  const grants = (set.grants ?? []).map(readGrant)
   return {
     // A user's rules can only deny more on a governed machine.
     rules: governed
-      ? [...organization, ...local.filter((rule) => rule.match.decision === 'deny')]
+      ? [...grants, ...organization, ...local.filter((rule) => rule.match.decision === 'deny')]
       : local,
     home: set.home === undefined ? null : readHome(set.home),
     machineAddresses: (set.machine_addresses ?? []).map((text) =>
@@ -53,12 +56,13 @@ export function readPolicySet(set: PolicySet, options: CompileOptions = {}): Ref
   }
 }
 
-function readRules(set: PolicySet, origin: Origin): ReferenceRule[] {
+function readRules(set: PolicySet, origin: 'org' | 'local'): ReferenceRule[] {
   const policies = (origin === 'org' ? set.policies : set.local) ?? []
   return policies.flatMap((policy) =>
     (policy.allowlist_v0?.rules ?? []).map((rule) => ({
       actions: rule.actions,
-      expires: rule.expires_at === undefined ? null : readExpiry(rule.expires_at),
+      begins: null,
+      expires: rule.expires_at === undefined ? null : readInstant(rule.expires_at),
       isShadow: policy.mode === 'shadow',
       match: {
         policy_id: policy.id,
@@ -68,12 +72,35 @@ function readRules(set: PolicySet, origin: Origin): ReferenceRule[] {
         decision: rule.decision,
         origin,
       },
-      resources: rule.resources.map((written) => ({
-        written,
-        pattern: accepted(readPattern(rule.actions, written), `resource ${written}`),
-      })),
+      resources: readResources(rule.actions, rule.resources),
     })),
   )
+}
+
+/** An allow between two times. */
+function readGrant({ id, action, resources, not_before, expires_at }: Grant): ReferenceRule {
+  return {
+    actions: [action],
+    begins: readInstant(not_before),
+    expires: readInstant(expires_at),
+    isShadow: false,
+    match: {
+      policy_id: 'grants',
+      policy_name: 'access grants',
+      rule_id: id,
+      rule_name: id,
+      decision: 'allow',
+      origin: 'grant',
+    },
+    resources: readResources([action], resources),
+  }
+}
+
+function readResources(actions: readonly Action[], texts: readonly string[]) {
+  return texts.map((written) => ({
+    written,
+    pattern: accepted(readPattern(actions, written), `resource ${written}`),
+  }))
 }
 
 /** Reads one resource of a rule with `actions`. Returns null for an invalid one. */
@@ -88,10 +115,10 @@ export function readPattern(actions: readonly Action[], text: string): Reference
 }
 
 /** Only texts that spell the instant as JavaScript does, with or without milliseconds. */
-function readExpiry(text: string): number {
+function readInstant(text: string): number {
   const instant = new Date(text)
   const spelled = Number.isNaN(instant.getTime()) ? [] : spellingsOf(instant)
-  return accepted(spelled.includes(text) ? instant.getTime() : null, `expiry ${text}`)
+  return accepted(spelled.includes(text) ? instant.getTime() : null, `time ${text}`)
 }
 
 function spellingsOf(instant: Date): string[] {

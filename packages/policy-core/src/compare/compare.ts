@@ -1,4 +1,5 @@
 import { enforcedAt } from '../decision/conditions.ts'
+import { linearRules } from '../decision/linear-rules.ts'
 import { requireCompiled, type CompiledPolicy } from '../decision/compiled-policy.ts'
 import { PolicyError } from '../errors.ts'
 import { quote, show } from '../quote.ts'
@@ -21,8 +22,8 @@ export const DEFAULT_MAX_STEPS = 10_000_000
  * compared at `options.now`; for a later time compare again.
  *
  * Throws `PolicyError` with `ERR_OPTION_INVALID` when one of the two is not compiled, when they
- * differ in `caseSensitive`, when one has the default `observe`, when a rule expires and `now` is
- * not a finite number, or when `maxSteps` is not a positive whole number.
+ * differ in `caseSensitive`, when one has grants or the default `observe`, when a rule expires and
+ * `now` is not a finite number, or when `maxSteps` is not a positive whole number.
  */
 export function compare(
   before: CompiledPolicy,
@@ -61,6 +62,11 @@ export function readComparison(
       `${quote('default')}: a set that observes cannot be compared, because it allows requests ` +
         `that no rule names; compile it without ${quote('default')}`,
     )
+  if ([before, after].some(hasGrants))
+    throw new PolicyError(
+      'ERR_OPTION_INVALID',
+      `${quote('grants')}: a set with grants cannot be compared; compile it without them`,
+    )
   if (!Number.isSafeInteger(maxSteps) || maxSteps < 1)
     throw new PolicyError(
       'ERR_OPTION_INVALID',
@@ -71,6 +77,11 @@ export function readComparison(
     newer: { patterns: listPatterns(enforcedAt(after, now)), machine: after.machine },
     meters: createMeters(maxSteps),
   }
+}
+
+/** Grants open no protected address, which the spaces of a comparison do not know. */
+function hasGrants(policy: CompiledPolicy): boolean {
+  return linearRules(policy).some(({ origin }) => origin === 'grant')
 }
 
 function byText(a: Change, b: Change): number {

@@ -7,6 +7,7 @@ import type { CompileOptions, PolicySet } from './policy-set.ts'
 const SET_MEMBERS: readonly (keyof PolicySet)[] = [
   'policies',
   'local',
+  'grants',
   'governed',
   'home',
   'machine_addresses',
@@ -40,7 +41,7 @@ export function checkSet(set: PolicySet, options: CompileOptions): void {
   requireType('options', options, isObject, 'an object')
   requireKnownMembers('a policy set', set, SET_MEMBERS)
   requireKnownMembers('the options', options, OPTION_MEMBERS)
-  for (const member of ['policies', 'local', 'machine_addresses'] as const)
+  for (const member of ['policies', 'local', 'grants', 'machine_addresses'] as const)
     requireType(member, set[member], Array.isArray, 'an array')
   for (const member of ['governed', 'resolve_unlisted_names'] as const)
     requireType(member, set[member], isBoolean, '`true` or `false`')

@@ -9,12 +9,14 @@ import { Verdicts } from '../lookup/verdicts.ts'
 import { buildRuleTable } from '../lookup/rule-table.ts'
 import type { PathMeaning } from '../pattern/path-pattern.ts'
 import { createRememberingReader, type PatternReader } from '../pattern/pattern-reader.ts'
+import { policyOfGrants } from '../policy/grant.ts'
 import { NETWORK_ACTIONS, slotOf } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
 import { runSteps, type Steps } from '../steps.ts'
 import { checkSet, readHome, readMachineAddresses } from './check-set.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import { readConditions } from './conditions.ts'
+import { findGrantProblems } from './find-grant-problems.ts'
 import { findProblems } from './find-problems.ts'
 import { createLinearRules } from './linear-rules.ts'
 import { refusePathCost } from './path-cost.ts'
@@ -85,8 +87,9 @@ function* compileWith(
   const org = { policies: set.policies ?? [], origin: 'org', isFullyActive: true } as const
   const local = { policies: set.local ?? [], origin: 'local', isFullyActive: !governed } as const
   const problems = yield* findAll(org, reader)
-  refuseProblems([...problems, ...(yield* findAll(local, reader))])
-  const entries = yield* sortRules(governed ? [org, local] : [local])
+  problems.push(...(yield* findAll(local, reader)))
+  refuseProblems([...problems, ...findGrantProblems(set.grants ?? [], reader)])
+  const entries = yield* sortRules(governed ? [...grantSource(set), org, local] : [local])
   if (options.patternLimits ?? true) yield* refusePathCost(entries)
   const table = yield* buildRuleTable(entries)
   const { groups, domains, ranges, paths } = yield* groupResources(entries, table, reader, meaning)
@@ -114,6 +117,12 @@ function* compileWith(
   const observes = governed && set.default === 'observe'
   const conditions = readConditions(whole, { observes, resolvesWith })
   return conditions === null ? whole : { ...whole, conditions }
+}
+
+/** A set without grants has no further policy. */
+function grantSource({ grants = [] }: PolicySet): readonly PolicySource[] {
+  if (grants.length === 0) return []
+  return [{ policies: [policyOfGrants(grants)], origin: 'grant', isFullyActive: true }]
 }
 
 function* findAll(source: PolicySource, reader: PatternReader): Steps<PolicyProblem[]> {

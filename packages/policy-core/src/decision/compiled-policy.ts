@@ -40,8 +40,8 @@ export interface CompiledRule {
   readonly lapses: readonly Lapse[]
 }
 
-/** The rule has expired, or its policy is a shadow policy. */
-export type Lapse = 'expired' | 'shadow'
+/** The rule has expired, has not begun, or its policy is a shadow policy. */
+export type Lapse = 'expired' | 'not_begun' | 'shadow'
 
 /** Finds the set of a name. */
 export interface NameSets {
@@ -54,8 +54,10 @@ export interface NameSets {
 
 /** The parts of a policy set whose effect depends on the time or the mode. */
 export interface Conditions {
-  /** The instants at which rules expire, in milliseconds since 1970, ascending and distinct. */
-  readonly expiries: readonly number[]
+  /**
+   * The instants at which rules begin or expire, in milliseconds since 1970, ascending, distinct.
+   */
+  readonly instants: readonly number[]
   readonly hasShadow: boolean
   /** Whether a request that no rule matches is allowed. */
   readonly observes: boolean

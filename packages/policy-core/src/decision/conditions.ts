@@ -18,13 +18,13 @@ export function readConditions(
   whole: WholePolicy,
   { observes, resolvesWith }: Settings,
 ): Conditions | null {
-  const expiries = listExpiries(whole.table)
+  const instants = listChanges(whole.table)
   const hasShadow = hasShadowRule(whole.table)
-  const hasRules = expiries.length > 0 || hasShadow
+  const hasRules = instants.length > 0 || hasShadow
   if (!hasRules && !observes) return null
   const selected = (countsShadow: boolean): Conditions['enforced'] => {
     if (!hasRules) return () => whole
-    return oncePerSpan(expiries, (now) =>
+    return oncePerSpan(instants, (now) =>
       selectRules(whole, lapsesAt(whole.table, now, countsShadow), resolvesWith),
     )
   }
@@ -33,7 +33,7 @@ export function readConditions(
   const freeze = (now: number): CompiledPolicy => {
     const fixed = enforced(now)
     const conditions: Conditions = {
-      expiries: [],
+      instants: [],
       hasShadow,
       observes,
       enforced: () => fixed,
@@ -42,13 +42,13 @@ export function readConditions(
     }
     return { ...whole, conditions }
   }
-  const frozen = oncePerSpan(expiries, freeze)
-  return { expiries, hasShadow, observes, enforced, shadowed, frozen }
+  const frozen = oncePerSpan(instants, freeze)
+  return { instants, hasShadow, observes, enforced, shadowed, frozen }
 }
 
 /**
  * The policies as they are enforced at a time in milliseconds since 1970. Throws
- * `ERR_OPTION_INVALID` when a rule expires and the time is not a finite number.
+ * `ERR_OPTION_INVALID` when a rule or grant expires and the time is not a finite number.
  */
 export function enforcedAt(policy: CompiledPolicy, now: number | undefined): CompiledPolicy {
   const { conditions } = policy
@@ -58,7 +58,7 @@ export function enforcedAt(policy: CompiledPolicy, now: number | undefined): Com
 /**
  * The policies as they are at a time in milliseconds since 1970, without the passing of time: they
  * decide without `now` as `policy` does at that time. The result is the same object until the next
- * expiry, as long as the time does not go back. Takes constant time.
+ * expiry or begin of a grant, as long as the time does not go back. Takes constant time.
  *
  * Throws `PolicyError` with `ERR_OPTION_INVALID` for a policy that is not compiled, and when a rule
  * expires and `now` is not a finite number.
@@ -66,27 +66,27 @@ export function enforcedAt(policy: CompiledPolicy, now: number | undefined): Com
 export function policyAt(policy: CompiledPolicy, now: number): CompiledPolicy {
   requireCompiled('policy', policy)
   const { conditions } = policy
-  if (conditions === null || conditions.expiries.length === 0) return policy
+  if (conditions === null || conditions.instants.length === 0) return policy
   return conditions.frozen(readNow(conditions, now))
 }
 
-/** Keeps the last result until a time on the other side of an expiry is asked for. */
+/** Keeps the last result until a time on the other side of an instant is asked for. */
 function oncePerSpan(
-  expiries: readonly number[],
+  instants: readonly number[],
   create: (now: number) => CompiledPolicy,
 ): (now: number) => CompiledPolicy {
   let kept: { readonly passed: number; readonly policy: CompiledPolicy } | null = null
   return (now) => {
-    const passed = countPassed(expiries, now)
+    const passed = countPassed(instants, now)
     if (kept?.passed !== passed) kept = { passed, policy: create(now) }
     return kept.policy
   }
 }
 
 /** Without an expiring rule any time will do. */
-export function readNow({ expiries }: Conditions, now: unknown): number {
+export function readNow({ instants }: Conditions, now: unknown): number {
   if (typeof now === 'number' && Number.isFinite(now)) return now
-  if (expiries.length === 0) return 0
+  if (instants.length === 0) return 0
   throw new PolicyError(
     'ERR_OPTION_INVALID',
     `${quote('now')}: ${show(now)} is no time, and a rule expires; give milliseconds since 1970`,
@@ -94,16 +94,16 @@ export function readNow({ expiries }: Conditions, now: unknown): number {
 }
 
 /**
- * The first instant after `now` at which a rule expires, in milliseconds since 1970, or null. Until
- * then every decision stays the same. Throws `PolicyError` with `ERR_OPTION_INVALID` for a policy
- * that is not compiled.
+ * The first instant after `now` at which a rule expires, or a grant begins or expires, in
+ * milliseconds since 1970, or null. Until then every decision stays the same. Throws `PolicyError`
+ * with `ERR_OPTION_INVALID` for a policy that is not compiled.
  */
 export function nextExpiry(policy: CompiledPolicy, now: number): number | null {
   requireCompiled('policy', policy)
   const { conditions } = policy
   if (conditions === null) return null
-  const { expiries } = conditions
-  return expiries[countPassed(expiries, readNow(conditions, now))] ?? null
+  const { instants } = conditions
+  return instants[countPassed(instants, readNow(conditions, now))] ?? null
 }
 
 /** The later instants at which a rule of any of the policies expires, ascending and distinct. */
@@ -114,15 +114,16 @@ export function listInstants(
   const later = policies.flatMap(({ conditions }) =>
     conditions === null
       ? []
-      : conditions.expiries.slice(countPassed(conditions.expiries, now ?? 0)),
+      : conditions.instants.slice(countPassed(conditions.instants, now ?? 0)),
   )
   return [...new Set(later)].toSorted((a, b) => a - b)
 }
 
-function listExpiries({ rules, expiryOf }: RuleTable): readonly number[] {
+function listChanges({ rules, beginOf, expiryOf }: RuleTable): readonly number[] {
   const distinct = new Set<number>()
   for (let rule = 0; rule < rules; rule += 1) {
-    const expiry = expiryOf(rule)
+    const [begin, expiry] = [beginOf(rule), expiryOf(rule)]
+    if (begin !== -Infinity) distinct.add(begin)
     if (expiry !== Infinity) distinct.add(expiry)
   }
   return [...distinct].toSorted((a, b) => a - b)
@@ -133,12 +134,12 @@ function hasShadowRule({ rules, isShadow }: RuleTable): boolean {
   return false
 }
 
-/** The number of expiries that are not after `now`, by binary search. */
-function countPassed(expiries: readonly number[], now: number): number {
-  let [low, high] = [0, expiries.length]
+/** The number of instants that are not after `now`, by binary search. */
+function countPassed(instants: readonly number[], now: number): number {
+  let [low, high] = [0, instants.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if (expiries[middle]! <= now) low = middle + 1
+    if (instants[middle]! <= now) low = middle + 1
     else high = middle
   }
   return low
@@ -146,11 +147,14 @@ function countPassed(expiries: readonly number[], now: number): number {
 
 const COUNTS = [] as const
 const EXPIRED = ['expired'] as const
+const NOT_BEGUN = ['not_begun'] as const
 const SHADOW = ['shadow'] as const
 const BOTH = ['expired', 'shadow'] as const
 
 function lapsesAt(table: RuleTable, now: number, countsShadow: boolean): LapsesOf {
   return (rule) => {
+    // Only a grant begins, and no grant is of a shadow policy.
+    if (table.beginOf(rule) > now) return NOT_BEGUN
     const isShadow = !countsShadow && table.isShadow(rule)
     if (table.expiryOf(rule) > now) return isShadow ? SHADOW : COUNTS
     return isShadow ? BOTH : EXPIRED

@@ -28,8 +28,11 @@ export type Reason = (typeof ALL_REASONS)[number]
 /** States of a machine in which no policy can be evaluated, so every request is denied. */
 export type UnavailableReason = 'no_policy' | 'policy_expired' | 'unsupported_policy'
 
-/** Author of a rule: the organization, or the user of the machine, whose rules can only tighten. */
-export type Origin = 'org' | 'local'
+/**
+ * Author of a rule: the organization, the user of the machine, whose rules can only tighten, or an
+ * access grant of the organization. The rule of a grant has the id of the grant.
+ */
+export type Origin = 'org' | 'local' | 'grant'
 
 /** A request as callers write it, in any spelling: `{...} satisfies DecisionRequest`. */
 export type DecisionRequest =
@@ -123,6 +126,7 @@ export interface NearMiss extends RuleMatch {
     | 'letter_case'
     | 'inactive'
     | 'expired'
+    | 'not_begun'
     | 'shadow'
   /** One sentence for people. */
   readonly message: string
@@ -133,12 +137,14 @@ export interface MatchedRule extends RuleMatch {
   /** True when the rule is among the deciding ones. */
   readonly deciding: boolean
   /**
-   * False for a local allow on a machine that the organization governs, for an expired rule, and
-   * for a rule of a shadow policy.
+   * False for a local allow on a machine that the organization governs, for an expired rule, for a
+   * grant that has not begun, and for a rule of a shadow policy.
    */
   readonly active: boolean
   /** True when the rule has expired; otherwise absent. */
   readonly expired?: true
+  /** True when the grant has not begun; otherwise absent. */
+  readonly not_begun?: true
   /** True when the policy of the rule is a shadow policy; otherwise absent. */
   readonly shadow?: true
 }

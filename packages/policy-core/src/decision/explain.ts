@@ -84,6 +84,7 @@ function findMatched(
         deciding,
         active,
         ...(lapses.includes('expired') ? { expired: true } : {}),
+        ...(lapses.includes('not_begun') ? { not_begun: true } : {}),
         ...(lapses.includes('shadow') ? { shadow: true } : {}),
       }
     }),

@@ -137,7 +137,7 @@ function openingPrefix(
   return Math.max(addresses.openingPrefix(outer), ...prefixes)
 }
 
-/** Whether an allow of the address has at least this prefix length. */
+/** Whether an opening allow of the address has at least this prefix length. */
 function isOpened(
   { addresses, groups }: CompiledPolicy,
   address: MatchSet,
@@ -145,6 +145,6 @@ function isOpened(
   prefix: number,
 ): boolean {
   return address.groups.some(
-    (group) => allows(groups.flagsOf(group), slot) && addresses.prefixOf(group) >= prefix,
+    (group) => opens(groups.flagsOf(group), slot) && addresses.prefixOf(group) >= prefix,
   )
 }

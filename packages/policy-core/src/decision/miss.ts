@@ -7,6 +7,7 @@ export type Miss = Pick<NearMiss, 'miss' | 'message'>
 const BY_NEARNESS: readonly NearMiss['miss'][] = [
   'shadow',
   'expired',
+  'not_begun',
   'inactive',
   'letter_case',
   'other_port',

@@ -69,7 +69,11 @@ function missOfCovering(rule: CompiledRule, action: Action): Miss | null {
     return { miss: 'other_action', message: `the rule is for ${actions}, not ${quote(action)}` }
   }
   if (rule.active) return null
-  if (rule.lapses.includes('expired')) return { miss: 'expired', message: 'the rule has expired' }
+  const noun = rule.origin === 'grant' ? 'grant' : 'rule'
+  if (rule.lapses.includes('expired'))
+    return { miss: 'expired', message: `the ${noun} has expired` }
+  if (rule.lapses.includes('not_begun'))
+    return { miss: 'not_begun', message: `the ${noun} has not begun` }
   if (rule.lapses.includes('shadow'))
     return { miss: 'shadow', message: 'the policy of the rule is a shadow policy' }
   return {

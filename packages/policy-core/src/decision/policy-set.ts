@@ -1,3 +1,4 @@
+import type { Grant } from '../policy/grant.ts'
 import type { Policy } from '../policy/policy.ts'
 
 /**
@@ -9,6 +10,8 @@ export interface PolicySet {
   readonly policies?: readonly Policy[] | undefined
   /** The user's own policies; on a governed machine only their denies count. Scope is ignored. */
   readonly local?: readonly Policy[] | undefined
+  /** Access grants of the user; they count on a governed machine only. */
+  readonly grants?: readonly Grant[] | undefined
   /** Whether an organization governs the machine. Default: true when `policies` is present. */
   readonly governed?: boolean | undefined
   /** Canonical absolute path that `~` stands for; without it rules with `~` match nothing. */

@@ -1,6 +1,7 @@
 import type { PolicyEntry, RuleEntry } from '../lookup/rule-table.ts'
+import type { GrantRule } from '../policy/grant.ts'
 import { parseInstant } from '../policy/instant.ts'
-import { isShadow, type Policy } from '../policy/policy.ts'
+import { isShadow, type Policy, type Rule } from '../policy/policy.ts'
 import type { Steps } from '../steps.ts'
 
 /** Policies of one origin. */
@@ -46,6 +47,7 @@ function entriesOf(source: Policy, { origin, isFullyActive }: PolicySource): Pol
     decision: rule.decision,
     actions: rule.actions,
     resources: rule.resources,
+    beginsMs: origin === 'grant' ? beginOf(rule) : -Infinity,
     expiresMs: expiryOf(rule.expires_at),
   }))
   return { policy, entries }
@@ -54,6 +56,11 @@ function entriesOf(source: Policy, { origin, isFullyActive }: PolicySource): Pol
 /** An unreadable expiry, which `checkRule` refuses before, would be in the past. */
 function expiryOf(text: string | undefined): number {
   return text === undefined ? Infinity : (parseInstant(text) ?? -Infinity)
+}
+
+/** An unreadable begin, which `findGrantProblems` refuses before, would never come. */
+function beginOf(rule: Rule & Partial<GrantRule>): number {
+  return parseInstant(rule.not_before ?? '') ?? Infinity
 }
 
 /** Compares ids first. The other fields only make the result independent of the input order. */

@@ -12,11 +12,13 @@ const OPEN_SHIFT = 8
 
 /** All bits of a rule itself. */
 export const SAYS: number = DENIES | ALLOWS
+/** The allows that open a protected class, as long as no class is entered after them. */
+const OPENS = ALLOWS << OPEN_SHIFT
 /** The address lies in a protected class. */
 export const PROTECTED = 0b0001_0000_0000
 /** The effect of the set depends on the port. */
 export const PORT_SENSITIVE = 0b0100_0000_0000
-/** Some rule expires or belongs to a shadow policy, so the effect depends on the selected rules. */
+/** Some rule begins, expires or is a shadow rule, so the effect depends on the selected rules. */
 export const CONDITIONAL = 0b0001_0000_0000_0000
 
 /** Flags of rules, groups or sets, by their number. */
@@ -52,12 +54,17 @@ export function opens(flags: number, slot: ActionSlot): boolean {
   return (flags & ((ALLOW << (2 * slot)) << OPEN_SHIFT)) !== 0
 }
 
-/** Adds the flags of a further group, whose allows open the protected classes entered so far. */
+/** The flags of a rule whose allows open the protected classes that contain its resources. */
+export function withOpening(flags: number): number {
+  return flags | ((flags & ALLOWS) << OPEN_SHIFT)
+}
+
+/** Adds the flags of a further group, whose opening allows open the classes entered so far. */
 export function withGroup(flags: number, group: number): number {
-  return flags | group | ((group & ALLOWS) << OPEN_SHIFT)
+  return flags | group
 }
 
 /** The flags inside a protected class: allows from outside the class open no address in it. */
 export function enterClass(flags: number): number {
-  return (flags & ~(ALLOWS << OPEN_SHIFT)) | PROTECTED
+  return (flags & ~OPENS) | PROTECTED
 }

@@ -8,7 +8,7 @@ import {
   type RuleDecision,
 } from '../policy/policy.ts'
 import { ITEMS_A_STEP, type Steps } from '../steps.ts'
-import { CONDITIONAL, flagOf, isDeny, SAYS, type FlagList } from './flags.ts'
+import { CONDITIONAL, flagOf, isDeny, SAYS, withOpening, type FlagList } from './flags.ts'
 
 /** A rule as input and output of the table. */
 export interface RuleEntry {
@@ -19,6 +19,8 @@ export interface RuleEntry {
   readonly actions: readonly Action[]
   /** Patterns as written. */
   readonly resources: readonly string[]
+  /** Milliseconds since 1970 before which the rule does not match, or `-Infinity`. */
+  readonly beginsMs: number
   /** Milliseconds since 1970 from which the rule does not match, or `Infinity`. */
   readonly expiresMs: number
 }
@@ -43,6 +45,7 @@ export interface RuleTable {
   readonly ruleOf: (resource: number) => number
   /** Flags of a rule, see `flags.ts`; 0 when it has no effect. */
   readonly flagsOf: (rule: number) => number
+  readonly beginOf: (rule: number) => number
   readonly expiryOf: (rule: number) => number
   readonly isShadow: (rule: number) => boolean
   readonly matchOf: (resource: number) => RuleMatch
@@ -54,6 +57,8 @@ interface Columns {
   readonly ids: readonly string[]
   readonly names: readonly string[]
   readonly traits: FlagList
+  /** Null when every rule has begun. */
+  readonly begins: Float64Array | null
   /** Null when no rule expires. */
   readonly expiries: Float64Array | null
   /** The first resource of each rule, followed by the number of resources. */
@@ -73,6 +78,7 @@ export function* buildRuleTable(entries: readonly RuleEntry[]): Steps<RuleTable>
   const firsts = new Uint32Array(entries.length + 1)
   const texts: string[] = []
   const ruleOf: number[] = []
+  let begins: Float64Array | null = null
   let expiries: Float64Array | null = null
   // By index, because iterators of pairs are slow before V8 compiles the loop. bench: compile
   for (let rule = 0; rule < entries.length; rule += 1) {
@@ -81,7 +87,9 @@ export function* buildRuleTable(entries: readonly RuleEntry[]): Steps<RuleTable>
     if (policies.at(-1) !== entry.policy) policies.push(entry.policy)
     policyOf[rule] = policies.length - 1
     traits[rule] = traitsOf(entry)
-    const { expiresMs, resources } = entry
+    const { beginsMs, expiresMs, resources } = entry
+    if (beginsMs !== -Infinity)
+      (begins ??= new Float64Array(entries.length).fill(-Infinity))[rule] = beginsMs
     if (expiresMs !== Infinity)
       (expiries ??= new Float64Array(entries.length).fill(Infinity))[rule] = expiresMs
     for (let index = 0; index < resources.length; index += 1) {
@@ -96,6 +104,7 @@ export function* buildRuleTable(entries: readonly RuleEntry[]): Steps<RuleTable>
     ids: entries.map(({ id }) => id),
     names: entries.map(({ name }) => name),
     traits,
+    begins,
     expiries,
     firsts,
     ruleOf: Uint32Array.from(ruleOf),
@@ -103,9 +112,9 @@ export function* buildRuleTable(entries: readonly RuleEntry[]): Steps<RuleTable>
   })
 }
 
-function traitsOf({ actions, decision, policy, expiresMs }: RuleEntry): number {
+function traitsOf({ actions, decision, policy, beginsMs, expiresMs }: RuleEntry): number {
   let traits = decision === 'deny' || policy.isFullyActive ? 0 : INACTIVE
-  if (expiresMs !== Infinity || policy.isShadow) traits |= CONDITIONAL
+  if (beginsMs !== -Infinity || expiresMs !== Infinity || policy.isShadow) traits |= CONDITIONAL
   for (let index = 0; index < actions.length; index += 1) {
     const action = actions[index]!
     traits |= flagOf(decision, slotOf(action))
@@ -115,7 +124,8 @@ function traitsOf({ actions, decision, policy, expiresMs }: RuleEntry): number {
 }
 
 function createTable(columns: Columns): RuleTable {
-  const { policies, policyOf, ids, names, traits, expiries, firsts, ruleOf, texts } = columns
+  const { policies, policyOf, ids, names, traits, begins, expiries, firsts, ruleOf, texts } =
+    columns
   const decisionOf = (rule: number): RuleDecision => (isDeny(traits[rule]!) ? 'deny' : 'allow')
   return {
     rules: ids.length,
@@ -132,12 +142,17 @@ function createTable(columns: Columns): RuleTable {
             domainOf(action) === domain && (traits[rule]! & flagOf(decision, slotOf(action))) !== 0,
         ),
         resources: texts.slice(firsts[rule], firsts[rule + 1]),
+        beginsMs: begins?.[rule] ?? -Infinity,
         expiresMs: expiries?.[rule] ?? Infinity,
       }
     },
     ruleOf: (resource) => ruleOf[resource]!,
-    flagsOf: (rule) =>
-      (traits[rule]! & INACTIVE) === 0 ? traits[rule]! & (SAYS | CONDITIONAL) : 0,
+    flagsOf(rule) {
+      if ((traits[rule]! & INACTIVE) !== 0) return 0
+      const flags = traits[rule]! & (SAYS | CONDITIONAL)
+      return policies[policyOf[rule]!]!.origin === 'grant' ? flags : withOpening(flags)
+    },
+    beginOf: (rule) => begins?.[rule] ?? -Infinity,
     expiryOf: (rule) => expiries?.[rule] ?? Infinity,
     isShadow: (rule) => policies[policyOf[rule]!]!.isShadow,
     matchOf(resource) {

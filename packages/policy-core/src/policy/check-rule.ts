@@ -42,7 +42,7 @@ export function checkRuleWith(
   const first = rule.actions[0]
   const problems = checkDecision(rule.decision)
   if (first !== undefined) checkResources(rule.resources, reader[domainOf(first)], problems)
-  if (rule.expires_at !== undefined) checkExpiry(rule.expires_at, problems)
+  if (rule.expires_at !== undefined) checkInstant('expires_at', rule.expires_at, problems)
   return problems
 }
 
@@ -84,10 +84,10 @@ function checkDecision(decision: unknown): RuleProblem[] {
 }
 
 /** Refuses an unreadable time: ignoring it would let an allow outlive its author's intent. */
-function checkExpiry(expiry: unknown, problems: RuleProblem[]): void {
-  if (typeof expiry === 'string' && parseInstant(expiry) !== null) return
-  const message = `${show(expiry)} is not a time in UTC; write one such as \`2026-11-26T14:00:00Z\``
-  problems.push({ member: 'expires_at', message })
+export function checkInstant(member: string, text: unknown, problems: RuleProblem[]): void {
+  if (typeof text === 'string' && parseInstant(text) !== null) return
+  const message = `${show(text)} is not a time in UTC; write one such as \`2026-11-26T14:00:00Z\``
+  problems.push({ member, message })
 }
 
 function checkResources(

@@ -21,6 +21,7 @@ import {
   denies,
   opens,
   PROTECTED,
+  withOpening,
 } from '../../../../packages/policy-core/src/lookup/flags.ts'
 import { addresses, addressIn, ranges } from '../../arbitraries/address.ts'
 import { everyCase, LAW_TIMEOUT_MS } from '../../every-case.ts'
@@ -166,7 +167,7 @@ function neededPrefix(index: AddressIndex, address: Address): number {
 
 /** Flags by group number, which covers every mix of deny and allow for both actions. */
 function flagsOf(group: number): number {
-  return (group * 7 + 5) % 16
+  return withOpening((group * 7 + 5) % 16)
 }
 
 /** Distinct ranges with groups, the machine's addresses, and addresses at and around their ends. */
