@@ -1,5 +1,6 @@
 import { backOffMs } from '@palisade/client'
 import type { EvidenceSettings, RecordPosition, UploadStatus } from '@palisade/protocol'
+import { isDeepStrictEqual } from 'node:util'
 import { internalFault, type Fault } from '../sync/fault.ts'
 import type { DiskPlace } from '../records/record-reader.ts'
 import type { ReadBatch, ReadFrom } from './batch-reader.ts'
@@ -150,21 +151,30 @@ export function createUploader(deps: UploaderDeps): Uploader {
     return { place, position }
   }
 
-  const attempt = async (): Promise<void> => {
+  /** Null after the upload was turned off. */
+  const readSettings = (): EvidenceSettings | null => {
     const settings = deps.settings()
     isOn = settings !== null
-    if (settings === null) {
-      from = null
-      return progress.end()
-    }
+    if (settings !== null) return settings
+    from = null
+    progress.end()
+    return null
+  }
+
+  const attempt = async (): Promise<void> => {
+    if (readSettings() === null) return
     from ??= await askPosition()
     if (from === null) return
+    // Read again: a server that is slow to tell its position must not prolong earlier settings.
+    const settings = readSettings()
+    if (settings === null) return
     collected = 0
     const batch = await disk.readBatch(from, settings, size.read())
     if (batch === null) {
       progress.cover(null, 0)
       return settle()
     }
+    if (!isDeepStrictEqual(deps.settings(), settings)) return turns.within(0)
     const position = accept(await deps.send(batch.text, stopping.signal), batch)
     if (position === undefined) return
     if (isSame(position, batch.position)) receive(batch)

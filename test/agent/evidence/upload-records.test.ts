@@ -85,6 +85,23 @@ describe('the upload of decision records', () => {
     await whole(server, scene.directory)
   })
 
+  it('obeys settings that change while it waits for the position', async () => {
+    const server = await startRecordServer()
+    const held: (() => void)[] = []
+    server.always = (response) => held.push(() => giveReceipt(response, null))
+    const scene = await startUpload(server)
+    scene.recorder.record(allowance('a.test'))
+    await record(scene, 'b.test')
+    await expect.poll(() => held.length, WAIT).toBe(1)
+
+    scene.set({ ...FULL, upload: 'denials' })
+    server.always = null
+    held.forEach((answer) => answer())
+
+    await whole(server, scene.directory)
+    expect(JSON.stringify(server.batches)).not.toContain('a.test')
+  })
+
   it('goes on after the position of the server, over starts of the agent', async () => {
     const server = await startRecordServer()
     const directory = join(await temporaryDirectory(), 'records')
@@ -136,10 +153,10 @@ describe('the upload of decision records', () => {
   })
 
   it.each([
-    ['deleted', (lines: string[]) => lines.toSpliced(1, 1), 3],
+    ['deleted', (lines: readonly string[]) => lines.toSpliced(1, 1), 3],
     [
       'changed',
-      (lines: string[]) => lines.with(1, (lines[1] ?? '').replace('b.test', 'x.test')),
+      (lines: readonly string[]) => lines.with(1, (lines[1] ?? '').replace('b.test', 'x.test')),
       3,
     ],
   ])('begins another batch after a line that was %s', async (_title, change, first) => {
