@@ -16,6 +16,7 @@ import type { Config } from './config/config.ts'
 import { evidenceRoutes } from './evidence/evidence-routes.ts'
 import { createEvidenceRetention } from './evidence/retention.ts'
 import type { EvidenceStore } from './evidence/store/evidence-store.ts'
+import { createAccessExpiry } from './fleet/access/access-expiry.ts'
 import { distributionRoutes } from './fleet/distribution-routes.ts'
 import { openMachines } from './fleet/open-machines.ts'
 import { openRolloutWatch } from './fleet/rollout/rollout-watch.ts'
@@ -129,6 +130,7 @@ export async function createServer(
       log,
       ...sources,
     }),
+    createAccessExpiry({ store: audited, log, ...sources }),
     createEvidenceRetention({ evidence, days: config.evidenceDays, log, ...sources }),
     createAnswerExpiry({ store, log, ...sources }),
     createRevocationFinish({ store: audited, log }),
@@ -149,6 +151,7 @@ export async function createServer(
     adminRoutes({ store: audited, ...shared }),
     distributionRoutes({
       store: audited,
+      evidence,
       ...shared,
       ...machines,
       publicUrl: () => config.publicUrl ?? reachableOrigin(app, options),

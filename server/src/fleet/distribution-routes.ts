@@ -3,6 +3,9 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Authenticate } from '../identity/authenticate.ts'
 import { registerRoutes } from '../identity/routes/register-routes.ts'
 import { viewRoutes, type ViewRouteDeps } from '../views/view-routes.ts'
+import { accessRoutes } from './access/access-routes.ts'
+import { createAccessService, type AccessServiceDeps } from './access/access-service.ts'
+import { deviceAccessRoutes, type DeviceAccessRouteDeps } from './access/device-access-routes.ts'
 import { breakGlassRoutes, type BreakGlassRouteDeps } from './break-glass/break-glass-routes.ts'
 import { bundleRoute, type BundleRouteDeps } from './bundle-route.ts'
 import { deviceRoutes, type DeviceRouteDeps } from './devices/device-routes.ts'
@@ -22,8 +25,10 @@ import {
   type RevisionStatusDeps,
 } from './machines/revision-status.ts'
 
-export type DistributionRouteDeps = BreakGlassRouteDeps &
+export type DistributionRouteDeps = AccessServiceDeps &
+  BreakGlassRouteDeps &
   BundleRouteDeps &
+  Omit<DeviceAccessRouteDeps, 'service'> &
   DeviceRouteDeps &
   DeviceTokenRouteDeps &
   EnrolmentTokenServiceDeps &
@@ -35,6 +40,7 @@ export type DistributionRouteDeps = BreakGlassRouteDeps &
 
 /** Routes of machines: their enrolment, their administration, and the files that they fetch. */
 export function distributionRoutes(deps: DistributionRouteDeps): FastifyPluginAsyncZod {
+  const access = createAccessService(deps)
   return async (app) =>
     registerRoutes(app, deps, [
       ...enrolmentTokenRoutes(deps),
@@ -45,6 +51,8 @@ export function distributionRoutes(deps: DistributionRouteDeps): FastifyPluginAs
       ...hintRoutes(deps),
       bundleRoute(deps),
       ...breakGlassRoutes(deps),
+      ...accessRoutes(access),
+      ...deviceAccessRoutes({ ...deps, service: access }),
       revisionRoute(deps),
       ...rolloutRoutes(deps),
     ])

@@ -2,7 +2,7 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const MILLISECOND_BYTES = 6
 const RANDOM_BYTES = 12
 
-export type IdPrefix = 'pol' | 'rule'
+export type IdPrefix = 'acr' | 'pol' | 'rule'
 
 /**
  * Creates an id: prefix, `_`, and 28 lower-case Crockford base32 characters for 48 bits of

@@ -3,6 +3,7 @@ import type { Authenticate } from '../identity/authenticate.ts'
 import { registerRoutes } from '../identity/routes/register-routes.ts'
 import { accessTokenRoutes } from './access-token-routes.ts'
 import { createAccessTokenService, type AccessTokenServiceDeps } from './access-token-service.ts'
+import { approverRoutes } from './approver-routes.ts'
 import { invitationRoutes } from './invitation-routes.ts'
 import { createInvitationService } from './invitation-service.ts'
 import { memberRoutes } from './member-routes.ts'
@@ -30,6 +31,7 @@ export function adminRoutes(deps: AdminRouteDeps): FastifyPluginAsyncZod {
       ...invitationRoutes(createInvitationService(deps)),
       ...passwordRoutes(createPasswordService(deps)),
       ...teamRoutes(createTeamService(deps)),
+      ...approverRoutes(deps),
       ...accessTokenRoutes(createAccessTokenService(deps)),
     ])
 }

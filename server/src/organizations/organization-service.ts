@@ -11,6 +11,7 @@ import type { AuditedStore } from '../history/audit/audited-store.ts'
 import type { OrganizationRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { authorize } from '../identity/authorize.ts'
+import { updateAccess } from './update-access.ts'
 import { updateDistribution } from './update-distribution.ts'
 import { updateEvidence } from './update-evidence.ts'
 import type { Caller } from '../identity/principal.ts'
@@ -37,11 +38,12 @@ export function createOrganizationService(deps: {
         formatOrganization(reader, (await authorize(reader, caller, org, null)).organization),
       ),
 
-    update: (caller, org, { resolve_unlisted_names, distribution, evidence }) =>
+    update: (caller, org, { resolve_unlisted_names, distribution, evidence, access }) =>
       store.write(caller.author, async (writer) => {
         const { organization } = await authorize(writer, caller, org, 'organization:admin')
         if (distribution !== undefined) await updateDistribution(writer, org, distribution)
         if (evidence !== undefined) await updateEvidence(writer, org, evidence)
+        if (access !== undefined) await updateAccess(writer, org, access)
         if (
           resolve_unlisted_names !== undefined &&
           organization.resolve_unlisted_names !== resolve_unlisted_names
@@ -81,5 +83,7 @@ async function formatOrganization(
   const { name, entitled, resolve_unlisted_names, revision, created_at } = record
   const distribution = await reader.organizations.distribution(name)
   const evidence = await reader.organizations.evidence(name)
-  return { name, entitled, resolve_unlisted_names, distribution, evidence, revision, created_at }
+  const access = await reader.organizations.access(name)
+  const settings = { resolve_unlisted_names, distribution, evidence, access }
+  return { name, entitled, ...settings, revision, created_at }
 }

@@ -22,7 +22,12 @@ export interface AccessRequestRecord {
   /** `Author.actor` */
   readonly decided_by: string | null
   readonly answer: string | null
-  readonly grant: Pick<AccessGrant, 'resources' | 'not_before' | 'expires_at' | 'once'> | null
+  readonly grant: Granted | null
+}
+
+/** The answer of an approver; it may be narrower and shorter than the request. */
+export interface Granted extends Pick<AccessGrant, 'not_before' | 'expires_at' | 'once'> {
+  readonly resources: readonly string[]
 }
 
 /** The user of an organization whose grants have changed. */

@@ -1,8 +1,8 @@
-import type { DeviceAssignmentRecord } from '../store/distribution-records.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 import { authenticateDevice } from '../identity/device/authenticate-device.ts'
 import { parseDeviceToken } from '../identity/device/device-authorization.ts'
 import type { DeviceTokens } from '../identity/device/device-tokens.ts'
+import { readGrants, type AssignmentState } from './assignment-versions.ts'
 import { assignView, readAssignmentInputs } from './assigned-view.ts'
 import type { ViewRef } from './inspect-view.ts'
 import { createRecent } from '../platform/recent.ts'
@@ -20,7 +20,7 @@ export interface Admitted {
   readonly user: string | null
   readonly place: ViewRef
   /** The newest one that was kept, which may be of a former view; null before the first. */
-  readonly assignment: DeviceAssignmentRecord | null
+  readonly assignment: AssignmentState | null
 }
 
 export interface Admissions {
@@ -59,7 +59,7 @@ export function createAdmissions(deps: {
     if (known !== null) return known
     const generation = store.generation('accounts')
     const { device, expiresMs, inputs, assignment } = await store.read((reader) =>
-      readDevice(reader, deps.tokens, token),
+      readDevice(reader, deps, token),
     )
     const { id: deviceId, username: user } = device
     const place = await assignView(deps, inputs)
@@ -71,10 +71,17 @@ export function createAdmissions(deps: {
   return { find, admit }
 }
 
-async function readDevice(reader: StoreReader, tokens: Pick<DeviceTokens, 'read'>, token: string) {
+async function readDevice(
+  reader: StoreReader,
+  { tokens, now }: { readonly tokens: Pick<DeviceTokens, 'read'>; readonly now: () => Date },
+  token: string,
+) {
   const authenticated = await authenticateDevice(reader, tokens, token)
-  const { id } = authenticated.device
-  const inputs = await readAssignmentInputs(reader, authenticated.device)
-  const assignment = (await reader.deviceAssignments.list([id])).get(id) ?? null
+  const { device } = authenticated
+  const { id } = device
+  const inputs = await readAssignmentInputs(reader, device)
+  const kept = (await reader.deviceAssignments.list([id])).get(id)
+  const assignment =
+    kept === undefined ? null : { ...kept, grants: await readGrants(reader, device, now()) }
   return { ...authenticated, inputs, assignment }
 }

@@ -1,8 +1,10 @@
+import type { AccessGrant } from '@palisade/protocol'
+import { formatGrant } from '../history/format-access-request.ts'
 import { conflict } from '../platform/api-error.ts'
 import { createFairQueue } from '../platform/fair-queue.ts'
 import { nextTurn } from '../platform/next-turn.ts'
-import type { DeviceAssignmentRecord } from '../store/distribution-records.ts'
-import type { Store, StoreWriter } from '../store/store.ts'
+import type { DeviceAssignmentRecord, DeviceRecord } from '../store/distribution-records.ts'
+import type { Store, StoreReader, StoreWriter } from '../store/store.ts'
 import { findAssignedView, readAssignmentInputs } from './assigned-view.ts'
 import { secondsOf } from './publication/renewal.ts'
 import type { ViewRef } from './inspect-view.ts'
@@ -21,13 +23,23 @@ export interface Assignee {
 }
 
 /**
+ * An assignment with the grants of the user from the same snapshot of the store. A change of grants
+ * raises the version in its own transaction, so that one version never has two sets of grants, but
+ * for those that have ended by time.
+ */
+export interface AssignmentState extends DeviceAssignmentRecord {
+  /** By id; none that had ended when they were read. */
+  readonly grants: readonly AccessGrant[]
+}
+
+/**
  * The stored assignment of the device, or a new one after a change of its view. Throws ApiError 409
  * when the view is not the requested one any more.
  */
-export type FindAssignment = (assignee: Assignee) => Promise<DeviceAssignmentRecord>
+export type FindAssignment = (assignee: Assignee) => Promise<AssignmentState>
 
 interface Waiting extends Assignee {
-  readonly resolve: (assignment: DeviceAssignmentRecord) => void
+  readonly resolve: (assignment: AssignmentState) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -70,7 +82,7 @@ export function createAssignmentVersions(deps: {
 
   async function settle(some: readonly Waiting[]): Promise<void> {
     try {
-      const found = await store.transaction((writer) => assign(writer, some, secondsOf(now())))
+      const found = await store.transaction((writer) => assign(writer, some, now()))
       for (const [index, { resolve, reject }] of some.entries()) {
         const assignment = found[index] ?? null
         if (assignment === null) reject(conflict('the view has just changed; try again'))
@@ -92,31 +104,49 @@ export function createAssignmentVersions(deps: {
 async function assign(
   writer: StoreWriter,
   some: readonly Assignee[],
-  nowSeconds: number,
-): Promise<(DeviceAssignmentRecord | null)[]> {
+  now: Date,
+): Promise<(AssignmentState | null)[]> {
+  const nowSeconds = secondsOf(now)
   const known = await writer.deviceAssignments.list(some.map(({ deviceId }) => deviceId))
-  const found: (DeviceAssignmentRecord | null)[] = []
+  const found: (AssignmentState | null)[] = []
   const made = new Map<string, DeviceAssignmentRecord>()
   for (const { deviceId, place, heldVersion } of some) {
     const before = made.get(deviceId) ?? known.get(deviceId) ?? null
-    if (!(await isOwn(writer, deviceId, place))) found.push(null)
-    else if (before !== null && isGood(before, { place, heldVersion }, nowSeconds))
-      found.push(before)
+    const device = await writer.devices.find(place.org, deviceId)
+    if (device === null || !(await isOwn(writer, device, place))) {
+      found.push(null)
+      continue
+    }
+    const grants = await readGrants(writer, device, now)
+    if (before !== null && isGood(before, { place, heldVersion }, nowSeconds))
+      found.push({ ...before, grants })
     else {
       const least = heldVersion > nowSeconds ? 0 : heldVersion + 1
       const version = Math.max(nowSeconds, (before?.version ?? 0) + 1, least)
       const assignment = { device_id: deviceId, view_id: place.id, version }
       made.set(deviceId, assignment)
-      found.push(assignment)
+      found.push({ ...assignment, grants })
     }
   }
   await writer.deviceAssignments.put([...made.values()])
   return found
 }
 
-async function isOwn(writer: StoreWriter, deviceId: string, place: ViewRef): Promise<boolean> {
-  const device = await writer.devices.find(place.org, deviceId)
-  if (device === null) return false
+/** Grants of the user of the device that have not ended. */
+export async function readGrants(
+  reader: StoreReader,
+  { org, username }: Pick<DeviceRecord, 'org' | 'username'>,
+  now: Date,
+): Promise<readonly AccessGrant[]> {
+  if (username === null) return NO_GRANTS
+  const granted = await reader.accessRequests.listGrants(org, username, now.toISOString())
+  return granted.length === 0 ? NO_GRANTS : granted.flatMap((each) => formatGrant(each) ?? [])
+}
+
+/** Shared, because most devices of a fleet have none. */
+const NO_GRANTS: readonly AccessGrant[] = []
+
+async function isOwn(writer: StoreWriter, device: DeviceRecord, place: ViewRef): Promise<boolean> {
   return findAssignedView(await readAssignmentInputs(writer, device))?.id === place.id
 }
 

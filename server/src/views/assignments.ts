@@ -1,9 +1,8 @@
-import { DEVICE_VIEW_TYPE, type DeviceView } from '@palisade/protocol'
+import { DEVICE_VIEW_TYPE, MAX_DEVICE_GRANTS, type DeviceView } from '@palisade/protocol'
 import { isDeepStrictEqual } from 'node:util'
-import type { DeviceAssignmentRecord } from '../store/distribution-records.ts'
 import type { Store, StoreWriter } from '../store/store.ts'
 import type { Admitted } from './admissions.ts'
-import { createAssignmentVersions, isGood } from './assignment-versions.ts'
+import { createAssignmentVersions, isGood, type AssignmentState } from './assignment-versions.ts'
 import { secondsOf } from './publication/renewal.ts'
 import type { OpenKey } from './keys/role-key.ts'
 import type { RoleKey } from './keys/role-key.ts'
@@ -31,7 +30,7 @@ type Content = Parameters<typeof signDeviceView>[0]
 interface Making extends Omit<Signer, 'generation'> {
   readonly issuedMs: number
   /** The stored version that is signed. */
-  readonly kept: DeviceAssignmentRecord
+  readonly kept: AssignmentState
   readonly content: Content
 }
 
@@ -94,7 +93,7 @@ export function createAssignments(deps: {
     { deviceId, place, assignment }: Device,
     before: Made | null,
     heldVersion: number,
-  ): Promise<DeviceAssignmentRecord> {
+  ): Promise<AssignmentState> {
     const assignee = { deviceId, place, heldVersion }
     const known = newerOf(assignment, before?.kept ?? null)
     if (known !== null && isGood(known, assignee, secondsOf(now()))) return known
@@ -113,6 +112,7 @@ export function createAssignments(deps: {
       user,
       view: place.id,
       version: kept.version,
+      ...formatGrants(kept, issuedMs),
       ...(nonce === null ? {} : { nonce }),
     }
     const making = { key, lifeMs, issuedMs, kept, content }
@@ -125,10 +125,19 @@ export function createAssignments(deps: {
 
 /** A device that was admitted some time ago may have been assigned to a view since. */
 function newerOf(
-  one: DeviceAssignmentRecord | null,
-  other: DeviceAssignmentRecord | null,
-): DeviceAssignmentRecord | null {
+  one: AssignmentState | null,
+  other: AssignmentState | null,
+): AssignmentState | null {
   return (other?.version ?? 0) > (one?.version ?? 0) ? other : one
+}
+
+/** The limit of an organization is no higher; this one keeps the document readable in any case. */
+function formatGrants(
+  { grants }: AssignmentState,
+  nowMs: number,
+): Pick<DeviceView['signed'], 'grants'> {
+  const lasting = grants.filter(({ expires_at }) => Date.parse(expires_at) > nowMs)
+  return lasting.length === 0 ? {} : { grants: lasting.slice(0, MAX_DEVICE_GRANTS) }
 }
 
 function isReusable(before: Made, { key, lifeMs, content, issuedMs }: Making): boolean {

@@ -1,3 +1,4 @@
+import { ASSIGNMENT_VERSION_HEADER } from '@palisade/protocol'
 import type { Shortcut } from '../http/shortcut.ts'
 import { overloaded, type Overload } from '../operations/overload/overload.ts'
 import type { RequestMetrics } from '../operations/metrics/request-metrics.ts'
@@ -8,6 +9,8 @@ import type { ViewService } from './view-service.ts'
  * The path of `TIMESTAMP_ROUTE`. Names that need percent-decoding match no organization or view.
  */
 const TIMESTAMP_URL = /^\/api\/v1\/orgs\/([^/?#%]+)\/views\/([^/?#%]+)\/metadata\/timestamp\.json$/
+/** Values that need no validation by the route. */
+const VERSION = /^\d{1,15}$/
 
 /**
  * Answers the polls of devices that are known for timestamps that are known, and while there are
@@ -24,7 +27,10 @@ export function createPollShortcut(deps: {
     if (org === undefined || view === undefined) return null
     const seconds = deps.overload.askToWait('begins')
     if (seconds !== null) return { kind: 'refusal', tally, error: overloaded(seconds) }
-    const known = deps.views.known(headers.authorization, { org, view })
+    const held = headers[ASSIGNMENT_VERSION_HEADER]
+    if (held !== undefined && (typeof held !== 'string' || !VERSION.test(held))) return null
+    const heldVersion = held === undefined ? null : Number(held)
+    const known = deps.views.known(headers.authorization, { org, view }, heldVersion)
     if (known === null) return null
     const { etag } = known
     const sent = headers['if-none-match']
@@ -34,7 +40,7 @@ export function createPollShortcut(deps: {
       tally,
       etag,
       cacheControl: VOLATILE,
-      body: sent === etag ? null : known.body,
+      body: sent === etag && !known.isBehind ? null : known.body,
     }
   }
 }

@@ -46,6 +46,12 @@ const updateHeadersSchema = assignmentHeadersSchema.extend({
       'Asks for a timestamp issued after this second since 1970; one is signed in ten minutes',
   }),
 })
+/** The timestamp alone needs no proof. Loose: a strict schema would drop the other headers. */
+const pollHeadersSchema = z.looseObject({
+  [ASSIGNMENT_VERSION_HEADER]: assignmentVersionHeaderSchema.optional().meta({
+    description: 'Version of the last accepted assignment; no 304 while there is a later one',
+  }),
+})
 type UpdateHeaders = z.infer<typeof updateHeadersSchema>
 
 const tags = ['devices']
@@ -139,14 +145,17 @@ function updateRoutes({ views, proofs }: ViewRouteDeps): Route[] {
         tags,
         summary: 'Fetch the timestamp of a view: its newest snapshot, signed at least hourly',
         ...machines,
+        headers: pollHeadersSchema,
         query: null,
         config: { quiet: true, yields: 'begins' },
         answers: { 200: metadataResponse, 304: notModified },
         errors: [404],
       },
       async ({ headers, params, request, reply }) => {
-        const timestamp = await views.timestamp(headers.authorization, params)
-        const isSame = readCondition(request)(timestamp.etag)
+        const held = headers[ASSIGNMENT_VERSION_HEADER]
+        const heldVersion = held === undefined ? null : Number(held)
+        const timestamp = await views.timestamp(headers.authorization, params, heldVersion)
+        const isSame = readCondition(request)(timestamp.etag) && !timestamp.isBehind
         return sendVolatile(reply, isSame ? { ...timestamp, body: null } : timestamp)
       },
     ),

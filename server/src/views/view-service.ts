@@ -37,8 +37,17 @@ export interface Asked {
 export interface DeviceIdentity {
   readonly org: string
   readonly deviceId: string
+  readonly user: string | null
+  /** Of the newest assignment that was kept; 0 before the first. */
+  readonly assignmentVersion: number
   /** When its token ends. */
   readonly expiresMs: number
+}
+
+/** The answer to a poll. */
+export interface ServedPoll extends ServedTimestamp {
+  /** Whether the machine needs the body though it has the tag: it lacks an assignment. */
+  readonly isBehind: boolean
 }
 
 /** Everything throws ApiError 401 or 403 for the device, and 404 for a view that is not its own. */
@@ -60,11 +69,20 @@ export interface ViewService {
    * The timestamp without a read of the store, for a device admitted since the last commit. Null
    * for every other caller, also for one to be refused.
    */
-  known(authorizationHeader: string | undefined, requested: Requested): ServedTimestamp | null
-  timestamp(authorizationHeader: string | undefined, requested: Requested): Promise<ServedTimestamp>
+  known(
+    authorizationHeader: string | undefined,
+    requested: Requested,
+    heldVersion: number | null,
+  ): ServedPoll | null
+  /** `heldVersion` is that of the assignment that the machine has; null when it does not say. */
+  timestamp(
+    authorizationHeader: string | undefined,
+    requested: Requested,
+    heldVersion: number | null,
+  ): Promise<ServedPoll>
   /**
    * All that the device lacks, as JSON, with the entity tag of the timestamp in it; `body` is null
-   * when it has that one and the view is still its own. Throws ApiError 409 when somebody has
+   * when it has that one, the view is still its own and there is no later assignment. Throws ApiError 409 when somebody has
    * changed policies or the device's view meanwhile.
    */
   update(
@@ -146,8 +164,10 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     },
 
     async identify(authorizationHeader) {
-      const { deviceId, place, expiresMs } = await admissions.admit(authorizationHeader)
-      return { org: place.org, deviceId, expiresMs }
+      const { deviceId, user, place, expiresMs, assignment } =
+        await admissions.admit(authorizationHeader)
+      const assignmentVersion = assignment?.version ?? 0
+      return { org: place.org, deviceId, user, assignmentVersion, expiresMs }
     },
 
     async assign(authorizationHeader, asked) {
@@ -156,20 +176,21 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
 
     bundle: (device, work) => packBundle({ ...deps, publisher, assign: assignTo }, device, work),
 
-    known(authorizationHeader, requested) {
+    known(authorizationHeader, requested, heldVersion) {
       const token = findDeviceToken(authorizationHeader)
       const device = token === null ? null : admissions.find(token)
       if (device === null || !isOwn(device.place, requested)) return null
       const timestamp = publisher.known(device.place)
-      if (timestamp !== null) deps.lastSeen.record(device.deviceId, now().getTime())
-      return timestamp
+      if (timestamp === null) return null
+      deps.lastSeen.record(device.deviceId, now().getTime())
+      return { ...timestamp, isBehind: isBehind(device, heldVersion) }
     },
 
-    async timestamp(authorizationHeader, requested) {
+    async timestamp(authorizationHeader, requested, heldVersion) {
       const device = await enter(authorizationHeader, requested)
       const timestamp = await publisher.current(device.place)
       deps.lastSeen.record(device.deviceId, now().getTime())
-      return timestamp
+      return { ...timestamp, isBehind: isBehind(device, heldVersion) }
     },
 
     async update(authorizationHeader, { held, assignment: asked, issuedAfterMs, hasTag }) {
@@ -181,7 +202,8 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
           : await publisher.renewed(place, issuedAfterMs)
       deps.lastSeen.record(deviceId, now().getTime())
       const { etag } = timestamp
-      if (held.view === place.id && hasTag(etag)) return { etag, body: null }
+      const isCurrent = held.view === place.id && !isBehind(device, asked.heldVersion || null)
+      if (isCurrent && hasTag(etag)) return { etag, body: null }
       const missing = await updates.files(place, timestamp, held)
       return { etag, body: joinUpdate(await assignTo(device, asked), missing) }
     },
@@ -205,6 +227,11 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       )
     },
   }
+}
+
+/** Versions in the future, which `isGood` ignores, are never behind either. */
+function isBehind({ assignment }: Admitted, heldVersion: number | null): boolean {
+  return heldVersion !== null && assignment !== null && assignment.version > heldVersion
 }
 
 /** Letter for letter: another spelling of a name is another name. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AccessRequestRecord } from '../../../server/src/store/access-records.ts'
+import type { AccessRequestPage } from '../../../server/src/store/contract/access.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
@@ -94,7 +95,7 @@ export function describeAccessRequests(store: () => Store): void {
         accessRequest('5', { org: 'rival', username: 'cid' }),
       ]
       await insert(one, approved(two), three, ...others)
-      const page = (more: Partial<typeof ANY & { state: 'approved'; username: string }>) =>
+      const page = (more: Partial<AccessRequestPage>) =>
         store().read(async ({ accessRequests }) =>
           (await accessRequests.page('acme', { ...ANY, ...more })).map(({ id }) => id),
         )

@@ -113,7 +113,7 @@ async function expectOther(
   // A claim to hold files of another view is ignored.
   const sent = await fetchDocuments(service, header, other)
   expect(sent).toEqual(isOwn ? new Map() : own.documents)
-  expect(await statusOf(service.timestamp(header, other.place))).toBe(isOwn ? 200 : 404)
+  expect(await statusOf(service.timestamp(header, other.place, null))).toBe(isOwn ? 200 : 404)
   for (const path of other.documents.keys()) {
     expect(await statusOf(service.document(header, other.place, path))).toBe(isOwn ? 200 : 404)
     const expected = own.documents.has(path) ? 200 : 404
@@ -136,7 +136,7 @@ async function fetchAll(service: ViewService, header: string): Promise<Seen> {
   const place = (await service.assign(header, ASKED)).signed
   const text = async (name: string) =>
     Buffer.from(await service.metadata(header, place, name)).toString()
-  const timestamp = Buffer.from((await service.timestamp(header, place)).body).toString()
+  const timestamp = Buffer.from((await service.timestamp(header, place, null)).body).toString()
   const snapshot = await text(`${versionOf(timestamp, 'snapshot.json')}.snapshot.json`)
   const version = versionOf(snapshot, 'targets.json')
   const targets = await text(`${version}.targets.json`)

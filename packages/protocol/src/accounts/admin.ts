@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { accessSettingsSchema, changedAccessSettingsSchema } from '../access/access-settings.ts'
 import {
   changedEvidenceSettingsSchema,
   evidenceSettingsSchema,
@@ -25,6 +26,8 @@ export const organizationSchema = z
     distribution: distributionSettingsSchema,
     /** Which of their decision records its machines upload. */
     evidence: evidenceSettingsSchema,
+    /** Limits on access requests. */
+    access: accessSettingsSchema,
     /** Counts every change that a device or a reader of policies could notice. */
     revision: z.int().nonnegative(),
     created_at: timestampSchema,
@@ -36,6 +39,7 @@ export const updateOrganizationRequestSchema = z
     resolve_unlisted_names: z.boolean().exactOptional(),
     distribution: changedDistributionSettingsSchema.exactOptional(),
     evidence: changedEvidenceSettingsSchema.exactOptional(),
+    access: changedAccessSettingsSchema.exactOptional(),
   })
   .refine((changed) => Object.keys(changed).length > 0, 'must have a member to change')
   .meta({
@@ -170,6 +174,18 @@ export type Team = z.infer<typeof teamSchema>
 /** By name. */
 export const listTeamsResponseSchema = pageSchema(teamSchema).meta({ id: 'ListTeamsResponse' })
 export type ListTeamsResponse = z.infer<typeof listTeamsResponseSchema>
+
+/** A member who may answer access requests of the members of a team; see `…/approvers`. */
+export const teamApproverSchema = z
+  .strictObject({ username: z.string() })
+  .meta({ id: 'TeamApprover' })
+export type TeamApprover = z.infer<typeof teamApproverSchema>
+/** By username. */
+export const listTeamApproversResponseSchema = pageSchema(teamApproverSchema).meta({
+  id: 'ListTeamApproversResponse',
+})
+export type ListTeamApproversResponse = z.infer<typeof listTeamApproversResponseSchema>
+
 /**
  * Treatment of policies that name a deleted team. Absent means that they are kept.
  */

@@ -52,7 +52,8 @@ export function hintRoutes({ views, proofs, hints, now, random }: HintRouteDeps)
         const { socket } = request.raw
         const hint = await hints.wait({
           ...device,
-          since: readSince(query.since),
+          since: readNumber(query.since),
+          assignment: readNumber(query.assignment),
           proof,
           leftMs: device.expiresMs - now().getTime() - TOKEN_MARGIN_MS,
           // Not the event: no answer that waits behind another on its connection hears of it.
@@ -68,7 +69,7 @@ export function hintRoutes({ views, proofs, hints, now, random }: HintRouteDeps)
   ]
 }
 
-function readSince(text: string | undefined): number | null {
+function readNumber(text: string | undefined): number | null {
   return text === undefined ? null : Number(text)
 }
 

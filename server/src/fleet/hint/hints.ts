@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts'
 import type { Proof } from '../../identity/device/verify-proof.ts'
 import { countHintCallers } from './hint-callers.ts'
 import { createWaitingRoom, type Place } from './waiting-room.ts'
-import { watchRevisions, type Revisions } from './watch-revisions.ts'
+import { watchRevisions, type Changes } from './watch-revisions.ts'
 
 /** The interval at which disconnected and expired waiters are removed. */
 const SWEEP_MS = 250
@@ -22,22 +22,29 @@ const AT_ONCE = 64
 export interface Asking extends Place {
   /** The revision that the machine knows; null without one. */
   readonly since: number | null
+  /** Of the device; null without one. */
+  readonly user: string | null
+  /** The version of the assignment that the machine has; null when it asks for none. */
+  readonly assignment: number | null
   readonly proof: Pick<Proof, 'jti' | 'issuedMs'>
   /** Milliseconds until its token ends. */
   readonly leftMs: number
   /** Whether the connection of the waiter is closed. */
   readonly isGone: () => boolean
   /**
-   * Rejects when the machine may not be told any more. Asked before every answer that it waited
-   * for.
+   * The newest assignment of the machine. Rejects when the machine may not be told any more. Asked
+   * before every answer that it waited for.
    */
-  readonly confirm: () => Promise<unknown>
+  readonly confirm: () => Promise<{ readonly assignmentVersion: number }>
 }
 
-/** Machines that wait to hear that their organization has another revision. */
+/**
+ * Machines that wait to hear that their organization has another revision, or that they have a later
+ * assignment.
+ */
 export interface Hints {
   /**
-   * Answers once the revision is not `since`, or with `since` after the longest wait. A later call
+   * Answers once the revision is not `since` or the assignment is later, or with `since` after the longest wait. A later call
    * for a machine ends the former; one whose proof is no newer than the former's is `replayed`.
    * `full` when too many wait, or the server stops. Rejects as `confirm` does.
    */
@@ -82,7 +89,7 @@ export function createHints(deps: {
     spread_seconds: spreadOf(callers.count(org)),
   })
 
-  async function tellAll(revisions: Revisions): Promise<void> {
+  async function tellAll({ revisions, holders }: Changes): Promise<void> {
     for (const [org, waiters] of room.orgs()) {
       const revision = revisions.get(org)
       if (revision === undefined) continue
@@ -93,6 +100,35 @@ export function createHints(deps: {
         await Promise.all(some.map((waiter) => answer(waiter, hint)))
         await nextTurn()
       }
+    }
+    await tellHolders(holders)
+  }
+
+  /** A change of grants concerns the machines of one user: no other machine is told. */
+  async function tellHolders(holders: Changes['holders']): Promise<void> {
+    if (holders?.length === 0) return
+    const names = holders && new Set(holders.map(({ org, username }) => `${org} ${username}`))
+    const due = [...room.all()].filter(
+      ({ org, user, assignment }) =>
+        assignment !== null && user !== null && names?.has(`${org} ${user}`) !== false,
+    )
+    for (let first = 0; first < due.length; first += AT_ONCE) {
+      await Promise.all(due.slice(first, first + AT_ONCE).map(tellOfAssignment))
+      await nextTurn()
+    }
+  }
+
+  /** Answers a machine with a later assignment; any other goes on waiting. */
+  async function tellOfAssignment(waiter: Waiter): Promise<void> {
+    try {
+      const { assignmentVersion } = await waiter.confirm()
+      if (assignmentVersion <= (waiter.assignment ?? assignmentVersion)) return
+      const revision = watch.current()?.get(waiter.org) ?? waiter.since
+      // One that knows no revision is told of it, and then polls as well.
+      if (revision === null || !room.leave(waiter)) return
+      waiter.resolve({ revision, spread_seconds: 0, assignment: assignmentVersion })
+    } catch (error) {
+      if (room.leave(waiter)) waiter.reject(error)
     }
   }
 
@@ -128,7 +164,10 @@ export function createHints(deps: {
   function enter(asking: Asking): Promise<HintOutcome> {
     return new Promise((resolve, reject) => {
       const endsAtMs = uptime() + Math.min(limits.longestMs, asking.leftMs)
-      room.enter({ ...asking, endsAtMs, resolve, reject })
+      const waiter = { ...asking, endsAtMs, resolve, reject }
+      room.enter(waiter)
+      // One that changed before it entered is told by nothing else.
+      if (asking.assignment !== null) void tellOfAssignment(waiter)
       sweeper ??= setInterval(sweep, SWEEP_MS).unref()
       watch.wake()
     })

@@ -1,4 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { GrantHolder } from '../../store/access-records.ts'
+import type { AccessRequestReader } from '../../store/contract/access.ts'
 import type { Store } from '../../store/store.ts'
 
 /** Between two looks at a number in memory, which the commits of other processes move. */
@@ -11,6 +13,13 @@ const AWAY_MS = 1_000
 /** Revisions of organizations by name. */
 export type Revisions = ReadonlyMap<string, number>
 
+/** A read after a commit. */
+export interface Changes {
+  readonly revisions: Revisions
+  /** The users whose grants have changed since the read before; null where that is not known. */
+  readonly holders: readonly GrantHolder[] | null
+}
+
 /** Follows the revisions of all organizations for as long as somebody wants to know. */
 export interface RevisionWatch {
   /** Null when something may have been committed since they were read. */
@@ -21,19 +30,20 @@ export interface RevisionWatch {
 }
 
 /**
- * Calls `onRead` with the revisions after each commit, while `isWanted`. The revisions were read
- * `settleMs` before: a machine that is told may ask another server of the same database, which must
+ * Calls `onRead` with the changes after each commit, while `isWanted`. They were read `settleMs`
+ * before: a machine that is told may ask another server of the same database, which must
  * have seen the change as well.
  */
 export function watchRevisions(deps: {
   readonly store: Pick<Store, 'read' | 'generation'>
   readonly settleMs: number
   readonly isWanted: () => boolean
-  readonly onRead: (revisions: Revisions) => Promise<void>
+  readonly onRead: (changes: Changes) => Promise<void>
 }): RevisionWatch {
   const { store } = deps
   const closing = new AbortController()
   let known: { readonly generation: number; readonly revisions: Revisions } | null = null
+  let grantChanges: number | null = null
   let isRunning = false
   let woken = new AbortController()
 
@@ -43,11 +53,16 @@ export function watchRevisions(deps: {
   async function look(): Promise<void> {
     const generation = store.generation()
     if (generation === known?.generation) return
-    const revisions = await store.read((reader) => reader.organizations.revisions())
+    const before = grantChanges
+    const { revisions, count, holders } = await store.read(async (reader) => ({
+      revisions: await reader.organizations.revisions(),
+      ...(await readHolders(reader.accessRequests, before)),
+    }))
     if (deps.settleMs > 0) await rest(deps.settleMs, closing.signal)
     if (closing.signal.aborted) return
     known = { generation, revisions }
-    await deps.onRead(revisions)
+    grantChanges = count
+    await deps.onRead({ revisions, holders })
   }
 
   async function run(): Promise<void> {
@@ -84,4 +99,14 @@ export function watchRevisions(deps: {
       closing.abort()
     },
   }
+}
+
+/** A count below the former one is of a database that was restored. */
+async function readHolders(
+  accessRequests: AccessRequestReader,
+  before: number | null,
+): Promise<{ readonly count: number; readonly holders: Changes['holders'] }> {
+  const count = await accessRequests.grantChanges()
+  if (before === null || count < before) return { count, holders: null }
+  return { count, holders: count === before ? [] : await accessRequests.holdersSince(before) }
 }

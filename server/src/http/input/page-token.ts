@@ -24,6 +24,7 @@ export function readPageSize(text: string | undefined): number {
 /** The scope of a token: one list of one owner. */
 export interface PageList {
   readonly of:
+    | 'access_requests'
     | 'audit_log'
     | 'policies'
     | 'events'
@@ -32,6 +33,7 @@ export interface PageList {
     | 'personal_tokens'
     | 'members'
     | 'teams'
+    | 'team_approvers'
     | 'organization_invitations'
     | 'user_invitations'
     | 'user_organizations'

@@ -41,6 +41,7 @@ export async function createDocuments(routes: readonly RouteOptions[]): Promise<
         { name: 'teams', description: 'Groups of members, for the scope of policies' },
         { name: 'devices', description: 'Machines and the files that they fetch' },
         { name: 'events', description: 'History of changes, with actor and time' },
+        { name: 'access', description: 'Requests for access, and their grants' },
         { name: 'audit', description: 'Decisions on machines' },
         { name: 'rollouts', description: 'Changes that reach machines in stages' },
         { name: 'webhooks', description: 'Delivery of events to receivers' },

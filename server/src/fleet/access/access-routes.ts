@@ -1,0 +1,173 @@
+import {
+  accessRequestSchema,
+  approveAccessRequestSchema,
+  createAccessRequestSchema,
+  endAccessRequestSchema,
+  listAccessRequestsQuerySchema,
+  listAccessRequestsResponseSchema,
+  reviewedAccessRequestSchema,
+} from '@palisade/protocol'
+import { requireEntitled, type Access } from '../../identity/authorize.ts'
+import type { Principal } from '../../identity/principal.ts'
+import { defineRoute, type Route } from '../../identity/routes/route.ts'
+import { permissionDenied } from '../../platform/api-error.ts'
+import type { StoreReader } from '../../store/store.ts'
+import type { AccessService } from './access-service.ts'
+import { findSeenRequest, requireMayAnswer } from './may-answer.ts'
+
+const REQUESTS = '/api/v1/orgs/:org/access-requests'
+const REQUEST = `${REQUESTS}/:request` as const
+const tags = ['access']
+/** Members ask for themselves; see `mayAnswer` for the callers who answer. */
+const permission = null
+
+interface Params {
+  readonly org: string
+  readonly request: string
+}
+interface Who {
+  readonly principal: Principal
+  readonly access: Access
+}
+
+/** `/api/v1/orgs/:org/access-requests` */
+export function accessRoutes(service: AccessService): Route[] {
+  return [...requestRoutes(service), ...answerRoutes(service)]
+}
+
+function requestRoutes(service: AccessService): Route[] {
+  return [
+    defineRoute(
+      {
+        method: 'GET',
+        path: REQUESTS,
+        operationId: 'listAccessRequests',
+        tags,
+        summary: 'List access requests, newest first: your own, or all that you may see',
+        permission,
+        lookUp: requireUserOrReader,
+        query: listAccessRequestsQuerySchema,
+        answers: { 200: listAccessRequestsResponseSchema },
+        errors: [403],
+      },
+      async ({ caller, params, query }) => service.list(caller, params.org, query),
+    ),
+    defineRoute(
+      {
+        method: 'POST',
+        path: REQUESTS,
+        operationId: 'createAccessRequest',
+        tags,
+        summary: 'Ask for access for yourself, for limited time',
+        permission,
+        lookUp(_reader, _params, { principal, access }) {
+          requirePerson(principal)
+          requireEntitled(access.organization)
+        },
+        body: createAccessRequestSchema,
+        once: 'kept',
+        answers: { 201: accessRequestSchema },
+        errors: [403],
+      },
+      async ({ caller, params, body, once, send }) =>
+        send(await service.request(caller, params.org, body, once())),
+    ),
+    defineRoute(
+      {
+        method: 'GET',
+        path: REQUEST,
+        operationId: 'getAccessRequest',
+        tags,
+        summary: 'Get an access request; for approvers, with what it opens',
+        permission,
+        lookUp: lookUpSeen,
+        answers: { 200: reviewedAccessRequestSchema },
+      },
+      async ({ caller, params }) => service.get(caller, placeOf(params)),
+    ),
+    defineRoute(
+      {
+        method: 'POST',
+        path: `${REQUEST}/withdraw`,
+        operationId: 'withdrawAccessRequest',
+        tags,
+        summary: 'Withdraw your own request before its answer',
+        permission,
+        lookUp: lookUpSeen,
+        answers: { 200: accessRequestSchema },
+        errors: [403, 409],
+      },
+      async ({ caller, params }) => service.withdraw(caller, placeOf(params)),
+    ),
+  ]
+}
+
+function answerRoutes(service: AccessService): Route[] {
+  return [
+    defineRoute(
+      {
+        method: 'POST',
+        path: `${REQUEST}/approve`,
+        operationId: 'approveAccessRequest',
+        tags,
+        summary: 'Approve a request as it is, or a narrower or shorter grant',
+        permission,
+        lookUp: lookUpAnswered,
+        body: approveAccessRequestSchema,
+        answers: { 200: reviewedAccessRequestSchema },
+        errors: [403, 409],
+      },
+      async ({ caller, params, body }) => service.approve(caller, placeOf(params), body),
+    ),
+    defineRoute(
+      {
+        method: 'POST',
+        path: `${REQUEST}/reject`,
+        operationId: 'rejectAccessRequest',
+        tags,
+        summary: 'Reject a request; the reason reaches the requester',
+        permission,
+        lookUp: lookUpAnswered,
+        body: endAccessRequestSchema,
+        answers: { 200: accessRequestSchema },
+        errors: [403, 409],
+      },
+      async ({ caller, params, body }) => service.reject(caller, placeOf(params), body.answer),
+    ),
+    defineRoute(
+      {
+        method: 'POST',
+        path: `${REQUEST}/revoke`,
+        operationId: 'revokeAccessRequest',
+        tags,
+        summary: 'Revoke a grant before its end',
+        permission,
+        lookUp: lookUpAnswered,
+        body: endAccessRequestSchema,
+        answers: { 200: accessRequestSchema },
+        errors: [403, 409],
+      },
+      async ({ caller, params, body }) => service.revoke(caller, placeOf(params), body.answer),
+    ),
+  ]
+}
+
+const placeOf = ({ org, request }: Params) => ({ org, id: request })
+
+async function lookUpSeen(reader: StoreReader, { request }: Params, who: Who): Promise<void> {
+  await findSeenRequest(reader, who, request)
+}
+
+async function lookUpAnswered(reader: StoreReader, { request }: Params, who: Who): Promise<void> {
+  requireEntitled(who.access.organization)
+  await requireMayAnswer(reader, who, await findSeenRequest(reader, who, request))
+}
+
+function requirePerson(principal: Principal): void {
+  if (principal.kind !== 'user')
+    throw permissionDenied('an organization token is not a user; sign in as a user')
+}
+
+function requireUserOrReader(_reader: StoreReader, _params: unknown, who: Who): void {
+  if (!who.access.permissions.includes('policies:read')) requirePerson(who.principal)
+}

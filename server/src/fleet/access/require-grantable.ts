@@ -1,0 +1,97 @@
+import {
+  canonicalAddress,
+  checkRule,
+  compare,
+  compilePolicy,
+  isNetworkAction,
+  lint,
+  type Action,
+  type CompiledPolicy,
+  type Policy,
+} from '@palisade/policy-core'
+import { invalidArgument } from '../../platform/api-error.ts'
+import { quote } from '../../http/input/describe-issue.ts'
+
+/** Allows of one action, as a request asks for them or a grant gives them. */
+export interface Allowed {
+  readonly action: Action
+  readonly resources: readonly string[]
+}
+
+/** What `~` stands for where no machine is asked. */
+const HOME = '/home/user'
+/** Each takes a fraction of a millisecond: the policies are of ten patterns at most. */
+const MAX_STEPS = 100_000
+/** Every address that is not protected. */
+const EVERY_ADDRESS = ['0.0.0.0/0', '::/0']
+/** A whole home directory or all of them, or everything, however it ends. */
+const WHOLE_HOME = /^(?:~|\/root|\/(?:home|Users)(?:\/[^/]+)?)?(?:\/\*\*?)*\/?$/
+/** The first segment is a wildcard: the rest is looked for in every directory. */
+const EVERYWHERE = /^\/[^/]*\*/
+
+/**
+ * Throws ApiError 400 for resources that no grant may have: ones that are no patterns of the action,
+ * that open a protected address, everything, or a whole home directory. Policies can open those,
+ * with the review that policies get.
+ */
+export function requireGrantable({ action, resources }: Allowed): void {
+  const rule = { actions: [action], decision: 'allow', resources } as const
+  const [problem] = checkRule(rule)
+  if (problem !== undefined)
+    throw invalidArgument(`\`${problem.member}\`: ${problem.message}`, {
+      field: problem.member,
+      reason: problem.reason,
+    })
+  for (const [index, resource] of resources.entries()) {
+    const fault = isNetworkAction(action)
+      ? faultOfNetwork(action, resource)
+      : faultOfPath(action, resource)
+    if (fault !== null)
+      throw invalidArgument(`${quote(resource)} ${fault}`, {
+        field: `resources[${index}]`,
+        reason: 'not_grantable',
+      })
+  }
+}
+
+/** Null for a grantable pattern. */
+function faultOfNetwork(action: Action, resource: string): string | null {
+  const open = compilePolicy({ policies: [policyOf({ action, resources: EVERY_ADDRESS })] })
+  const found = compare(open, compileAllowed({ action, resources: [resource] }), {
+    maxSteps: MAX_STEPS,
+  })
+  const opens = found.reachable.some(
+    ({ example }) => 'host' in example && canonicalAddress(example.host) !== null,
+  )
+  if (opens || !found.complete)
+    return 'opens a protected address, which no grant may do; an editor can write a policy for it'
+  return faultOfBreadth({ action, resources: [resource] })
+}
+
+function faultOfPath(action: Action, resource: string): string | null {
+  if (WHOLE_HOME.test(resource) || EVERYWHERE.test(resource))
+    return 'opens a whole home directory or more; name a folder such as `~/project/**`'
+  return faultOfBreadth({ action, resources: [resource] })
+}
+
+function faultOfBreadth(allowed: Allowed): string | null {
+  const found = lint({ policies: [policyOf(allowed)] }).find(
+    ({ code }) => code === 'too_broad' || code === 'protected_name',
+  )
+  if (found === undefined) return null
+  return found.code === 'too_broad'
+    ? `is too broad for a grant; ${found.mend}`
+    : 'is the machine itself, which no grant opens'
+}
+
+/** A policy with one rule, which allows this. */
+export function policyOf({ action, resources }: Allowed): Policy {
+  const names = { id: 'access_grant', name: 'access grant' }
+  const rule = { ...names, actions: [action], decision: 'allow', resources } as const
+  return { ...names, allowlist_v0: { rules: [rule] } }
+}
+
+/** `home` is the meaning of `~`. */
+export function compileAllowed(allowed: Allowed, home: string = HOME): CompiledPolicy {
+  return compilePolicy({ policies: [policyOf(allowed)], home })
+}

@@ -1,0 +1,423 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openOwner } from '../../owner.ts'
+import { enrolTestDevice, headersOf } from '../../test-device.ts'
+import { openAccessScene, PASSWORD, REQUESTS, WANTED, type AccessScene } from './access-scene.ts'
+
+const HOUR_MS = 60 * 60_000
+
+describe('access requests', () => {
+  let scene: AccessScene
+
+  beforeEach(async () => {
+    scene = await openAccessScene()
+  })
+
+  const statusOf = async (path: string, as: string, payload?: object) =>
+    (await scene.post(path, as, payload)).statusCode
+  const refusal = async (path: string, as: string, payload: object) => {
+    const answer = await scene.post(path, as, payload)
+    const { error } = answer.json<{ error: { message: string; field?: string } }>()
+    return [answer.statusCode, error.field, error.message]
+  }
+  const answer = { answer: 'not for this' }
+
+  it('go from a request by an approval to a grant on the machines of the user', async () => {
+    const made = await scene.post(REQUESTS, scene.bob, WANTED)
+    expect(made.json()).toMatchObject({
+      username: 'bob',
+      device_id: null,
+      state: 'pending',
+      once: false,
+      decided_at: null,
+      grant: null,
+    })
+    const { id } = made.json<{ id: string }>()
+    const before = await scene.assignment()
+    expect(before).not.toHaveProperty('grants')
+
+    const approved = await scene.approve(id, { answer: 'for the release' })
+
+    const grant = {
+      id,
+      action: 'connect:tcp',
+      resources: WANTED.resources,
+      not_before: '2026-11-21T08:00:00Z',
+      expires_at: '2026-11-21T09:00:00Z',
+    }
+    expect(approved).toMatchObject({
+      state: 'approved',
+      decided_by: 'user:alice',
+      answer: 'for the release',
+      grant,
+      review: { resources: [{ resource: WANTED.resources[0], effect: 'opens' }] },
+    })
+    const after = await scene.assignment()
+    expect(after.grants).toEqual([grant])
+    expect(after.version).toBeGreaterThan(before.version)
+    expect(await scene.kinds()).toEqual(['access.requested', 'access.approved'])
+  })
+
+  it('are for all machines of the user, and for no other', async () => {
+    const second = await enrolTestDevice(scene.test, scene.bob, 'acme', { user: 'bob' })
+    const others = await enrolTestDevice(scene.test, scene.owner.as, 'acme', { user: 'alice' })
+
+    await scene.approve(await scene.ask())
+    const late = await enrolTestDevice(scene.test, scene.bob, 'acme', { user: 'bob' })
+
+    expect(await scene.grants(second)).toHaveLength(1)
+    expect(await scene.grants(late)).toHaveLength(1)
+    expect(await scene.grants(others)).toEqual([])
+  })
+
+  it('are approved narrower, shorter and once, and never wider or longer', async () => {
+    const id = await scene.ask({ resources: ['*.example.com:443'] })
+    const path = `${REQUESTS}/${id}/approve`
+
+    expect(await refusal(path, scene.owner.as, { resources: ['*.example.com'] })).toEqual([
+      400,
+      'resources',
+      '`resources` must open no more than the requested ones',
+    ])
+    expect(await refusal(path, scene.owner.as, { duration_seconds: 3601 })).toEqual([
+      400,
+      'duration_seconds',
+      '`duration_seconds` must be at most 3600, as requested',
+    ])
+    const { grant } = await scene.approve(id, {
+      resources: ['a.example.com:443'],
+      duration_seconds: 60,
+      once: true,
+    })
+
+    expect(grant).toMatchObject({
+      resources: ['a.example.com:443'],
+      expires_at: '2026-11-21T08:01:00Z',
+      once: true,
+    })
+    expect(await scene.grants()).toEqual([grant])
+  })
+
+  it('have one answer: of two approvers one wins, and the other gets 409', async () => {
+    const editor = await scene.owner.addMember('eve', 'editor', PASSWORD)
+    const id = await scene.ask()
+
+    const answers = await Promise.all([
+      scene.post(`${REQUESTS}/${id}/approve`, scene.owner.as, {}),
+      scene.post(`${REQUESTS}/${id}/approve`, editor, {}),
+      scene.post(`${REQUESTS}/${id}/reject`, editor, answer),
+    ])
+
+    expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 409, 409])
+    expect(await scene.kinds()).toHaveLength(2)
+  })
+
+  it('are rejected with words that reach the requester', async () => {
+    const id = await scene.ask()
+
+    expect(await statusOf(`${REQUESTS}/${id}/reject`, scene.owner.as, {})).toBe(400)
+    expect(await statusOf(`${REQUESTS}/${id}/reject`, scene.owner.as, answer)).toBe(200)
+
+    expect(await scene.get(id, scene.bob)).toMatchObject({ state: 'rejected', ...answer })
+    expect(await statusOf(`${REQUESTS}/${id}/approve`, scene.owner.as, {})).toBe(409)
+    expect(await scene.grants()).toEqual([])
+  })
+
+  it('lose a revoked grant at once, with another version of the assignment', async () => {
+    const id = await scene.ask()
+    expect(await statusOf(`${REQUESTS}/${id}/revoke`, scene.owner.as, answer)).toBe(409)
+    await scene.approve(id)
+    const before = await scene.assignment()
+
+    expect(await statusOf(`${REQUESTS}/${id}/revoke`, scene.owner.as, answer)).toBe(200)
+
+    const after = await scene.assignment()
+    expect(after).not.toHaveProperty('grants')
+    expect(after.version).toBeGreaterThan(before.version)
+    expect(await statusOf(`${REQUESTS}/${id}/revoke`, scene.owner.as, answer)).toBe(409)
+  })
+
+  it('are withdrawn by their requester alone, before the answer', async () => {
+    const id = await scene.ask()
+
+    expect(await statusOf(`${REQUESTS}/${id}/withdraw`, scene.owner.as)).toBe(403)
+    expect(await statusOf(`${REQUESTS}/${id}/withdraw`, scene.bob)).toBe(200)
+
+    expect((await scene.get(id)).state).toBe('withdrawn')
+    expect(await statusOf(`${REQUESTS}/${id}/withdraw`, scene.bob)).toBe(409)
+  })
+
+  it('expire and lapse by the clock of the server, each once', async () => {
+    await scene.approve(await scene.ask({ duration_seconds: 60 }))
+    const left = await scene.ask()
+    scene.test.advance(60_000)
+    expect(await scene.grants()).toEqual([])
+
+    await scene.endDue()
+    scene.test.advance(24 * HOUR_MS)
+    const late = await scene.post(`${REQUESTS}/${left}/approve`, await aliceAgain(), {})
+    expect(late.statusCode).toBe(409)
+    await Promise.all([scene.endDue(), scene.endDue()])
+
+    const events = await scene.test.store.read(async ({ accessRequests }) =>
+      accessRequests.page('acme', {
+        before: '',
+        limit: 10,
+        state: null,
+        username: null,
+        seenBy: null,
+      }),
+    )
+    expect(events.map(({ state }) => state).toSorted()).toEqual(['expired', 'lapsed'])
+    const kinds = await kindsOf()
+    expect(kinds.slice(-2)).toEqual(['access.expired', 'access.lapsed'])
+    expect(kinds).toHaveLength(5)
+  })
+
+  const aliceAgain = () => scene.test.signIn('alice', scene.owner.personalToken)
+  const kindsOf = async () => {
+    const url = '/api/v1/orgs/acme/events'
+    const sent = await scene.test.send('GET', url, { as: await aliceAgain() })
+    const { data } = sent.json<{ data: { kind: string }[] }>()
+    return data.map(({ kind }) => kind).filter((kind) => kind.startsWith('access.'))
+  }
+
+  describe('are answered', () => {
+    const TEAMS = '/api/v1/orgs/acme/teams'
+    const newTeam = async (member: string | null) => {
+      const made = await scene.post(TEAMS, scene.owner.as, { name: `team ${member}` })
+      const { id } = made.json<{ id: string }>()
+      const as = scene.owner.as
+      if (member !== null) await scene.test.send('PUT', `${TEAMS}/${id}/members/${member}`, { as })
+      return id
+    }
+    const put = (team: string, username: string) =>
+      scene.test.send('PUT', `${TEAMS}/${team}/approvers/${username}`, { as: scene.owner.as })
+
+    it('by an approver of a team of the requester, until the approver is removed', async () => {
+      const dan = await scene.owner.addMember('dan', 'member', PASSWORD)
+      const [own, other] = [await newTeam('bob'), await newTeam(null)]
+      const [first, second] = [await scene.ask(), await scene.ask()]
+      await put(other, 'dan')
+      expect(await statusOf(`${REQUESTS}/${first}/approve`, dan, {})).toBe(404)
+
+      expect((await put(own, 'dan')).json()).toEqual({ username: 'dan' })
+      const list = await scene.test.send('GET', `${TEAMS}/${own}/approvers`, { as: scene.owner.as })
+      expect(list.json()).toEqual({ data: [{ username: 'dan' }], next_page_token: null })
+      expect((await scene.get(first, dan)).review).not.toBeNull()
+      expect(await statusOf(`${REQUESTS}/${first}/approve`, dan, {})).toBe(200)
+
+      const url = `${TEAMS}/${own}/approvers/dan`
+      const removed = await scene.test.send('DELETE', url, { as: scene.owner.as })
+      expect(removed.statusCode).toBe(204)
+      expect(await statusOf(`${REQUESTS}/${second}/approve`, dan, {})).toBe(404)
+      expect(await statusOf(`${REQUESTS}/${first}/revoke`, dan, answer)).toBe(404)
+    })
+
+    it('by no approver without membership, and by none for a requester outside the team', async () => {
+      const dan = await scene.owner.addMember('dan', 'member', PASSWORD)
+      const team = await newTeam('bob')
+      await put(team, 'dan')
+      const id = await scene.ask()
+      const as = scene.owner.as
+      await scene.test.send('DELETE', `${TEAMS}/${team}/members/bob`, { as })
+      expect(await statusOf(`${REQUESTS}/${id}/approve`, dan, {})).toBe(404)
+      await scene.test.send('PUT', `${TEAMS}/${team}/members/bob`, { as })
+
+      await scene.test.send('DELETE', '/api/v1/orgs/acme/members/dan', { as })
+
+      expect(await statusOf(`${REQUESTS}/${id}/approve`, dan, {})).toBe(404)
+      expect((await put(team, 'nobody')).statusCode).toBe(404)
+    })
+
+    it('by nobody for oneself but an owner', async () => {
+      const eve = await scene.owner.addMember('eve', 'editor', PASSWORD)
+      const dan = await scene.owner.addMember('dan', 'member', PASSWORD)
+      await put(await newTeam('dan'), 'dan')
+      const [ofEve, ofDan] = [await scene.ask({}, eve), await scene.ask({}, dan)]
+      const ofOwner = await scene.ask({}, scene.owner.as)
+
+      expect(await statusOf(`${REQUESTS}/${ofEve}/approve`, eve, {})).toBe(403)
+      expect(await statusOf(`${REQUESTS}/${ofDan}/approve`, dan, {})).toBe(403)
+      expect(await statusOf(`${REQUESTS}/${ofOwner}/approve`, scene.owner.as, {})).toBe(200)
+      expect(await statusOf(`${REQUESTS}/${ofDan}/approve`, eve, {})).toBe(200)
+    })
+
+    it('by no auditor or member, who see as much as their role', async () => {
+      const aud = await scene.owner.addMember('aud', 'auditor', PASSWORD)
+      const dan = await scene.owner.addMember('dan', 'member', PASSWORD)
+      const id = await scene.ask()
+
+      expect(await statusOf(`${REQUESTS}/${id}/approve`, aud, {})).toBe(403)
+      expect((await scene.get(id, aud)).review).toBeNull()
+      expect(await statusOf(`${REQUESTS}/${id}/approve`, dan, {})).toBe(404)
+      expect(await statusOf(`${REQUESTS}/${id}/approve`, scene.bob, {})).toBe(403)
+      expect((await scene.get(id, scene.bob)).review).toBeNull()
+    })
+
+    it('by an organization token with `policies:write`, which itself asks for nothing', async () => {
+      const token = await scene.owner.organizationToken(['policies:read', 'policies:write'])
+      const reader = await scene.owner.organizationToken(['policies:read'])
+      const id = await scene.ask()
+
+      expect(await statusOf(REQUESTS, token, WANTED)).toBe(403)
+      expect(await statusOf(`${REQUESTS}/${id}/approve`, reader, {})).toBe(403)
+      expect((await scene.approve(id, {}, token)).decided_by).toMatch(/^organization:acme:/)
+    })
+  })
+
+  it('are listed by state and user, a member seeing only their own', async () => {
+    const dan = await scene.owner.addMember('dan', 'member', PASSWORD)
+    const first = await scene.ask()
+    scene.test.advance(1)
+    const second = await scene.ask()
+    scene.test.advance(1)
+    await scene.ask({}, dan)
+    await scene.approve(first)
+    const list = async (query: string, as = scene.owner.as) => {
+      const sent = await scene.test.send('GET', `${REQUESTS}${query}`, { as })
+      return sent.json<{ data: { id: string; username: string }[] }>().data
+    }
+
+    expect(await list('')).toHaveLength(3)
+    expect((await list('?state=approved')).map(({ id }) => id)).toEqual([first])
+    expect((await list('?username=bob')).map(({ id }) => id)).toEqual([second, first])
+    expect((await list('', dan)).map(({ username }) => username)).toEqual(['dan'])
+    expect(await list('?username=bob', dan)).toEqual([])
+    expect((await list('?page_size=1')).map(({ username }) => username)).toEqual(['dan'])
+  })
+
+  it('are bounded by the limits of the organization', async () => {
+    const as = scene.owner.as
+    const limits = { longest_seconds: 600, most_open: 1, answer_within_seconds: 60 }
+    const changed = await scene.test.send('PATCH', '/api/v1/orgs/acme', {
+      as,
+      payload: { access: limits },
+    })
+    expect(changed.json()).toMatchObject({ access: limits })
+
+    expect(await refusal(REQUESTS, scene.bob, WANTED)).toEqual([
+      400,
+      'duration_seconds',
+      '`duration_seconds` must be at most 600, the longest of this organization',
+    ])
+    const [first, second] = [
+      await scene.ask({ duration_seconds: 60 }),
+      await scene.ask({ duration_seconds: 60 }),
+    ]
+    await scene.approve(first)
+    expect(await refusal(`${REQUESTS}/${second}/approve`, as, {})).toEqual([
+      403,
+      undefined,
+      '`bob` has 1 grants in force, and 1 are the most; revoke one, or wait until one ends',
+    ])
+  })
+
+  it('are at most twenty without an answer', async () => {
+    for (let count = 0; count < 20; count += 1) await scene.ask()
+
+    expect(await statusOf(REQUESTS, scene.bob, WANTED)).toBe(403)
+    expect(await statusOf(REQUESTS, scene.owner.as, WANTED)).toBe(201)
+  })
+
+  it('have no grant that a deny closes entirely, and say where it closes a part', async () => {
+    const as = scene.owner.as
+    const POLICIES = '/v2/orgs/acme/governance/policies'
+    const made = await scene.post(POLICIES, as, { name: 'denies' })
+    const { id } = made.json<{ id: string }>()
+    const denied = await scene.post(`${POLICIES}/${id}/rules`, as, {
+      name: 'no registry',
+      actions: ['connect:tcp'],
+      decision: 'deny',
+      resources: ['registry.example.com', 'a.internal.example.com'],
+    })
+    expect(denied.statusCode, denied.body).toBe(201)
+    const closed = await scene.ask()
+    const partly = await scene.ask({ resources: ['*.internal.example.com:443'] })
+
+    expect(await refusal(`${REQUESTS}/${closed}/approve`, as, {})).toMatchObject([
+      400,
+      'resources',
+      expect.stringMatching(/^a deny in the policies/),
+    ])
+    expect((await scene.get(closed)).review?.resources).toMatchObject([{ effect: 'denied' }])
+    expect((await scene.approve(partly)).review?.resources).toMatchObject([
+      { effect: 'partly_denied' },
+    ])
+  })
+
+  it('of a removed member end, and do not come back with the member', async () => {
+    const [granted, pending] = [await scene.ask(), await scene.ask()]
+    await scene.approve(granted)
+    const as = scene.owner.as
+
+    await scene.test.send('DELETE', '/api/v1/orgs/acme/members/bob', { as })
+
+    expect((await scene.get(granted)).state).toBe('revoked')
+    expect((await scene.get(pending)).state).toBe('rejected')
+    await scene.post('/api/v1/orgs/acme/members', as, { username: 'bob', role: 'member' })
+    const again = await scene.test.signIn('bob', PASSWORD)
+    const device = await enrolTestDevice(scene.test, again, 'acme', { user: 'bob' })
+    expect(await scene.grants(device)).toEqual([])
+  })
+
+  it('are unknown to other organizations', async () => {
+    const rival = await openOwner(scene.test, 'rival', 'rita')
+    const id = await scene.ask()
+    const foreign = `/api/v1/orgs/rival/access-requests`
+
+    expect(await statusOf(`${REQUESTS}/${id}/approve`, rival.as, {})).toBe(404)
+    expect(await statusOf(`${foreign}/${id}/approve`, rival.as, {})).toBe(404)
+    const list = await scene.test.send('GET', foreign, { as: rival.as })
+    expect(list.json()).toEqual({ data: [], next_page_token: null })
+  })
+
+  describe('of a machine', () => {
+    const URL = '/api/v1/device/access-requests'
+    const ask = (device = scene.device, payload: object = WANTED) =>
+      scene.test.send('POST', URL, { payload, headers: headersOf(device, 'POST', URL) })
+
+    it('are for its user, who sees the answer there', async () => {
+      const made = await ask()
+      expect([made.statusCode, made.json()]).toMatchObject([
+        201,
+        { username: 'bob', device_id: scene.device.enrolment.device_id, state: 'pending' },
+      ])
+      const { id } = made.json<{ id: string }>()
+      await scene.post(`${REQUESTS}/${id}/reject`, scene.owner.as, answer)
+
+      const headers = headersOf(scene.device, 'GET', URL)
+      const list = await scene.test.send('GET', URL, { headers })
+
+      expect(list.json()).toMatchObject({ data: [{ id, state: 'rejected', ...answer }] })
+      const events = await scene.test.send('GET', '/api/v1/orgs/acme/events', {
+        as: scene.owner.as,
+      })
+      expect(events.json<{ data: object[] }>().data.at(-2)).toMatchObject({
+        kind: 'access.requested',
+        actor: 'user:bob',
+        after: { device_id: scene.device.enrolment.device_id },
+      })
+    })
+
+    it('are refused for a machine without a user, and without a proof', async () => {
+      const nobody = await enrolTestDevice(scene.test, scene.owner.as, 'acme')
+
+      const refused = await ask(nobody)
+
+      expect([refused.statusCode, refused.json()]).toMatchObject([
+        403,
+        { error: { code: 'permission_denied' } },
+      ])
+      expect((await scene.test.send('POST', URL, { payload: WANTED })).statusCode).toBe(401)
+    })
+
+    it('are ten a minute at most', async () => {
+      for (let count = 0; count < 10; count += 1) expect((await ask()).statusCode).toBe(201)
+
+      const refused = await ask()
+      expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '60'])
+      scene.test.advance(60_000)
+      expect((await ask()).statusCode).toBe(201)
+    })
+  })
+})
