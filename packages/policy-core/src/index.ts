@@ -16,6 +16,7 @@ export {
   type Scope,
 } from './policy/policy.ts'
 export { type Grant } from './policy/grant.ts'
+export { effectiveDefault } from './policy/effective-default.ts'
 export { effectivePolicies } from './policy/effective-policies.ts'
 export {
   REASONS,

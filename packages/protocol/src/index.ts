@@ -40,9 +40,29 @@ export {
   type UpdatePolicyRequest,
 } from './governance/policy.ts'
 export {
+  createDetailedPolicyRequestSchema,
+  createDetailedRuleRequestSchema,
+  detailedPolicySchema,
+  detailedRuleSchema,
+  listDetailedPoliciesResponseSchema,
+  updateDetailedPolicyRequestSchema,
+  updateDetailedPolicyResponseSchema,
+  updateDetailedRuleRequestSchema,
+  updateDetailedRuleResponseSchema,
+  type CreateDetailedPolicyRequest,
+  type CreateDetailedRuleRequest,
+  type DetailedPolicy,
+  type DetailedPolicySummary,
+  type DetailedRule,
+  type ListDetailedPoliciesResponse,
+  type UpdateDetailedPolicyRequest,
+  type UpdateDetailedRuleRequest,
+} from './governance/detailed-policy.ts'
+export {
   applyRequestSchema,
   applyResponseSchema,
   documentPolicySchema,
+  documentRuleSchema,
   exportResponseSchema,
   policyDocumentJsonSchema,
   policyDocumentSchema,
@@ -54,6 +74,12 @@ export {
   type ShownPolicy,
 } from './governance/policy-document.ts'
 export { policyFileSchema, type PolicyFile } from './governance/policy-file.ts'
+export {
+  DEFAULT_DECISIONS,
+  POLICY_MODES,
+  type DefaultDecision,
+  type PolicyMode,
+} from './governance/rule-life.ts'
 export { composeYaml } from './policy-text/compose-yaml.ts'
 export { unknownMember } from './policy-text/describe-issue.ts'
 export { parseSource, type ParsedSource } from './policy-text/parse-source.ts'
@@ -100,6 +126,7 @@ export {
   passwordChangedSchema,
   resetPasswordRequestSchema,
   updateOrganizationRequestSchema,
+  updateTeamRequestSchema,
   userOrganizationSchema,
   listMembersResponseSchema,
   listTeamApproversResponseSchema,
@@ -116,6 +143,7 @@ export {
   type PasswordChanged,
   type ResetPasswordRequest,
   type UpdateOrganizationRequest,
+  type UpdateTeamRequest,
   type UserOrganization,
   type CreateAccessTokenRequest,
   type CreateMemberRequest,

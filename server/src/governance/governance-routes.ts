@@ -11,6 +11,7 @@ import { documentRoutes } from './document/document-routes.ts'
 import { documentSchemaRoute } from './document/schema-route.ts'
 import type { GovernanceDeps, GovernanceRouteDeps } from './governance-call.ts'
 import { createKnownRules } from './known-rules.ts'
+import { detailedPolicyRoutes } from './detailed-policy-routes.ts'
 import { policyRoutes } from './policy-routes.ts'
 import { createPolicyViews } from './policy-views.ts'
 import { rememberHeads } from './remembered-heads.ts'
@@ -48,6 +49,7 @@ export function governanceRoutes(deps: GovernanceRoutesDeps): FastifyPluginAsync
     registerRoutes(app, deps, [
       ...policyRoutes(routeDeps),
       ...ruleRoutes(routeDeps),
+      ...detailedPolicyRoutes(routeDeps),
       ...documentRoutes({ ...routeDeps, documents: createAnswerTurns(MAX_DOCUMENTS) }),
       ...whatIfRoutes(routeDeps, {
         compiledPolicies: createCompiledPolicies({ workers }),

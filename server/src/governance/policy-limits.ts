@@ -1,6 +1,6 @@
 import { limitExceeded } from '../platform/api-error.ts'
 import type { PolicyRecord } from '../store/records.ts'
-import { formatPolicy } from '../history/format-policy.ts'
+import { formatDetailedPolicy } from '../history/format-policy.ts'
 
 export interface PolicyLimits {
   /** Policies of one organization. */
@@ -39,5 +39,5 @@ export function requirePolicyBytes(limits: PolicyLimits, bytes: number): void {
  * only, which does not change the length.
  */
 export function policyBytes(policy: PolicyRecord): number {
-  return Buffer.byteLength(JSON.stringify(formatPolicy(policy)))
+  return Buffer.byteLength(JSON.stringify(formatDetailedPolicy(policy)))
 }

@@ -1,10 +1,9 @@
-import { pageQuerySchema, type ListPoliciesResponse } from '@palisade/protocol'
+import { pageQuerySchema } from '@palisade/protocol'
 import { authorize } from '../identity/authorize.ts'
 import type { Answer } from '../http/answer.ts'
 import { formatEntityTag, isKnown, readEntityTags, requireMatch } from '../http/input/entity-tag.ts'
 import { readPage } from '../http/input/read-page.ts'
 import { readQuery } from '../http/input/read-query.ts'
-import { formatPolicy, formatSummary } from '../history/format-policy.ts'
 import {
   noQuerySchema,
   type GovernanceCall,
@@ -12,7 +11,8 @@ import {
   type PolicyCall,
 } from './governance-call.ts'
 import { findPolicy } from './policy-lookup.ts'
-import { bodyOf, type PolicyView } from './policy-views.ts'
+import { bodyOf, type PolicyView, type ViewCall } from './policy-views.ts'
+import { CONTRACT, type WireForm } from './wire-form.ts'
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 
@@ -20,6 +20,7 @@ const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 export async function listPolicies(
   deps: Pick<GovernanceRouteDeps, 'store' | 'pageTokenKey'>,
   call: GovernanceCall,
+  form: WireForm = CONTRACT,
 ): Promise<Answer> {
   const { org } = call
   return deps.store.read(async (reader) => {
@@ -30,7 +31,7 @@ export async function listPolicies(
       read: ({ after, limit }) => reader.policies.list(org, { afterId: after, limit }),
       placeOf: ({ id }) => id,
     })
-    const body: ListPoliciesResponse = { data: rows.map(formatSummary), next_page_token }
+    const body = { data: rows.map(form.formatSummary), next_page_token }
     return { status: 200, headers: {}, body }
   })
 }
@@ -39,8 +40,10 @@ export async function listPolicies(
 export async function getPolicy(
   deps: Pick<GovernanceRouteDeps, 'store' | 'views'>,
   call: PolicyCall,
+  form: WireForm = CONTRACT,
 ): Promise<Answer> {
-  const { etag, body } = deps.views.find(call) ?? (await readView(deps, call))
+  const asked = { ...call, form: form.name }
+  const { etag, body } = deps.views.find(asked) ?? (await readView(deps, asked, form))
   readQuery(noQuerySchema, call.query)
   const ifMatch = readEntityTags('If-Match', call.ifMatch)
   const ifNoneMatch = readEntityTags('If-None-Match', call.ifNoneMatch)
@@ -52,7 +55,8 @@ export async function getPolicy(
 
 async function readView(
   { store, views }: Pick<GovernanceRouteDeps, 'store' | 'views'>,
-  call: PolicyCall,
+  call: PolicyCall & ViewCall,
+  form: WireForm,
 ): Promise<PolicyView> {
   // Before the read: a commit during the read must make the kept view stale.
   const generation = store.generation()
@@ -60,7 +64,7 @@ async function readView(
     await authorize(reader, call.principal, call.org, 'policies:read')
     return findPolicy(reader, call.org, call.policyId)
   })
-  const body = bodyOf(JSON.stringify(formatPolicy(policy)))
+  const body = bodyOf(JSON.stringify(form.formatPolicy(policy)))
   const view = { etag: formatEntityTag(policy.revision), body }
   views.keep(call, generation, view)
   return view

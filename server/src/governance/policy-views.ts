@@ -1,5 +1,6 @@
 import type { Principal } from '../identity/principal.ts'
 import { createRecent } from '../platform/recent.ts'
+import type { WireForm } from './wire-form.ts'
 
 /** Bound in bytes, not entries: a policy may have 400 KB, a thousand times the smallest. */
 const MAX_BYTES = 32 * 1024 * 1024
@@ -26,6 +27,8 @@ export interface ViewCall {
   readonly principal: Principal
   readonly org: string
   readonly policyId: string
+  /** Absent means that of the governance API. */
+  readonly form?: WireForm['name']
 }
 
 /**
@@ -49,27 +52,27 @@ export function createPolicyViews(generation: () => number, maxBytes = MAX_BYTES
   )
 
   return {
-    find({ principal, org, policyId }) {
+    find({ principal, org, policyId, form }) {
       const reader = readers.get(principal)
-      const entry = views.find(keyOf(org, policyId))
+      const entry = views.find(keyOf(org, policyId, form))
       if (reader === undefined || entry === null || !reader.orgs.has(org)) return null
       const current = generation()
       return reader.generation === current && entry.generation === current ? entry.view : null
     },
 
-    keep({ principal, org, policyId }, readAt, view) {
+    keep({ principal, org, policyId, form }, readAt, view) {
       const reader = readers.get(principal)
       if (reader?.generation === readAt) reader.orgs.add(org)
       else readers.set(principal, { generation: readAt, orgs: new Set([org]) })
 
-      views.keep(keyOf(org, policyId), { generation: readAt, view })
+      views.keep(keyOf(org, policyId, form), { generation: readAt, view })
     },
   }
 }
 
 /** Unambiguous: neither an organization name nor an id contains a line feed. */
-function keyOf(org: string, policyId: string): string {
-  return `${org}\n${policyId}`
+function keyOf(org: string, policyId: string, form = 'contract'): string {
+  return `${org}\n${policyId}\n${form}`
 }
 
 /** Counts two bytes a character for strings, the most that V8 takes. */

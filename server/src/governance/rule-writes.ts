@@ -1,4 +1,3 @@
-import { createRuleRequestSchema, updateRuleRequestSchema } from '@palisade/protocol'
 import { authorize } from '../identity/authorize.ts'
 import type { Answer } from '../http/answer.ts'
 import { conflict } from '../platform/api-error.ts'
@@ -7,7 +6,7 @@ import { formatEntityTag, readEntityTags, requireMatch } from '../http/input/ent
 import { readQuery } from '../http/input/read-query.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import type { RulePlace } from '../store/contract/policies.ts'
-import { formatRule, ruleDomain } from '../history/format-policy.ts'
+import { formatDetailedRule, ruleDomain } from '../history/format-policy.ts'
 import {
   noQuerySchema,
   type GovernanceDeps,
@@ -23,11 +22,16 @@ import { requireCompilable, requireCompilableWith } from './compilation/require-
 import { keepFindings } from './checked-resources.ts'
 import { readRuleInput, requireJsonOf, requireRuleOf } from './rule-input.ts'
 import { nextTimestamp } from '../platform/timestamp.ts'
+import { CONTRACT, placeOf, type WireForm } from './wire-form.ts'
 
 /** Appends a rule to a policy. */
-export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
+export async function createRule(
+  deps: GovernanceDeps,
+  call: PolicyCall,
+  form: WireForm = CONTRACT,
+): Promise<Answer> {
   await preloadPathLoads(deps, call)
-  const input = await readRuleInput(deps, createRuleRequestSchema, call)
+  const input = await readRuleInput(deps, form.createRule, call)
   let keep = (): void => undefined
   const answer = await deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
@@ -36,7 +40,7 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
     const once = readOnceRequest({
       key: call.idempotencyKey,
       principal: call.principal,
-      place: ['POST', call.org, policy.id, 'rules'],
+      place: ['POST', call.org, policy.id, ...placeOf(form, 'rules')],
       body: call.body.bytes,
     })
     const judge = async () => {
@@ -55,9 +59,9 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
         requirePolicySize(deps.limits, { ...policy, rules: [...policy.rules, rule] })
         requireFreeName(policy, rule)
         const pathLoad = await requireRulePathCost(deps, writer, { policy, rule })
-        const written = await writer.policies.insertRule(placeOf(deps, policy), rule)
+        const written = await writer.policies.insertRule(rulePlaceOf(deps, policy), rule)
         keep = () => deps.pathLoads.keep(written, pathLoad)
-        return { status: 201, headers: etagOf(written), body: formatRule(rule) }
+        return { status: 201, headers: etagOf(written), body: form.formatRule(rule) }
       },
     })
   })
@@ -66,9 +70,13 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
 }
 
 /** Changes a rule and keeps its position. A PATCH without an effective change does not write. */
-export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
+export async function updateRule(
+  deps: GovernanceDeps,
+  call: RuleCall,
+  form: WireForm = CONTRACT,
+): Promise<Answer> {
   await preloadPathLoads(deps, call)
-  const input = await readRuleInput(deps, updateRuleRequestSchema, call, async (reader) => {
+  const input = await readRuleInput(deps, form.updateRule, call, async (reader) => {
     const policy = await findPolicy(reader, call.org, call.policyId)
     return findRule(policy, call.ruleId).actions
   })
@@ -86,6 +94,7 @@ export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<
       actions: patch.actions ?? old.actions,
       decision: patch.decision ?? old.decision,
       resources: patch.resources ?? old.resources,
+      ...expiryOf(patch.expires_at === undefined ? old.expires_at : patch.expires_at),
     }
     keepFindings(deps.knownRules, rule, input.checked)
     const changed = withRule(policy, rule)
@@ -93,13 +102,13 @@ export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<
     readQuery(noQuerySchema, call.query)
     requireMatch(readEntityTags('If-Match', call.ifMatch), formatEntityTag(policy.revision))
 
-    if (isSameRule(old, rule)) return answerUpdate(policy, old, old)
+    if (isSameRule(old, rule)) return answerUpdate(form, policy, { old, new: old })
     requirePolicySize(deps.limits, changed)
     requireFreeName(policy, rule)
     const pathLoad = await requireRulePathCost(deps, writer, { policy, rule })
-    const written = await writer.policies.updateRule(placeOf(deps, policy), rule)
+    const written = await writer.policies.updateRule(rulePlaceOf(deps, policy), rule)
     keep = () => deps.pathLoads.keep(written, pathLoad)
-    return answerUpdate(written, old, rule)
+    return answerUpdate(form, written, { old, new: rule })
   })
   keep()
   return answer
@@ -114,8 +123,8 @@ export function deleteRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer
     readQuery(noQuerySchema, call.query)
     requireMatch(readEntityTags('If-Match', call.ifMatch), formatEntityTag(policy.revision))
 
-    const written = await writer.policies.deleteRule(placeOf(deps, policy), rule.id)
-    return { status: 200, headers: etagOf(written), body: { deleted: formatRule(rule) } }
+    const written = await writer.policies.deleteRule(rulePlaceOf(deps, policy), rule.id)
+    return { status: 200, headers: etagOf(written), body: { deleted: CONTRACT.formatRule(rule) } }
   })
 }
 
@@ -124,7 +133,7 @@ function withRule(policy: PolicyRecord, rule: RuleRecord): PolicyRecord {
   return { ...policy, rules: policy.rules.map((other) => (other.id === rule.id ? rule : other)) }
 }
 
-function placeOf(deps: GovernanceDeps, policy: PolicyRecord): RulePlace {
+function rulePlaceOf(deps: GovernanceDeps, policy: PolicyRecord): RulePlace {
   const updated_at = nextTimestamp(policy.updated_at, deps.now())
   return { org: policy.org, policyId: policy.id, updated_at }
 }
@@ -138,9 +147,17 @@ function requireFreeName(policy: PolicyRecord, rule: RuleRecord): void {
     throw conflict(`rule name ${quote(rule.name)} is already used in this policy`)
 }
 
-function answerUpdate(policy: PolicyRecord, old: RuleRecord, updated: RuleRecord): Answer {
-  const body = { old: formatRule(old), new: formatRule(updated) }
+function answerUpdate(
+  form: WireForm,
+  policy: PolicyRecord,
+  changed: { readonly old: RuleRecord; readonly new: RuleRecord },
+): Answer {
+  const body = { old: form.formatRule(changed.old), new: form.formatRule(changed.new) }
   return { status: 200, headers: etagOf(policy), body }
+}
+
+function expiryOf(expiresAt: string | null | undefined): Pick<RuleRecord, 'expires_at'> {
+  return expiresAt === null || expiresAt === undefined ? {} : { expires_at: expiresAt }
 }
 
 function etagOf(policy: PolicyRecord): Record<string, string> {
@@ -148,5 +165,5 @@ function etagOf(policy: PolicyRecord): Record<string, string> {
 }
 
 function isSameRule(a: RuleRecord, b: RuleRecord): boolean {
-  return JSON.stringify(formatRule(a)) === JSON.stringify(formatRule(b))
+  return JSON.stringify(formatDetailedRule(a)) === JSON.stringify(formatDetailedRule(b))
 }

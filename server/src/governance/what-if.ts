@@ -1,8 +1,9 @@
-import { effectivePolicies } from '@palisade/policy-core'
+import { effectiveDefault, effectivePolicies } from '@palisade/policy-core'
 import {
   checkRequestSchema,
   effectivePolicyQuerySchema,
   type CheckRequest,
+  type DefaultDecision,
 } from '@palisade/protocol'
 import { authorize, requireEntitled, type Access } from '../identity/authorize.ts'
 import { payerOf } from '../identity/payer.ts'
@@ -16,7 +17,7 @@ import type { PolicyHeadRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { answerPolicies, type LargeAnswerDeps } from './answer-policies.ts'
 import type { CompiledPolicies, PolicySource } from './compilation/compiled-policies.ts'
-import { formatPolicy, formatSummary } from '../history/format-policy.ts'
+import { formatDetailedPolicy, formatSummary } from '../history/format-policy.ts'
 import { readAsOf } from './policy-lookup.ts'
 import { listHeads } from '../store/list-heads.ts'
 import type { ListHeads } from './remembered-heads.ts'
@@ -48,6 +49,7 @@ export async function checkAccess(
       caller: payer.caller,
       load: (head) => readAsOf(deps.store, head),
       begin: () => deps.budget.begin(payer),
+      now: () => deps.now().getTime(),
     }
     const decision = await compiledPolicies.decide(set, source, request)
     if (decision !== null) return { status: 200, headers: {}, body: { ...decision, revision } }
@@ -68,7 +70,8 @@ async function readQuestion(reader: StoreReader, call: GovernanceCall, readHeads
   const teams = await teamsOf(reader, call.org, body)
   const heads = selectEffective(await readHeads(reader, access.organization), teams)
   const { revision, resolve_unlisted_names } = access.organization
-  const set = { org: call.org, heads, resolve_unlisted_names }
+  const standard = await defaultOf(reader, access, teams)
+  const set = { org: call.org, heads, resolve_unlisted_names, default: standard }
   return { set, request: body.request, revision, payer: payerOf(call.principal, access) }
 }
 
@@ -83,12 +86,13 @@ export async function getEffectivePolicy(
     requireOwnOrReadable(access, call.principal, user)
     const teams = await teamsOf(reader, call.org, { user })
     const { revision } = access.organization
+    const standard = await defaultOf(reader, access, teams)
     return {
       payer: payerOf(call.principal, access),
       revision,
       heads: selectEffective(await listHeads(reader, call.org), teams),
-      format: formatPolicy,
-      around: [`{"revision":${revision},"policies":[`, ']}'],
+      format: formatDetailedPolicy,
+      around: [`{"revision":${revision},"default":"${standard}","policies":[`, ']}'],
     }
   })
 }
@@ -132,6 +136,16 @@ async function teamsOf(
         field: 'teams',
       })
   return subject.teams ?? []
+}
+
+/** For a user in exactly these teams. */
+async function defaultOf(
+  reader: StoreReader,
+  { organization }: Access,
+  teams: readonly string[],
+): Promise<DefaultDecision> {
+  const chosen = await reader.teams.defaults(organization.name)
+  return effectiveDefault([organization.default, ...teams.map((team) => chosen.get(team))])
 }
 
 /** Selects the policies that apply to a member of `teams`, in their order. */

@@ -1,13 +1,35 @@
 import { domainOf, type Domain } from '@palisade/policy-core'
-import type { PolicyBody, PolicySummary, RuleBody, ScopeBody } from '@palisade/protocol'
+import type {
+  DetailedPolicy,
+  DetailedPolicySummary,
+  DetailedRule,
+  PolicyBody,
+  PolicySummary,
+  RuleBody,
+  ScopeBody,
+} from '@palisade/protocol'
 import type { PolicyHeadRecord, PolicyRecord, RuleRecord } from '../store/records.ts'
 
-/** The full representation; `allowlist_v0` only while there are rules. */
+/**
+ * The full representation of the governance API, which has no `mode` and no `expires_at`;
+ * `allowlist_v0` only while there are rules.
+ */
 export function formatPolicy(policy: PolicyRecord): PolicyBody {
   const domain = ruleDomain(policy.rules)
   return {
     ...formatHead(policy),
     ...(domain === null ? {} : { allowlist_v0: { domain, rules: policy.rules.map(formatRule) } }),
+  }
+}
+
+/** The same with all members that a decision depends on. */
+export function formatDetailedPolicy(policy: PolicyRecord): DetailedPolicy {
+  const domain = ruleDomain(policy.rules)
+  const rules = policy.rules.map(formatDetailedRule)
+  return {
+    ...formatHead(policy),
+    ...formatMode(policy),
+    ...(domain === null ? {} : { allowlist_v0: { domain, rules } }),
   }
 }
 
@@ -22,6 +44,10 @@ export function formatSummary(policy: PolicyHeadRecord): PolicySummary {
   return { ...formatHead(policy), type: 'allowlist_v0' }
 }
 
+export function formatDetailedSummary(policy: PolicyHeadRecord): DetailedPolicySummary {
+  return { ...formatSummary(policy), ...formatMode(policy) }
+}
+
 export function formatRule(rule: RuleRecord): RuleBody {
   return {
     id: rule.id,
@@ -30,6 +56,15 @@ export function formatRule(rule: RuleRecord): RuleBody {
     decision: rule.decision,
     resources: [...rule.resources],
   }
+}
+
+export function formatDetailedRule(rule: RuleRecord): DetailedRule {
+  const { expires_at } = rule
+  return { ...formatRule(rule), ...(expires_at === undefined ? {} : { expires_at }) }
+}
+
+function formatMode({ mode }: PolicyHeadRecord): Pick<DetailedPolicy, 'mode'> {
+  return mode === undefined ? {} : { mode }
 }
 
 function formatHead(policy: PolicyHeadRecord): Omit<PolicyBody, 'allowlist_v0'> {

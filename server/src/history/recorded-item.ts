@@ -9,15 +9,15 @@ import { formatCanonicalJson } from './canonical-json.ts'
  * events do not show it.
  */
 export const COMPARED = {
-  organization: ['entitled', 'resolve_unlisted_names', 'created_at'],
+  organization: ['entitled', 'resolve_unlisted_names', 'default', 'created_at'],
   distribution: ['fresh_for_seconds', 'expires_after_seconds', 'offline_allow'],
   access: ['longest_seconds', 'most_open', 'answer_within_seconds'],
   evidence: ['upload', 'sample_percent', 'path_depth', 'programs', 'users'],
   member: ['role', 'teams'],
   invitation: ['role'],
-  team: ['name'],
-  policy: ['name', 'scope', 'created_at'],
-  rule: ['name', 'actions', 'decision', 'resources'],
+  team: ['name', 'default'],
+  policy: ['name', 'scope', 'mode', 'created_at'],
+  rule: ['name', 'actions', 'decision', 'resources', 'expires_at'],
   access_token: ['permissions', 'expires_at', 'revoked_at'],
   enrolment_token: ['labels', 'max_uses', 'expires_at', 'revoked_at'],
   device: ['name', 'user', 'labels', 'revoked_at'],
@@ -25,6 +25,17 @@ export const COMPARED = {
 } as const
 
 export type ItemKind = keyof typeof COMPARED
+
+/** Members that events leave out while they have no value. */
+const OPTIONAL: Readonly<Partial<Record<ItemKind, readonly string[]>>> = {
+  organization: ['default'],
+  team: ['default'],
+  policy: ['mode'],
+  rule: ['expires_at'],
+  access_token: ['revoked_at'],
+  enrolment_token: ['revoked_at'],
+  device: ['revoked_at'],
+}
 
 /** Digests of members, by their names. */
 export type ItemDigest = ReadonlyMap<string, string>
@@ -57,9 +68,9 @@ type KeptItem = z.infer<typeof keptItemSchema>
 /** Digests of the compared members that `state` has. */
 export function digestItem(kind: ItemKind, state: ItemState): ItemDigest {
   const digest = new Map<string, string>()
+  const optional = OPTIONAL[kind] ?? []
   for (const member of COMPARED[kind]) {
-    // An event of an item that is not revoked leaves out the instant of revocation.
-    const value = member === 'revoked_at' ? (state[member] ?? null) : state[member]
+    const value = optional.includes(member) ? (state[member] ?? null) : state[member]
     if (value !== undefined) digest.set(member, digestOf(value))
   }
   return digest
@@ -89,7 +100,9 @@ export function parseItem({ recorded }: HistoryItem): { item: RecordedItem; team
   const kept = json.ok ? keptItemSchema.safeParse(json.value) : null
   if (kept?.success !== true) return []
   const { teams, digest, ...known } = kept.data
-  const item = { ...known, digest: new Map(Object.entries(digest)) }
+  // Kept before the events could have these members.
+  const absent = (OPTIONAL[known.kind] ?? []).map((member) => [member, digestOf(null)] as const)
+  const item = { ...known, digest: new Map([...absent, ...Object.entries(digest)]) }
   return [{ item, teams: new Set(teams) }]
 }
 

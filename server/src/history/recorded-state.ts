@@ -15,6 +15,7 @@ const SHOWN_BY: Readonly<Partial<Record<string, ItemKind>>> = {
   'invitation.created': 'invitation',
   'invitation.ended': 'invitation',
   'team.created': 'team',
+  'team.updated': 'team',
   'policy.created': 'policy',
   'policy.updated': 'policy',
   'enrolment_token.created': 'enrolment_token',

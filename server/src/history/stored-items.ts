@@ -1,4 +1,4 @@
-import { formatPolicy, formatRule } from './format-policy.ts'
+import { formatDetailedPolicy, formatDetailedRule } from './format-policy.ts'
 import type { StoreReader } from '../store/store.ts'
 import type { ItemKind } from './recorded-item.ts'
 
@@ -51,13 +51,13 @@ async function* readPeople(reader: StoreReader, org: string): AsyncGenerator<Sto
 async function* readPolicies(reader: StoreReader, org: string): AsyncGenerator<StoredItem> {
   for (const policy of await reader.policies.listWithRules(org)) {
     const { id, name } = policy
-    yield { kind: 'policy', id, name, state: { ...formatPolicy({ ...policy, rules: [] }) } }
+    yield { kind: 'policy', id, name, state: { ...formatDetailedPolicy({ ...policy, rules: [] }) } }
     for (const rule of policy.rules)
       yield {
         kind: 'rule',
         id: `${id}/${rule.id}`,
         name: rule.name,
-        state: { ...formatRule(rule) },
+        state: { ...formatDetailedRule(rule) },
       }
   }
 }

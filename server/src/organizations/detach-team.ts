@@ -37,14 +37,14 @@ export async function detachTeam(
     )
 
   for (const policy of policies) {
-    const { org, id, name } = policy
+    const { org, id, name, mode } = policy
     const teams = others(policy)
     // A policy of 400 KB takes some milliseconds, and its event as many.
     await nextTurn()
     if (teams.length === 0) await writer.policies.delete(org, id)
     else {
       const updated_at = nextTimestamp(policy.updated_at, now)
-      await writer.policies.update({ org, id, name, teams, updated_at })
+      await writer.policies.update({ org, id, name, teams, mode, updated_at })
     }
   }
 }

@@ -38,7 +38,11 @@ export function createOrganizationService(deps: {
         formatOrganization(reader, (await authorize(reader, caller, org, null)).organization),
       ),
 
-    update: (caller, org, { resolve_unlisted_names, distribution, evidence, access }) =>
+    update: (
+      caller,
+      org,
+      { resolve_unlisted_names, default: chosen, distribution, evidence, access },
+    ) =>
       store.write(caller.author, async (writer) => {
         const { organization } = await authorize(writer, caller, org, 'organization:admin')
         if (distribution !== undefined) await updateDistribution(writer, org, distribution)
@@ -49,6 +53,8 @@ export function createOrganizationService(deps: {
           organization.resolve_unlisted_names !== resolve_unlisted_names
         )
           await writer.organizations.updateSettings(org, { resolve_unlisted_names })
+        if (chosen !== undefined && chosen !== (organization.default ?? null))
+          await writer.organizations.updateDefault(org, chosen)
         return formatOrganization(writer, (await writer.organizations.find(org)) ?? organization)
       }),
 
@@ -81,9 +87,15 @@ async function formatOrganization(
   record: OrganizationRecord,
 ): Promise<OrganizationBody> {
   const { name, entitled, resolve_unlisted_names, revision, created_at } = record
-  const distribution = await reader.organizations.distribution(name)
-  const evidence = await reader.organizations.evidence(name)
-  const access = await reader.organizations.access(name)
-  const settings = { resolve_unlisted_names, distribution, evidence, access }
-  return { name, entitled, ...settings, revision, created_at }
+  return {
+    name,
+    entitled,
+    resolve_unlisted_names,
+    ...(record.default === undefined ? {} : { default: record.default }),
+    distribution: await reader.organizations.distribution(name),
+    evidence: await reader.organizations.evidence(name),
+    access: await reader.organizations.access(name),
+    revision,
+    created_at,
+  }
 }

@@ -5,6 +5,7 @@ import {
   memberSchema,
   pageQuerySchema,
   teamSchema,
+  updateTeamRequestSchema,
 } from '@palisade/protocol'
 import { z } from 'zod'
 import { defineRoute, type Route } from '../identity/routes/route.ts'
@@ -46,6 +47,20 @@ export function teamRoutes(teams: TeamService): Route[] {
       },
       async ({ caller, params, body, once, send }) =>
         send(await teams.create(caller, params.org, body.name, once())),
+    ),
+    defineRoute(
+      {
+        method: 'PATCH',
+        path: TEAM,
+        operationId: 'updateTeam',
+        tags,
+        summary: 'Change the default decision of a team',
+        permission,
+        lookUp: (reader, { org, team }) => findTeam(reader, org, team),
+        body: updateTeamRequestSchema,
+        answers: { 200: teamSchema },
+      },
+      async ({ caller, params, body }) => teams.update(caller, params.org, params.team, body),
     ),
     defineRoute(
       {

@@ -1,4 +1,11 @@
-import type { DeleteTeamQuery, ListTeamsResponse, Member, PageQuery } from '@palisade/protocol'
+import type {
+  DeleteTeamQuery,
+  ListTeamsResponse,
+  Member,
+  PageQuery,
+  Team,
+  UpdateTeamRequest,
+} from '@palisade/protocol'
 import type { Answer } from '../http/answer.ts'
 import { conflict, notFound } from '../platform/api-error.ts'
 import { readPage } from '../http/input/read-page.ts'
@@ -18,6 +25,8 @@ import type { Caller } from '../identity/principal.ts'
 export interface TeamService {
   list(caller: Caller, org: string, query: PageQuery): Promise<ListTeamsResponse>
   create(caller: Caller, org: string, name: string, once: OnceRequest): Promise<Answer>
+  /** A request without an effective change writes no row. */
+  update(caller: Caller, org: string, id: string, request: UpdateTeamRequest): Promise<Team>
   /**
    * Refused with 409 while a policy names the team, unless `query` says how to change the policy;
    * that also needs `policies:write`.
@@ -45,7 +54,7 @@ export function createTeamService(deps: {
           read: (page) => reader.teams.page(org, page),
           placeOf: ({ name }) => name,
         })
-        return { data: rows.map(({ id, name }) => ({ id, name })), next_page_token }
+        return { data: rows.map(formatTeam), next_page_token }
       }),
 
     create: (caller, org, name, once) =>
@@ -65,6 +74,15 @@ export function createTeamService(deps: {
             throw conflict(`team name \`${name}\` is already in use`)
           throw error
         }),
+
+    update: (caller, org, id, { default: chosen }) =>
+      store.write(caller.author, async (writer) => {
+        await authorize(writer, caller, org, 'organization:admin')
+        const team = await findTeam(writer, org, id)
+        if (chosen !== (team.default ?? null))
+          await writer.teams.updateDefault(org, team.id, chosen)
+        return formatTeam(await findTeam(writer, org, team.id))
+      }),
 
     remove: (caller, org, id, query) =>
       store.write(caller.author, async (writer) => {
@@ -100,5 +118,9 @@ export function createTeamService(deps: {
 export async function findTeam(reader: StoreReader, org: string, id: string): Promise<TeamRecord> {
   const team = await reader.teams.find(org, id.toLowerCase())
   if (team === null) throw notFound('team not found')
+  return team
+}
+
+function formatTeam({ org: _org, ...team }: TeamRecord): Team {
   return team
 }

@@ -1,5 +1,12 @@
 import type { Action, RuleDecision } from '@palisade/policy-core'
-import type { DeliveryState, HistoryEvent, Permission, Role } from '@palisade/protocol'
+import type {
+  DefaultDecision,
+  DeliveryState,
+  HistoryEvent,
+  Permission,
+  PolicyMode,
+  Role,
+} from '@palisade/protocol'
 import type { JWK } from 'jose'
 
 /**
@@ -14,6 +21,8 @@ export interface OrganizationRecord {
   /** Counts every change that a device or a policy reader could notice; only grows. */
   readonly revision: number
   readonly resolve_unlisted_names: boolean
+  /** For requests that no rule matches; absent until the organization chooses one. */
+  readonly default?: DefaultDecision
   readonly created_at: string
 }
 
@@ -52,6 +61,8 @@ export interface TeamRecord {
   readonly id: string
   readonly org: string
   readonly name: string
+  /** For its members; absent while the team has no say. */
+  readonly default?: DefaultDecision
 }
 
 /** A rule with its verbatim patterns; its place in the policy is that of its insertion. */
@@ -61,6 +72,8 @@ export interface RuleRecord {
   readonly actions: readonly Action[]
   readonly decision: RuleDecision
   readonly resources: readonly string[]
+  /** `Date.toISOString`; absent for a rule that never expires. */
+  readonly expires_at?: string
 }
 
 /**
@@ -72,6 +85,8 @@ export interface PolicyHeadRecord {
   readonly name: string
   /** Team UUIDs in the order given; empty for the whole organization. */
   readonly teams: readonly string[]
+  /** Absent for a policy that enforces. */
+  readonly mode?: Exclude<PolicyMode, 'enforce'>
   readonly created_at: string
   readonly updated_at: string
   /** The organization's revision at the last change of this policy or its rules; the ETag. */

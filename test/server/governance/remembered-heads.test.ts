@@ -43,7 +43,7 @@ describe('remembered heads of policies', () => {
   it('are read again after each change of a policy', async () => {
     await list()
     await governed.store.transaction(({ policies }) =>
-      policies.update({ ...at, id: 'pol_1', org: 'acme', name: 'renamed' }),
+      policies.update({ ...at, id: 'pol_1', org: 'acme', name: 'renamed', mode: undefined }),
     )
     expect((await list()).names).toEqual(['renamed', 'pol_2'])
 

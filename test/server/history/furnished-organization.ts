@@ -33,7 +33,12 @@ export async function furnish(writer: StoreWriter): Promise<void> {
   await writer.memberships.delete('acme', 'cid')
   await writer.policies.insert({ ...POLICY, teams: [TEAM] })
   for (const id of ['rule_0', 'rule_1'])
-    await writer.policies.insertRule(AT, { ...RULE, id, name: `rule ${id}` })
+    await writer.policies.insertRule(AT, {
+      ...RULE,
+      id,
+      name: `rule ${id}`,
+      expires_at: '2026-12-31T18:00:00.000Z',
+    })
   await writer.policies.deleteRule(AT, 'rule_1')
   await writer.policies.insert({ ...POLICY, id: 'pol_gone', name: 'gone' })
   await writer.policies.insertRule({ ...AT, policyId: 'pol_gone' }, { ...RULE, id: 'rule_gone' })

@@ -64,6 +64,26 @@ describe('comparing the stored state with the history', () => {
       /rule `rule rule_0`: `decision` not as in event \d+$/,
     ],
     [
+      'a rule without its expiry',
+      `UPDATE rules SET expires_at = NULL`,
+      /rule `rule rule_0`: `expires_at` not as in event \d+$/,
+    ],
+    [
+      'a policy that decides nothing any more',
+      `UPDATE policies SET mode = 'shadow'`,
+      /policy `one`: `mode` not as in event \d+$/,
+    ],
+    [
+      'a default decision of the organization',
+      `UPDATE organizations SET default_decision = 'observe'`,
+      /organization `acme`: `default` not as in event \d+$/,
+    ],
+    [
+      'a default decision of a team',
+      `UPDATE teams SET default_decision = 'observe'`,
+      /team `backend`: `default` not as in event \d+$/,
+    ],
+    [
       'an inserted rule',
       `INSERT INTO rules (policy_id, id, name, actions, decision, resources)
        SELECT policy_id, 'rule_x', 'x', actions, decision, resources FROM rules`,

@@ -10,8 +10,13 @@ const POLICIES = ['pol_1', 'pol_2'] as const
 const NAMES = ['a', 'b', 'c'] as const
 
 type Write =
-  | { readonly kind: 'insert' | 'delete' | 'event' | 'setting' | 'entitled' | 'role' }
-  | { readonly kind: 'update'; readonly name: string; readonly teams: readonly number[] }
+  | { readonly kind: 'insert' | 'delete' | 'event' | 'setting' | 'default' | 'entitled' | 'role' }
+  | {
+      readonly kind: 'update'
+      readonly name: string
+      readonly teams: readonly number[]
+      readonly mode: 'shadow' | undefined
+    }
   | { readonly kind: 'insertRule' | 'updateRule' | 'deleteRule'; readonly rule: string }
   | { readonly kind: 'replaceRules'; readonly rules: readonly string[] }
 
@@ -31,10 +36,12 @@ function writes(): fc.Arbitrary<Write & { readonly policy: string }> {
   const write: fc.Arbitrary<Write> = fc.oneof(
     fc.constantFrom<Write>({ kind: 'insert' }, { kind: 'delete' }, { kind: 'event' }),
     fc.constantFrom<Write>({ kind: 'setting' }, { kind: 'entitled' }, { kind: 'role' }),
+    fc.constant<Write>({ kind: 'default' }),
     fc.record({
       kind: fc.constant('update' as const),
       name: fc.constantFrom(...NAMES),
       teams: fc.uniqueArray(fc.constantFrom(0, 1)),
+      mode: fc.constantFrom('shadow' as const, undefined),
     }),
     fc.record({
       kind: fc.constantFrom('insertRule', 'insertRule', 'updateRule', 'deleteRule'),
@@ -92,7 +99,8 @@ export function describeMemory(store: () => Store, open: () => OpenStore): void 
     const at = { org, policyId, updated_at: NOW }
     const ruleOf = (name: string) => {
       const action = { actions: ['connect:udp' as const], decision: 'deny' as const }
-      return { id: `rule_${name}`, name, ...action, resources: ['a.example', name] }
+      const expiry = name === 'a' ? { expires_at: '2026-12-31T18:00:00.000Z' } : {}
+      return { id: `rule_${name}`, name, ...action, resources: ['a.example', name], ...expiry }
     }
     switch (write.kind) {
       case 'insert': {
@@ -101,7 +109,8 @@ export function describeMemory(store: () => Store, open: () => OpenStore): void 
       }
       case 'update': {
         const [name, teams] = [write.name, write.teams.map(teamOf)]
-        return writer.policies.update({ org, id: policyId, name, teams, updated_at: NOW })
+        const { mode } = write
+        return writer.policies.update({ org, id: policyId, name, teams, mode, updated_at: NOW })
       }
       case 'delete':
         await writer.policies.delete(org, policyId)
@@ -116,6 +125,9 @@ export function describeMemory(store: () => Store, open: () => OpenStore): void 
         return writer.policies.replaceRules(at, write.rules.map(ruleOf))
       case 'setting':
         await writer.organizations.updateSettings(org, { resolve_unlisted_names: true })
+        return null
+      case 'default':
+        await writer.organizations.updateDefault(org, 'observe')
         return null
       case 'entitled':
         await writer.organizations.updateEntitled(org, false)

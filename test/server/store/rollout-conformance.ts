@@ -77,7 +77,23 @@ export function describeRollouts(store: () => Store): void {
 
     const CHANGES: Record<string, (writer: StoreWriter, id: string) => Promise<unknown>> = {
       'a new name': ({ policies }, id) =>
-        policies.update({ org: 'acme', id, name: `other ${id}`, teams: [], updated_at: LATER }),
+        policies.update({
+          org: 'acme',
+          id,
+          name: `other ${id}`,
+          teams: [],
+          mode: undefined,
+          updated_at: LATER,
+        }),
+      'a new mode': ({ policies }, id) =>
+        policies.update({
+          org: 'acme',
+          id,
+          name: `policy ${id}`,
+          teams: [],
+          mode: 'shadow',
+          updated_at: LATER,
+        }),
       'a new rule': ({ policies }, id) =>
         policies.insertRule(at(id), { ...RULE, id: 'rule_2', name: 'other' }),
       'a changed rule': ({ policies }, id) =>

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { PolicyHeadRecord, RuleRecord } from '../../../server/src/store/records.ts'
+import type { PolicyUpdate } from '../../../server/src/store/contract/policies.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 import { describeAccessRequests } from './access-conformance.ts'
 import { describeConcurrency } from './concurrency-conformance.ts'
@@ -18,6 +19,7 @@ import { describePages } from './page-conformance.ts'
 import { describePeople } from './people-conformance.ts'
 import { describeRevocations } from './revocation-conformance.ts'
 import { describeRollouts } from './rollout-conformance.ts'
+import { describeRuleLife } from './rule-life-conformance.ts'
 import { describeWebhooks } from './webhook-conformance.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
@@ -251,7 +253,12 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
           (writer: StoreWriter) => writer.policies.replaceRules(at, [RULE]),
           (writer: StoreWriter) => writer.policies.delete('rival', 'pol_1'),
           (writer: StoreWriter) =>
-            writer.policies.update({ ...policy('pol_1'), org: 'rival', updated_at: LATER }),
+            writer.policies.update({
+              ...policy('pol_1'),
+              mode: undefined,
+              org: 'rival',
+              updated_at: LATER,
+            }),
         ])
           await expect(store.transaction<unknown>(work)).rejects.toMatchObject({
             code: 'ERR_STORE_NOT_FOUND',
@@ -377,10 +384,17 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
 
     describe('the revision of an organization', () => {
       const at = { org: 'acme', policyId: 'pol_0', updated_at: LATER }
+      const update = (changed: Partial<PolicyHeadRecord>): PolicyUpdate => ({
+        mode: undefined,
+        ...policy('pol_0', changed),
+      })
       const changes: [string, (writer: StoreWriter) => Promise<unknown>][] = [
         ['a new policy', (writer) => writer.policies.insert(policy('pol_1'))],
-        ['another name', (writer) => writer.policies.update(policy('pol_0', { name: 'new' }))],
-        ['another scope', (writer) => writer.policies.update(policy('pol_0', { teams: [] }))],
+        ['another name', (writer) => writer.policies.update(update({ name: 'new' }))],
+        ['another scope', (writer) => writer.policies.update(update({ teams: [] }))],
+        ['another mode', (writer) => writer.policies.update(update({ mode: 'shadow' }))],
+        ['a default', (writer) => writer.organizations.updateDefault('acme', 'observe')],
+        ['a default of a team', (writer) => writer.teams.updateDefault('acme', TEAM, 'observe')],
         ['a deleted policy', (writer) => writer.policies.delete('acme', 'pol_0')],
         ['a new rule', (writer) => writer.policies.insertRule(at, RULE)],
         [
@@ -477,6 +491,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
     describeKnownNetworks(() => store)
     describeDocuments(() => store)
     describeRollouts(() => store)
+    describeRuleLife(() => store, TEAM)
     describeWebhooks(() => store)
 
     it('has all its data after it was closed and opened again', async () => {

@@ -4,6 +4,7 @@ import {
   changedEvidenceSettingsSchema,
   evidenceSettingsSchema,
 } from '../evidence/evidence-settings.ts'
+import { defaultDecisionSchema } from '../governance/rule-life.ts'
 import { nameSchema, usernameSchema } from '../name.ts'
 import {
   changedDistributionSettingsSchema,
@@ -23,6 +24,8 @@ export const organizationSchema = z
     /** Whether the organization may use governance. Only an operator of the server changes it. */
     entitled: z.boolean(),
     resolve_unlisted_names: z.boolean(),
+    /** Absent until the organization chooses one. */
+    default: defaultDecisionSchema.exactOptional(),
     distribution: distributionSettingsSchema,
     /** Which of their decision records its machines upload. */
     evidence: evidenceSettingsSchema,
@@ -37,6 +40,10 @@ export type OrganizationBody = z.infer<typeof organizationSchema>
 export const updateOrganizationRequestSchema = z
   .strictObject({
     resolve_unlisted_names: z.boolean().exactOptional(),
+    default: defaultDecisionSchema
+      .nullable()
+      .exactOptional()
+      .meta({ description: 'Null: the organization has no say, and its teams decide' }),
     distribution: changedDistributionSettingsSchema.exactOptional(),
     evidence: changedEvidenceSettingsSchema.exactOptional(),
     access: changedAccessSettingsSchema.exactOptional(),
@@ -169,7 +176,22 @@ export type MadeTokensQuery = z.infer<typeof madeTokensQuerySchema>
 export const createTeamRequestSchema = z
   .strictObject({ name: nameSchema })
   .meta({ id: 'CreateTeamRequest', examples: [{ name: 'backend' }] })
-export const teamSchema = z.strictObject({ id: z.string(), name: z.string() }).meta({ id: 'Team' })
+export const teamSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    /** Absent while the team has no say. */
+    default: defaultDecisionSchema.exactOptional(),
+  })
+  .meta({ id: 'Team' })
+export const updateTeamRequestSchema = z
+  .strictObject({
+    default: defaultDecisionSchema
+      .nullable()
+      .meta({ description: 'Null: the team has no say, and the others decide' }),
+  })
+  .meta({ id: 'UpdateTeamRequest', examples: [{ default: 'observe' }] })
+export type UpdateTeamRequest = z.infer<typeof updateTeamRequestSchema>
 export type Team = z.infer<typeof teamSchema>
 /** By name. */
 export const listTeamsResponseSchema = pageSchema(teamSchema).meta({ id: 'ListTeamsResponse' })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { nameSchema } from '../name.ts'
 import { createRuleRequestSchema } from './rule.ts'
+import { expiresAtSchema, policyModeSchema } from './rule-life.ts'
 
 /**
  * Policies in files of administrators: all references are by name, without ids and timestamps.
@@ -30,12 +31,21 @@ const EXAMPLE = {
   ],
 } as const
 
-/** One policy of a document. `rules` is complete: rules outside it are removed from the policy. */
+/** A rule of a document; one without `expires_at` never expires. */
+export const documentRuleSchema = createRuleRequestSchema
+  .extend({ expires_at: expiresAtSchema.exactOptional() })
+  .meta({ id: 'DocumentRule' })
+
+/**
+ * One policy of a document. `rules` is complete: rules outside it are removed from the policy. A
+ * policy without `mode` enforces.
+ */
 export const documentPolicySchema = z
   .strictObject({
     name: nameSchema,
     scope: scopeSchema.optional(),
-    rules: z.array(createRuleRequestSchema).meta({
+    mode: policyModeSchema.exactOptional(),
+    rules: z.array(documentRuleSchema).meta({
       description: 'All rules of the policy; their names are unique in it',
     }),
   })
@@ -57,7 +67,11 @@ export type PolicyDocument = z.infer<typeof policyDocumentSchema>
 /** A file with the rules of one machine, named by `PALISADE_LOCAL_POLICIES` of its agent. */
 export const localDocumentSchema = z.strictObject({
   $schema: z.string().optional(),
-  local: z.array(documentPolicySchema.omit({ scope: true })),
+  local: z.array(
+    documentPolicySchema.omit({ scope: true, mode: true }).extend({
+      rules: z.array(createRuleRequestSchema),
+    }),
+  ),
 })
 
 /** The body of `POST /api/v1/orgs/{org}/apply`. */
@@ -79,9 +93,8 @@ const shownPolicySchema = z
   .strictObject({
     name: z.string(),
     scope: z.strictObject({ teams: z.array(z.string()).optional() }),
-    rules: z.array(
-      createRuleRequestSchema.extend({ name: z.string(), resources: z.array(z.string()) }),
-    ),
+    mode: policyModeSchema.exactOptional(),
+    rules: z.array(documentRuleSchema.extend({ name: z.string(), resources: z.array(z.string()) })),
   })
   .meta({ id: 'ShownPolicy' })
 export type ShownPolicy = z.infer<typeof shownPolicySchema>

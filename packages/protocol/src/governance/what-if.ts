@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { teamIdSchema } from '../name.ts'
-import { policySchema } from './policy.ts'
+import { detailedPolicySchema } from './detailed-policy.ts'
+import { defaultDecisionSchema } from './rule-life.ts'
 
 /**
  * `POST /api/v1/orgs/{org}/check`: decides `request` as a machine of `user` would, or a machine of
@@ -32,6 +33,11 @@ export const effectivePolicyQuerySchema = z.strictObject({ user: z.string().min(
 
 /** `GET /api/v1/orgs/{org}/effective-policy` */
 export const effectivePolicyResponseSchema = z
-  .strictObject({ revision: z.int().nonnegative(), policies: z.array(policySchema) })
+  .strictObject({
+    revision: z.int().nonnegative(),
+    /** Of the user. */
+    default: defaultDecisionSchema,
+    policies: z.array(detailedPolicySchema),
+  })
   .meta({ id: 'EffectivePolicy' })
 export type EffectivePolicyResponse = z.infer<typeof effectivePolicyResponseSchema>

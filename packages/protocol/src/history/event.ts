@@ -19,6 +19,7 @@ export const EVENT_KINDS = [
   'invitation.created',
   'invitation.ended',
   'team.created',
+  'team.updated',
   'team.deleted',
   'team.member_added',
   'team.member_removed',

@@ -165,10 +165,11 @@ function isOfNobody(policy: PolicyRecord, teams: ReadonlySet<string>): boolean {
 }
 
 function toWanted(teams: ReadonlySet<string>) {
-  return ({ name, teams: scope, rules }: PolicyRecord, index: number): WantedPolicy => ({
+  return ({ name, teams: scope, mode, rules }: PolicyRecord, index: number): WantedPolicy => ({
     place: `policies[${index}]`,
     name,
     teams: scope.filter((team) => teams.has(team)),
+    ...(mode === undefined ? {} : { mode }),
     rules: rules.map(({ id: _id, ...rule }) => rule),
   })
 }

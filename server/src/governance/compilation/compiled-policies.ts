@@ -1,11 +1,12 @@
 import type { Decision } from '@palisade/policy-core'
+import type { DefaultDecision } from '@palisade/protocol'
 import { LRUCache } from 'lru-cache'
 import { createHash } from 'node:crypto'
 import { limitExceeded } from '../../platform/api-error.ts'
 import type { Work } from '../../operations/overload/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../../store/records.ts'
 import { createAnswerTurns, type AnswerTurns } from '../../operations/overload/answer-turns.ts'
-import { formatPolicy } from '../../history/format-policy.ts'
+import { formatDetailedPolicy } from '../../history/format-policy.ts'
 import type { FindPolicy } from '../policy-lookup.ts'
 import { UncompilableError, type PolicyWorker, type WorkerSet } from './policy-worker-client.ts'
 
@@ -30,6 +31,8 @@ export interface EffectiveSet {
   readonly org: string
   readonly heads: readonly PolicyHeadRecord[]
   readonly resolve_unlisted_names: boolean
+  /** Of the user or the teams. */
+  readonly default: DefaultDecision
 }
 
 /** Cache of compiled sets of policies, those used last. */
@@ -51,6 +54,8 @@ export interface PolicySource {
   readonly caller: string
   readonly load: FindPolicy
   readonly begin: () => Work
+  /** Milliseconds since 1970, asked for when the decision is made. */
+  readonly now: () => number
 }
 
 /** A kept set; `set` is null when the policies are too much to compile. */
@@ -148,7 +153,7 @@ export function createCompiledPolicies({
         return decisions.run(
           effective.org,
           // Other sets may have displaced it while the decision waited.
-          async () => (set.isLost() ? null : set.decide(request)),
+          async () => (set.isLost() ? null : set.decide(request, source.now())),
           source.caller,
         )
       throw limitExceeded(
@@ -162,7 +167,7 @@ export function createCompiledPolicies({
 /** Compiles a set. Null when a policy has changed; `UNDECIDABLE` when the set exceeds the lane. */
 async function make(
   lane: Lane,
-  { heads, resolve_unlisted_names }: EffectiveSet,
+  { heads, resolve_unlisted_names, default: standard }: EffectiveSet,
   { load, begin }: PolicySource,
 ): Promise<Kept | null> {
   const work = begin()
@@ -172,7 +177,7 @@ async function make(
     const count = await add(lane, set, { heads, load, work })
     if (count === null) return null
     if (count > lane.maxResources) return UNDECIDABLE
-    work.charge(await set.compile(resolve_unlisted_names))
+    work.charge(await set.compile({ resolve_unlisted_names, default: standard }))
     return (kept = { set, resources: count })
   } catch (error) {
     if (!(error instanceof UncompilableError)) throw error
@@ -197,7 +202,7 @@ async function add(
     count += countResources(record)
     if (count > lane.maxResources) break
     await work.turn()
-    set.add(formatPolicy(record))
+    set.add(formatDetailedPolicy(record))
     await work.turn()
   }
   return count
@@ -220,8 +225,10 @@ function shareAttempts<T>(): (key: string, begin: () => Promise<T>) => Promise<T
 const UNDECIDABLE: Kept = { set: null, resources: 1 }
 
 /** A policy's id and revision determine its content. */
-function keyOf({ org, heads, resolve_unlisted_names }: EffectiveSet): string {
-  const parts = [org, resolve_unlisted_names, heads.map(({ id, revision }) => [id, revision])]
+function keyOf({ org, heads, ...settings }: EffectiveSet): string {
+  const { resolve_unlisted_names, default: standard } = settings
+  const policies = heads.map(({ id, revision }) => [id, revision])
+  const parts = [org, resolve_unlisted_names, standard, policies]
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64')
 }
 

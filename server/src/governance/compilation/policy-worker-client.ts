@@ -1,9 +1,15 @@
 import type { Decision } from '@palisade/policy-core'
-import type { PolicyBody } from '@palisade/protocol'
+import type { DetailedPolicy } from '@palisade/protocol'
 import { Worker } from 'node:worker_threads'
 import { ApiError } from '../../platform/api-error.ts'
 import { policyWorkerFile } from '../../platform/worker-file.ts'
-import { READY, type WorkerJob, type WorkerReply, type WorkerRequest } from './worker-messages.ts'
+import {
+  READY,
+  type EvaluatedSettings,
+  type WorkerJob,
+  type WorkerReply,
+  type WorkerRequest,
+} from './worker-messages.ts'
 
 /** Enough for all kept sets and one more that is being compiled. */
 const MAX_HEAP_MIB = 256
@@ -16,13 +22,14 @@ const UTF8 = new TextEncoder()
 
 /** A set of policies in the worker. */
 export interface WorkerSet {
-  add(policy: PolicyBody): void
+  add(policy: DetailedPolicy): void
   /**
    * Compiles the added policies and resolves to the time it took, in milliseconds. Throws
    * `UncompilableError` when the worker had to be terminated.
    */
-  compile(resolveUnlistedNames: boolean): Promise<number>
-  decide(request: unknown): Promise<Decision>
+  compile(settings: EvaluatedSettings): Promise<number>
+  /** `now` in milliseconds since 1970. */
+  decide(request: unknown, now: number): Promise<Decision>
   drop(): void
   /** Whether the set was dropped or its worker has ended. */
   isLost(): boolean
@@ -143,13 +150,14 @@ export function createPolicyWorker({
         const message: WorkerRequest = { kind: 'add', set, policy: bytes }
         thread.worker.postMessage(message, [bytes.buffer])
       },
-      async compile(resolve_unlisted_names) {
+      async compile(settings) {
         const job = (numbers += 1)
-        const reply = await ask(thread, { kind: 'compile', set, job, resolve_unlisted_names })
+        const reply = await ask(thread, { kind: 'compile', set, job, settings })
         return reply.kind === 'compiled' ? reply.tookMs : 0
       },
-      async decide(request) {
-        const reply = await ask(thread, { kind: 'decide', set, job: (numbers += 1), request })
+      async decide(request, now) {
+        const job = (numbers += 1)
+        const reply = await ask(thread, { kind: 'decide', set, job, request, now })
         if (reply.kind !== 'decided') throw new TypeError('the worker answered something else')
         return reply.decision
       },

@@ -11,11 +11,13 @@ export function showPolicy(policy: PolicyRecord, teamNames: TeamNames): ShownPol
   return {
     name: policy.name,
     scope: teams.length === 0 ? {} : { teams },
-    rules: policy.rules.map(({ name, actions, decision, resources }) => ({
+    ...(policy.mode === undefined ? {} : { mode: policy.mode }),
+    rules: policy.rules.map(({ name, actions, decision, resources, expires_at }) => ({
       name,
       actions: [...actions],
       decision,
       resources: [...resources],
+      ...(expires_at === undefined ? {} : { expires_at }),
     })),
   }
 }

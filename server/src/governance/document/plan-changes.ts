@@ -179,6 +179,7 @@ function create(wanted: WantedPolicy, { org, newId, timestampAfter }: PlanContex
     org,
     name: wanted.name,
     teams: wanted.teams ?? [],
+    ...modeOf(wanted),
     created_at: timestamp,
     updated_at: timestamp,
     revision: 0,
@@ -201,8 +202,15 @@ function change(
   const teams = wanted.teams ?? []
   const ids = new Map(old.rules.map(({ id, name }) => [name, id]))
   const rules = wanted.rules.map((rule) => ({ id: ids.get(rule.name) ?? newId('rule'), ...rule }))
-  if (isSameList(teams, old.teams) && hasSameRules(rules, old.rules)) return null
-  return { ...old, teams, rules, updated_at: timestampAfter(old.updated_at) }
+  const isSameHead = isSameList(teams, old.teams) && wanted.mode === old.mode
+  if (isSameHead && hasSameRules(rules, old.rules)) return null
+  const { mode: _replaced, ...kept } = old
+  const updated_at = timestampAfter(old.updated_at)
+  return { ...kept, teams, ...modeOf(wanted), rules, updated_at }
+}
+
+function modeOf({ mode }: WantedPolicy): Pick<PolicyRecord, 'mode'> {
+  return mode === undefined ? {} : { mode }
 }
 
 function within(place: string, policy: PolicyRecord, check: () => void): void {

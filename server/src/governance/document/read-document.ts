@@ -1,4 +1,4 @@
-import { createRuleRequestSchema, documentPolicySchema } from '@palisade/protocol'
+import { documentPolicySchema, documentRuleSchema } from '@palisade/protocol'
 import { z } from 'zod'
 import { invalidArgument } from '../../platform/api-error.ts'
 import { quote } from '../../http/input/describe-issue.ts'
@@ -25,6 +25,7 @@ export interface WantedPolicy {
   readonly name: string
   /** Team ids; null when the document gives no scope. */
   readonly teams: readonly string[] | null
+  readonly mode?: PolicyRecord['mode']
   readonly rules: readonly WantedRule[]
 }
 
@@ -112,7 +113,7 @@ async function readPolicy(
   work: Pick<Work, 'turn'>,
 ): Promise<WantedPolicy> {
   requireFewValues(json)
-  const { name, scope, rules: written } = readInput(policyHeadSchema, json)
+  const { name, scope, mode, rules: written } = readInput(policyHeadSchema, json)
   const teams = scope === undefined ? null : readTeams(scope.teams ?? [], teamNames)
   const requireWithinLimits = createLimitCheck(limits, name, old(name))
   const rules: WantedRule[] = []
@@ -123,11 +124,11 @@ async function readPolicy(
     await work.turn()
   }
   requireUnique('rules', rules)
-  return { place, name, teams, rules }
+  return { place, name, teams, ...(mode === 'shadow' ? { mode } : {}), rules }
 }
 
 function readRule(json: unknown, before: readonly WantedRule[]): WantedRule {
-  return readRuleBody(createRuleRequestSchema, json, ruleDomain(before))
+  return readRuleBody(documentRuleSchema, json, ruleDomain(before))
 }
 
 /** Returns a check for the rules of one policy, in order. It throws 403 beyond a limit. */

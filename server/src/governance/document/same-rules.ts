@@ -15,6 +15,7 @@ function isSameRule(rule: RuleRecord, other: RuleRecord | undefined): boolean {
     rule.id === other.id &&
     rule.name === other.name &&
     rule.decision === other.decision &&
+    rule.expires_at === other.expires_at &&
     isSameList(rule.actions, other.actions) &&
     isSameList(rule.resources, other.resources)
   )

@@ -15,7 +15,8 @@ export async function writePlan(
     await work.turn()
   }
   for (const { old, policy } of plan.updated) {
-    if (!isSameList(old.teams, policy.teams)) await writer.policies.update(policy)
+    if (!isSameList(old.teams, policy.teams) || old.mode !== policy.mode)
+      await writer.policies.update({ ...policy, mode: policy.mode })
     if (!hasSameRules(old.rules, policy.rules)) await replaceRules(writer, policy)
     await work.turn()
   }

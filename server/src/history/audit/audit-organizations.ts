@@ -32,6 +32,7 @@ export function auditOrganizations(
     },
     updateSettings: (name, settings) =>
       update(name, () => organizations.updateSettings(name, settings)),
+    updateDefault: (name, chosen) => update(name, () => organizations.updateDefault(name, chosen)),
     async updateDistribution(name, settings) {
       const before = { distribution: await organizations.distribution(name) }
       await organizations.updateDistribution(name, settings)

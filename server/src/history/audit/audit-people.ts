@@ -171,7 +171,14 @@ export function auditTeams(
     async insert(team) {
       await teams.insert(team)
       const change = { place: { org: team.org }, kind: 'team.created' as const }
-      await record({ ...change, subject: showTeam(team), before: null, after: showTeam(team) })
+      await record({ ...change, subject: nameTeam(team), before: null, after: showTeam(team) })
+    },
+    async updateDefault(org, id, chosen) {
+      const before = showTeam(await findTeam(teams, org, id))
+      await teams.updateDefault(org, id, chosen)
+      const after = showTeam(await findTeam(teams, org, id))
+      const change = { place: { org }, kind: 'team.updated' as const, subject: nameTeam(after) }
+      await record({ ...change, before, after })
     },
     async delete(org, id) {
       const team = await findTeam(teams, org, id)
@@ -179,20 +186,20 @@ export function auditTeams(
       const members = await teams.listMembers(org, id)
       await teams.delete(org, id)
       const before = { ...showTeam(team), members }
-      const change = { place: { org }, kind: 'team.deleted' as const, subject: showTeam(team) }
+      const change = { place: { org }, kind: 'team.deleted' as const, subject: nameTeam(team) }
       await record({ ...change, before, after: null })
     },
     async addMember(org, id, username) {
       const before = await showMember(writer, org, username)
       await teams.addMember(org, id, username)
-      const subject = showTeam(await findTeam(teams, org, id))
+      const subject = nameTeam(await findTeam(teams, org, id))
       const after = await showMember(writer, org, username)
       await record({ place: { org }, kind: 'team.member_added', subject, before, after })
     },
     async removeMember(org, id, username) {
       const before = await showMember(writer, org, username)
       if (!(await teams.removeMember(org, id, username))) return false
-      const subject = showTeam(await findTeam(teams, org, id))
+      const subject = nameTeam(await findTeam(teams, org, id))
       const after = await showMember(writer, org, username)
       await record({ place: { org }, kind: 'team.member_removed', subject, before, after })
       return true
@@ -211,7 +218,11 @@ async function showMember(
   return { username, role: membership.role, teams: await teams.listOfUser(org, username) }
 }
 
-function showTeam({ id, name }: TeamRecord): Team {
+function showTeam({ org: _org, ...team }: TeamRecord): Team {
+  return team
+}
+
+function nameTeam({ id, name }: Team): { id: string; name: string } {
   return { id, name }
 }
 

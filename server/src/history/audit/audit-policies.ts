@@ -1,5 +1,5 @@
 import type { EventKind } from '@palisade/protocol'
-import { formatPolicy, formatRule } from '../format-policy.ts'
+import { formatDetailedPolicy, formatDetailedRule } from '../format-policy.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { PolicyRecord, RuleRecord } from '../../store/records.ts'
 import type { PolicyReader, PolicyWriter } from '../../store/contract/policies.ts'
@@ -33,11 +33,15 @@ export function auditPolicies(
     async delete(org, id) {
       const old = await current(org, id)
       await policies.delete(org, id)
-      await record({ ...subjectOf('policy.deleted', old), before: formatPolicy(old), after: null })
+      await record({
+        ...subjectOf('policy.deleted', old),
+        before: formatDetailedPolicy(old),
+        after: null,
+      })
     },
     async insertRule(at, rule) {
       const policy = await policies.insertRule(at, rule)
-      const after = formatRule(rule)
+      const after = formatDetailedRule(rule)
       await record({ ...ruleChange('rule.created', policy, rule), before: null, after })
       return policy
     },
@@ -45,13 +49,13 @@ export function auditPolicies(
       const old = findRule(await current(at.org, at.policyId), rule.id)
       const policy = await policies.updateRule(at, rule)
       const change = ruleChange('rule.updated', policy, rule)
-      await record({ ...change, before: formatRule(old), after: formatRule(rule) })
+      await record({ ...change, before: formatDetailedRule(old), after: formatDetailedRule(rule) })
       return policy
     },
     async deleteRule(at, ruleId) {
       const old = findRule(await current(at.org, at.policyId), ruleId)
       const policy = await policies.deleteRule(at, ruleId)
-      const before = formatRule(old)
+      const before = formatDetailedRule(old)
       await record({ ...ruleChange('rule.deleted', policy, old), before, after: null })
       return policy
     },
@@ -80,8 +84,8 @@ function replacements(old: PolicyRecord, policy: PolicyRecord): Change[] {
     .map((rule) => ({ ...ruleChange('rule.created', policy, rule), before: null, after: rule }))
   const changes = [...deleted, ...updated, ...created].map((change) => ({
     ...change,
-    before: change.before === null ? null : formatRule(change.before),
-    after: change.after === null ? null : formatRule(change.after),
+    before: change.before === null ? null : formatDetailedRule(change.before),
+    after: change.after === null ? null : formatDetailedRule(change.after),
   }))
 
   const order = policy.rules.map(({ id }) => id)
@@ -101,7 +105,7 @@ function byId({ rules }: PolicyRecord): Map<string, RuleRecord> {
  * would be kept as two copies of all of them.
  */
 function show(policy: PolicyRecord) {
-  return formatPolicy({ ...policy, rules: [] })
+  return formatDetailedPolicy({ ...policy, rules: [] })
 }
 
 function subjectOf(kind: EventKind, { org, id, name }: PolicyRecord) {

@@ -1,5 +1,6 @@
 import type {
   AccessSettings,
+  DefaultDecision,
   DistributionSettings,
   EvidenceSettings,
   Role,
@@ -39,6 +40,8 @@ export interface OrganizationReader {
 export interface OrganizationWriter extends OrganizationReader {
   insert(organization: Omit<OrganizationRecord, 'revision'>): Promise<OrganizationRecord>
   updateSettings(name: string, settings: { resolve_unlisted_names: boolean }): Promise<void>
+  /** Null: the organization has no say. */
+  updateDefault(name: string, chosen: DefaultDecision | null): Promise<void>
   /** Throws `ERR_STORE_NOT_FOUND`. */
   updateDistribution(name: string, settings: DistributionSettings): Promise<void>
   /** Throws `ERR_STORE_NOT_FOUND`. */
@@ -154,12 +157,16 @@ export interface TeamReader {
   listMembers(org: string, id: string): Promise<string[]>
   /** As `listOfUsers`, of these members. */
   listOfSome(org: string, usernames: readonly string[]): Promise<Map<string, string[]>>
+  /** Of all teams that have chosen one, by team id. */
+  defaults(org: string): Promise<Map<string, DefaultDecision>>
   /** Team ids of every member of a team, ascending. */
   listOfUsers(org: string): Promise<Map<string, string[]>>
 }
 
 export interface TeamWriter extends TeamReader {
   insert(team: TeamRecord): Promise<void>
+  /** Null: the team has no say. Throws `ERR_STORE_NOT_FOUND`. */
+  updateDefault(org: string, id: string, chosen: DefaultDecision | null): Promise<void>
   /** Throws `ERR_STORE_CONFLICT` (`team_in_use`) while a policy names the team. */
   delete(org: string, id: string): Promise<void>
   /** No change for a member of the team; the user must be a member of the organization. */

@@ -18,10 +18,8 @@ export interface PolicyReader {
 export interface PolicyWriter extends PolicyReader {
   /** A policy without rules. Throws `ERR_STORE_CONFLICT` (`policy_name`). */
   insert(policy: Omit<PolicyHeadRecord, 'revision'>): Promise<PolicyRecord>
-  /** Replaces name, teams and `updated_at`. Throws `ERR_STORE_CONFLICT` (`policy_name`). */
-  update(
-    policy: Pick<PolicyHeadRecord, 'org' | 'id' | 'name' | 'teams' | 'updated_at'>,
-  ): Promise<PolicyRecord>
+  /** Replaces name, teams, mode and `updated_at`. Throws `ERR_STORE_CONFLICT` (`policy_name`). */
+  update(policy: PolicyUpdate): Promise<PolicyRecord>
   delete(org: string, id: string): Promise<void>
   /** Appends. Throws `ERR_STORE_CONFLICT` (`rule_name`), as does `updateRule`. */
   insertRule(at: RulePlace, rule: RuleRecord): Promise<PolicyRecord>
@@ -30,6 +28,14 @@ export interface PolicyWriter extends PolicyReader {
   deleteRule(at: RulePlace, ruleId: string): Promise<PolicyRecord>
   /** The policy has exactly these rules afterwards, in this order; one revision for all of them. */
   replaceRules(at: RulePlace, rules: readonly RuleRecord[]): Promise<PolicyRecord>
+}
+
+/** `mode` is required, so that no change of another member ends a shadow policy by omission. */
+export interface PolicyUpdate extends Pick<
+  PolicyHeadRecord,
+  'org' | 'id' | 'name' | 'teams' | 'updated_at'
+> {
+  readonly mode: PolicyHeadRecord['mode'] | undefined
 }
 
 /** The policy that holds the rule, and when its change happens. */

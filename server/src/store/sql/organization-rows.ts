@@ -3,6 +3,7 @@ import {
   DEFAULT_DISTRIBUTION_SETTINGS,
   DEFAULT_EVIDENCE_SETTINGS,
   type AccessSettings,
+  type DefaultDecision,
   type DistributionSettings,
   type EvidenceSettings,
 } from '@palisade/protocol'
@@ -22,6 +23,7 @@ interface OrganizationRow {
   readonly entitled: number
   readonly revision: number
   readonly resolve_unlisted_names: number
+  readonly default_decision: DefaultDecision | null
   readonly created_at: string
 }
 
@@ -107,10 +109,13 @@ export function createOrganizationWriter(
 ): OrganizationWriter {
   const reader = createOrganizationReader(connection)
   const insert = connection.prepare(`INSERT INTO organizations
-     (name, entitled, revision, resolve_unlisted_names, created_at)
-     VALUES (?, ?, 0, ?, ?)`)
+     (name, entitled, revision, resolve_unlisted_names, default_decision, created_at)
+     VALUES (?, ?, 0, ?, ?, ?)`)
   const updateSettings = connection.prepare(
     'UPDATE organizations SET resolve_unlisted_names = ? WHERE name = ?',
+  )
+  const updateDefault = connection.prepare(
+    'UPDATE organizations SET default_decision = ? WHERE name = ?',
   )
   const putDistribution = connection.prepare(
     `INSERT INTO distribution_settings (org, settings) VALUES (?, ?)
@@ -132,8 +137,14 @@ export function createOrganizationWriter(
     find: (name) => memory.organizations.read(name, () => reader.find(name)),
     async insert(organization) {
       const { name, entitled, resolve_unlisted_names, created_at } = organization
-      await insert.run(name, Number(entitled), Number(resolve_unlisted_names), created_at)
+      const chosen = organization.default ?? null
+      const flags = [Number(entitled), Number(resolve_unlisted_names)] as const
+      await insert.run(name, ...flags, chosen, created_at)
       return { ...organization, revision: 0 }
+    },
+    async updateDefault(name, chosen) {
+      await memory.organizations.write(name, () => updateDefault.run(chosen, name))
+      await bumpRevision(name)
     },
     async updateDistribution(name, settings) {
       await bumpRevision(name)
@@ -226,9 +237,10 @@ export function createUserWriter(connection: Connection): UserWriter {
   }
 }
 
-function toOrganization(row: OrganizationRow): OrganizationRecord {
+function toOrganization({ default_decision, ...row }: OrganizationRow): OrganizationRecord {
   return {
     ...row,
+    ...(default_decision === null ? {} : { default: default_decision }),
     entitled: row.entitled === 1,
     resolve_unlisted_names: row.resolve_unlisted_names === 1,
   }

@@ -16,12 +16,13 @@ export function createPolicyWriter(
   const { policies } = memory
   const reader = createPolicyReader(connection)
   const insert = connection.prepare(
-    `INSERT INTO policies (id, org, name, created_at, updated_at, revision)
-     VALUES (?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO policies (id, org, name, mode, created_at, updated_at, revision)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
     'governance',
   )
   const update = connection.prepare(
-    'UPDATE policies SET name = ?, updated_at = ?, revision = ? WHERE org = ? AND id = ?',
+    `UPDATE policies SET name = ?, mode = ?, updated_at = ?, revision = ?
+     WHERE org = ? AND id = ?`,
     'governance',
   )
   const remove = connection.prepare('DELETE FROM policies WHERE org = ? AND id = ?', 'governance')
@@ -52,26 +53,33 @@ export function createPolicyWriter(
   return {
     ...reader,
     find,
-    insert({ id, org, name, teams, created_at, updated_at }) {
+    insert({ id, org, name, teams, mode = null, created_at, updated_at }) {
       return change({ org, policyId: id }, async () => {
         const revision = await bumpRevision(org)
-        await insert.run(id, org, name, created_at, updated_at, revision)
+        await insert.run(id, org, name, mode, created_at, updated_at, revision)
         await replaceTeams(org, id, teams)
         return revision
       })
     },
-    async update({ org, id, name, teams, updated_at }) {
+    async update({ org, id, name, teams, mode, updated_at }) {
       await keepBase(org, id)
       return change(
         { org, policyId: id },
         async () => {
           const revision = await bumpRevision(org)
-          if ((await update.run(name, updated_at, revision, org, id)) === 0)
-            throw rowNotFound('policy', id)
+          const changes = await update.run(name, mode ?? null, updated_at, revision, org, id)
+          if (changes === 0) throw rowNotFound('policy', id)
           await replaceTeams(org, id, teams)
           return revision
         },
-        (old, revision) => ({ ...old, name, teams, updated_at, revision }),
+        ({ mode: _replaced, ...old }, revision) => ({
+          ...old,
+          name,
+          teams,
+          ...(mode === undefined ? {} : { mode }),
+          updated_at,
+          revision,
+        }),
       )
     },
     async delete(org, id) {

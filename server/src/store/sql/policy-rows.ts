@@ -12,8 +12,9 @@ const HEAD = `
   ) AS teams
   FROM policies p`
 
-interface HeadRow extends Omit<PolicyHeadRecord, 'teams'> {
+interface HeadRow extends Omit<PolicyHeadRecord, 'teams' | 'mode'> {
   readonly teams: string | null
+  readonly mode: string | null
 }
 
 interface RuleRow {
@@ -23,6 +24,7 @@ interface RuleRow {
   readonly actions: string
   readonly decision: RuleRecord['decision']
   readonly resources: string
+  readonly expires_at: string | null
 }
 
 export function createPolicyReader(connection: Connection): PolicyReader {
@@ -73,8 +75,9 @@ export function createPolicyReader(connection: Connection): PolicyReader {
   }
 }
 
-function toHead(row: HeadRow): PolicyHeadRecord {
-  return { ...row, teams: row.teams?.split(',') ?? [] }
+function toHead({ teams, mode, ...row }: HeadRow): PolicyHeadRecord {
+  const shadow = mode === 'shadow' ? ({ mode } as const) : {}
+  return { ...row, teams: teams?.split(',') ?? [], ...shadow }
 }
 
 function toRule(row: RuleRow): RuleRecord {
@@ -84,5 +87,6 @@ function toRule(row: RuleRow): RuleRecord {
     actions: JSON.parse(row.actions) as RuleRecord['actions'],
     decision: row.decision,
     resources: JSON.parse(row.resources) as string[],
+    ...(row.expires_at === null ? {} : { expires_at: row.expires_at }),
   }
 }

@@ -19,7 +19,7 @@ export function createRuleWrites(connection: Connection, changeRules: ChangeRule
   const insert = connection.prepare(insertRules(1), 'governance')
   const insertChunk = connection.prepare(insertRules(CHUNK), 'governance')
   const update = connection.prepare(
-    `UPDATE rules SET name = ?, actions = ?, decision = ?, resources = ?
+    `UPDATE rules SET name = ?, actions = ?, decision = ?, resources = ?, expires_at = ?
      WHERE policy_id = ? AND id = ?`,
     'governance',
   )
@@ -76,11 +76,13 @@ export function createRuleWrites(connection: Connection, changeRules: ChangeRule
 }
 
 function insertRules(count: number): string {
-  const rows = Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?)').join(', ')
-  return `INSERT INTO rules (policy_id, id, name, actions, decision, resources) VALUES ${rows}`
+  const rows = Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?, ?)').join(', ')
+  const columns = 'policy_id, id, name, actions, decision, resources, expires_at'
+  return `INSERT INTO rules (${columns}) VALUES ${rows}`
 }
 
 function rowOf(policyId: string, rule: RuleRecord): Value[] {
   const [actions, resources] = [JSON.stringify(rule.actions), JSON.stringify(rule.resources)]
-  return [policyId, rule.id, rule.name, actions, rule.decision, resources]
+  const expires = rule.expires_at ?? null
+  return [policyId, rule.id, rule.name, actions, rule.decision, resources, expires]
 }

@@ -1,3 +1,4 @@
+import type { DefaultDecision } from '@palisade/protocol'
 import type { TeamRecord } from '../records.ts'
 import { StoreError } from '../store-error.ts'
 import type { TeamReader, TeamWriter } from '../contract/organizations.ts'
@@ -5,10 +6,14 @@ import type { BumpRevision } from './organization-rows.ts'
 import type { Connection } from './connection.ts'
 import { createSelectIn } from './select-in.ts'
 
+interface TeamRow extends Omit<TeamRecord, 'default'> {
+  readonly default_decision: DefaultDecision | null
+}
+
 export function createTeamReader(connection: Connection): TeamReader {
-  const find = connection.prepare<TeamRecord>('SELECT * FROM teams WHERE org = ? AND id = ?')
-  const list = connection.prepare<TeamRecord>('SELECT * FROM teams WHERE org = ? ORDER BY name')
-  const page = connection.prepare<TeamRecord>(
+  const find = connection.prepare<TeamRow>('SELECT * FROM teams WHERE org = ? AND id = ?')
+  const list = connection.prepare<TeamRow>('SELECT * FROM teams WHERE org = ? ORDER BY name')
+  const page = connection.prepare<TeamRow>(
     'SELECT * FROM teams WHERE org = ? AND name > ? ORDER BY name LIMIT ?',
   )
   const count = connection.prepare<{ total: number }>(
@@ -28,14 +33,20 @@ export function createTeamReader(connection: Connection): TeamReader {
   const listOfUsers = connection.prepare<{ username: string; team_id: string }>(
     'SELECT username, team_id FROM team_members WHERE org = ? ORDER BY username, team_id',
   )
+  const defaults = connection.prepare<{ id: string; default_decision: DefaultDecision }>(
+    'SELECT id, default_decision FROM teams WHERE org = ? AND default_decision IS NOT NULL',
+  )
   return {
     async find(org, id) {
-      return (await find.get(org, id)) ?? null
+      const row = await find.get(org, id)
+      return row === undefined ? null : toTeam(row)
     },
     async list(org) {
-      return list.all(org)
+      return (await list.all(org)).map(toTeam)
     },
-    page: (org, { after, limit }) => page.all(org, after, limit),
+    async page(org, { after, limit }) {
+      return (await page.all(org, after, limit)).map(toTeam)
+    },
     async count(org) {
       return (await count.get(org))?.total ?? 0
     },
@@ -48,6 +59,10 @@ export function createTeamReader(connection: Connection): TeamReader {
     async listOfSome(org, usernames) {
       const rows = await listOfSome([org], usernames)
       return new Map(rows.map(({ username, teams }) => [username, teams.split(',')]))
+    },
+    async defaults(org) {
+      const rows = await defaults.all(org)
+      return new Map(rows.map(({ id, default_decision }) => [id, default_decision]))
     },
     async listOfUsers(org) {
       const teams = new Map<string, string[]>()
@@ -62,7 +77,12 @@ export function createTeamReader(connection: Connection): TeamReader {
 }
 
 export function createTeamWriter(connection: Connection, bumpRevision: BumpRevision): TeamWriter {
-  const insert = connection.prepare('INSERT INTO teams (id, org, name) VALUES (?, ?, ?)')
+  const insert = connection.prepare(
+    'INSERT INTO teams (id, org, name, default_decision) VALUES (?, ?, ?, ?)',
+  )
+  const updateDefault = connection.prepare(
+    'UPDATE teams SET default_decision = ? WHERE org = ? AND id = ?',
+  )
   const remove = connection.prepare('DELETE FROM teams WHERE org = ? AND id = ?')
   const isUsed = connection.prepare(
     'SELECT 1 FROM policy_teams WHERE org = ? AND team_id = ? LIMIT 1',
@@ -76,8 +96,13 @@ export function createTeamWriter(connection: Connection, bumpRevision: BumpRevis
   return {
     ...createTeamReader(connection),
     async insert(team) {
-      await insert.run(team.id, team.org, team.name)
+      await insert.run(team.id, team.org, team.name, team.default ?? null)
       await bumpRevision(team.org)
+    },
+    async updateDefault(org, id, chosen) {
+      if ((await updateDefault.run(chosen, org, id)) === 0)
+        throw new StoreError('ERR_STORE_NOT_FOUND', `team \`${id}\` does not exist`)
+      await bumpRevision(org)
     },
     async delete(org, id) {
       if ((await isUsed.get(org, id)) !== undefined)
@@ -97,4 +122,8 @@ export function createTeamWriter(connection: Connection, bumpRevision: BumpRevis
       return removed
     },
   }
+}
+
+function toTeam({ default_decision, ...row }: TeamRow): TeamRecord {
+  return default_decision === null ? row : { ...row, default: default_decision }
 }

@@ -1,4 +1,4 @@
-import type { DistributionSettings, EvidenceSettings } from '@palisade/protocol'
+import type { DefaultDecision, DistributionSettings, EvidenceSettings } from '@palisade/protocol'
 import { listHeads } from '../../store/list-heads.ts'
 import { nextTurn } from '../../platform/next-turn.ts'
 import type { OrganizationRecord, PolicyRecord } from '../../store/records.ts'
@@ -23,6 +23,8 @@ export interface ViewBase {
 export interface MachineSettings {
   readonly distribution: DistributionSettings
   readonly evidence: EvidenceSettings
+  /** By the ids of teams that have chosen one. */
+  readonly teamDefaults: ReadonlyMap<string, DefaultDecision>
 }
 
 /** The policies of an organization, or those that a rollout began with, as documents. */
@@ -165,10 +167,14 @@ export async function isOpen(reader: StoreReader, org: string, base: ViewBase): 
   return (await reader.rollouts.findOpen(org))?.id === base.rollout
 }
 
-async function readSettings({ organizations }: StoreReader, org: string): Promise<MachineSettings> {
+async function readSettings(
+  { organizations, teams }: StoreReader,
+  org: string,
+): Promise<MachineSettings> {
   return {
     distribution: await organizations.distribution(org),
     evidence: await organizations.evidence(org),
+    teamDefaults: await teams.defaults(org),
   }
 }
 

@@ -1,4 +1,4 @@
-import { effectivePolicies } from '@palisade/policy-core'
+import { effectiveDefault, effectivePolicies } from '@palisade/policy-core'
 import { MAX_POLICIES_OF_VIEW, type ViewSettings } from '@palisade/protocol'
 import { formatCanonicalJson } from '../../history/canonical-json.ts'
 import { limitExceeded, notFound } from '../../platform/api-error.ts'
@@ -83,8 +83,8 @@ async function requireOpen(reader: StoreReader, org: string, base: ViewBase | nu
 }
 
 function select(
-  { policies, distribution, evidence }: FormattedPolicies,
-  { revision: current, resolve_unlisted_names }: OrganizationRecord,
+  { policies, distribution, evidence, teamDefaults }: FormattedPolicies,
+  { revision: current, resolve_unlisted_names, default: chosen }: OrganizationRecord,
   { teams, base }: ViewSource,
 ): ViewContent {
   const effective = effectivePolicies(policies, teams)
@@ -92,11 +92,13 @@ function select(
   if (documents.length > MAX_POLICIES_OF_VIEW)
     throw limitExceeded(`a machine may have at most ${MAX_POLICIES_OF_VIEW} policies`)
   const { offline_allow, ...times } = distribution
+  const standard = effectiveDefault([chosen, ...teams.map((team) => teamDefaults.get(team))])
   const lasting = {
     ...times,
     poll_seconds: POLL_SECONDS,
     resolve_unlisted_names,
     ...(offline_allow.length === 0 ? {} : { offline_allow }),
+    ...(standard === 'enforce' ? {} : { default: standard }),
     // An organization without uploads has the same view as on a server without the setting.
     ...(evidence.upload === 'off' ? {} : { evidence }),
   }

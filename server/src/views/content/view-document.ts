@@ -5,7 +5,7 @@ import {
   type PolicyBody,
   type ViewPolicy,
 } from '@palisade/protocol'
-import { formatPolicy } from '../../history/format-policy.ts'
+import { formatDetailedPolicy } from '../../history/format-policy.ts'
 import type { DocumentRecord } from '../../store/distribution-records.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import { sha256 } from '../keys/metadata.ts'
@@ -49,8 +49,8 @@ export function createDocumentFormat(): (policy: PolicyRecord) => FormattedPolic
   }
 
   return (record) => {
-    const policy = formatPolicy(record)
-    const { scope, ...shown } = policy
+    const policy = formatDetailedPolicy(record)
+    const { scope, mode = 'enforce', ...shown } = policy
     const { id, name } = policy
     const text = JSON.stringify(shown satisfies ViewPolicy)
     const body = Buffer.from(`${text.slice(0, -1)}${selfTestOf(policy, sha256(text))}}`)
@@ -60,8 +60,8 @@ export function createDocumentFormat(): (policy: PolicyRecord) => FormattedPolic
       path: `policies/${hash}.${id}.json`,
       sha256: hash,
       body,
-      custom: { mode: 'enforce', revision: record.revision, schema: POLICY_DOCUMENT_SCHEMA },
-    } as const
+      custom: { mode, revision: record.revision, schema: POLICY_DOCUMENT_SCHEMA },
+    }
     return { id, name, scope, document: { ...document, entry: formatEntry(document) } }
   }
 }

@@ -22,9 +22,10 @@ const policies = () => scene.test.store.read((reader) => reader.policies.listWit
 /** The content of policies, without times and revisions. */
 const said = async () =>
   (await policies())
-    .map(({ name, teams, rules }) => ({
+    .map(({ name, teams, mode, rules }) => ({
       name,
       teams,
+      mode,
       rules: rules.map(({ id: _id, ...rule }) => rule),
     }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -51,6 +52,27 @@ describe('rolling back', () => {
     const before = await said()
     const rollout = await scene.start()
     await test.send('DELETE', `${POLICIES}/${id}`, { as })
+
+    const answer = await rollBack(rollout)
+
+    expect(answer.statusCode, answer.body).toBe(200)
+    expect(await said()).toEqual(before)
+  })
+
+  it('restores the mode of a policy and the expiry of a rule', async () => {
+    const { owner, test } = scene
+    const as = owner.as
+    const id = await scene.createPolicy('trial')
+    const detailed = `${ACME}/policies/${id}`
+    await test.send('PATCH', detailed, { as, payload: { mode: 'shadow' } })
+    const payload = { ...RULE, expires_at: '2026-12-31T18:00:00.000Z' }
+    const { id: ruleId } = (await test.send('POST', `${detailed}/rules`, { as, payload })).json()
+    const before = await said()
+    expect(before).toMatchObject([{}, { mode: 'shadow', rules: [payload] }])
+    const rollout = await scene.start()
+    await test.send('PATCH', detailed, { as, payload: { mode: 'enforce' } })
+    await test.send('PATCH', `${detailed}/rules/${ruleId}`, { as, payload: { expires_at: null } })
+    expect(await said()).not.toEqual(before)
 
     const answer = await rollBack(rollout)
 

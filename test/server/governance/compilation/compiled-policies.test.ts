@@ -31,7 +31,7 @@ function policy(id: string, ...resources: string[]): PolicyRecord {
 }
 
 function setOf(...heads: PolicyHeadRecord[]): EffectiveSet {
-  return { org: 'acme', heads, resolve_unlisted_names: false }
+  return { org: 'acme', heads, resolve_unlisted_names: false, default: 'enforce' }
 }
 
 /** A source of policies that counts its loads. */
@@ -39,6 +39,7 @@ function loader(...policies: PolicyRecord[]) {
   let times = 0
   return {
     caller: 'user:mia',
+    now: () => Date.parse(AT),
     begin: () => createWorkBudget().begin({ org: 'acme', caller: 'user:mia', isWriter: false }),
     async load({ id, revision }: PolicyHeadRecord) {
       times += 1
@@ -143,9 +144,9 @@ describe('compiled policies', () => {
     const small: Pick<PolicyWorker, 'open'> = {
       open() {
         const opened = workers.small.open()
-        const decide: WorkerSet['decide'] = (request) => {
+        const decide: WorkerSet['decide'] = (request, now) => {
           begun.push(String(Reflect.get(Object(request), 'host')))
-          return opened.decide(request)
+          return opened.decide(request, now)
         }
         return { ...opened, decide }
       },

@@ -104,6 +104,17 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
         ],
       ],
     ],
+    updateDefault: [
+      (writer) => writer.organizations.updateDefault('acme', 'observe'),
+      [
+        [
+          'organization.updated',
+          { id: 'acme', name: 'acme' },
+          SETTINGS,
+          { ...SETTINGS, default: 'observe' },
+        ],
+      ],
+    ],
     raiseRevision: [
       (writer) => writer.organizations.raiseRevision('acme', 1000),
       [
@@ -228,6 +239,17 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
       (writer) => writer.teams.insert({ id: 'x', org: 'acme', name: 'new' }),
       [['team.created', { id: 'x', name: 'new' }, null, { id: 'x', name: 'new' }]],
     ],
+    updateDefault: [
+      (writer) => writer.teams.updateDefault('acme', TEAM, 'observe'),
+      [
+        [
+          'team.updated',
+          { id: TEAM, name: 'backend' },
+          { id: TEAM, name: 'backend' },
+          { id: TEAM, name: 'backend', default: 'observe' },
+        ],
+      ],
+    ],
     delete: [
       (writer) => writer.teams.delete('acme', TEAM),
       [
@@ -274,6 +296,7 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
           id: 'pol_1',
           name: 'one',
           teams: [TEAM],
+          mode: 'shadow',
           updated_at: LATER,
         }),
       [
@@ -281,7 +304,7 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
           'policy.updated',
           { id: 'pol_1', name: 'one' },
           SHOWN_POLICY,
-          { ...SHOWN_POLICY, scope: { teams: [TEAM] } },
+          { ...SHOWN_POLICY, scope: { teams: [TEAM] }, mode: 'shadow' },
         ],
       ],
     ],
@@ -301,13 +324,14 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
       [['rule.created', { id: 'rule_1', name: 'web', policy_id: 'pol_1' }, null, RULE]],
     ],
     updateRule: [
-      (writer) => writer.policies.updateRule(AT, { ...RULE_0, decision: 'deny' }),
+      (writer) =>
+        writer.policies.updateRule(AT, { ...RULE_0, decision: 'deny', expires_at: LATER }),
       [
         [
           'rule.updated',
           { id: 'rule_0', name: 'zero', policy_id: 'pol_1' },
           RULE_0,
-          { ...RULE_0, decision: 'deny' },
+          { ...RULE_0, decision: 'deny', expires_at: LATER },
         ],
       ],
     ],

@@ -19,7 +19,7 @@ afterEach(() => governed.close())
 
 function rename(id: string, name: string): Promise<unknown> {
   return governed.store.transaction(({ policies }) =>
-    policies.update({ ...at, id, name, teams: [] }),
+    policies.update({ ...at, id, name, teams: [], mode: undefined }),
   )
 }
 
@@ -96,7 +96,13 @@ describe('formatted policies', () => {
     const formats = createPolicyFormats()
     await format(formats, null)
     const undone = governed.store.transaction(async (writer) => {
-      await writer.policies.update({ ...at, id: 'pol_1', name: 'undone', teams: [] })
+      await writer.policies.update({
+        ...at,
+        id: 'pol_1',
+        name: 'undone',
+        teams: [],
+        mode: undefined,
+      })
       const organization = await writer.organizations.find('acme')
       await formats.readUncommitted(writer, organization!, null)
       throw new Error('undone')

@@ -4,6 +4,7 @@ import { evidenceSettings } from './evidence-settings.ts'
 import { initial } from './initial/initial.ts'
 import { reportAssurance } from './report-assurance.ts'
 import { reportEnforcement } from './report-enforcement.ts'
+import { ruleLife } from './rule-life.ts'
 
 /**
  * The schema, as steps that only go forward, the same for all drivers; the step at index n leads
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   reportAssurance,
   evidenceSettings,
   accessRequests,
+  ruleLife,
 ]

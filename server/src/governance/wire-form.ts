@@ -1,0 +1,66 @@
+import {
+  createDetailedPolicyRequestSchema,
+  createDetailedRuleRequestSchema,
+  createPolicyRequestSchema,
+  createRuleRequestSchema,
+  updateDetailedPolicyRequestSchema,
+  updateDetailedRuleRequestSchema,
+  updatePolicyRequestSchema,
+  updateRuleRequestSchema,
+  type CreateDetailedPolicyRequest,
+  type CreateDetailedRuleRequest,
+  type UpdateDetailedPolicyRequest,
+  type UpdateDetailedRuleRequest,
+} from '@palisade/protocol'
+import type { z } from 'zod'
+import {
+  formatDetailedPolicy,
+  formatDetailedRule,
+  formatDetailedSummary,
+  formatPolicy,
+  formatRule,
+  formatSummary,
+} from '../history/format-policy.ts'
+import type { PolicyHeadRecord, PolicyRecord, RuleRecord } from '../store/records.ts'
+
+/** How policies and rules are read and written on the wire. */
+export interface WireForm {
+  /** Part of the scope of idempotency keys. */
+  readonly name: 'contract' | 'detailed'
+  readonly createPolicy: z.ZodType<CreateDetailedPolicyRequest>
+  readonly updatePolicy: z.ZodType<UpdateDetailedPolicyRequest>
+  readonly createRule: z.ZodType<CreateDetailedRuleRequest>
+  readonly updateRule: z.ZodType<UpdateDetailedRuleRequest>
+  readonly formatSummary: (policy: PolicyHeadRecord) => object
+  readonly formatPolicy: (policy: PolicyRecord) => object
+  readonly formatRule: (rule: RuleRecord) => object
+}
+
+/** The place of a POST among idempotency keys; equal bodies of two forms are two requests. */
+export function placeOf({ name }: WireForm, place: string): readonly string[] {
+  return name === 'contract' ? [place] : [place, name]
+}
+
+/** The governance API. Its writes keep the members that it does not have. */
+export const CONTRACT: WireForm = {
+  name: 'contract',
+  createPolicy: createPolicyRequestSchema,
+  updatePolicy: updatePolicyRequestSchema,
+  createRule: createRuleRequestSchema,
+  updateRule: updateRuleRequestSchema,
+  formatSummary,
+  formatPolicy,
+  formatRule,
+}
+
+/** The same with `mode` and `expires_at`. */
+export const DETAILED: WireForm = {
+  name: 'detailed',
+  createPolicy: createDetailedPolicyRequestSchema,
+  updatePolicy: updateDetailedPolicyRequestSchema,
+  createRule: createDetailedRuleRequestSchema,
+  updateRule: updateDetailedRuleRequestSchema,
+  formatSummary: formatDetailedSummary,
+  formatPolicy: formatDetailedPolicy,
+  formatRule: formatDetailedRule,
+}
