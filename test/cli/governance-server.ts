@@ -11,6 +11,8 @@ export const WEB_ID = `pol_${'0'.repeat(27)}1`
 export const FILES_ID = `pol_${'0'.repeat(27)}2`
 export const RULE_ID = `rule_${'0'.repeat(27)}1`
 const POLICIES = '/v2/orgs/acme/governance/policies'
+/** Also has the modes of policies and the expiry of rules. */
+const DETAILED = '/api/v1/orgs/acme/policies'
 
 const DATES = { created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-02T00:00:00Z' }
 export const RULE = {
@@ -62,7 +64,7 @@ export function startGovernanceServer(
 
 function route({ method, url, body }: SeenRequest): Reply {
   const sent = (): object => JSON.parse(body) as object
-  switch (`${method} ${url}`) {
+  switch (`${method} ${url.replace(DETAILED, POLICIES)}`) {
     case 'GET /api/v1/user/organizations':
       return {
         body: {

@@ -25,7 +25,8 @@ async function administer(
   const writes = server.seen
     .filter(({ method, url }) => method !== 'GET' && url !== '/v2/auth/token')
     .map(
-      ({ method, url, body }) => `${method} ${url.replace('/v2/orgs/acme/governance', '')} ${body}`,
+      ({ method, url, body }) =>
+        `${method} ${url.replace(/^\/v2\/orgs\/acme\/governance|^\/api\/v1\/orgs\/acme/, '')} ${body}`,
     )
   return { ...result, writes }
 }

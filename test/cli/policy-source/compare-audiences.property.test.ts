@@ -6,6 +6,8 @@ import { comparePlan } from '../../../packages/cli/src/policy-source/compare-aud
 import { casesOfRun } from '../../run-size.ts'
 
 const HOME = '/home/user'
+const [EXPIRED, LATER] = ['2026-11-21T08:00:00.000Z', '2026-11-21T08:00:00.001Z'] as const
+const NOW = Date.parse('2026-11-21T08:00:00Z')
 const TEAMS = ['red', 'Red', 'blue'] as const
 const HOSTS = ['a.example', 'b.a.example', 'c.b.a.example', '10.1.2.3', 'other.example'] as const
 const REQUESTS = HOSTS.flatMap((host) =>
@@ -13,31 +15,39 @@ const REQUESTS = HOSTS.flatMap((host) =>
 )
 
 function organizations(): fc.Arbitrary<ShownPolicy[]> {
-  const rule = fc.record({
-    decision: fc.constantFrom('allow' as const, 'allow' as const, 'deny' as const),
-    resources: fc.array(
-      fc.constantFrom(
-        'a.example',
-        '*.a.example:443',
-        '**.a.example',
-        '10.0.0.0/8',
-        'b.a.example:80',
+  const rule = fc.record(
+    {
+      decision: fc.constantFrom('allow' as const, 'allow' as const, 'deny' as const),
+      resources: fc.array(
+        fc.constantFrom(
+          'a.example',
+          '*.a.example:443',
+          '**.a.example',
+          '10.0.0.0/8',
+          'b.a.example:80',
+        ),
+        { minLength: 1, maxLength: 2 },
       ),
-      { minLength: 1, maxLength: 2 },
-    ),
-  })
-  const policy = fc.record({
-    scope: fc
-      .subarray([...TEAMS], { maxLength: 2 })
-      .map((teams): ShownPolicy['scope'] => (teams.length === 0 ? {} : { teams })),
-    rules: fc.array(rule, { maxLength: 2 }).map((rules) =>
-      rules.map((body, index) => ({
-        name: `rule ${index}`,
-        actions: ['connect:tcp' as const],
-        ...body,
-      })),
-    ),
-  })
+      expires_at: fc.constantFrom(EXPIRED, LATER, LATER, LATER),
+    },
+    { requiredKeys: ['decision', 'resources'] },
+  )
+  const policy = fc.record(
+    {
+      scope: fc
+        .subarray([...TEAMS], { maxLength: 2 })
+        .map((teams): ShownPolicy['scope'] => (teams.length === 0 ? {} : { teams })),
+      rules: fc.array(rule, { maxLength: 2 }).map((rules) =>
+        rules.map((body, index) => ({
+          name: `rule ${index}`,
+          actions: ['connect:tcp' as const],
+          ...body,
+        })),
+      ),
+      mode: fc.constantFrom<'shadow' | 'enforce'>('shadow', 'enforce', 'enforce', 'enforce'),
+    },
+    { requiredKeys: ['scope', 'rules'] },
+  )
   return fc
     .array(policy, { maxLength: 4 })
     .map((policies) => policies.map((body, index) => ({ name: `policy ${index}`, ...body })))
@@ -62,10 +72,11 @@ function changesBetween(before: readonly ShownPolicy[], after: readonly ShownPol
  */
 function compiled(policies: readonly ShownPolicy[], teams: readonly string[]) {
   const idOf = (team: string) => `team-${[...TEAMS].findIndex((name) => name === team)}`
-  const all = policies.map(({ name, scope, rules }): Policy => ({
+  const all = policies.map(({ name, scope, mode, rules }): Policy => ({
     id: name,
     name,
     scope: { teams: (scope.teams ?? []).map(idOf) },
+    mode,
     allowlist_v0: { rules: rules.map((rule) => ({ id: rule.name, ...rule })) },
   }))
   return compilePolicy({ policies: effectivePolicies(all, teams.map(idOf)), home: HOME })
@@ -77,11 +88,10 @@ it('comparison for each audience ≡ decisions of the evaluator', () => {
   fc.assert(
     fc.property(organizations(), organizations(), teamSets, (before, after, sets) => {
       const changes = changesBetween(before, after)
-      const { audiences, omitted } = comparePlan(
-        { policies: before, team_sets: sets },
-        changes,
-        HOME,
-      )
+      const { audiences, omitted } = comparePlan({ policies: before, team_sets: sets }, changes, {
+        home: HOME,
+        now: NOW,
+      })
       expect(omitted).toBe(0)
       const untold: unknown[] = []
 
@@ -94,8 +104,8 @@ it('comparison for each audience ≡ decisions of the evaluator', () => {
         const told = audiences.find((audience) => audience.teams.join() === key)
         const [older, newer] = [compiled(before, teams), compiled(after, teams)]
         for (const request of REQUESTS) {
-          const was = decide(older, request).decision
-          const is = decide(newer, request).decision
+          const was = decide(older, request, { now: NOW }).decision
+          const is = decide(newer, request, { now: NOW }).decision
           if (was === is) tally.same += 1
           else if (is === 'allow') tally.opened += 1
           else tally.closed += 1
@@ -103,15 +113,15 @@ it('comparison for each audience ≡ decisions of the evaluator', () => {
           if (was !== is && (list ?? []).length === 0) untold.push({ teams, request })
         }
         for (const { example } of told?.reachable ?? [])
-          expect([decide(older, example).decision, decide(newer, example).decision]).toEqual([
-            'deny',
-            'allow',
-          ])
+          expect([
+            decide(older, example, { now: NOW }).decision,
+            decide(newer, example, { now: NOW }).decision,
+          ]).toEqual(['deny', 'allow'])
         for (const { example } of told?.blocked ?? [])
-          expect([decide(older, example).decision, decide(newer, example).decision]).toEqual([
-            'allow',
-            'deny',
-          ])
+          expect([
+            decide(older, example, { now: NOW }).decision,
+            decide(newer, example, { now: NOW }).decision,
+          ]).toEqual(['allow', 'deny'])
       }
       expect(untold).toEqual([])
     }),

@@ -326,8 +326,8 @@ describe('createServerClient', () => {
 
         expect(ids).toEqual(['pol_first', 'pol_a b'])
         expect(calls().map((request) => request.url)).toEqual([
-          '/v2/orgs/acme/governance/policies?page_size=1',
-          '/v2/orgs/acme/governance/policies?page_size=1&page_token=a+b',
+          '/api/v1/orgs/acme/policies?page_size=1',
+          '/api/v1/orgs/acme/policies?page_size=1&page_token=a+b',
         ])
       },
     )

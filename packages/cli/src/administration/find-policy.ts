@@ -1,5 +1,5 @@
 import { ClientError, type OrganizationClient } from '@palisade/client'
-import { nearestName, type PolicyBody, type RuleBody } from '@palisade/protocol'
+import { nearestName, type DetailedPolicy, type DetailedRule } from '@palisade/protocol'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 
@@ -9,7 +9,7 @@ const POLICY_ID = /^pol_[0-9a-z]{28}$/
 export async function findPolicy(
   organization: OrganizationClient,
   idOrName: string,
-): Promise<PolicyBody> {
+): Promise<DetailedPolicy> {
   // The id takes precedence: a policy named like another's id must not be found instead.
   if (POLICY_ID.test(idOrName)) {
     const policy = await getIfPresent(organization, idOrName)
@@ -25,7 +25,7 @@ export async function findPolicy(
 }
 
 /** Finds a rule of `policy` by id, otherwise by name. Throws `ERR_NOT_FOUND`, exit 1. */
-export function findRule(policy: PolicyBody, idOrName: string): RuleBody {
+export function findRule(policy: DetailedPolicy, idOrName: string): DetailedRule {
   const rules = policy.allowlist_v0?.rules ?? []
   const wanted = idOrName.normalize('NFC').trim()
   const found =
@@ -41,7 +41,7 @@ export function findRule(policy: PolicyBody, idOrName: string): RuleBody {
 async function getIfPresent(
   organization: OrganizationClient,
   policyId: string,
-): Promise<PolicyBody | null> {
+): Promise<DetailedPolicy | null> {
   try {
     return await organization.policies.get(policyId)
   } catch (error) {

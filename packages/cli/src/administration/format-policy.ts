@@ -1,44 +1,74 @@
-import type { PolicyBody, PolicySummary, RuleBody } from '@palisade/protocol'
+import { parseInstant } from '@palisade/policy-core'
+import type { DetailedPolicy, DetailedPolicySummary, DetailedRule } from '@palisade/protocol'
 import type { Style } from '../terminal/style.ts'
 import { formatPairs } from '../terminal/pairs.ts'
 import { formatTable } from '../terminal/table.ts'
 
 /** Formats policies as a table, or one line for an empty list. */
-export function formatPolicyList(policies: readonly PolicySummary[], style: Style): string {
+export function formatPolicyList(policies: readonly DetailedPolicySummary[], style: Style): string {
   if (policies.length === 0) return 'no policies; write `palisade policy create NAME`\n'
+  const hasModes = policies.some(({ mode }) => mode === 'shadow')
   return formatTable(
-    ['NAME', 'APPLIES TO', 'UPDATED', 'ID'],
-    policies.map((policy) => [policy.name, formatScope(policy), policy.updated_at, policy.id]),
+    ['NAME', 'APPLIES TO', ...(hasModes ? ['MODE'] : []), 'UPDATED', 'ID'],
+    policies.map((policy) => [
+      policy.name,
+      formatScope(policy),
+      ...(hasModes ? [policy.mode ?? 'enforce'] : []),
+      policy.updated_at,
+      policy.id,
+    ]),
     style,
   )
 }
 
-/** One policy with its rules. */
-export function formatPolicy(policy: PolicyBody, style: Style): string {
+/** One policy with its rules, at a time in milliseconds since 1970. */
+export function formatPolicy(policy: DetailedPolicy, style: Style, nowMs: number): string {
   const head = formatPairs(
     [
       ['policy', style.strong(policy.name)],
       ['id', style.plain(policy.id)],
       ['applies to', style.plain(formatScope(policy))],
+      ...(policy.mode === 'shadow'
+        ? [['mode', style.warning('shadow: decides nothing')] as const]
+        : []),
       ['domain', style.plain(policy.allowlist_v0?.domain ?? 'none yet')],
       ['updated', style.plain(policy.updated_at)],
     ],
     style,
   )
   const rules = policy.allowlist_v0?.rules ?? []
-  return rules.length === 0 ? `${head}no rules\n` : `${head}\n${formatRules(rules, style)}`
+  return rules.length === 0 ? `${head}no rules\n` : `${head}\n${formatRules(rules, style, nowMs)}`
 }
 
-/** Rules as a table, one resource a line. */
-export function formatRules(rules: readonly RuleBody[], style: Style): string {
+/** Rules as a table, one resource a line; with a column of expiry where one of them expires. */
+export function formatRules(rules: readonly DetailedRule[], style: Style, nowMs: number): string {
+  const hasExpiry = rules.some(({ expires_at }) => expires_at !== undefined)
   return formatTable(
-    ['RULE', 'DECISION', 'ACTIONS', 'RESOURCES', 'ID'],
-    rules.map((rule) => [rule.name, rule.decision, rule.actions, rule.resources, rule.id]),
+    ['RULE', 'DECISION', 'ACTIONS', 'RESOURCES', ...(hasExpiry ? ['EXPIRES'] : []), 'ID'],
+    rules.map((rule) => [
+      rule.name,
+      rule.decision,
+      rule.actions,
+      rule.resources,
+      ...(hasExpiry ? [formatExpiry(rule, nowMs)] : []),
+      rule.id,
+    ]),
     style,
   )
 }
 
-function formatScope(policy: Pick<PolicyBody, 'scope'>): string {
+/** `expired 2026-11-01T00:00:00.000Z` */
+function formatExpiry({ expires_at }: DetailedRule, nowMs: number): string {
+  if (expires_at === undefined) return 'never'
+  return isExpired({ expires_at }, nowMs) ? `expired ${expires_at}` : expires_at
+}
+
+function isExpired({ expires_at }: { readonly expires_at: string }, nowMs: number): boolean {
+  const ms = parseInstant(expires_at)
+  return ms !== null && ms <= nowMs
+}
+
+function formatScope(policy: Pick<DetailedPolicy, 'scope'>): string {
   const teams = policy.scope.teams ?? []
   if (teams.length === 0) return 'everybody'
   return `${teams.length === 1 ? 'team' : 'teams'} ${teams.join(', ')}`

@@ -1,7 +1,9 @@
 import {
+  DEFAULT_DECISIONS,
   MAX_PATH_DEPTH,
   UPLOAD_MODES,
   type ChangedEvidenceSettings,
+  type DefaultDecision,
   type EvidenceSettings,
   type OrganizationBody,
   type UpdateOrganizationRequest,
@@ -34,6 +36,7 @@ interface EvidenceOptions {
 
 interface SetOptions extends JsonOption, EvidenceOptions {
   readonly resolveUnlistedNames?: Switch
+  readonly default?: DefaultDecision | 'none'
   readonly freshFor?: string
   readonly expiresAfter?: string
   /** False for `--no-offline-allow`. */
@@ -74,6 +77,12 @@ function addSet(parent: Command, context: RunContext): void {
         'whether machines look up names that no rule mentions, to decide by their addresses',
       ).choices(ON_OFF),
     )
+    .addOption(
+      new Option(
+        '--default <decision>',
+        'for requests that no rule matches: enforce denies, observe allows and records',
+      ).choices([...DEFAULT_DECISIONS, 'none']),
+    )
     .option('--fresh-for <duration>', 'policies older than this are stale, and stay in force')
     .option('--expires-after <duration>', 'policies older than this deny everything')
     .option('--offline-allow <hosts...>', 'hosts that expired policies still allow')
@@ -99,10 +108,13 @@ function addSet(parent: Command, context: RunContext): void {
       'after',
       `
 Expired policies allow a host of \`--offline-allow\` only where their rules allow it too.
+Under \`--default observe\` a matching deny and protected addresses still deny. Where organization
+and teams of a user differ, enforce wins; with \`none\` only the teams have a say.
 Machines keep all decision records; \`--upload\` is \`off\`, \`denials\`, \`sampled\` or \`full\`.
 
 Examples:
   palisade org set --resolve-unlisted-names on
+  palisade org set --default observe
   palisade org set --fresh-for 12h --expires-after 3d
   palisade org set --offline-allow git.example.com:443 registry.example.com:443
   palisade org set --no-offline-allow
@@ -119,6 +131,7 @@ Examples:
 
 function readChanges(options: SetOptions): UpdateOrganizationRequest {
   const { resolveUnlistedNames, freshFor, expiresAfter, offlineAllow } = options
+  const { default: chosen } = options
   const distribution = {
     ...(freshFor === undefined
       ? {}
@@ -143,6 +156,7 @@ function readChanges(options: SetOptions): UpdateOrganizationRequest {
     ...(resolveUnlistedNames === undefined
       ? {}
       : { resolve_unlisted_names: resolveUnlistedNames === 'on' }),
+    ...(chosen === undefined ? {} : { default: chosen === 'none' ? null : chosen }),
     ...(Object.keys(distribution).length === 0 ? {} : { distribution }),
     ...(Object.keys(evidence).length === 0 ? {} : { evidence }),
   }
@@ -181,6 +195,7 @@ function formatOrganization(body: OrganizationBody, { style }: RunContext): stri
       ['revision', `${body.revision}`],
       ['created', style.plain(body.created_at)],
       ['resolve unlisted names', body.resolve_unlisted_names ? 'on' : 'off'],
+      ['default', formatDefault(body, style)],
       ['fresh for', formatDuration(fresh_for_seconds)],
       ['expires after', formatDuration(expires_after_seconds)],
       ['offline allow', offline_allow.map(style.plain).join(', ') || 'no host'],
@@ -188,6 +203,12 @@ function formatOrganization(body: OrganizationBody, { style }: RunContext): stri
     ],
     style,
   )
+}
+
+function formatDefault({ default: chosen }: OrganizationBody, style: RunContext['style']): string {
+  if (chosen === 'observe')
+    return style.warning('observe: requests that no rule matches are allowed and recorded')
+  return chosen ?? 'enforce, unless teams of a user choose observe'
 }
 
 /** Only the mode while the upload is off. */

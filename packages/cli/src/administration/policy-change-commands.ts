@@ -1,5 +1,6 @@
 import type { OrganizationClient } from '@palisade/client'
-import type { Command } from 'commander'
+import { POLICY_MODES, type PolicyMode } from '@palisade/protocol'
+import { Option, type Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
 import { present, type RunContext } from '../run-context.ts'
@@ -12,8 +13,9 @@ interface JsonOption {
   readonly json?: true
 }
 
-/** `palisade policy rename|teams` */
+/** `palisade policy update|rename|teams` */
 export function addPolicyChangeCommands(policy: Command, context: RunContext): void {
+  addUpdate(policy, context)
   addRename(policy, context)
   addTeams(policy, context)
 }
@@ -43,6 +45,41 @@ export async function resolveTeams(
     find(text) === undefined ? text.split(',').map((part) => resolve(part)) : [resolve(text)],
   )
   return [...new Set(ids)]
+}
+
+function addUpdate(policy: Command, context: RunContext): void {
+  policy
+    .command('update')
+    .description('Change the mode of a policy.')
+    .argument('<policy>', 'id or name')
+    .addOption(
+      new Option('--mode <mode>', 'shadow: decides nothing, shows where it would differ').choices(
+        POLICY_MODES,
+      ),
+    )
+    .option('--json', 'print the policy before and after')
+    .addHelpText(
+      'after',
+      `
+A shadow policy allows and denies nothing. Machines record where a decision would differ with it.
+A policy that becomes a shadow no longer denies either.
+
+Examples:
+  palisade policy update "stricter web" --mode shadow
+  palisade policy update "stricter web" --mode enforce`,
+    )
+    .action(async (idOrName: string, options: JsonOption & { readonly mode?: PolicyMode }) => {
+      const { mode } = options
+      if (mode === undefined) throw usageError('nothing to change; write `--mode shadow`')
+      const { organization } = await connectOrganization(context.io)
+      const found = await findPolicy(organization, idOrName)
+      const changed = await organization.policies.update(found.id, { mode })
+      const means = mode === 'shadow' ? 'is a shadow now and decides nothing' : 'is enforced now'
+      await present(context, options.json, changed, () =>
+        context.style.plain(`policy \`${changed.new.name}\` ${means}`).concat('\n'),
+      )
+      await warnOfRollout(context, organization)
+    })
 }
 
 function addRename(policy: Command, context: RunContext): void {

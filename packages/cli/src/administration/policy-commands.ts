@@ -1,5 +1,10 @@
-import type { PolicyBody, PolicySummary } from '@palisade/protocol'
-import type { Command } from 'commander'
+import {
+  POLICY_MODES,
+  type DetailedPolicy,
+  type DetailedPolicySummary,
+  type PolicyMode,
+} from '@palisade/protocol'
+import { Option, type Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
@@ -16,7 +21,12 @@ interface JsonOption {
   readonly json?: true
 }
 
-/** `palisade policy list|ls|show|create|rename|teams|delete|check|effective` */
+interface CreateOptions extends JsonOption {
+  readonly team?: readonly string[]
+  readonly mode?: PolicyMode
+}
+
+/** `palisade policy list|ls|show|create|update|rename|teams|delete|check|effective` */
 export function addPolicyCommands(program: Command, context: RunContext): void {
   const policy = program
     .command('policy')
@@ -44,7 +54,7 @@ function addList(policy: Command, context: RunContext): void {
     .addHelpText('after', '\nExamples:\n  palisade policy list\n  palisade policy list --json')
     .action(async (options: JsonOption) => {
       const { organization } = await connectOrganization(context.io)
-      const data: PolicySummary[] = []
+      const data: DetailedPolicySummary[] = []
       await withOwnPolicies(async () => {
         for await (const summary of organization.policies.list()) data.push(summary)
       })
@@ -62,7 +72,9 @@ function addShow(policy: Command, context: RunContext): void {
     .action(async (idOrName: string, options: JsonOption) => {
       const { organization } = await connectOrganization(context.io)
       const found = await findPolicy(organization, idOrName)
-      await present(context, options.json, found, () => formatPolicy(found, context.style))
+      await present(context, options.json, found, () =>
+        formatPolicy(found, context.style, context.io.now()),
+      )
     })
 }
 
@@ -76,20 +88,30 @@ function addCreate(policy: Command, context: RunContext): void {
       'id or name of a team that the policy applies to; repeat for more (default: everybody)',
       repeat,
     )
+    .addOption(
+      new Option('--mode <mode>', 'shadow: decides nothing, shows where it would differ').choices(
+        POLICY_MODES,
+      ),
+    )
     .option('--json', 'print the policy as the API returns it')
     .addHelpText(
       'after',
       `
 Examples:
   palisade policy create "package registry"
-  palisade policy create notebooks --team research`,
+  palisade policy create notebooks --team research
+  palisade policy create "stricter web" --mode shadow`,
     )
-    .action(async (name: string, options: JsonOption & { readonly team?: readonly string[] }) => {
+    .action(async (name: string, options: CreateOptions) => {
       const { organization } = await connectOrganization(context.io)
-      const { team } = options
+      const { team, mode } = options
       const scope =
         team === undefined ? {} : { scope: { teams: await resolveTeams(organization, team) } }
-      const created = await organization.policies.create({ name, ...scope })
+      const created = await organization.policies.create({
+        name,
+        ...scope,
+        ...(mode === undefined ? {} : { mode }),
+      })
       await present(context, options.json, created, () =>
         printable(`created policy \`${created.name}\` (${created.id})`).concat('\n'),
       )
@@ -131,7 +153,7 @@ function repeat(value: string, previous: readonly string[] = []): readonly strin
   return [...previous, value]
 }
 
-async function confirmDeletion({ io }: RunContext, policy: PolicyBody): Promise<void> {
+async function confirmDeletion({ io }: RunContext, policy: DetailedPolicy): Promise<void> {
   const rules = policy.allowlist_v0?.rules.length ?? 0
   const question = `Delete policy \`${policy.name}\` (${policy.id}) with ${count(rules, 'rule')}?`
   const sure = await io.prompts?.confirm(printable(question))

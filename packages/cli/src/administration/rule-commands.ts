@@ -1,9 +1,10 @@
 import { ACTIONS, isAction, type Action } from '@palisade/policy-core'
 import type { Changed } from '@palisade/client'
-import type { PolicyBody, RuleBody } from '@palisade/protocol'
+import type { DetailedPolicy, DetailedRule } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
+import { parseExpiry } from '../parse-expiry.ts'
 import { warnOfFindings } from '../policy-file/warn-of-findings.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { printable } from '../terminal/printable.ts'
@@ -17,6 +18,7 @@ interface RuleOptions {
   readonly action?: readonly string[]
   readonly allow?: true
   readonly deny?: true
+  readonly expires?: string
   readonly json?: true
 }
 
@@ -51,19 +53,24 @@ function addAdd(rule: Command, context: RunContext): void {
 Examples:
   palisade rule add web --name registry --action connect:tcp --allow npm.example.com:443
   palisade rule add web --name lan --action connect:tcp,connect:udp --deny 10.0.0.0/8 192.168.0.0/16
-  palisade rule add files --name work --action read --action write --allow '~/work/**'`,
+  palisade rule add files --name work --action read --action write --allow '~/work/**'
+  palisade rule add web --name migration --action connect:tcp --allow old.example.com --expires 14d`,
     )
     .action(async (idOrName: string, resources: string[], options: RuleOptions) => {
       const { name, json } = options
       const decision = parseDecision(options)
       const actions = parseActions(options.action)
+      const { expires_at } = readExpiry(options, context)
+      if (expires_at === null)
+        throw usageError('a new rule never expires unless it has a time; leave out `--expires`')
       if (name === undefined || actions === undefined || decision === undefined)
         throw usageError(
           `a rule needs more; write ${missingOf({ name, actions, decision }).join(', ')}`,
         )
       const { organization } = await connectOrganization(context.io)
       const policy = await findPolicy(organization, idOrName)
-      const body = { name, actions, decision, resources }
+      const expiry = expires_at === undefined ? {} : { expires_at }
+      const body = { name, actions, decision, resources, ...expiry }
       const added = await organization.rules.add(policy.id, body)
       await present(context, json, added, () =>
         printable(`added rule \`${added.name}\` (${added.id}) to policy \`${policy.name}\``).concat(
@@ -88,6 +95,8 @@ function addUpdate(rule: Command, context: RunContext): void {
 Examples:
   palisade rule update web registry --name "package registry"
   palisade rule update web registry --deny
+  palisade rule update web registry --expires 2026-12-31T18:00:00Z
+  palisade rule update web registry --expires never
   palisade rule update web registry npm.example.com:443 mirror.example.com:443`,
     )
     .action(
@@ -99,6 +108,7 @@ Examples:
           ...(actions === undefined ? {} : { actions }),
           ...(decision === undefined ? {} : { decision }),
           ...(resources.length === 0 ? {} : { resources }),
+          ...readExpiry(options, context),
         }
         if (Object.keys(body).length === 0)
           throw usageError('nothing to change; give an option or new resources')
@@ -136,7 +146,11 @@ function addRemove(rule: Command, context: RunContext): void {
 }
 
 /** Warns of findings about a written rule among the other rules of its policy. */
-async function warnOfRule(context: RunContext, policy: PolicyBody, rule: RuleBody): Promise<void> {
+async function warnOfRule(
+  context: RunContext,
+  policy: DetailedPolicy,
+  rule: DetailedRule,
+): Promise<void> {
   const others = (policy.allowlist_v0?.rules ?? []).filter(({ id }) => id !== rule.id)
   const written = { ...policy, allowlist_v0: { rules: [...others, rule] } }
   await warnOfFindings(context, [written], ({ rule_id }) => rule_id === rule.id)
@@ -148,7 +162,21 @@ function withRuleOptions(command: Command): Command {
     .option('--action <action>', 'action; repeat, or separate by commas, for a second one', collect)
     .option('--allow', 'the rule allows')
     .option('--deny', 'the rule denies, even if other rules allow')
+    .option(
+      '--expires <time>',
+      'when the rule ends: a duration such as `8h`, or a time; `never` to remove it',
+    )
     .option('--json', 'print the response of the API')
+}
+
+/** `expires_at` is null for `never`. */
+function readExpiry(
+  { expires }: RuleOptions,
+  { io }: RunContext,
+): { readonly expires_at?: string | null } {
+  if (expires === undefined) return {}
+  if (expires === 'never') return { expires_at: null }
+  return { expires_at: parseExpiry(expires, '--expires', io.now()) }
 }
 
 /** Names all missing options at once, so that one retry is enough. */
@@ -179,8 +207,8 @@ function parseActions(written: readonly string[] | undefined): Action[] | undefi
   })
 }
 
-function formatChange(changed: Changed<RuleBody>, { style }: RunContext): string {
-  const before = `${style.quiet('before')}\n${formatRules([changed.old], style)}`
-  const after = `${style.quiet('after')}\n${formatRules([changed.new], style)}`
+function formatChange(changed: Changed<DetailedRule>, { style, io }: RunContext): string {
+  const before = `${style.quiet('before')}\n${formatRules([changed.old], style, io.now())}`
+  const after = `${style.quiet('after')}\n${formatRules([changed.new], style, io.now())}`
   return `${before}\n${after}`
 }

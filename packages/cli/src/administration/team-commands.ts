@@ -1,8 +1,8 @@
 import { ClientError, type OrganizationClient } from '@palisade/client'
-import { nearestName, type Team } from '@palisade/protocol'
-import type { Command } from 'commander'
+import { DEFAULT_DECISIONS, nearestName, type DefaultDecision, type Team } from '@palisade/protocol'
+import { Option, type Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
-import { CliError } from '../cli-error.ts'
+import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatTable } from '../terminal/table.ts'
@@ -19,7 +19,11 @@ interface DeleteOptions extends JsonOption {
   readonly yes?: true
 }
 
-/** `palisade team list|create|delete|add|remove` */
+interface SetOptions extends JsonOption {
+  readonly default?: DefaultDecision | 'none'
+}
+
+/** `palisade team list|create|set|delete|add|remove` */
 export function addTeamCommands(program: Command, context: RunContext): void {
   const team = program
     .command('team')
@@ -28,6 +32,7 @@ export function addTeamCommands(program: Command, context: RunContext): void {
     .helpCommand(false)
   addList(team, context)
   addCreate(team, context)
+  addSet(team, context)
   addDelete(team, context)
   addMembership(team, context)
 }
@@ -62,6 +67,43 @@ function addCreate(team: Command, context: RunContext): void {
       const created = await organization.teams.create(name)
       await present(context, options.json, created, () =>
         context.style.plain(`created team \`${created.name}\` (${created.id})`).concat('\n'),
+      )
+    })
+}
+
+function addSet(team: Command, context: RunContext): void {
+  team
+    .command('set')
+    .description('Change settings of a team.')
+    .argument('<team>', 'id or name')
+    .addOption(
+      new Option(
+        '--default <decision>',
+        'for requests of its members that no rule matches: enforce denies, observe allows',
+      ).choices([...DEFAULT_DECISIONS, 'none']),
+    )
+    .option('--json', 'print the team as the API returns it')
+    .addHelpText(
+      'after',
+      `
+Where the organization and teams of a user differ, enforce wins. A team with \`none\` has no say.
+
+Examples:
+  palisade team set research --default observe
+  palisade team set research --default none`,
+    )
+    .action(async (idOrName: string, options: SetOptions) => {
+      const { default: chosen } = options
+      if (chosen === undefined) throw usageError('nothing to change; write `--default observe`')
+      const { organization } = await connectOrganization(context.io)
+      const found = await findTeam(organization, idOrName)
+      const changed = await organization.teams.update(found.id, {
+        default: chosen === 'none' ? null : chosen,
+      })
+      await present(context, options.json, changed, () =>
+        context.style
+          .plain(`team \`${changed.name}\`: default ${changed.default ?? 'none of its own'}`)
+          .concat('\n'),
       )
     })
 }
@@ -151,9 +193,15 @@ function formatTeams(
   { style }: RunContext,
 ): string {
   if (teams.length === 0) return 'no teams; write `palisade team create NAME`\n'
+  const hasDefaults = teams.some((team) => team.default !== undefined)
   return formatTable(
-    ['TEAM', 'MEMBERS', 'ID'],
-    teams.map(({ name, members, id }) => [name, members.join(', '), id]),
+    ['TEAM', 'MEMBERS', ...(hasDefaults ? ['DEFAULT'] : []), 'ID'],
+    teams.map(({ name, members, id, default: chosen = '' }) => [
+      name,
+      members.join(', '),
+      ...(hasDefaults ? [chosen] : []),
+      id,
+    ]),
     style,
   )
 }

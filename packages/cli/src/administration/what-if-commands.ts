@@ -8,7 +8,6 @@ import { ACTION_NAMES, parseTarget } from '../check/target.ts'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
-import type { Style } from '../terminal/style.ts'
 import { formatPolicy } from './format-policy.ts'
 
 interface JsonOption {
@@ -76,7 +75,7 @@ Examples:
       const { organization, username } = await connectOrganization(context.io)
       const effective = await organization.effectivePolicy(options.user ?? username)
       await present(context, options.json, effective, () =>
-        formatEffective(effective, options.user ?? username, context.style),
+        formatEffective(effective, options.user ?? username, context),
       )
     })
 }
@@ -97,12 +96,18 @@ export async function withOwnPolicies<T>(read: () => Promise<T>): Promise<T> {
 }
 
 function formatEffective(
-  { revision, policies }: EffectivePolicyResponse,
+  { revision, policies, default: standard }: EffectivePolicyResponse,
   user: string,
-  style: Style,
+  { style, io }: RunContext,
 ): string {
+  const rest =
+    standard === 'observe'
+      ? style.warning('default observe: a request that no rule matches is allowed and recorded\n')
+      : ''
   if (policies.length === 0)
-    return style.plain(`no policy applies to ${user}: everything is denied`).concat('\n')
-  const shown = policies.map((policy) => formatPolicy(policy, style))
-  return `${shown.join('\n')}\n${style.quiet(`revision ${revision}`)}\n`
+    return standard === 'observe'
+      ? `${style.plain(`no policy applies to ${user}`)}\n${rest}`
+      : style.plain(`no policy applies to ${user}: everything is denied`).concat('\n')
+  const shown = policies.map((policy) => formatPolicy(policy, style, io.now()))
+  return `${shown.join('\n')}\n${rest}${style.quiet(`revision ${revision}`)}\n`
 }

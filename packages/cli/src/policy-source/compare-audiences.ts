@@ -30,15 +30,22 @@ const MAX_AUDIENCES = 60
 const MAX_STEPS = 10_000_000
 const MIN_STEPS = 200_000
 
+/** A directory that `~` stands for, and a time in milliseconds since 1970. */
+export interface ComparedAt {
+  readonly home: string
+  readonly now: number
+}
+
 /**
  * Compares for every audience: machines without a team, members of each single team, and every set
  * of teams that some member is in. A member of two teams is subject to the policies of both, so
- * their changes do not follow from the changes for each team.
+ * their changes do not follow from the changes for each team. Rules count as they do at `now`. A
+ * default that observes is left out: the changes are those that follow once it enforces.
  */
 export function comparePlan(
   snapshot: Pick<ExportResponse, 'policies' | 'team_sets'>,
   changes: ApplyResponse['changes'],
-  home: string,
+  { home, now }: ComparedAt,
 ): PlanComparison {
   const before = snapshot.policies
   const after = applyChanges(before, changes)
@@ -56,7 +63,7 @@ export function comparePlan(
         compilePolicy({ policies: of(policies, teams), home }),
       )
       if (older === undefined || newer === undefined) throw new TypeError('two were compiled')
-      const { reachable, blocked, complete } = compare(older, newer, { maxSteps })
+      const { reachable, blocked, complete } = compare(older, newer, { maxSteps, now })
       return { teams, reachable, blocked, complete }
     }),
     omitted: concerned.length - audiences.length,
@@ -109,11 +116,12 @@ function isPolicy(policy: ShownPolicy | undefined): policy is ShownPolicy {
 }
 
 /** Names stand in for ids, which the evaluator needs only to distinguish rules. */
-function toPolicy({ name, rules }: ShownPolicy, teams: string[]): Policy {
+function toPolicy({ name, mode, rules }: ShownPolicy, teams: string[]): Policy {
   return {
     id: name,
     name,
     scope: { teams },
+    mode,
     allowlist_v0: { rules: rules.map((rule) => ({ id: rule.name, ...rule })) },
   }
 }

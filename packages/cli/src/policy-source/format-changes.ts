@@ -28,12 +28,14 @@ export function formatDifferences(lines: readonly DifferenceLine[], style: Style
 }
 
 function linesOfPolicy(sign: Sign, policy: ShownPolicy): DifferenceLine[] {
-  const text = `policy \`${policy.name}\` for ${audience(policy)}`
+  const shadow = policy.mode === 'shadow' ? ', as a shadow' : ''
+  const text = `policy \`${policy.name}\` for ${audience(policy)}${shadow}`
   return [{ depth: 0, sign, text }, ...policy.rules.flatMap((rule) => linesOfRule(sign, rule))]
 }
 
 function linesOfRule(sign: Sign, rule: Rule): DifferenceLine[] {
-  const text = `rule \`${rule.name}\`: ${rule.decision} ${rule.actions.join(', ')}`
+  const until = rule.expires_at === undefined ? '' : ` until ${rule.expires_at}`
+  const text = `rule \`${rule.name}\`: ${rule.decision} ${rule.actions.join(', ')}${until}`
   return [
     { depth: 1, sign, text },
     ...rule.resources.map((resource): DifferenceLine => ({ depth: 2, sign, text: resource })),
@@ -45,6 +47,7 @@ function changedPolicy(old: ShownPolicy, policy: ShownPolicy): DifferenceLine[] 
   const after = new Map(policy.rules.map((rule) => [rule.name, rule]))
   const removed = old.rules.filter(({ name }) => !after.has(name))
   const scopes = [audience(old), audience(policy)]
+  const modes = [old.mode ?? 'enforce', policy.mode ?? 'enforce']
   const isMoved = orderChanged(
     old.rules.flatMap(({ name }) => (after.has(name) ? [name] : [])),
     policy.rules.flatMap(({ name }) => (before.has(name) ? [name] : [])),
@@ -52,6 +55,7 @@ function changedPolicy(old: ShownPolicy, policy: ShownPolicy): DifferenceLine[] 
   return [
     { depth: 0, sign: '~', text: `policy \`${policy.name}\`` },
     ...note(scopes[0] !== scopes[1], 1, `applies to ${scopes.join(' → ')}`),
+    ...note(modes[0] !== modes[1], 1, `mode ${modes.join(' → ')}`),
     ...removed.flatMap((rule) => linesOfRule('-', rule)),
     ...policy.rules.flatMap((rule) => {
       const previous = before.get(rule.name)
@@ -63,9 +67,11 @@ function changedPolicy(old: ShownPolicy, policy: ShownPolicy): DifferenceLine[] 
 
 function changedRule(old: Rule, rule: Rule): DifferenceLine[] {
   const actions = [old.actions.join(', '), rule.actions.join(', ')]
+  const expiries = [old.expires_at ?? 'never', rule.expires_at ?? 'never']
   const changes: DifferenceLine[] = [
     ...note(old.decision !== rule.decision, 2, `${old.decision} → ${rule.decision}`),
     ...note(actions[0] !== actions[1], 2, actions.join(' → ')),
+    ...note(expiries[0] !== expiries[1], 2, `expires ${expiries.join(' → ')}`),
     ...changedResources(old.resources, rule.resources),
   ]
   if (changes.length === 0) return []

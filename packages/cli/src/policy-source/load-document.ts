@@ -39,10 +39,11 @@ export async function loadDocument(
 ): Promise<LoadedDocument> {
   const loaded = await loadFiles(io, await listSourceFiles(io, [file]))
   const idOf = numberTeams(loaded)
-  const policies = loaded.map(({ policy: { name, scope = {}, rules } }) => ({
+  const policies = loaded.map(({ policy: { name, scope = {}, mode, rules } }) => ({
     id: name,
     name,
     scope: { teams: (scope.teams ?? []).map(idOf) },
+    mode,
     allowlist_v0: { rules: rules.map((rule) => ({ ...rule, id: rule.name })) },
   }))
   const { home } = audience

@@ -8,7 +8,7 @@ import { EXIT } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { warnOfFindings } from '../policy-file/warn-of-findings.ts'
 import type { RunContext } from '../run-context.ts'
-import { comparePlan, type PlanComparison } from './compare-audiences.ts'
+import { comparePlan, type ComparedAt, type PlanComparison } from './compare-audiences.ts'
 import type { ShownPlan } from './format-plan.ts'
 import { listSourceFiles } from './list-source-files.ts'
 import { loadFiles, type LoadedPolicy } from './load-sources.ts'
@@ -51,7 +51,7 @@ export async function makePlan(
   const fetched = await fetchPlan(organization, document).catch((error: unknown) => {
     throw placed(error, loaded)
   })
-  const comparison = compareFor(fetched, options.home)
+  const comparison = compareFor(fetched, { home: options.home, now: io.now() })
   return { org, organization, document, plan: fetched.plan, comparison, home: options.home }
 }
 
@@ -72,10 +72,11 @@ export async function warnOfPlanned(
   { document, plan }: MadePlan,
 ): Promise<void> {
   const changed = new Set(plan.changes.map(({ name }) => name))
-  const policies = document.policies.map(({ name, scope = {}, rules }) => ({
+  const policies = document.policies.map(({ name, scope = {}, mode, rules }) => ({
     id: name,
     name,
     scope: { teams: [...(scope.teams ?? [])] },
+    mode,
     allowlist_v0: { rules: rules.map((rule) => ({ ...rule, id: rule.name })) },
   }))
   await warnOfFindings(context, policies, ({ policy_name }) => changed.has(policy_name))
@@ -86,9 +87,9 @@ export function planValue({ org, plan, comparison }: ShownPlan): object {
   return { org, ...plan, comparison }
 }
 
-function compareFor({ snapshot, plan }: FetchedPlan, home: string): PlanComparison {
+function compareFor({ snapshot, plan }: FetchedPlan, at: ComparedAt): PlanComparison {
   try {
-    return comparePlan(snapshot, plan.changes, home)
+    return comparePlan(snapshot, plan.changes, at)
   } catch (error) {
     if (error instanceof PolicyError && error.code === 'ERR_OPTION_INVALID')
       throw usageError(`\`--home\`: ${error.message}`)

@@ -25,15 +25,17 @@ export function formatDocument(document: Document): string {
 }
 
 /** Orders the members as a person would write them. */
-export function toPlain({ name, scope, rules }: ShownPolicy): object {
+export function toPlain({ name, scope, mode, rules }: ShownPolicy): object {
   return {
     name,
     scope,
+    ...(mode === undefined ? {} : { mode }),
     rules: rules.map((rule) => ({
       name: rule.name,
       actions: rule.actions,
       decision: rule.decision,
       resources: rule.resources,
+      ...(rule.expires_at === undefined ? {} : { expires_at: rule.expires_at }),
     })),
   }
 }

@@ -1,3 +1,4 @@
+import { parseInstant } from '@palisade/policy-core'
 import type { ShownPolicy } from '@palisade/protocol'
 import {
   isMap,
@@ -56,6 +57,9 @@ function updatePolicy(
     item.set('scope', document.createNode(policy.scope))
     setPolicyStyle(item)
   }
+  // A mode that the file names stays there where it says the same.
+  if ((item.get('mode') ?? 'enforce') !== (policy.mode ?? 'enforce'))
+    setOrDelete(item, 'mode', policy.mode)
   const rules = item.get('rules')
   if (!isSeq(rules)) throw new TypeError('the policy has no rules')
   const known = new Map(
@@ -71,8 +75,10 @@ function updatePolicy(
   if (wasEmpty && rules.items.length > 0) rules.flow = false
 }
 
-function createRule(document: Document, { name, actions, decision, resources }: Rule): YAMLMap {
-  const rule = document.createNode({ name, actions, decision, resources }) as YAMLMap
+function createRule(document: Document, { expires_at, ...given }: Rule): YAMLMap {
+  const { name, actions, decision, resources } = given
+  const expiry = expires_at === undefined ? {} : { expires_at }
+  const rule = document.createNode({ name, actions, decision, resources, ...expiry }) as YAMLMap
   setRuleStyle(rule)
   return rule
 }
@@ -80,10 +86,22 @@ function createRule(document: Document, { name, actions, decision, resources }: 
 function updateRule(document: Document, item: YAMLMap, rule: Rule): void {
   const decision = item.get('decision', true)
   if (isScalar(decision) && decision.value !== rule.decision) decision.value = rule.decision
+  if (instantOf(item.get('expires_at')) !== instantOf(rule.expires_at))
+    setOrDelete(item, 'expires_at', rule.expires_at)
   for (const member of ['actions', 'resources'] as const) {
     const list = item.get(member)
     if (isSeq(list)) updateTexts(document, list, rule[member])
   }
+}
+
+function setOrDelete(item: YAMLMap, member: string, value: string | undefined): void {
+  if (value === undefined) item.delete(member)
+  else item.set(member, value)
+}
+
+/** Two spellings of one instant are equal. */
+function instantOf(text: unknown): number | null {
+  return typeof text === 'string' ? parseInstant(text) : null
 }
 
 /** Entries that stay keep their comments; an equal list is not touched. */

@@ -48,14 +48,15 @@ export function isUpToDate(
 ): boolean {
   return (
     written.length === wanted.length &&
-    written.every(({ name, scope = {}, rules }, index) => {
+    written.every(({ name, scope = {}, mode = 'enforce', rules }, index) => {
       const other = wanted[index]
       if (other === undefined) return false
       const [teams, others] = [scope.teams ?? [], other.scope.teams ?? []]
       return (
         teams.length === others.length &&
         teams.every((team, at) => isSameTeam(team, others[at] ?? '')) &&
-        textOf({ name, scope: {}, rules }) === textOf({ ...other, scope: {} })
+        textOf({ name, scope: {}, mode, rules }) ===
+          textOf({ mode: 'enforce', ...other, scope: {} })
       )
     })
   )

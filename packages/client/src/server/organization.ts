@@ -21,6 +21,7 @@ import {
   type StoredDecision,
   type Role,
   type Team,
+  type UpdateTeamRequest,
   type UpdatedMember,
 } from '@palisade/protocol'
 import { createAccessTokensClient, type AccessTokensClient } from './access-tokens.ts'
@@ -56,6 +57,7 @@ export interface TeamsClient {
   /** By name, page by page. */
   list(): Promise<readonly Team[]>
   create(name: string): Promise<Team>
+  update(teamId: string, body: UpdateTeamRequest): Promise<Team>
   /** Refused with 409 while a policy uses the team, unless `policies` tells how to treat it. */
   delete(teamId: string, policies?: DeleteTeamQuery): Promise<void>
   addMember(teamId: string, username: string): Promise<void>
@@ -139,6 +141,8 @@ function createTeamsClient(call: Call, root: string): TeamsClient {
   return {
     list: async () => collectPages(call, { path: root, page: listTeamsResponseSchema }),
     create: async (name) => call({ method: 'POST', path: root, body: { name } }, teamSchema),
+    update: async (teamId, body) =>
+      call({ method: 'PATCH', path: root + apiPath(teamId), body }, teamSchema),
     delete: async (teamId, policies = {}) =>
       call.empty({ method: 'DELETE', path: root + apiPath(teamId) + formatQuery(policies) }),
     addMember: async (teamId, username) =>

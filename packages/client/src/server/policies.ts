@@ -1,18 +1,20 @@
 import {
   deletePolicyResponseSchema,
   deleteRuleResponseSchema,
-  listPoliciesResponseSchema,
-  policySchema,
-  ruleSchema,
-  updatePolicyResponseSchema,
-  updateRuleResponseSchema,
-  type CreatePolicyRequest,
-  type CreateRuleRequest,
+  detailedPolicySchema,
+  detailedRuleSchema,
+  listDetailedPoliciesResponseSchema,
+  updateDetailedPolicyResponseSchema,
+  updateDetailedRuleResponseSchema,
+  type CreateDetailedPolicyRequest,
+  type CreateDetailedRuleRequest,
+  type DetailedPolicy,
+  type DetailedPolicySummary,
+  type DetailedRule,
   type PolicyBody,
-  type PolicySummary,
   type RuleBody,
-  type UpdatePolicyRequest,
-  type UpdateRuleRequest,
+  type UpdateDetailedPolicyRequest,
+  type UpdateDetailedRuleRequest,
 } from '@palisade/protocol'
 import type { Call } from './call.ts'
 import { listPages } from './list-pages.ts'
@@ -24,22 +26,26 @@ export interface Changed<T> {
   readonly new: T
 }
 
-/** Policies of one organization. Every method throws `ClientError`. */
+/** Policies of one organization with their modes. Every method throws `ClientError`. */
 export interface PoliciesClient {
   /** All policies by ascending id, fetched page by page as they are read. */
-  list(options?: { readonly pageSize?: number }): AsyncIterable<PolicySummary>
-  get(policyId: string): Promise<PolicyBody>
-  create(body: CreatePolicyRequest): Promise<PolicyBody>
-  update(policyId: string, body: UpdatePolicyRequest): Promise<Changed<PolicyBody>>
-  /** Resolves to the deleted policy. */
+  list(options?: { readonly pageSize?: number }): AsyncIterable<DetailedPolicySummary>
+  get(policyId: string): Promise<DetailedPolicy>
+  create(body: CreateDetailedPolicyRequest): Promise<DetailedPolicy>
+  update(policyId: string, body: UpdateDetailedPolicyRequest): Promise<Changed<DetailedPolicy>>
+  /** Resolves to the deleted policy, as the governance API shows it. */
   delete(policyId: string): Promise<PolicyBody>
 }
 
-/** Rules of one organization's policies. */
+/** Rules of one organization's policies, with their expiry. */
 export interface RulesClient {
-  add(policyId: string, body: CreateRuleRequest): Promise<RuleBody>
-  update(policyId: string, ruleId: string, body: UpdateRuleRequest): Promise<Changed<RuleBody>>
-  /** Resolves to the deleted rule. */
+  add(policyId: string, body: CreateDetailedRuleRequest): Promise<DetailedRule>
+  update(
+    policyId: string,
+    ruleId: string,
+    body: UpdateDetailedRuleRequest,
+  ): Promise<Changed<DetailedRule>>
+  /** Resolves to the deleted rule, as the governance API shows it. */
   delete(policyId: string, ruleId: string): Promise<RuleBody>
 }
 
@@ -49,41 +55,53 @@ export function createPoliciesClient(
   org: string,
   newKey: () => string,
 ): PoliciesClient {
-  const root = policiesPath(org)
+  const root = detailedPath(org)
   return {
     list: ({ pageSize } = {}) =>
       listPages(call, {
         path: root,
-        page: listPoliciesResponseSchema,
+        page: listDetailedPoliciesResponseSchema,
         query: { page_size: pageSize?.toString() },
       }),
-    get: async (policyId) => call({ method: 'GET', path: root + apiPath(policyId) }, policySchema),
+    get: async (policyId) =>
+      call({ method: 'GET', path: root + apiPath(policyId) }, detailedPolicySchema),
     create: async (body) =>
-      call({ method: 'POST', path: root, body, headers: keyed(newKey) }, policySchema),
+      call({ method: 'POST', path: root, body, headers: keyed(newKey) }, detailedPolicySchema),
     update: async (policyId, body) =>
-      call({ method: 'PATCH', path: root + apiPath(policyId), body }, updatePolicyResponseSchema),
+      call(
+        { method: 'PATCH', path: root + apiPath(policyId), body },
+        updateDetailedPolicyResponseSchema,
+      ),
     async delete(policyId) {
-      const path = root + apiPath(policyId)
+      const path = policiesPath(org) + apiPath(policyId)
       return (await call({ method: 'DELETE', path }, deletePolicyResponseSchema)).deleted
     },
   }
 }
 
 export function createRulesClient(call: Call, org: string, newKey: () => string): RulesClient {
-  const rules = (policyId: string): string => policiesPath(org) + apiPath(policyId, 'rules')
+  const rules = (policyId: string): string => detailedPath(org) + apiPath(policyId, 'rules')
   return {
     add: async (policyId, body) =>
-      call({ method: 'POST', path: rules(policyId), body, headers: keyed(newKey) }, ruleSchema),
+      call(
+        { method: 'POST', path: rules(policyId), body, headers: keyed(newKey) },
+        detailedRuleSchema,
+      ),
     update: async (policyId, ruleId, body) =>
       call(
         { method: 'PATCH', path: rules(policyId) + apiPath(ruleId), body },
-        updateRuleResponseSchema,
+        updateDetailedRuleResponseSchema,
       ),
     async delete(policyId, ruleId) {
-      const path = rules(policyId) + apiPath(ruleId)
+      const path = policiesPath(org) + apiPath(policyId, 'rules', ruleId)
       return (await call({ method: 'DELETE', path }, deleteRuleResponseSchema)).deleted
     },
   }
+}
+
+/** The governance API has no modes and no expiry. */
+function detailedPath(org: string): string {
+  return `/api/v1${apiPath('orgs', org, 'policies')}`
 }
 
 function policiesPath(org: string): string {
