@@ -391,10 +391,14 @@ export {
 } from './machine/local-api.ts'
 export {
   ASSURANCE_CLASSES,
+  ASSURANCE_FILTERS,
   assuranceClassSchema,
+  assuranceFilterSchema,
   assuranceSchema,
+  classesOf,
   type Assurance,
   type AssuranceClass,
+  type AssuranceFilter,
 } from './machine/assurance.ts'
 export { PROBE_NAMES, probeResultSchema, type ProbeResult } from './machine/self-probe.ts'
 export {

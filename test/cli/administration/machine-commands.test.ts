@@ -177,10 +177,17 @@ describe('palisade device', () => {
       ['--state', 'stale'],
       ['--revision', '7'],
       ['--silent-for', '60'],
+      ['--assurance', '<linux-sandbox'],
+      ['--assurance', 'proxy-only'],
     ])
       expect(JSON.parse(await ok('device', 'list', '--json', ...filter)), filter.join()).toEqual({
         data: [],
       })
+    for (const filter of ['linux-sandbox', '<linux-strict'])
+      expect(
+        JSON.parse(await ok('device', 'list', '--json', '--assurance', filter)).data,
+      ).toMatchObject([{ id }])
+    expect(await run(['device', 'list', '--assurance', 'strong'])).toMatchObject({ code: 2 })
     expect(await run(['device', 'list', '--revision', 'x'])).toMatchObject({ code: 2, out: '' })
     expect(await run(['device', 'list', '--state', 'great'])).toMatchObject({ code: 2, out: '' })
     expect(await ok('device', 'label', id)).toBe(`device ${id} has no label\n`)

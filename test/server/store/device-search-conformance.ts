@@ -1,4 +1,10 @@
-import type { AgentState } from '@palisade/protocol'
+import {
+  ASSURANCE_CLASSES,
+  ASSURANCE_FILTERS,
+  type AgentState,
+  type AssuranceClass,
+  type AssuranceFilter,
+} from '@palisade/protocol'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DeviceFilter } from '../../../server/src/store/contract/device-search.ts'
@@ -23,7 +29,12 @@ interface Life {
   readonly relabelled: readonly string[] | null
   readonly created: number
   readonly seen: number | null
-  readonly reports: readonly { at: number; state: AgentState; revision: number | null }[]
+  readonly reports: readonly {
+    at: number
+    state: AgentState
+    revision: number | null
+    assurance: AssuranceClass | null
+  }[]
   readonly isRevoked: boolean
 }
 
@@ -43,6 +54,7 @@ const life: fc.Arbitrary<Life> = fc.record({
       at: minute,
       state: fc.constantFrom(...STATES),
       revision: fc.option(fc.integer({ min: 0, max: 2 })),
+      assurance: fc.constantFrom(null, ...ASSURANCE_CLASSES),
     }),
     { maxLength: 3 },
   ),
@@ -55,6 +67,7 @@ const filter: fc.Arbitrary<DeviceFilter> = fc.record(
     name: fc.constantFrom('ci-', 'ci-2', '%', '_', '𝒹𝑒', 'CI', 'ci-222'),
     state: fc.constantFrom(...STATES),
     revision: fc.integer({ min: 0, max: 3 }),
+    assurance: fc.constantFrom(...ASSURANCE_FILTERS),
     silentSince: minute.map(at),
   },
   { requiredKeys: [] },
@@ -89,7 +102,7 @@ async function live(writer: StoreWriter, id: string, given: Life): Promise<void>
         grant_id: null,
         grant_begun_at: null,
         proxy_enforcement: null,
-        assurance: null,
+        assurance: report.assurance,
         policy_digest: null,
         agent_version: '0.1.0',
       },
@@ -112,9 +125,15 @@ function hasName({ name, renamed }: Life, start: string): boolean {
   return (renamed ?? name)?.startsWith(start) === true
 }
 
+/** By the order of the classes; a device without one is weaker than all. */
+function isOfClass(given: AssuranceClass | null, wanted: AssuranceFilter): boolean {
+  const rank = (each: string): number => ASSURANCE_CLASSES.findIndex((name) => name === each)
+  return wanted.startsWith('<') ? rank(given ?? '') < rank(wanted.slice(1)) : given === wanted
+}
+
 function passes(
   given: Life,
-  { user, label, name, state, revision, silentSince }: DeviceFilter,
+  { user, label, name, state, revision, assurance, silentSince }: DeviceFilter,
 ): boolean {
   const report = newest(given)
   const isSilent = !given.isRevoked && at(lastSign(given)) < (silentSince ?? '')
@@ -124,6 +143,7 @@ function passes(
     (name == null || hasName(given, name)) &&
     (state === undefined || report?.state === state) &&
     (revision === undefined || report?.revision === revision) &&
+    (assurance == null || isOfClass(report?.assurance ?? null, assurance)) &&
     (silentSince === undefined || isSilent)
   )
 }

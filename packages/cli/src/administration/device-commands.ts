@@ -1,5 +1,10 @@
 import type { DeviceFilter } from '@palisade/client'
-import { AGENT_STATES, type AgentState } from '@palisade/protocol'
+import {
+  AGENT_STATES,
+  ASSURANCE_FILTERS,
+  type AgentState,
+  type AssuranceFilter,
+} from '@palisade/protocol'
 import { Option, type Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
@@ -25,6 +30,7 @@ interface ListOptions extends DeviceOptions {
   readonly state?: AgentState
   readonly revision?: string
   readonly label?: string
+  readonly assurance?: AssuranceFilter
   readonly name?: string
   readonly silentFor?: string
 }
@@ -51,6 +57,12 @@ function addList(device: Command, context: RunContext): void {
     .addOption(new Option('--state <state>', 'machines in this state').choices(AGENT_STATES))
     .option('--revision <number>', 'machines with this revision in force')
     .option('--label <label>', 'machines with this label')
+    .addOption(
+      new Option(
+        '--assurance <class>',
+        'machines of this assurance class, or of a weaker one with `<` before it',
+      ).choices(ASSURANCE_FILTERS),
+    )
     .option('--name <start>', 'machines with a name that begins with this text')
     .option(
       '--silent-for <duration>',
@@ -64,6 +76,7 @@ Examples:
   palisade device list
   palisade device list --name laptop-
   palisade device list --state rejected --json
+  palisade device list --assurance '<linux-sandbox'
   palisade device list --silent-for 15m`,
     )
     .action(async (options: ListOptions) => {
@@ -147,7 +160,15 @@ function addRevoke(device: Command, context: RunContext): void {
     })
 }
 
-function readFilter({ user, state, revision, label, name, silentFor }: ListOptions): DeviceFilter {
+function readFilter({
+  user,
+  state,
+  revision,
+  label,
+  assurance,
+  name,
+  silentFor,
+}: ListOptions): DeviceFilter {
   if (revision !== undefined && !/^\d{1,15}$/.test(revision))
     throw usageError('`--revision` must be a whole number')
   return {
@@ -155,6 +176,7 @@ function readFilter({ user, state, revision, label, name, silentFor }: ListOptio
     ...(state === undefined ? {} : { state }),
     ...(revision === undefined ? {} : { revision }),
     ...(label === undefined ? {} : { label }),
+    ...(assurance === undefined ? {} : { assurance }),
     ...(name === undefined ? {} : { name: parseDeviceName(name, '--name') }),
     ...(silentFor === undefined
       ? {}

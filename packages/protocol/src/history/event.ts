@@ -41,6 +41,8 @@ export const EVENT_KINDS = [
   'device.renamed',
   'device.revoked',
   'device.records_marked',
+  'device.probe_failed',
+  'device.probe_passed',
   'audit_log.read',
   'break_glass.issued',
   'access.requested',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { assuranceClassSchema } from './assurance.ts'
+import { assuranceClassSchema, assuranceFilterSchema } from './assurance.ts'
 import { grantInForceSchema } from './break-glass.ts'
 import { deviceLabelSchema, deviceLabelsSchema } from './enrolment-token.ts'
 import { deviceNameSchema } from './device-name.ts'
@@ -148,6 +148,7 @@ export const listDevicesQuerySchema = z.strictObject({
   state: z.enum(AGENT_STATES).optional(),
   revision: queryNumberSchema.optional(),
   label: deviceLabelSchema.optional(),
+  assurance: assuranceFilterSchema.optional(),
   name: deviceNameSchema.optional().meta({ description: 'Prefix of the name' }),
   silent_for_seconds: queryNumberSchema.optional().meta({
     description: 'Not revoked, and neither enrolled nor seen in this number of seconds',

@@ -72,7 +72,7 @@ export async function listMachines(
 type Query = Omit<ListDevicesQuery, 'page_size' | 'cursor'>
 
 function readFilter(
-  { user, state, label, name, revision, silent_for_seconds: seconds }: Query,
+  { user, state, label, name, revision, assurance, silent_for_seconds: seconds }: Query,
   nowMs: number,
 ): DeviceFilter {
   return {
@@ -80,6 +80,7 @@ function readFilter(
     state: state ?? null,
     label: label ?? null,
     name: name ?? null,
+    assurance: assurance ?? null,
     revision: revision === undefined ? null : Number(revision),
     // No device is older than 1970.
     silentSince:

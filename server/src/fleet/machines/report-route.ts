@@ -1,9 +1,11 @@
 import { deviceReportSchema, timestampSchema } from '@palisade/protocol'
 import { z } from 'zod'
+import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import { proofSchema, type Proofs } from '../../identity/device/require-proof.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import type { LastSeen } from '../../views/last-seen.ts'
 import type { ViewService } from '../../views/view-service.ts'
+import { createNoteProbe } from './note-probes.ts'
 import type { ReportLog } from './record-reports.ts'
 
 /** A report is at most some 3 KB, escaped as JSON allows. */
@@ -15,10 +17,13 @@ export interface ReportRouteDeps {
   readonly reports: Pick<ReportLog, 'record'>
   readonly lastSeen: Pick<LastSeen, 'record'>
   readonly now: () => Date
+  readonly store: Pick<AuditedStore, 'note' | 'read'>
+  readonly monotonicMs: () => number
 }
 
 /** `POST /api/v1/device/report` */
 export function reportRoute(deps: ReportRouteDeps): Route {
+  const noteProbe = createNoteProbe(deps)
   return defineRoute(
     {
       method: 'POST',
@@ -41,7 +46,9 @@ export function reportRoute(deps: ReportRouteDeps): Route {
       },
     },
     async ({ headers, body }) => {
-      const { deviceId } = await deps.views.identify(headers.authorization)
+      const device = await deps.views.identify(headers.authorization)
+      const { deviceId } = device
+      await noteProbe(device, body.enforcement)
       const at = deps.now()
       deps.reports.record(deviceId, body, at)
       deps.lastSeen.record(deviceId, at.getTime())

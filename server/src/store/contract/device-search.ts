@@ -1,4 +1,4 @@
-import type { AgentState } from '@palisade/protocol'
+import type { AgentState, AssuranceFilter } from '@palisade/protocol'
 import type { DeviceRecord, DeviceReportRecord } from '../distribution-records.ts'
 
 /** Which devices are found; null or absent lets every device through. */
@@ -10,6 +10,7 @@ export interface DeviceFilter {
   /** Of the newest report, as is `revision`. */
   readonly state?: AgentState | null
   readonly revision?: number | null
+  readonly assurance?: AssuranceFilter | null
   /** Not revoked, and neither enrolled nor heard of since then (`Date.toISOString`). */
   readonly silentSince?: string | null
 }

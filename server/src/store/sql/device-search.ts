@@ -1,3 +1,4 @@
+import { classesOf, type AssuranceFilter } from '@palisade/protocol'
 import type { DeviceFilter, DevicePage, FoundDevices } from '../contract/device-search.ts'
 import type { DeviceRecord } from '../distribution-records.ts'
 import type { Connection, Value } from './connection.ts'
@@ -42,6 +43,8 @@ const CONDITIONS = `(CAST(? AS TEXT) IS NULL OR d.username = ?)
   AND (CAST(? AS TEXT) IS NULL OR substr(d.name, 1, CAST(? AS INTEGER)) = ?)
   AND (CAST(? AS TEXT) IS NULL OR r.state = ?)
   AND (CAST(? AS BIGINT) IS NULL OR r.revision = ?)
+  AND (CAST(? AS TEXT) IS NULL OR r.assurance IN (?, ?, ?, ?)
+    OR (CAST(? AS INTEGER) = 1 AND r.assurance IS NULL))
   AND (CAST(? AS TEXT) IS NULL OR (d.revoked_at IS NULL AND d.created_at < ?
     AND (p.seen_at IS NULL OR p.seen_at < ?) AND (r.reported_at IS NULL OR r.reported_at < ?)))`
 
@@ -55,13 +58,23 @@ export function createDeviceSearch(
 
   return async (org, filter, { after, window, limit }) => {
     const { user = null, label = null, state = null, revision = null } = filter
-    const { silentSince = null, name = null } = filter
+    const { silentSince = null, name = null, assurance = null } = filter
     const [source, key] = chooseSource()
     const last = (await source.last.get(org, ...key, after, window - 1))?.id ?? null
     const span = [...key, after, ...key, last ?? BEYOND_ALL]
     const silent = [silentSince, silentSince, silentSince, silentSince]
     const named = [name, name === null ? 0 : [...name].length, name]
-    const conditions = [user, user, ...named, state, state, revision, revision, ...silent]
+    const conditions = [
+      user,
+      user,
+      ...named,
+      state,
+      state,
+      revision,
+      revision,
+      ...classConditions(assurance),
+      ...silent,
+    ]
     const devices = await source.list.all(org, ...span, ...conditions, limit)
     return { devices, through: last }
 
@@ -70,6 +83,14 @@ export function createDeviceSearch(
       return user === null ? [ofOrganization, []] : [ofUser, [user]]
     }
   }
+}
+
+/** The first is null without a filter; a device without a report has no class. */
+function classConditions(filter: AssuranceFilter | null): Value[] {
+  if (filter === null) return [null, null, null, null, null, 0]
+  const { classes, orNone } = classesOf(filter)
+  const [one, two = one, three = one, four = one] = classes
+  return [filter, one ?? null, two ?? null, three ?? null, four ?? null, Number(orNone)]
 }
 
 /** Compared as pairs, because SQLite otherwise takes the index without the name. */

@@ -1,7 +1,7 @@
 import type { DeviceReport } from '@palisade/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openOwner, type Owner } from '../../owner.ts'
-import { enrolTestDevice, headersOf, type TestDevice } from '../../test-device.ts'
+import { enrolTestDevice, fetchDeviceToken, headersOf, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
 const URL = '/api/v1/device/report'
@@ -86,6 +86,48 @@ describe('a report of a device', () => {
     await expect.poll(shown, PATIENCE).not.toHaveProperty('enforcement')
     expect(await shown()).not.toHaveProperty('policy_digest')
     expect(await shown()).not.toHaveProperty('assurance')
+  })
+
+  it('leaves an event when the self-probe turns to failing, and when it passes again', async () => {
+    const probe = async (proxy: string, as = device) => {
+      test.advance(1_000)
+      expect((await report({ ...GOOD, enforcement: { proxy } }, as)).statusCode).toBe(200)
+    }
+    const kinds = async () => {
+      const { data } = (await test.send('GET', '/api/v1/orgs/acme/events', { as: owner.as })).json<{
+        data: { kind: string; subject: { id: string } }[]
+      }>()
+      return data
+        .filter(({ kind, subject }) => kind.includes('probe') && subject.id === idOf(device))
+        .map(({ kind }) => kind)
+    }
+    await probe('in_force')
+    await report()
+    expect(await kinds()).toEqual([])
+    await probe('failed')
+    await probe('failed')
+    expect(await kinds()).toEqual(['device.probe_failed'])
+    await probe('in_force')
+    expect(await kinds()).toEqual(['device.probe_failed', 'device.probe_passed'])
+
+    const other = await enrolTestDevice(test, owner.as, 'acme')
+    await probe('failed', other)
+    for (let turn = 0; turn < 3; turn += 1) {
+      await probe('failed')
+      await probe('in_force')
+    }
+    expect(await kinds()).toHaveLength(2)
+    await probe('failed')
+    test.advance(61 * 60_000)
+    owner = { ...owner, as: await test.signIn('alice', owner.personalToken) }
+    device = { ...device, token: await fetchDeviceToken(test, device.prove) }
+    // A machine that failed within the hour is told of by a later report.
+    await probe('failed', device)
+    expect(await kinds()).toEqual([
+      'device.probe_failed',
+      'device.probe_passed',
+      'device.probe_failed',
+    ])
   })
 
   it.each([
