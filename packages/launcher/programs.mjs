@@ -105,7 +105,27 @@ export const CHECKPOINT_WORKER = {
   external: ['better-sqlite3'],
 }
 
-export const BUNDLED = [AGENT, HOLDER, CLI, SERVER, POLICY_WORKER, CHECKPOINT_WORKER]
+/**
+ * A worker thread of the server; not a program of its own.
+ *
+ * @type {BundledProgram}
+ */
+export const REPLAY_WORKER = {
+  main: 'server/dist/replay-worker.js',
+  name: 'palisade-replay-worker',
+  nodeOptions: [],
+  external: ['better-sqlite3', 'pg'],
+}
+
+export const BUNDLED = [
+  AGENT,
+  HOLDER,
+  CLI,
+  SERVER,
+  POLICY_WORKER,
+  CHECKPOINT_WORKER,
+  REPLAY_WORKER,
+]
 
 /**
  * The bundle of a program, relative to the root.

@@ -10,7 +10,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['main.ts'],
   ['cli'],
   ['start-server.ts', 'index.ts'],
-  ['container.ts', 'policy-worker.ts', 'checkpoint-worker.ts'],
+  ['container.ts', 'policy-worker.ts', 'checkpoint-worker.ts', 'replay-worker.ts'],
   ['config'],
   ['fleet'],
   ['organizations', 'webhooks', 'events', 'governance', 'views', 'evidence'],

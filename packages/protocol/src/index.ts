@@ -278,6 +278,28 @@ export {
   type UncoveredRequests,
 } from './evidence/suggestion.ts'
 export {
+  DEFAULT_REPLAY_DAYS,
+  DEFAULT_REPLAY_GROUPS,
+  DRIFT_CAUSES,
+  MAX_REPLAY_DAYS,
+  MAX_REPLAY_GROUPS,
+  MAX_REPLAY_RULES,
+  NOT_JUDGED,
+  replayLineSchema,
+  replayRequestSchema,
+  replayResultSchema,
+  replaySpanSchema,
+  type DriftCause,
+  type NotJudgedCause,
+  type ReplayedChange,
+  type ReplayedExample,
+  type ReplayedGroup,
+  type ReplayLine,
+  type ReplayRequest,
+  type ReplayResult,
+  type ReplaySpan,
+} from './evidence/replay.ts'
+export {
   MAX_UPLOAD_BYTES,
   MAX_UPLOAD_LINE,
   MAX_UPLOAD_LINES,

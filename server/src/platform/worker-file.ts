@@ -8,6 +8,11 @@ export function checkpointWorkerFile(): URL {
   return workerFile('checkpoint-worker')
 }
 
+/** Where the worker that decides recorded requests anew is. */
+export function replayWorkerFile(): URL {
+  return workerFile('replay-worker')
+}
+
 /** At the root of the sources or of their compiled form; a bundle is beside the other bundles. */
 function workerFile(name: string): URL {
   const here = import.meta.url

@@ -154,3 +154,6 @@ export interface EvidenceStore {
   /** Lets running work finish, then closes. */
   close(): Promise<void>
 }
+
+/** The part of a store that a thread of its own reads, with a connection of its own. */
+export type EvidenceReading = Pick<EvidenceStore, 'tally' | 'tuples' | 'sources' | 'close'>

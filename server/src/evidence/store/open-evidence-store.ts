@@ -3,8 +3,8 @@ import { refuseDatabase, refuseFile } from '../../operations/storage/refused-sto
 import type { StoreSettings } from '../../operations/storage/open-store.ts'
 import { parseDatabaseUrl } from '../../store/postgres/database-url.ts'
 import { StoreError } from '../../store/store-error.ts'
-import type { EvidenceStore } from './evidence-store.ts'
-import { openSqliteEvidence } from './sqlite/open-sqlite-evidence.ts'
+import type { EvidenceReading, EvidenceStore } from './evidence-store.ts'
+import { openSqliteEvidence, openSqliteEvidenceReading } from './sqlite/open-sqlite-evidence.ts'
 
 /** Name of the evidence's database in the data directory, which must be there. */
 export const EVIDENCE_FILE = 'evidence.db'
@@ -24,6 +24,16 @@ export async function openEvidenceStore(settings: StoreSettings): Promise<Eviden
   } catch (error) {
     throw error instanceof StoreError ? refuseDatabase(label, error) : error
   }
+}
+
+/** Opens the evidence once more, to read it in a thread of its own. Throws StoreError. */
+export async function openEvidenceReading({
+  databaseUrl,
+  dataDir,
+}: Pick<StoreSettings, 'databaseUrl' | 'dataDir'>): Promise<EvidenceReading> {
+  if (databaseUrl === null) return openSqliteEvidenceReading(join(dataDir, EVIDENCE_FILE))
+  const { openPostgresEvidenceReading } = await import('./postgres/open-postgres-evidence.ts')
+  return openPostgresEvidenceReading(databaseUrl)
 }
 
 function openFile(path: string): EvidenceStore {

@@ -161,7 +161,7 @@ interface OrganizationState {
   readonly others: readonly PolicyHeadRecord[]
 }
 
-type DocumentCall = GovernanceCall & { readonly json: unknown }
+export type DocumentCall = GovernanceCall & { readonly json: unknown }
 
 interface Validation {
   readonly plan: PolicyPlan
@@ -191,7 +191,7 @@ async function validateAhead(
   try {
     const state = await readCurrent(deps, enter, { affects: selectAffected(call.json), work })
     const otherLoads = () => readCommittedLoads(deps, state.others)
-    const validation = validate(deps, { ...state, otherLoads }, call, work)
+    const validation = validateDocument(deps, { ...state, otherLoads }, call, work)
     await validation.catch(() => undefined)
     return { revision: state.revision, validation, work }
   } finally {
@@ -205,8 +205,8 @@ interface Reading {
   readonly work: Work
 }
 
-async function readCurrent(
-  { store }: DocumentDeps,
+export async function readCurrent(
+  { store }: Pick<DocumentDeps, 'store'>,
   enter: (reader: StoreReader) => Promise<Access>,
   { affects, work }: Reading,
 ): Promise<OrganizationState> {
@@ -248,10 +248,10 @@ async function readHeads(
 }
 
 /** Performs all checks of a request, in the order of the single endpoints. */
-async function validate(
+export async function validateDocument(
   deps: GovernanceDeps,
   { revision, teams, stored, others, otherLoads }: OrganizationState & PlannedFor,
-  call: DocumentCall,
+  call: Pick<DocumentCall, 'org' | 'json' | 'query' | 'ifMatch'>,
   work: Work,
 ): Promise<Validation> {
   const { org, json } = call

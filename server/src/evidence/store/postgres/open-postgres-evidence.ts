@@ -8,12 +8,13 @@ import type {
 import { createSessions, type Sessions } from '../../../store/postgres/sessions.ts'
 import { createInsertRows } from '../../../store/sql/insert-rows.ts'
 import { TAKE_WRITE_LOCK } from '../../../store/postgres/write-lock.ts'
-import type { EvidenceStore } from '../evidence-store.ts'
+import type { EvidenceReading, EvidenceStore } from '../evidence-store.ts'
 import { createEvidenceStore } from '../sql/create-evidence-store.ts'
 import { daysOf } from '../sql/day.ts'
 import {
   createEvidenceReader,
   createEvidenceWriter,
+  type EvidenceReader,
   type EvidenceWriter,
 } from '../sql/evidence-rows.ts'
 import { EVIDENCE_MIGRATIONS } from '../sql/evidence-schema.ts'
@@ -91,6 +92,21 @@ export async function openPostgresEvidence(
       await Promise.all([readers.close(), writers.close()])
     },
   })
+}
+
+/** Opens the evidence that a store has made, to read it alone, with one connection. */
+export function openPostgresEvidenceReading(url: string): EvidenceReading {
+  const readers = createSessions(parseDatabaseUrl(url), 1, new Map(), (connection) =>
+    createEvidenceReader(connection, noPause),
+  )
+  const read = <T>(work: (reader: EvidenceReader) => Promise<T>): Promise<T> =>
+    readers.use(beginReading, (reader, connection) => commitAfter(connection, () => work(reader)))
+  return {
+    tally: (org, time, page) => read((reader) => reader.tally(org, time, page)),
+    tuples: (ids) => read((reader) => reader.tuples(ids)),
+    sources: (ids) => read((reader) => reader.sources(ids)),
+    close: () => readers.close(),
+  }
 }
 
 /** Appends, or answers the days without a partition and leaves everything as it was. */

@@ -11,7 +11,7 @@ import { requireOwn } from '../../../store/sqlite/require-own.ts'
 import { createSqliteConnection } from '../../../store/sqlite/sqlite-connection.ts'
 import { guard } from '../../../store/sqlite/sqlite-error.ts'
 import { watchFiles } from '../../../store/sqlite/watch-files.ts'
-import type { EvidenceStore } from '../evidence-store.ts'
+import type { EvidenceReading, EvidenceStore } from '../evidence-store.ts'
 import { createEvidenceStore } from '../sql/create-evidence-store.ts'
 import {
   createEvidenceReader,
@@ -63,6 +63,18 @@ export function openSqliteEvidence(path: string): EvidenceStore {
   } catch (error) {
     writing.close()
     throw error
+  }
+}
+
+/** Opens the file at `path`, which a store has made, to read it alone. Throws StoreError. */
+export function openSqliteEvidenceReading(path: string): EvidenceReading {
+  const session = createReadingSession(openConnection(path, { readonly: true }))
+  const readers = createReadingPool(session, () => session, { connections: 1 })
+  return {
+    tally: (org, time, page) => readers.read((reader) => reader.tally(org, time, page)),
+    tuples: (ids) => readers.read((reader) => reader.tuples(ids)),
+    sources: (ids) => readers.read((reader) => reader.sources(ids)),
+    close: () => readers.close(),
   }
 }
 

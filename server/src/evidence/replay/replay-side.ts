@@ -1,0 +1,77 @@
+import {
+  compilePolicy,
+  decide,
+  effectivePolicies,
+  policyAt,
+  type CompiledPolicy,
+  type Policy,
+  type Rule,
+} from '@palisade/policy-core'
+
+/** The policies of an organization, in force or as a draft would have them. */
+export interface ReplaySide {
+  /** Of everybody and of all teams. */
+  readonly policies: readonly Policy[]
+  readonly resolve_unlisted_names: boolean
+  /** `enforce` or `observe`; absent means `enforce`. */
+  readonly default?: string | undefined
+}
+
+/** The policies that apply to members of the same teams. */
+export interface CompiledSide {
+  readonly compiled: CompiledPolicy
+  /** Whether a pattern with `~` could match a path, whatever directory `~` stands for. */
+  readonly mayDependOnHome: (action: string, path: string) => boolean
+}
+
+/**
+ * Compiles the policies of a side for members of `teams`, as they are at `now`. Stored patterns may
+ * exceed the limits of new ones.
+ */
+export function compileSide(side: ReplaySide, teams: readonly string[], now: number): CompiledSide {
+  const { resolve_unlisted_names, default: byDefault } = side
+  const policies = effectivePolicies(side.policies, teams)
+  const compiled = compilePolicy(
+    { policies, resolve_unlisted_names, default: byDefault },
+    { patternLimits: false },
+  )
+  return { compiled: policyAt(compiled, now), mayDependOnHome: createHomeTest(policies) }
+}
+
+const HOME = /^~(?=\/|$)/
+
+/**
+ * Replaces `~` by any directory: a path without a match then is one that no home makes match. A
+ * rule counts for all of time, and a deny as much as an allow.
+ */
+function createHomeTest(policies: readonly Policy[]): CompiledSide['mayDependOnHome'] {
+  const rules = policies.flatMap(({ allowlist_v0 }) =>
+    (allowlist_v0?.rules ?? []).flatMap((rule, index) => inAnyHome(rule, index)),
+  )
+  if (rules.length === 0) return () => false
+  const inAny = compilePolicy(
+    { policies: [{ id: 'home', name: 'home', allowlist_v0: { rules } }] },
+    { patternLimits: false },
+  )
+  return (action, path) => decide(inAny, { action, path }).decision === 'allow'
+}
+
+function inAnyHome({ actions, resources }: Rule, index: number): Rule[] {
+  const homes = resources.filter((resource) => HOME.test(resource))
+  if (homes.length === 0) return []
+  return [
+    {
+      id: String(index),
+      name: String(index),
+      actions,
+      decision: 'allow',
+      resources: [...new Set(homes.flatMap(inEveryDirectory))],
+    },
+  ]
+}
+
+/** Below the root, and in it. */
+function inEveryDirectory(resource: string): string[] {
+  const rest = resource.replace(HOME, '')
+  return [`/**${rest}`, rest === '' ? '/' : rest]
+}
