@@ -21,6 +21,7 @@ import { distributionRoutes } from './fleet/distribution-routes.ts'
 import { openMachines } from './fleet/open-machines.ts'
 import { openRolloutWatch } from './fleet/rollout/rollout-watch.ts'
 import { createPollShortcut } from './views/poll-shortcut.ts'
+import { createDraftDocument } from './governance/document/draft-document.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/input/page-token.ts'
 import { createHistoryQuota } from './identity/limits/history-quota.ts'
@@ -156,7 +157,15 @@ export async function createServer(
       ...machines,
       publicUrl: () => config.publicUrl ?? reachableOrigin(app, options),
     }),
-    evidenceRoutes({ store: audited, evidence, log, ...machines, ...shared }),
+    evidenceRoutes({
+      store: audited,
+      evidence,
+      storage: config,
+      draft: createDraftDocument({ store: audited, ...shared }),
+      log,
+      ...machines,
+      ...shared,
+    }),
     webhooks.routes({ store: audited, ...shared }),
     eventRoutes({ store: audited, ...shared }),
     ...routesOfMetrics(config, metrics),

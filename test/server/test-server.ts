@@ -106,7 +106,8 @@ export async function openTestServer(
   }
   const directory = temporaryDirectory(atEnd)
   const { store, databaseUrl, discard } = await openTestStore(directory)
-  const config = readConfig(settings, directory)
+  // Where the evidence is, for the threads that read it.
+  const config = { ...readConfig(settings, directory), dataDir: directory, databaseUrl }
   const evidence = await openTestEvidence(directory, databaseUrl)
   const server = await createServerUnder(overload, {
     config,

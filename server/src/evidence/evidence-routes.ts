@@ -11,6 +11,7 @@ import { auditRoutes, type AuditRouteDeps } from './audit/audit-routes.ts'
 import type { Sender } from './ingest/ingest-service.ts'
 import { deviceRecordsRoute } from './device-records-route.ts'
 import { recordRoutes, type RecordRouteDeps } from './ingest/record-routes.ts'
+import { replayRoutes, type ReplayRouteDeps } from './replay/replay-routes.ts'
 import type { ChainMark } from './store/evidence-record.ts'
 import type { EvidenceStore } from './store/evidence-store.ts'
 
@@ -18,7 +19,10 @@ import type { EvidenceStore } from './store/evidence-store.ts'
 const NOTED_EVERY_MS = 60 * 60_000
 
 export interface EvidenceRouteDeps
-  extends Omit<AuditRouteDeps, 'store'>, Pick<RecordRouteDeps, 'proofs' | 'views'> {
+  extends
+    Omit<AuditRouteDeps, 'store'>,
+    Pick<RecordRouteDeps, 'proofs' | 'views'>,
+    Pick<ReplayRouteDeps, 'draft' | 'storage'> {
   readonly authenticate: Authenticate
   readonly store: Pick<AuditedStore, 'note' | 'read'>
   readonly evidence: EvidenceStore
@@ -31,7 +35,11 @@ export function evidenceRoutes(deps: EvidenceRouteDeps): FastifyPluginAsyncZod {
   const onMark = noteMarks(deps)
   const authenticate = acceptOrganizationTokens(deps.authenticate, deps)
   return async (app) => {
-    registerRoutes(app, deps, [...recordRoutes({ ...deps, onMark }), deviceRecordsRoute(deps)])
+    registerRoutes(app, deps, [
+      ...recordRoutes({ ...deps, onMark }),
+      deviceRecordsRoute(deps),
+      ...replayRoutes(deps),
+    ])
     registerRoutes(app, { ...deps, authenticate }, auditRoutes(deps))
   }
 }

@@ -1,0 +1,189 @@
+import {
+  DEFAULT_REPLAY_DAYS,
+  DEFAULT_REPLAY_GROUPS,
+  MAX_REPLAY_DAYS,
+  replayLineSchema,
+  replayRequestSchema,
+  replaySpanSchema,
+  type ReplayResult,
+} from '@palisade/protocol'
+import { finished } from 'node:stream/promises'
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { formatPolicy } from '../../history/format-policy.ts'
+import { readInput, readLargeJson } from '../../http/body/read-body.ts'
+import type { RawBody } from '../../http/body/raw-body.ts'
+import { requireEntitled } from '../../identity/authorize.ts'
+import { formatPrincipal, type Principal } from '../../identity/principal.ts'
+import { defineRoute, type Route } from '../../identity/routes/route.ts'
+import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
+import type { StoreSettings } from '../../operations/storage/open-store.ts'
+import { invalidArgument, permissionDenied } from '../../platform/api-error.ts'
+import { nextTurn } from '../../platform/next-turn.ts'
+import type { PolicyRecord } from '../../store/records.ts'
+import type { Store } from '../../store/store.ts'
+import { encodePolicy, type ReplayJob } from './replay-job.ts'
+import { replayInThread, type ReplayThreadOptions } from './replay-thread.ts'
+
+/** As of a document to apply. */
+const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
+const MAX_VALUES = 500_000
+/** Replays of one organization that wait, those of all that run, and all that wait. */
+const TURNS = { each: 4, running: 2, waiting: 16 } as const
+const DAY_MS = 24 * 60 * 60_000
+const MAX_SPAN_MS = MAX_REPLAY_DAYS * DAY_MS
+const NDJSON = 'application/x-ndjson'
+const POLICIES_IN_A_TURN = 8
+
+/** The policies of an organization in force, and as a document would have them. */
+export interface Drafted {
+  readonly revision: number
+  /** A policy that stays is the same object in both. */
+  readonly before: readonly PolicyRecord[]
+  readonly after: readonly PolicyRecord[]
+}
+
+export interface ReplayRouteDeps {
+  readonly store: Pick<Store, 'read'>
+  /** Where the evidence is, for the thread. */
+  readonly storage: Pick<StoreSettings, 'dataDir' | 'databaseUrl'>
+  /** Validates a document without applying it. Throws ApiError. */
+  readonly draft: (call: {
+    readonly principal: Principal
+    readonly org: string
+    readonly json: unknown
+  }) => Promise<Drafted>
+  readonly now: () => Date
+  readonly thread?: ReplayThreadOptions | undefined
+}
+
+/** `POST /api/v1/orgs/:org/replay` */
+export function replayRoutes(deps: ReplayRouteDeps): readonly Route[] {
+  const turns = createAnswerTurns(TURNS.each, TURNS.running, TURNS.waiting)
+  return [
+    defineRoute(
+      {
+        method: 'POST',
+        path: '/api/v1/orgs/:org/replay',
+        operationId: 'replayRecords',
+        tags: ['audit'],
+        summary: 'Decide recorded requests anew, by the policies in force and by a document',
+        permission: 'policies:read',
+        lookUp(_reader, _params, { access: { permissions, organization } }) {
+          // It tells who asked for a target, as the audit log does.
+          if (!permissions.includes('audit:read') && !permissions.includes('policies:write'))
+            throw permissionDenied('this needs the permission `audit:read` or `policies:write`')
+          requireEntitled(organization)
+        },
+        body: replayRequestSchema,
+        bodyLimit: MAX_DOCUMENT_BYTES,
+        deferred: true,
+        answers: { 200: replayLineSchema.describe('Lines of JSON, the last one a result') },
+        errors: [429],
+      },
+      ({ principal, params: { org }, body, reply }) =>
+        new Promise((resolve, reject) => {
+          const run = async (): Promise<void> => {
+            if (reply.raw.destroyed) throw invalidArgument('the caller has gone')
+            const job = await prepare(deps, { principal, org, body })
+            const lines = Readable.from(replayInThread(job, deps.thread), { highWaterMark: 1 })
+            resolve(reply.type(NDJSON).header('cache-control', 'no-store').send(lines))
+            // A caller who goes destroys the stream, and with it the thread.
+            await finished(lines).catch(() => undefined)
+          }
+          turns.run(org, run, formatPrincipal(principal)).catch(reject)
+        }),
+    ),
+  ]
+}
+
+interface ReplayCall {
+  readonly principal: Principal
+  readonly org: string
+  readonly body: RawBody
+}
+
+async function prepare(deps: ReplayRouteDeps, call: ReplayCall): Promise<ReplayJob> {
+  const { org, principal } = call
+  const { span, json } = readBody(await readLargeJson(call.body, MAX_VALUES))
+  const nowMs = deps.now().getTime()
+  const time = readTime(span, nowMs)
+  const { revision, before, after } = await deps.draft({ principal, org, json })
+  const all = [...new Set([...before, ...after])]
+  const placeOf = new Map(all.map((policy, place) => [policy, place]))
+  const places = (side: readonly PolicyRecord[]) => side.map((policy) => placeOf.get(policy) ?? 0)
+  return {
+    store: { dataDir: deps.storage.dataDir, databaseUrl: deps.storage.databaseUrl },
+    org,
+    ...time,
+    nowMs,
+    revision,
+    policies: await encodeInTurns(all),
+    before: places(before),
+    after: places(after),
+    groups: span.groups ?? DEFAULT_REPLAY_GROUPS,
+    ...(await readOrganization(deps, org)),
+  }
+}
+
+async function encodeInTurns(policies: readonly PolicyRecord[]): Promise<ReplayJob['policies']> {
+  const encoded: Uint8Array<ArrayBuffer>[] = []
+  for (const [index, policy] of policies.entries()) {
+    encoded.push(encodePolicy(formatPolicy(policy)))
+    if (index % POLICIES_IN_A_TURN === POLICIES_IN_A_TURN - 1) await nextTurn()
+  }
+  return encoded
+}
+
+function readOrganization(
+  { store }: Pick<ReplayRouteDeps, 'store'>,
+  org: string,
+): Promise<Pick<ReplayJob, 'members' | 'resolve_unlisted_names' | 'upload'>> {
+  return store.read(async (reader) => {
+    const organization = await reader.organizations.find(org)
+    const teams = await reader.teams.listOfUsers(org)
+    const members = await reader.memberships.list(org)
+    const { upload, sample_percent } = await reader.organizations.evidence(org)
+    return {
+      members: new Map(members.map(({ username }) => [username, teams.get(username) ?? []])),
+      resolve_unlisted_names: organization?.resolve_unlisted_names ?? false,
+      upload: formatUpload(upload, sample_percent),
+    }
+  })
+}
+
+function formatUpload(upload: ReplayResult['upload'], percent: number): ReplayJob['upload'] {
+  return { upload, sample_percent: upload === 'sampled' ? percent : null }
+}
+
+const SPAN = Object.keys(replaySpanSchema.shape)
+const looseSchema = z.record(z.string(), z.unknown())
+
+/** Splits the body: the rest is a document as `apply` takes it. */
+function readBody(body: unknown) {
+  const members = Object.entries(readInput(looseSchema, body))
+  const isSpan = ([name]: [string, unknown]): boolean => SPAN.includes(name)
+  const span = readInput(replaySpanSchema, Object.fromEntries(members.filter(isSpan)))
+  if (members.some(([name]) => name === 'dry_run'))
+    throw invalidArgument('a replay never applies its document; leave out `dry_run`', {
+      field: 'dry_run',
+    })
+  return { span, json: Object.fromEntries(members.filter((member) => !isSpan(member))) }
+}
+
+function readTime(
+  { days, from, to }: z.output<typeof replaySpanSchema>,
+  nowMs: number,
+): Pick<ReplayJob, 'fromMs' | 'toMs'> {
+  if (days !== undefined && from !== undefined)
+    throw invalidArgument('write either `days` or `from`', { field: 'days' })
+  const toMs = to === undefined ? nowMs : Date.parse(to)
+  const fromMs =
+    from === undefined ? toMs - (days ?? DEFAULT_REPLAY_DAYS) * DAY_MS : Date.parse(from)
+  if (fromMs >= toMs) throw invalidArgument('must be before `to`', { field: 'from' })
+  if (toMs - fromMs > MAX_SPAN_MS)
+    throw invalidArgument(`must be at most ${MAX_REPLAY_DAYS} days before \`to\``, {
+      field: 'from',
+    })
+  return { fromMs, toMs }
+}
