@@ -10,6 +10,8 @@ export const EXIT = {
   changes: 3,
   /** For `check` and `explain`: the decision depends on an unknown address. */
   open: 3,
+  /** For `apply --require-replay`: the files would deny more recorded requests than allowed. */
+  newlyDenied: 4,
   /** A defect of this program. */
   bug: 70,
   /** Broken or missing configuration, such as credentials. */

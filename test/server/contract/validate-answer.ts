@@ -36,9 +36,16 @@ export function createAnswerValidator(document: ApiDocument): ValidateAnswer {
     const [type, schema] = announced
     if (String(headers['content-type']).split(';')[0] !== type)
       fail(`the media type is not ${type}`)
-    const value: unknown = type === 'application/json' ? JSON.parse(body) : body
-    const { error } = compile(schema).safeParse(value)
-    if (error !== undefined) fail(z.prettifyError(error))
+    // The schema of lines of JSON is that of one line.
+    const texts = type === 'application/x-ndjson' ? body.trimEnd().split('\n') : [body]
+    const values: unknown[] = /^application\/(?:json|x-ndjson)$/.test(type)
+      ? texts.map((text) => JSON.parse(text))
+      : texts
+    for (const value of values) {
+      const { error } = compile(schema).safeParse(value)
+      if (error !== undefined) fail(z.prettifyError(error))
+    }
+    const [value] = values
     if (statusCode >= 400 && !isSentence(value)) fail('the message is no short lower-case sentence')
   }
 }

@@ -29,6 +29,7 @@ const NO_WRITES = new Set([
   'createAccessToken',
   'changePassword',
   'redeliver',
+  'replayRecords',
   'startRollout',
   'resumeRollout',
 ])

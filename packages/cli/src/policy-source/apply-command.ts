@@ -8,6 +8,7 @@ import { present, type RunContext } from '../run-context.ts'
 import { printable } from '../terminal/printable.ts'
 import { write } from '../terminal/write.ts'
 import { formatPlan, summarize } from './format-plan.ts'
+import { formatReplay } from './format-replay.ts'
 import {
   addPlanOptions,
   makePlan,
@@ -17,9 +18,12 @@ import {
   type MadePlan,
   type PlanOptions,
 } from './make-plan.ts'
+import { readMaxDenied, REPLAY_NOTES, replayPlan } from './replay-plan.ts'
 
 interface ApplyOptions extends PlanOptions {
   readonly yes?: true
+  readonly requireReplay?: string | true
+  readonly maxDenied?: string
 }
 
 /** `palisade apply` */
@@ -31,15 +35,23 @@ export function addApplyCommand(program: Command, context: RunContext): void {
         'all changes, or none if somebody else has changed it since.',
     )
     .option('--yes', 'do not ask')
+    .option(
+      '--require-replay [age]',
+      'refuse what would newly deny recorded requests of this time (default: 30d)',
+    )
+    .option('--max-denied <number>', 'newly denied requests that are not refused (default: 0)')
     .addHelpText(
       'after',
       `${PLAN_NOTES}
+${REPLAY_NOTES}
 
-Exit codes: 0 applied or nothing to change, 1 refused or cancelled, 2 wrong usage or bad file
+Exit codes: 0 applied or nothing to change, 1 refused or cancelled, 2 wrong usage or bad file,
+            4 more recorded requests would be denied than \`--max-denied\`, and nothing was changed
 
 Examples:
   palisade apply policies/
-  palisade apply policies/ --prune --yes`,
+  palisade apply policies/ --prune --yes
+  palisade apply policies/ --require-replay 7d --max-denied 10`,
     )
     .action((files: string[], options: ApplyOptions) => applyFiles(context, files, options))
 }
@@ -52,6 +64,7 @@ async function applyFiles(
   const { io, style } = context
   if (options.yes !== true && (io.prompts === null || options.json === true))
     throw usageError('not a terminal; add `--yes` to skip the question')
+  const maxDenied = readMaxDenied(options)
   const made = await makePlan(io, files, options)
   if (options.json !== true) await write(io.stdout, formatPlan(made, style))
   await warnOfPlanned(context, made)
@@ -60,12 +73,33 @@ async function applyFiles(
       await present(context, true, { ...planValue(made), dry_run: false }, () => '')
     return
   }
+  await requireReplay(context, made, options, maxDenied)
   if (options.yes !== true) await confirm(context, made)
   const done = await applyPlanned(made)
   await present(context, options.json, { ...planValue(made), ...done }, () =>
     style.good(`applied; ${made.org} is at revision ${done.revision}`).concat('\n'),
   )
   await warnOfRollout(context, made.organization)
+}
+
+/** Throws exit 4 when more recorded requests would be denied than `maxDenied`. */
+async function requireReplay(
+  { io, style }: RunContext,
+  made: MadePlan,
+  { requireReplay: age, json }: ApplyOptions,
+  maxDenied: number,
+): Promise<void> {
+  const replay = await replayPlan(io, made, { age, option: '--require-replay' })
+  if (replay === null) return
+  if (json !== true) await write(io.stdout, `\n${formatReplay(replay, style)}`)
+  const denied = replay.newly_denied.count
+  if (denied > maxDenied)
+    throw new CliError(
+      'ERR_NEWLY_DENIED',
+      EXIT.newlyDenied,
+      `nothing was changed: ${denied} recorded requests would be denied, ` +
+        `more than ${maxDenied}; see \`palisade plan --replay\``,
+    )
 }
 
 async function confirm({ io }: RunContext, { org, plan }: MadePlan): Promise<void> {

@@ -1,6 +1,7 @@
 import { readBoundedBody } from '../bounded-body.ts'
 import { ClientError, unexpected } from '../client-error.ts'
 import { parseFailure } from '../parse-answer.ts'
+import { splitLines } from '../split-lines.ts'
 import { describeNetworkError } from './describe-network-error.ts'
 import type { Fetch, FetchAnswer } from './fetch.ts'
 
@@ -23,6 +24,10 @@ export interface WireRequest {
   readonly body?: unknown
   /** A larger limit for an answer that may be longer than others. */
   readonly maxAnswerBytes?: number
+  /** A longer limit for an answer that takes longer than others, in milliseconds. */
+  readonly timeoutMs?: number
+  /** For an answer of lines: called with each but the last, which becomes the text. */
+  readonly onLine?: (line: string) => void
 }
 
 /**
@@ -30,7 +35,8 @@ export interface WireRequest {
  * Redirects are refused, so that a token never reaches another host.
  */
 export async function exchange(wire: Wire, request: WireRequest): Promise<string> {
-  const signal = AbortSignal.timeout(wire.timeoutMs)
+  const timeoutMs = request.timeoutMs ?? wire.timeoutMs
+  const signal = AbortSignal.timeout(timeoutMs)
   try {
     const response = await wire.fetch(wire.server + request.path, {
       method: request.method,
@@ -43,13 +49,13 @@ export async function exchange(wire: Wire, request: WireRequest): Promise<string
       },
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
     })
-    return await readAnswer(response, request.maxAnswerBytes ?? wire.maxAnswerBytes)
+    return await readAnswer(response, request.maxAnswerBytes ?? wire.maxAnswerBytes, request.onLine)
   } catch (error) {
     if (error instanceof ClientError) throw error
     if (signal.aborted)
       throw new ClientError(
         'ERR_SERVER_TIMEOUT',
-        `no answer from ${wire.server} within ${wire.timeoutMs / 1000} s`,
+        `no answer from ${wire.server} within ${timeoutMs / 1000} s`,
         { cause: error },
       )
     throw new ClientError(
@@ -60,13 +66,19 @@ export async function exchange(wire: Wire, request: WireRequest): Promise<string
   }
 }
 
-async function readAnswer(response: FetchAnswer, maxBytes: number): Promise<string> {
+async function readAnswer(
+  response: FetchAnswer,
+  maxBytes: number,
+  onLine: WireRequest['onLine'],
+): Promise<string> {
   if (response.status >= 300 && response.status < 400) {
     await response.body?.cancel()
     throw unexpected(`status ${response.status}; redirects are refused, give the final address`)
   }
+  const isSuccess = response.status >= 200 && response.status < 300
+  if (isSuccess && onLine !== undefined) return readLines(response, maxBytes, onLine)
   const text = await readText(response, maxBytes)
-  if (response.status >= 200 && response.status < 300) return text
+  if (isSuccess) return text
   throw parseFailure(response.status, text, parseRetryAfter(response.headers.get('retry-after')))
 }
 
@@ -78,6 +90,29 @@ async function readText({ body }: FetchAnswer, maxBytes: number): Promise<string
   } catch {
     throw unexpected('it is not UTF-8 text')
   }
+}
+
+/** Reads lines as they come, and returns the last one. `maxBytes` is the limit of each. */
+async function readLines(
+  { body }: FetchAnswer,
+  maxBytes: number,
+  onLine: (line: string) => void,
+): Promise<string> {
+  let last: string | null = null
+  for await (const lines of splitLines(toBuffers(body ?? []), maxBytes))
+    for (const line of lines) {
+      if (line === null) throw unexpected(`a line is longer than ${maxBytes} bytes`)
+      if (last !== null) onLine(last)
+      last = line.toString()
+    }
+  if (last === null) throw unexpected('it has no line')
+  return last
+}
+
+async function* toBuffers(
+  body: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+): AsyncGenerator<Buffer> {
+  for await (const chunk of body) yield Buffer.from(chunk)
 }
 
 /** Only delta-seconds: the date form would trust the other side's clock. */

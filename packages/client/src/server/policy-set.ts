@@ -1,10 +1,16 @@
 import {
   applyResponseSchema,
   exportResponseSchema,
+  parseJson,
+  replayLineSchema,
   type ApplyRequest,
   type ApplyResponse,
   type ExportResponse,
+  type ReplayLine,
+  type ReplayResult,
+  type ReplaySpan,
 } from '@palisade/protocol'
+import { unexpected } from '../client-error.ts'
 import type { Call } from './call.ts'
 
 /** The content of a document, without options of the request. */
@@ -21,10 +27,23 @@ export interface PolicySetClient {
    * current. The request is never repeated: after a lost answer, call `plan` to see the outcome.
    */
   apply(document: AppliedDocument, revision?: number): Promise<ApplyResponse>
+  /**
+   * Decides recorded requests anew, as the policies in force and as the document would decide them.
+   * Takes seconds to minutes.
+   */
+  replay(
+    document: AppliedDocument,
+    span: ReplaySpan,
+    onProgress?: (progress: ReplayProgress) => void,
+  ): Promise<ReplayResult>
 }
+
+export type ReplayProgress = Extract<ReplayLine, { readonly progress: unknown }>['progress']
 
 /** 100 policies of the largest size; a dry run shows each before and after. */
 const MAX_ANSWER_BYTES = 96 * 1024 * 1024
+/** The server ends a replay earlier. */
+const REPLAY_WITHIN_MS = 30 * 60_000
 
 export function createPolicySetClient(call: Call, root: string): PolicySetClient {
   const post = async (document: AppliedDocument, revision: number | undefined, dry_run: boolean) =>
@@ -46,5 +65,29 @@ export function createPolicySetClient(call: Call, root: string): PolicySetClient
       ),
     plan: async (document, revision) => post(document, revision, true),
     apply: async (document, revision) => post(document, revision, false),
+    async replay(document, span, onProgress) {
+      const line = await call(
+        {
+          method: 'POST',
+          path: `${root}/replay`,
+          body: { ...document, ...span },
+          maxAnswerBytes: MAX_ANSWER_BYTES,
+          timeoutMs: REPLAY_WITHIN_MS,
+          onLine(text) {
+            const progress = readProgress(text)
+            if (progress !== null) onProgress?.(progress)
+          },
+        },
+        replayLineSchema,
+      )
+      if ('result' in line) return line.result
+      throw unexpected('error' in line ? line.error.message : 'it ends without a result')
+    },
   }
+}
+
+function readProgress(text: string): ReplayProgress | null {
+  const json = parseJson(text)
+  const line = replayLineSchema.safeParse(json.ok ? json.value : null)
+  return line.success && 'progress' in line.data ? line.data.progress : null
 }

@@ -42,7 +42,7 @@ export const replayRequestSchema = replaySpanSchema
       description: 'Delete policies that are not in the document; by default they are kept',
     }),
   })
-  .meta({ id: 'ReplayRequest' })
+  .meta({ id: 'ReplayRequest', examples: [{ policies: [], prune: true, days: 30 }] })
 export type ReplayRequest = z.input<typeof replayRequestSchema>
 
 const countSchema = z.int().nonnegative()

@@ -35,6 +35,12 @@ const MAX_SPAN_MS = MAX_REPLAY_DAYS * DAY_MS
 const NDJSON = 'application/x-ndjson'
 const POLICIES_IN_A_TURN = 8
 
+/** The schema is that of one line. */
+const linesResponse = {
+  description: 'Lines of JSON: progress, and at the end the result or an error',
+  content: { [NDJSON]: { schema: replayLineSchema } },
+}
+
 /** The policies of an organization in force, and as a document would have them. */
 export interface Drafted {
   readonly revision: number
@@ -78,7 +84,7 @@ export function replayRoutes(deps: ReplayRouteDeps): readonly Route[] {
         body: replayRequestSchema,
         bodyLimit: MAX_DOCUMENT_BYTES,
         deferred: true,
-        answers: { 200: replayLineSchema.describe('Lines of JSON, the last one a result') },
+        answers: { 200: linesResponse },
         errors: [429],
       },
       ({ principal, params: { org }, body, reply }) =>

@@ -1,0 +1,52 @@
+import type { ReplayResult } from '@palisade/protocol'
+import { usageError } from '../cli-error.ts'
+import { parseInstant } from '../parse-instant.ts'
+import type { Io } from '../io.ts'
+import type { MadePlan } from './make-plan.ts'
+
+const DEFAULT_AGE = '30d'
+
+export const REPLAY_NOTES = `
+A replay decides the requests that machines have uploaded anew, with the policies in force and with
+the files, for each user with the present teams. It needs \`policies:write\` or \`audit:read\`.`
+
+/** Asks the server for a replay; null without `age`, which is true for the default. */
+export async function replayPlan(
+  io: Io,
+  { organization, document }: Pick<MadePlan, 'organization' | 'document'>,
+  { age, option }: { readonly age: string | true | undefined; readonly option: string },
+): Promise<ReplayResult | null> {
+  if (age === undefined) return null
+  const from = parseInstant(age === true ? DEFAULT_AGE : age, option, io.now())
+  const show = (text: string): void => {
+    // Back to the start of the line, and clear the rest of it.
+    if (io.progress) io.stderr.write(`\r${text}\u001B[K`)
+  }
+  try {
+    return await organization.policySet.replay(document, { from }, (progress) => {
+      const { read_from, requests, decided } = progress
+      const share = requests === 0 ? 0 : Math.floor((100 * decided) / requests)
+      show(
+        requests === 0
+          ? `reading records, back to ${read_from.slice(0, 10)}`
+          : `deciding ${requests} different requests, ${share} %`,
+      )
+    })
+  } finally {
+    show('')
+  }
+}
+
+/** Reads `--max-denied`, which is 0 by default. Throws exit 2. */
+export function readMaxDenied({
+  maxDenied,
+  requireReplay,
+}: {
+  readonly maxDenied?: string
+  readonly requireReplay?: string | true
+}): number {
+  if (maxDenied === undefined) return 0
+  if (requireReplay === undefined) throw usageError('`--max-denied` needs `--require-replay`')
+  if (/^\d{1,12}$/.test(maxDenied)) return Number(maxDenied)
+  throw usageError('`--max-denied` must be a whole number')
+}
