@@ -1,10 +1,10 @@
 import type { AtEnd } from '../../server/temporary-directory.ts'
-import { openTestServer } from '../../server/test-server.ts'
+import { openTestServer, type TestServer } from '../../server/test-server.ts'
 import { runCli, type CliRun, type CliSetting } from '../run-cli.ts'
 import { temporaryDirectory, type TemporaryDirectory } from '../temporary-directory.ts'
 
 /** An organization on a real server, a directory for files, and the command signed in to both. */
-export interface CliOrganization extends AsyncDisposable {
+export interface CliOrganization extends AsyncDisposable, Pick<TestServer, 'evidence' | 'now'> {
   readonly directory: TemporaryDirectory
   run(argv: readonly string[], setting?: CliSetting): Promise<CliRun>
   /** Calls the API as the owner; resolves to the body. */
@@ -15,7 +15,8 @@ export interface CliOrganization extends AsyncDisposable {
 
 export async function openCliOrganization(atEnd?: AtEnd): Promise<CliOrganization> {
   const directory = await temporaryDirectory()
-  const { server, createOrganization, send, signIn } = await openTestServer(atEnd)
+  const opened = await openTestServer(atEnd)
+  const { server, evidence, now, createOrganization, send, signIn } = opened
   const { personal_token } = await createOrganization('acme', 'alice')
   const url = await server.app.listen({ host: '127.0.0.1', port: 0 })
   const as = await signIn('alice', personal_token)
@@ -37,6 +38,8 @@ export async function openCliOrganization(atEnd?: AtEnd): Promise<CliOrganizatio
   }
   return {
     directory,
+    evidence,
+    now,
     run: (argv, setting) => runCli(argv, { cwd: directory.path, env, ...setting }),
     call,
     async limitTo(permissions) {

@@ -1,4 +1,4 @@
-import type { ReplayResult } from '@palisade/protocol'
+import type { ReplayResult, ReplaySpan } from '@palisade/protocol'
 import { usageError } from '../cli-error.ts'
 import { parseInstant } from '../parse-instant.ts'
 import type { Io } from '../io.ts'
@@ -17,13 +17,13 @@ export async function replayPlan(
   { age, option }: { readonly age: string | true | undefined; readonly option: string },
 ): Promise<ReplayResult | null> {
   if (age === undefined) return null
-  const from = parseInstant(age === true ? DEFAULT_AGE : age, option, io.now())
+  const span = readSpan(age === true ? DEFAULT_AGE : age, option, io.now())
   const show = (text: string): void => {
     // Back to the start of the line, and clear the rest of it.
     if (io.progress) io.stderr.write(`\r${text}\u001B[K`)
   }
   try {
-    return await organization.policySet.replay(document, { from }, (progress) => {
+    return await organization.policySet.replay(document, span, (progress) => {
       const { read_from, requests, decided } = progress
       const share = requests === 0 ? 0 : Math.floor((100 * decided) / requests)
       show(
@@ -35,6 +35,12 @@ export async function replayPlan(
   } finally {
     show('')
   }
+}
+
+/** Whole days count back from the server's clock. */
+function readSpan(age: string, option: string, nowMs: number): ReplaySpan {
+  const [, days] = /^(\d{1,3})d$/.exec(age) ?? []
+  return days === undefined ? { from: parseInstant(age, option, nowMs) } : { days: Number(days) }
 }
 
 /** Reads `--max-denied`, which is 0 by default. Throws exit 2. */

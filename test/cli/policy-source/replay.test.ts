@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest'
+import { appendRows, row } from '../../server/evidence/store/evidence-batches.ts'
+import { openCliOrganization, WEB, type CliOrganization } from './organization.ts'
+
+const HOUR_MS = 60 * 60_000
+
+/** Decisions of the applied policies of `WEB`. */
+async function recordDecisions({ directory, run, evidence, now }: CliOrganization) {
+  await directory.write('web.yaml', WEB)
+  expect((await run(['apply', 'web.yaml', '--yes'])).code).toBe(0)
+  const record = (host: string, decisions: number, decision: 'allow' | 'deny' = 'allow') =>
+    row({ last_ms: now() - HOUR_MS, decisions, tuple: { host, decision } })
+  await appendRows(evidence, [
+    record('example.com', 5),
+    record('a.example.com', 3),
+    record('example.org', 2, 'deny'),
+  ])
+  await directory.write('web.yaml', WEB.replace('- example.com:443', '- example.org:443'))
+}
+
+describe('palisade plan --replay', () => {
+  it('shows the recorded requests that files would newly deny and allow', async () => {
+    await using organization = await openCliOrganization()
+    await recordDecisions(organization)
+
+    const planned = await organization.run(['plan', 'web.yaml', '--replay', '7d'])
+
+    expect(planned).toMatchObject({ code: 0, err: '' })
+    expect(planned.out.slice(planned.out.indexOf('Replay of'))).toBe(
+      `Replay of 10 recorded requests, 2026-11-14 to 2026-11-21
+machines upload no records at present; see \`palisade org set --upload\`
+5 newly denied
+COUNT  USERS  DEVICES  LAST        ACTION       TARGET           BEFORE      AFTER
+5      1      1        2026-11-21  connect:tcp  example.com:443  web: sites  default_deny
+2 newly allowed
+COUNT  USERS  DEVICES  LAST        ACTION       TARGET           BEFORE        AFTER
+2      1      1        2026-11-21  connect:tcp  example.org:443  default_deny  web: sites
+3 stay as they are
+10 judged by the name alone, because the record has no address
+`,
+    )
+  })
+
+  it('prints the whole replay as JSON', async () => {
+    await using organization = await openCliOrganization()
+    await recordDecisions(organization)
+
+    const { out } = await organization.run(['plan', 'web.yaml', '--replay', '--json'])
+
+    expect(JSON.parse(out)).toMatchObject({
+      changes: [{ change: 'updated' }],
+      replay: { newly_denied: { count: 5 }, newly_allowed: { count: 2 } },
+    })
+  })
+
+  it('shows progress on a terminal', async () => {
+    await using organization = await openCliOrganization()
+    await recordDecisions(organization)
+
+    const { err } = await organization.run(['plan', 'web.yaml', '--replay'], { progress: true })
+
+    expect(err).toContain('\rreading records, back to 2026-1')
+    expect(err.endsWith('\r\u001B[K')).toBe(true)
+  })
+
+  it('refuses a period that it cannot read', async () => {
+    await using organization = await openCliOrganization()
+    await organization.directory.write('web.yaml', WEB)
+
+    const { code, err } = await organization.run(['plan', 'web.yaml', '--replay', 'long'])
+
+    expect(code).toBe(2)
+    expect(err).toContain('`--replay` must be an age such as `30d`')
+  })
+})
+
+describe('palisade apply --require-replay', () => {
+  it('exits 4 and changes nothing when more requests would be denied than allowed', async () => {
+    await using organization = await openCliOrganization()
+    await recordDecisions(organization)
+    const { run } = organization
+
+    const refused = await run(['apply', 'web.yaml', '--yes', '--require-replay'])
+    const few = await run(['apply', 'web.yaml', '--yes', '--require-replay', '--max-denied', '4'])
+    const enough = await run(['apply', 'web.yaml', '--yes', '--require-replay', '--max-denied=5'])
+
+    expect(refused).toMatchObject({
+      code: 4,
+      err: 'error: nothing was changed: 5 recorded requests would be denied, more than 0; see `palisade plan --replay`\n',
+    })
+    expect(few.code).toBe(4)
+    expect(enough.code).toBe(0)
+    expect(enough.out).toContain('applied; acme is at revision 4')
+  })
+
+  it('refuses `--max-denied` alone, and one that is no number', async () => {
+    await using organization = await openCliOrganization()
+    await organization.directory.write('web.yaml', WEB)
+    const { run } = organization
+
+    const alone = await run(['apply', 'web.yaml', '--yes', '--max-denied', '3'])
+    const word = await run(['apply', 'web.yaml', '--yes', '--require-replay', '--max-denied=few'])
+
+    expect(alone).toMatchObject({ code: 2, err: expect.stringContaining('--require-replay') })
+    expect(word).toMatchObject({ code: 2, err: expect.stringContaining('whole number') })
+  })
+})
