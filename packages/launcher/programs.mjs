@@ -117,6 +117,18 @@ export const REPLAY_WORKER = {
   external: ['better-sqlite3', 'pg'],
 }
 
+/**
+ * The worker that suggests policies.
+ *
+ * @type {BundledProgram}
+ */
+export const SUGGEST_WORKER = {
+  main: 'server/dist/suggest-worker.js',
+  name: 'palisade-suggest-worker',
+  nodeOptions: [],
+  external: [],
+}
+
 export const BUNDLED = [
   AGENT,
   HOLDER,
@@ -125,6 +137,7 @@ export const BUNDLED = [
   POLICY_WORKER,
   CHECKPOINT_WORKER,
   REPLAY_WORKER,
+  SUGGEST_WORKER,
 ]
 
 /**

@@ -12,6 +12,7 @@ import type { Sender } from './ingest/ingest-service.ts'
 import { deviceRecordsRoute } from './device-records-route.ts'
 import { recordRoutes, type RecordRouteDeps } from './ingest/record-routes.ts'
 import { replayRoutes, type ReplayRouteDeps } from './replay/replay-routes.ts'
+import { suggestionRoutes, type SuggestionRouteDeps } from './suggest/suggestion-routes.ts'
 import type { ChainMark } from './store/evidence-record.ts'
 import type { EvidenceStore } from './store/evidence-store.ts'
 
@@ -22,7 +23,8 @@ export interface EvidenceRouteDeps
   extends
     Omit<AuditRouteDeps, 'store'>,
     Pick<RecordRouteDeps, 'proofs' | 'views'>,
-    Pick<ReplayRouteDeps, 'draft' | 'storage'> {
+    Pick<ReplayRouteDeps, 'draft' | 'storage'>,
+    Pick<SuggestionRouteDeps, 'budget'> {
   readonly authenticate: Authenticate
   readonly store: Pick<AuditedStore, 'note' | 'read'>
   readonly evidence: EvidenceStore
@@ -39,6 +41,7 @@ export function evidenceRoutes(deps: EvidenceRouteDeps): FastifyPluginAsyncZod {
       ...recordRoutes({ ...deps, onMark }),
       deviceRecordsRoute(deps),
       ...replayRoutes(deps),
+      ...suggestionRoutes(deps),
     ])
     registerRoutes(app, { ...deps, authenticate }, auditRoutes(deps))
   }

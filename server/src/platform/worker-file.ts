@@ -13,6 +13,11 @@ export function replayWorkerFile(): URL {
   return workerFile('replay-worker')
 }
 
+/** Where the worker that suggests policies is. */
+export function suggestWorkerFile(): URL {
+  return workerFile('suggest-worker')
+}
+
 /** At the root of the sources or of their compiled form; a bundle is beside the other bundles. */
 function workerFile(name: string): URL {
   const here = import.meta.url

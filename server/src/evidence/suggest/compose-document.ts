@@ -3,6 +3,7 @@ import { nameSchema, teamIdSchema, type PolicyDocument } from '@palisade/protoco
 import type { Unit } from './build-units.ts'
 import { groupBy } from './generalize.ts'
 import { ownerOfName } from './registrable-domain.ts'
+import { countDevices } from './summarize-evidence.ts'
 
 /** An organization has 100 policies by default, and others are there already. */
 const MOST_POLICIES = 40
@@ -40,7 +41,10 @@ export function composeDocument(
   existing: readonly { readonly name: string }[],
 ): ComposedDocument {
   const names = createNames(existing.map(({ name }) => name))
-  const byDevices = units.toSorted((a, b) => deviceCount(b) - deviceCount(a))
+  const byDevices = units
+    .map((unit) => ({ unit, devices: countDevices(unit.seen) }))
+    .toSorted((a, b) => b.devices - a.devices || (a.unit.resource < b.unit.resource ? -1 : 1))
+    .map(({ unit }) => unit)
   const kept = byDevices.slice(0, MOST_UNITS)
   const groups = [...groupBy(kept, policyKey).values()]
   const parts = groups
@@ -55,10 +59,6 @@ export function composeDocument(
       ...parts.flatMap(({ dropped }) => dropped),
     ],
   }
-}
-
-function deviceCount({ seen }: Unit): number {
-  return new Set(seen.map(({ device_id }) => device_id)).size
 }
 
 /** A policy has rules of one domain. */

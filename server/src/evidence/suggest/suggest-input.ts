@@ -1,19 +1,10 @@
 import type { Policy } from '@palisade/policy-core'
 import type { SuggestionOptions } from '@palisade/protocol'
+import type { ObservedRequest, Sighting } from '../observed/read-observed.ts'
 import type { EvidenceTuple } from '../store/evidence-record.ts'
 
-/** Decisions of one device for one user. */
-export interface Sighting {
-  readonly device_id: string
-  readonly username: string | null
-  readonly decisions: number
-  /** Epoch milliseconds of the first and the last one. */
-  readonly first_ms: number
-  readonly last_ms: number
-}
-
-/** A recorded request with the decision that it got, and everyone who made it. */
-export interface RecordedRequest {
+/** A recorded request as far as suggestions read it. */
+export interface RecordedRequest extends Pick<ObservedRequest, 'sightings'> {
   readonly tuple: Pick<
     EvidenceTuple,
     | 'action'
@@ -27,7 +18,6 @@ export interface RecordedRequest {
     | 'rules'
     | 'program'
   >
-  readonly sightings: readonly Sighting[]
 }
 
 /** A team of the organization. */

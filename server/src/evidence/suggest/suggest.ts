@@ -216,6 +216,8 @@ function formatUncovered(
         return { reason, detail, action, target: text, evidence: summarizeEvidence(seen) }
       },
     ),
-    not_covered_totals: [...totals].map(([reason, total]) => ({ reason, ...total })),
+    not_covered_totals: [...totals]
+      .map(([reason, total]) => ({ reason, ...total }))
+      .toSorted((a, b) => (a.reason < b.reason ? -1 : 1)),
   }
 }

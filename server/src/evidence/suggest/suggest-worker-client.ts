@@ -1,0 +1,71 @@
+import { Worker } from 'node:worker_threads'
+import { limitExceeded, type ApiError } from '../../platform/api-error.ts'
+import { suggestWorkerFile } from '../../platform/worker-file.ts'
+import type { Suggestions } from './suggest.ts'
+import {
+  decodeSuggestions,
+  encodePart,
+  type SuggestWorkerMessage,
+  type SuggestWorkerParts,
+  type SuggestWorkerReply,
+} from './suggest-worker-messages.ts'
+
+const MAX_HEAP_MIB = 512
+/** Crafted patterns can take long to compile and to compare. */
+const TIME_LIMIT_MS = 60_000
+
+/** One calculation in a thread of its own. */
+export interface SuggestWorker {
+  send<Part extends keyof SuggestWorkerParts>(part: Part, value: SuggestWorkerParts[Part]): void
+  /**
+   * After the last part. Throws ApiError 403 when the calculation takes too much time or memory.
+   */
+  answer(): Promise<Suggestions>
+  stop(): Promise<void>
+}
+
+/** Starts a thread that serves one request: suggestions are rare, and its memory is freed. */
+export function startSuggestWorker({
+  file = suggestWorkerFile(),
+  timeLimitMs = TIME_LIMIT_MS,
+}: { readonly file?: URL; readonly timeLimitMs?: number } = {}): SuggestWorker {
+  const worker = new Worker(file, {
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
+    execArgv: [],
+  })
+  // The process must not wait for this thread when it stops.
+  worker.unref()
+  const { promise, resolve, reject } = Promise.withResolvers<SuggestWorkerReply>()
+  // A worker may end before its answer is awaited.
+  promise.catch(() => {})
+  worker.once('message', (reply: SuggestWorkerReply) => resolve(reply))
+  worker.once('error', (error: NodeJS.ErrnoException) =>
+    reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuch() : error),
+  )
+  worker.once('exit', () => reject(new Error('the worker has ended')))
+
+  return {
+    send(part, value) {
+      const json = encodePart(value)
+      const message: SuggestWorkerMessage = { part, json }
+      worker.postMessage(message, [json.buffer])
+    },
+    async answer() {
+      const timer = setTimeout(() => reject(tooMuch()), timeLimitMs)
+      try {
+        const reply = await promise
+        if (!reply.ok) throw new Error(`the suggestions failed: ${reply.message}`)
+        return decodeSuggestions(reply.json)
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+    async stop() {
+      await worker.terminate()
+    },
+  }
+}
+
+function tooMuch(): ApiError {
+  return limitExceeded('the suggestions take too much time or memory; ask for a shorter time')
+}

@@ -1,0 +1,106 @@
+import { suggestionsRequestSchema, suggestionsResponseSchema } from '@palisade/protocol'
+import type { AuditedStore } from '../../history/audit/audited-store.ts'
+import { authorize, requireEntitled, type Access } from '../../identity/authorize.ts'
+import { payerOf } from '../../identity/payer.ts'
+import { formatPrincipal, type Caller } from '../../identity/principal.ts'
+import { defineRoute, type Route } from '../../identity/routes/route.ts'
+import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
+import type { WorkBudget } from '../../operations/overload/work-budget.ts'
+import { permissionDenied } from '../../platform/api-error.ts'
+import { answerSuggestions, type AnswerSuggestionsDeps } from './answer-suggestions.ts'
+import { concealNames } from './conceal-names.ts'
+import { startSuggestWorker } from './suggest-worker-client.ts'
+
+/** Calls of one organization that may wait; each takes seconds. */
+const MAX_WAITING_EACH = 2
+const MAX_RUNNING = 1
+
+export interface SuggestionRouteDeps extends Omit<AnswerSuggestionsDeps, 'startWorker' | 'store'> {
+  readonly store: Pick<AuditedStore, 'note' | 'read'>
+  readonly budget: WorkBudget
+}
+
+/** `POST /api/v1/orgs/:org/suggestions` */
+export function suggestionRoutes(deps: SuggestionRouteDeps): readonly Route[] {
+  const turns = createAnswerTurns(MAX_WAITING_EACH, MAX_RUNNING)
+  const startWorker = () => startSuggestWorker()
+
+  /** Whoever asks learns of the decisions of others. */
+  const note = (caller: Caller, org: string) =>
+    deps.store.note(caller.author, {
+      place: { org },
+      kind: 'audit_log.read',
+      subject: { id: org, name: org },
+      before: null,
+      after: { reader: formatPrincipal(caller), for: 'suggestions' },
+    })
+
+  return [
+    defineRoute(
+      {
+        method: 'POST',
+        path: '/api/v1/orgs/:org/suggestions',
+        operationId: 'suggestPolicies',
+        tags: ['audit'],
+        summary: 'Suggest the narrowest rules for requests that no rule speaks of',
+        // Two permissions, and one of them or another: see `requireRight`.
+        permission: null,
+        lookUp(_reader, _params, { principal, access }) {
+          requireRight(access)
+          deps.budget.require(payerOf(principal, access))
+        },
+        body: suggestionsRequestSchema,
+        answers: { 200: suggestionsResponseSchema },
+        errors: [429],
+      },
+      async ({ caller, params: { org }, body, request }) => {
+        const access = await deps.store.read((reader) => authorize(reader, caller, org, null))
+        const { seesNames } = requireRight(access)
+        if (!seesNames) requireNameless(body)
+        await note(caller, org)
+        const isGone = () => request.raw.socket.destroyed
+        return turns.run(
+          org,
+          async () => {
+            const work = deps.budget.begin(payerOf(caller, access))
+            try {
+              const call = { work, isGone }
+              const made = await answerSuggestions({ ...deps, startWorker }, org, body, call)
+              return seesNames ? made : concealNames(made)
+            } finally {
+              work.end()
+            }
+          },
+          formatPrincipal(caller),
+        )
+      },
+    ),
+  ]
+}
+
+/**
+ * Suggestions are for those who write policies and for those who audit them. Without `audit:read`
+ * they name no people, devices and programs. Throws 403.
+ */
+function requireRight({ permissions, organization }: Access): { readonly seesNames: boolean } {
+  const seesNames = permissions.includes('audit:read')
+  if (!permissions.includes('policies:read'))
+    throw permissionDenied('this needs the permission `policies:read`')
+  if (!seesNames && !permissions.includes('policies:write'))
+    throw permissionDenied('this needs the permission `policies:write` or `audit:read`')
+  requireEntitled(organization)
+  return { seesNames }
+}
+
+/** Throws 403 for what would show the requests of single people or programs. */
+function requireNameless({
+  by,
+  min_devices = 2,
+}: {
+  readonly by: string
+  readonly min_devices?: number | undefined
+}): void {
+  if (by !== 'team') throw permissionDenied(`\`by: ${by}\` needs the permission \`audit:read\``)
+  if (min_devices < 2)
+    throw permissionDenied('`min_devices` below 2 needs the permission `audit:read`')
+}

@@ -1,0 +1,161 @@
+import type { SuggestionsRequest, SuggestionsResponse } from '@palisade/protocol'
+import { gzipSync } from 'node:zlib'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openOwner, type Owner } from '../../owner.ts'
+import { enrolTestDevice, headersOf } from '../../test-device.ts'
+import { openTestServer, type TestServer } from '../../test-server.ts'
+import { HEADER, linesOf, recordOf, textOf } from '../ingest/batch-text.ts'
+
+const RECORDS = '/api/v1/device/records'
+const SUGGESTIONS = '/api/v1/orgs/acme/suggestions'
+const PEOPLE = ['ann', 'ben', 'cas']
+
+describe('suggestions', () => {
+  let test: TestServer
+  let owner: Owner
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    owner = await openOwner(test, 'acme', 'alice')
+  })
+
+  const api = async (method: 'POST' | 'PUT', path: string, payload?: object) => {
+    const url = `/api/v1/orgs/acme${path}`
+    const answer = await test.send(method, url, { as: owner.as, ...(payload ? { payload } : {}) })
+    expect(answer.statusCode, answer.body).toBeLessThan(300)
+    return answer.body === '' ? null : answer.json()
+  }
+  const ask = (payload: SuggestionsRequest = {}, as = owner.as) =>
+    test.send('POST', SUGGESTIONS, { as, payload })
+  const suggested = async (payload: SuggestionsRequest = {}, as = owner.as) => {
+    const answer = await ask(payload, as)
+    expect(answer.statusCode, answer.body).toBe(200)
+    return answer.json<SuggestionsResponse>()
+  }
+
+  /** A team of three people, each with a device that was denied these hosts. */
+  const populate = async (hosts: readonly string[]) => {
+    const { id } = await api('POST', '/teams', { name: 'backend' })
+    const records = hosts.map((host) =>
+      recordOf({ request: { action: 'connect:tcp', host, port: 443 }, program: '/usr/bin/git' }),
+    )
+    for (const [index, user] of PEOPLE.entries()) {
+      await owner.addMember(user, 'member', `a long password of ${user}`)
+      await api('PUT', `/teams/${id}/members/${user}`)
+      const device = await enrolTestDevice(test, owner.as, 'acme', { user })
+      const sent = await test.server.app.inject({
+        method: 'POST',
+        url: RECORDS,
+        headers: {
+          ...headersOf(device, 'POST', RECORDS),
+          'content-type': 'application/x-ndjson',
+          'content-encoding': 'gzip',
+        },
+        payload: gzipSync(textOf({ ...HEADER, boot: `b${index}` }, linesOf(records))),
+      })
+      expect(sent.statusCode, sent.body).toBe(200)
+    }
+  }
+
+  it('are a document that can be applied, after which nothing is left to suggest', async () => {
+    await populate(['a.example.com', 'b.example.com', 'github.io'])
+
+    const first = await suggested()
+
+    expect(first).toMatchObject({
+      revision: expect.any(Number),
+      examined: { decisions: 9, devices: 3, targets: 3, left_out: 0 },
+      suggestions: [
+        {
+          policy: 'suggested for backend',
+          resource: 'a.example.com:443',
+          teams: ['backend'],
+          members: 3,
+          marks: [],
+          evidence: {
+            devices: 3,
+            users: 3,
+            usernames: PEOPLE,
+            programs: [{ program: '/usr/bin/git', decisions: 3 }],
+          },
+        },
+        { resource: 'b.example.com:443' },
+      ],
+      opens: [{ teams: ['backend'], complete: true }],
+      not_covered: [{ reason: 'public_suffix', target: 'github.io:443' }],
+    })
+    const { policies } = first.document
+    expect(await api('POST', '/apply', { policies })).toMatchObject({
+      changes: [{ change: 'created', name: 'suggested for backend' }],
+    })
+
+    const second = await suggested()
+
+    expect(second.document.policies).toEqual([])
+    expect(second.not_covered_totals).toEqual([
+      { reason: 'already_allowed', targets: 2, decisions: 6 },
+      { reason: 'public_suffix', targets: 1, decisions: 3 },
+    ])
+  })
+
+  it('are of the time that is asked for', async () => {
+    await populate(['a.example.com'])
+
+    const before = await suggested({ until: '2026-11-21T07:59:59Z' })
+    const during = await suggested({ since: '2026-11-21T08:00:00Z' })
+
+    expect(before.examined.decisions).toBe(0)
+    expect(during.suggestions).toHaveLength(1)
+  })
+
+  it('name no people, devices and programs without `audit:read`', async () => {
+    await populate(['a.example.com'])
+    const editor = await owner.addMember('edith', 'editor', 'a long password of edith')
+
+    const { suggestions } = await suggested({}, editor)
+
+    expect(suggestions).toMatchObject([
+      { evidence: { devices: 3, users: 3, usernames: [], device_ids: [], programs: [] } },
+    ])
+    for (const refused of [{ by: 'program' }, { by: 'user' }, { min_devices: 1 }] as const)
+      expect((await ask(refused, editor)).statusCode).toBe(403)
+  })
+
+  it('are for owners, editors and auditors alone', async () => {
+    const auditor = await owner.addMember('carol', 'auditor', 'a long password of carol')
+    const member = await owner.addMember('bob', 'member', 'a long password of bob')
+    const stranger = await openOwner(test, 'other', 'mallory')
+    const weak = await Promise.all(
+      (['policies:read', 'audit:read'] as const).map((each) => owner.organizationToken([each])),
+    )
+
+    expect((await ask({}, auditor)).statusCode).toBe(200)
+    expect((await ask({}, member)).statusCode).toBe(403)
+    expect((await ask({}, stranger.as)).statusCode).toBe(404)
+    for (const token of weak) expect((await ask({}, token)).statusCode).toBe(403)
+  })
+
+  it('leave an event for their reader', async () => {
+    await suggested()
+
+    const url = '/api/v1/orgs/acme/events?kind=audit_log.read'
+    const { data } = (await test.send('GET', url, { as: owner.as })).json()
+    expect(data).toMatchObject([
+      { actor: 'user:alice', after: { reader: 'user:alice', for: 'suggestions' } },
+    ])
+  })
+
+  it.each([
+    [{ since: '2026-11-21T08:00:00Z', until: '2026-11-20T08:00:00Z' }, '`since` must be before'],
+    [{ since: '2020-11-21T08:00:00Z' }, 'at most 400 days'],
+    [{ since: 'yesterday' }, '`since` must be an RFC 3339 instant'],
+    [{ by: 'device' }, '`by` must be one of'],
+    [{ min_members: 0 }, '`min_members`'],
+    [{ other: 1 }, 'other'],
+  ])('refuse the body %j', async (payload, message) => {
+    const answer = await test.send('POST', SUGGESTIONS, { as: owner.as, payload })
+
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json().error.message).toContain(message)
+  })
+})
