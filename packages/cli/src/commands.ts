@@ -69,6 +69,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> 
     token: async () => (await import('./administration/token-commands.ts')).addTokenCommands,
     events: async () => (await import('./administration/events-command.ts')).addEventsCommand,
     audit: async () => (await import('./administration/audit-command.ts')).addAuditCommand,
+    suggest: async () => (await import('./suggest/suggest-command.ts')).addSuggestCommand,
     webhook: async () => (await import('./administration/webhook-commands.ts')).addWebhookCommands,
     device: async () => (await import('./administration/device-commands.ts')).addDeviceCommands,
     revision: async () => (await import('./administration/revision-command.ts')).addRevisionCommand,

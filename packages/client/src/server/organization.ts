@@ -6,6 +6,7 @@ import {
   listTeamsResponseSchema,
   organizationSchema,
   revisionStatusSchema,
+  suggestionsResponseSchema,
   teamSchema,
   updatedMemberSchema,
   type CheckRequest,
@@ -20,6 +21,8 @@ import {
   type RevisionStatus,
   type StoredDecision,
   type Role,
+  type SuggestionsRequest,
+  type SuggestionsResponse,
   type Team,
   type UpdateTeamRequest,
   type UpdatedMember,
@@ -64,6 +67,10 @@ export interface TeamsClient {
   removeMember(teamId: string, username: string): Promise<void>
 }
 
+const MAX_SUGGESTIONS_BYTES = 32 * 1024 * 1024
+/** The server reads for a minute, and calculates for another; others may be before. */
+const SUGGESTIONS_TIMEOUT_MS = 300_000
+
 /** Access to one organization. */
 export interface OrganizationClient {
   get(): Promise<OrganizationBody>
@@ -74,6 +81,8 @@ export interface OrganizationClient {
   effectivePolicy(user: string): Promise<EffectivePolicyResponse>
   /** Progress of a revision on the machines. */
   revisionStatus(revision: number): Promise<RevisionStatus>
+  /** The narrowest rules for recorded requests; takes up to some minutes. */
+  suggest(options: SuggestionsRequest): Promise<SuggestionsResponse>
   readonly policies: PoliciesClient
   readonly rules: RulesClient
   readonly policySet: PolicySetClient
@@ -104,6 +113,17 @@ export function createOrganizationClient(
       call(
         { method: 'GET', path: `${root}/effective-policy${formatQuery({ user })}` },
         effectivePolicyResponseSchema,
+      ),
+    suggest: async (body) =>
+      call(
+        {
+          method: 'POST',
+          path: `${root}/suggestions`,
+          body,
+          maxAnswerBytes: MAX_SUGGESTIONS_BYTES,
+          timeoutMs: SUGGESTIONS_TIMEOUT_MS,
+        },
+        suggestionsResponseSchema,
       ),
     policies: createPoliciesClient(call, org, newKey),
     rules: createRulesClient(call, org, newKey),

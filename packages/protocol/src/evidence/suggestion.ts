@@ -1,6 +1,6 @@
 import { ACTIONS } from '@palisade/policy-core'
 import { z } from 'zod'
-import { policyDocumentSchema } from '../governance/policy-document.ts'
+import { shownPolicySchema } from '../governance/policy-document.ts'
 import { timestampSchema } from '../timestamp.ts'
 
 export const SUGGESTION_SOURCES = ['denials', 'observed'] as const
@@ -63,7 +63,7 @@ const evidenceSchema = z
     first_at: timestampSchema,
     last_at: timestampSchema,
     usernames: z.array(z.string()).meta({
-      description: 'At most 20; empty without the permission `audit:read`, as the next two',
+      description: 'At most 10; empty without the permission `audit:read`, as the next two',
     }),
     device_ids: z.array(z.string()),
     programs: z
@@ -191,7 +191,9 @@ export const suggestionsResponseSchema = z
         description: 'Decisions beyond the limits of one call; ask for a shorter time',
       }),
     }),
-    document: policyDocumentSchema,
+    document: z.strictObject({ policies: z.array(shownPolicySchema) }).meta({
+      description: 'New policies, as `POST …/apply` and `palisade apply` take them',
+    }),
     suggestions: z.array(suggestionSchema),
     opens: z
       .array(

@@ -89,7 +89,7 @@ export const applyRequestSchema = z
 export type ApplyRequest = z.input<typeof applyRequestSchema>
 
 /** A policy in an answer: the scope is always present, and its teams are given by name. */
-const shownPolicySchema = z
+export const shownPolicySchema = z
   .strictObject({
     name: z.string(),
     scope: z.strictObject({ teams: z.array(z.string()).optional() }),

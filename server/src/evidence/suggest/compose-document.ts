@@ -1,5 +1,5 @@
 import { domainOf } from '@palisade/policy-core'
-import { nameSchema, teamIdSchema, type PolicyDocument } from '@palisade/protocol'
+import { nameSchema, teamIdSchema, type SuggestionsResponse } from '@palisade/protocol'
 import type { Unit } from './build-units.ts'
 import { groupBy } from './generalize.ts'
 import { ownerOfName } from './registrable-domain.ts'
@@ -12,10 +12,11 @@ const MOST_RULES = 200
 const MOST_RESOURCES_OF_RULE = 50
 const MOST_CHARACTERS = 200_000
 /** Of the document: an editor reads all of them. */
-const MOST_UNITS = 2_000
+const MOST_UNITS = 1_000
 const LONGEST_NAME = 200
 
-type DocumentPolicy = PolicyDocument['policies'][number]
+type SuggestedDocument = SuggestionsResponse['document']
+type DocumentPolicy = SuggestedDocument['policies'][number]
 type DocumentRule = DocumentPolicy['rules'][number]
 
 /** A unit with its place in the document. */
@@ -26,7 +27,7 @@ export interface PlacedUnit {
 }
 
 export interface ComposedDocument {
-  readonly document: PolicyDocument
+  readonly document: SuggestedDocument
   readonly placed: readonly PlacedUnit[]
   /** Beyond the limits; those with the fewest devices. */
   readonly dropped: readonly Unit[]

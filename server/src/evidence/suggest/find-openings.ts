@@ -1,5 +1,5 @@
 import { compare, effectivePolicies, type Policy } from '@palisade/policy-core'
-import type { PolicyDocument, SuggestionsResponse } from '@palisade/protocol'
+import type { SuggestionsResponse } from '@palisade/protocol'
 import type { Audience } from './fit-teams.ts'
 import { writeTeam } from './compose-document.ts'
 import { compileEnforced } from './judge-line.ts'
@@ -9,13 +9,13 @@ const MAX_STEPS = 2_000_000
 
 /** Policies of a document as `policy-core` reads them. */
 export function documentPolicies(
-  { policies }: PolicyDocument,
+  { policies }: SuggestionsResponse['document'],
   teamIdOf: (written: string) => string,
 ): readonly Policy[] {
   return policies.map(({ name, scope, rules }, index) => ({
     id: `suggested_${index}`,
     name,
-    scope: { teams: (scope?.teams ?? []).map(teamIdOf) },
+    scope: { teams: (scope.teams ?? []).map(teamIdOf) },
     allowlist_v0: {
       rules: rules.map((rule, at) => ({ ...rule, id: `suggested_${index}_${at}` })),
     },

@@ -4,6 +4,7 @@ import { authorize, requireEntitled, type Access } from '../../identity/authoriz
 import { payerOf } from '../../identity/payer.ts'
 import { formatPrincipal, type Caller } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
+import { countAttempts } from '../../identity/limits/count-attempts.ts'
 import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 import type { WorkBudget } from '../../operations/overload/work-budget.ts'
 import { permissionDenied } from '../../platform/api-error.ts'
@@ -14,6 +15,7 @@ import { startSuggestWorker } from './suggest-worker-client.ts'
 /** Calls of one organization that may wait; each takes seconds. */
 const MAX_WAITING_EACH = 2
 const MAX_RUNNING = 1
+const NOTED_EVERY_MS = 60 * 60_000
 
 export interface SuggestionRouteDeps extends Omit<AnswerSuggestionsDeps, 'startWorker' | 'store'> {
   readonly store: Pick<AuditedStore, 'note' | 'read'>
@@ -25,15 +27,21 @@ export function suggestionRoutes(deps: SuggestionRouteDeps): readonly Route[] {
   const turns = createAnswerTurns(MAX_WAITING_EACH, MAX_RUNNING)
   const startWorker = () => startSuggestWorker()
 
-  /** Whoever asks learns of the decisions of others. */
-  const note = (caller: Caller, org: string) =>
-    deps.store.note(caller.author, {
+  const noted = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, deps.monotonicMs)
+
+  /** An answer tells of the decisions of others: it is in the history, once an hour for each. */
+  const note = async (caller: Caller, org: string): Promise<void> => {
+    const key = `${org} ${formatPrincipal(caller)}`
+    if (noted.waitSeconds(key) > 0) return
+    await deps.store.note(caller.author, {
       place: { org },
       kind: 'audit_log.read',
       subject: { id: org, name: org },
       before: null,
       after: { reader: formatPrincipal(caller), for: 'suggestions' },
     })
+    noted.add(key)
+  }
 
   return [
     defineRoute(
@@ -51,7 +59,7 @@ export function suggestionRoutes(deps: SuggestionRouteDeps): readonly Route[] {
         },
         body: suggestionsRequestSchema,
         answers: { 200: suggestionsResponseSchema },
-        errors: [429],
+        errors: [403, 429],
       },
       async ({ caller, params: { org }, body, request }) => {
         const access = await deps.store.read((reader) => authorize(reader, caller, org, null))

@@ -1,7 +1,7 @@
 import type { SuggestionEvidence } from '@palisade/protocol'
 import type { Seen } from './suggest-input.ts'
 
-const MOST_NAMES = 20
+const MOST_NAMES = 10
 const MOST_PROGRAMS = 10
 
 /** Sums up sightings. Throws for none. */
