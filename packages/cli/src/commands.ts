@@ -66,6 +66,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> 
     invitation: async () =>
       (await import('./administration/invitation-commands.ts')).addInvitationCommands,
     team: async () => (await import('./administration/team-commands.ts')).addTeamCommands,
+    access: async () => (await import('./administration/access-commands.ts')).addAccessCommands,
     token: async () => (await import('./administration/token-commands.ts')).addTokenCommands,
     events: async () => (await import('./administration/events-command.ts')).addEventsCommand,
     audit: async () => (await import('./administration/audit-command.ts')).addAuditCommand,

@@ -40,6 +40,7 @@ export type { EnrolmentTokensClient } from './server/enrolment-tokens.ts'
 export type { MembersClient, OrganizationClient, TeamsClient } from './server/organization.ts'
 export type { Changed, PoliciesClient, RulesClient } from './server/policies.ts'
 export type { AppliedDocument, PolicySetClient, ReplayProgress } from './server/policy-set.ts'
+export type { AccessRequestFilter, AccessRequestsClient } from './server/access-requests.ts'
 export type { RolloutsClient } from './server/rollouts.ts'
 export type { Pace } from './server/retry.ts'
 export {

@@ -1,4 +1,4 @@
-import { DEFAULT_EVIDENCE_SETTINGS } from '@palisade/protocol'
+import { DEFAULT_ACCESS_SETTINGS, DEFAULT_EVIDENCE_SETTINGS } from '@palisade/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HEADER, linesOf, recordOf, textOf } from '../evidence/ingest/batch-text.ts'
 import { enrolTestDevice, type TestDevice } from '../test-device.ts'
@@ -6,6 +6,7 @@ import { fillPath, pathParameters, type Operation } from './operations.ts'
 import {
   kindOf,
   openTwoOrganizations,
+  withAccessRequest,
   withRollout,
   type TwoOrganizations,
 } from './two-organizations.ts'
@@ -79,7 +80,7 @@ describe('every operation of the document', () => {
     const operations = world.document.operations.toSorted((a, b) => rank(a) - rank(b))
     const statuses: string[] = []
     for (const operation of operations) {
-      world = await withRollout(world, operation)
+      world = await withRollout(await withAccessRequest(world, operation), operation)
       if (operation.id === 'declineInvitation')
         await world.store.transaction(({ invitations }) =>
           invitations.insert({
@@ -119,6 +120,7 @@ describe('every operation of the document', () => {
       resolve_unlisted_names: false,
       distribution: { fresh_for_seconds: 3600, expires_after_seconds: 3600, offline_allow: [] },
       evidence: DEFAULT_EVIDENCE_SETTINGS,
+      access: DEFAULT_ACCESS_SETTINGS,
       revision: 1,
       created_at: '2026-11-21T08:00:00.250Z',
     }

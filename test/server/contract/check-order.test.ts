@@ -34,6 +34,13 @@ const FOR_MEMBERS = new Set([
   'enrolDevice',
   'revokeDevice',
   'listAuditLogs',
+  'listAccessRequests',
+  'createAccessRequest',
+  'getAccessRequest',
+  'withdrawAccessRequest',
+  'approveAccessRequest',
+  'rejectAccessRequest',
+  'revokeAccessRequest',
 ])
 
 /** Tells whether a request of the operation can have the fault. */

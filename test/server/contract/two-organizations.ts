@@ -28,6 +28,7 @@ export const UNKNOWN = {
   enrolment_token: '00000000-0000-4000-8000-000000000000',
   webhook: '00000000-0000-4000-8000-000000000000',
   rollout: '00000000-0000-4000-8000-000000000000',
+  request: 'acr_0123456789abcdefghjkmnpqrstv',
   delivery: `evt_1_${'0'.repeat(32)}`,
   view: '0'.repeat(32),
   revision: '999999999999999',
@@ -67,6 +68,12 @@ export interface TwoOrganizations extends TestServer {
 }
 
 const PASSWORD = 'correct horse battery'
+const ACCESS = {
+  action: 'connect:tcp',
+  resources: ['a.example.com:443'],
+  duration_seconds: 3600,
+  reason: 'a release',
+}
 /** A rollout to all machines at once. */
 const EVERYBODY = { stages: [{ percent: 100 }], max_rejected: { machines: 0 } }
 
@@ -153,6 +160,7 @@ async function populate(
     enrolment_token: idOf(await create(server, as, `${api}/enrolment-tokens`, enrolment)),
     webhook: idOf(await create(server, as, `${api}/webhooks`, { url: 'https://example.com/' })),
     rollout: idOf(await create(server, as, `${api}/rollouts`, EVERYBODY)),
+    request: idOf(await create(server, as, `${api}/access-requests`, ACCESS)),
     delivery: await firstDelivery(server, org),
     revision: '1',
     ...(await firstView(server, org, device)),
@@ -226,6 +234,20 @@ export function kindOf(path: string, parameter: string): IdentifierKind {
   if (!(parameter in UNKNOWN))
     throw new Error(`\`{${parameter}}\` of ${path} is not in two-organizations.ts; add it there`)
   return parameter as IdentifierKind
+}
+
+/** Returns the world with a new access request, in a state that the operation accepts. */
+export async function withAccessRequest(
+  world: TwoOrganizations,
+  { id: operation, method, path }: Operation,
+): Promise<TwoOrganizations> {
+  if (method !== 'POST' || !path.includes('/access-requests/{')) return world
+  const as = world.callers.owner
+  const requests = '/api/v1/orgs/acme/access-requests'
+  const request = idOf(await create(world, as, requests, ACCESS))
+  if (operation === 'revokeAccessRequest')
+    await world.send('POST', `${requests}/${request}/approve`, { as, payload: {} })
+  return { ...world, acme: { ...world.acme, request } }
 }
 
 /** Returns the world with a rollout in a state that the operation accepts. */

@@ -15,11 +15,12 @@ if (!isRoot) process.stderr.write('not root, so no disk can be filled: its tests
 /** Other values of path parameters: `max` is not in the team yet, `mia` can be removed from it. */
 const OTHER_VALUES: Readonly<Record<string, Record<string, string>>> = {
   addTeamMember: { username: 'max' },
+  addTeamApprover: { username: 'max' },
 }
 
 /**
  * Operations without a write, or with a refusal before it: for a password, an unknown delivery or
- * invitation, or the state of a rollout.
+ * invitation, or the state of a rollout or an access request.
  */
 const NO_WRITES = new Set([
   'acceptInvitation',
@@ -32,6 +33,7 @@ const NO_WRITES = new Set([
   'replayRecords',
   'startRollout',
   'resumeRollout',
+  'revokeAccessRequest',
 ])
 /**
  * Reads that sign metadata, like a poll, and the audit log, whose reading is an event. The disk is
@@ -44,6 +46,12 @@ const ROLLOUT = {
   stages: [{ label: 'canary' }, { percent: 100 }],
   max_rejected: { machines: 0 },
   force: true,
+}
+const ACCESS = {
+  action: 'connect:tcp',
+  resources: ['example.org:443'],
+  duration_seconds: 60,
+  reason: 'a release',
 }
 const POLICIES = '/v2/orgs/acme/governance/policies'
 
@@ -195,6 +203,7 @@ async function populate(client: Client): Promise<Record<string, string>> {
   const policy_id = await make(POLICIES, { name: 'first' })
   const team = await make(`${api}/teams`, { name: 'of its own' })
   await send(client, 'PUT', `${api}/teams/${team}/members/mia`)
+  await send(client, 'PUT', `${api}/teams/${team}/approvers/mia`)
   return {
     org: 'acme',
     revision: '1',
@@ -207,6 +216,7 @@ async function populate(client: Client): Promise<Record<string, string>> {
     token: await make(`${api}/access-tokens`, secret),
     // No process listens there.
     rollout: await make(`${api}/rollouts`, ROLLOUT),
+    request: await make(`${api}/access-requests`, ACCESS),
     webhook: await make(`${api}/webhooks`, { url: 'https://127.0.0.1:9/' }),
     personal_token: await make('/api/v1/user/access-tokens', secret),
   }

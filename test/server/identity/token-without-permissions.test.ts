@@ -16,6 +16,7 @@ const OPEN: Readonly<Record<string, string>> = {
   'POST /api/v1/device/token': 'the key of a machine',
   'POST /api/v1/device/records': 'the token of a machine',
   'POST /api/v1/device/report': 'the token of a machine',
+  'POST /api/v1/device/access-requests': 'the token of a machine',
   'PUT /api/v1/user/password': 'the old password',
   // Child tokens, which expire and are revoked with their parent.
   'POST /api/v1/user/access-tokens': 'no wider than the credential',
@@ -23,6 +24,9 @@ const OPEN: Readonly<Record<string, string>> = {
   // A plain member has no permissions that the token could lack, so the token may revoke the
   // member's machines too. That is 403 here, because the machine does not exist.
   'POST /api/v1/orgs/{org}/devices': 'a machine of the person',
+  // Asking opens nothing; an approver answers.
+  'POST /api/v1/orgs/{org}/access-requests': 'a request of the person',
+  'POST /api/v1/orgs/{org}/access-requests/{request}/withdraw': 'a request of the person',
   // Only reads, and only about the member.
   'POST /api/v1/orgs/{org}/check': 'a decision about the person',
 }

@@ -1,7 +1,11 @@
 import {
+  ACCESS_SECONDS,
+  MAX_DEVICE_GRANTS,
   DEFAULT_DECISIONS,
   MAX_PATH_DEPTH,
   UPLOAD_MODES,
+  type AccessSettings,
+  type ChangedAccessSettings,
   type ChangedEvidenceSettings,
   type DefaultDecision,
   type EvidenceSettings,
@@ -34,7 +38,13 @@ interface EvidenceOptions {
   readonly uploadUsers?: Switch
 }
 
-interface SetOptions extends JsonOption, EvidenceOptions {
+interface AccessOptions {
+  readonly accessLongest?: string
+  readonly accessMostOpen?: string
+  readonly accessAnswerWithin?: string
+}
+
+interface SetOptions extends JsonOption, EvidenceOptions, AccessOptions {
   readonly resolveUnlistedNames?: Switch
   readonly default?: DefaultDecision | 'none'
   readonly freshFor?: string
@@ -103,6 +113,9 @@ function addSet(parent: Command, context: RunContext): void {
         'whether the user of the operating system is uploaded',
       ).choices(ON_OFF),
     )
+    .option('--access-longest <duration>', 'longest time that a grant of access lasts')
+    .option('--access-most-open <n>', 'grants of access that a user has at a time')
+    .option('--access-answer-within <duration>', 'time until a request without an answer lapses')
     .option('--json', 'print the organization as the API returns it')
     .addHelpText(
       'after',
@@ -119,7 +132,8 @@ Examples:
   palisade org set --offline-allow git.example.com:443 registry.example.com:443
   palisade org set --no-offline-allow
   palisade org set --upload sampled --sample-percent 10
-  palisade org set --upload full --path-depth 2 --upload-programs on`,
+  palisade org set --upload full --path-depth 2 --upload-programs on
+  palisade org set --access-longest 8h --access-most-open 5`,
     )
     .action(async (options: SetOptions) => {
       const changed = readChanges(options)
@@ -152,6 +166,7 @@ function readChanges(options: SetOptions): UpdateOrganizationRequest {
     ...(offlineAllow === undefined ? {} : { offline_allow: [...(offlineAllow || [])] }),
   }
   const evidence = readEvidence(options)
+  const access = readAccess(options)
   const changed = {
     ...(resolveUnlistedNames === undefined
       ? {}
@@ -159,6 +174,7 @@ function readChanges(options: SetOptions): UpdateOrganizationRequest {
     ...(chosen === undefined ? {} : { default: chosen === 'none' ? null : chosen }),
     ...(Object.keys(distribution).length === 0 ? {} : { distribution }),
     ...(Object.keys(evidence).length === 0 ? {} : { evidence }),
+    ...(Object.keys(access).length === 0 ? {} : { access }),
   }
   if (Object.keys(changed).length === 0)
     throw usageError('write a setting to change, such as `--fresh-for 12h`')
@@ -177,6 +193,28 @@ function readEvidence(options: EvidenceOptions): ChangedEvidenceSettings {
       : { path_depth: readCount(pathDepth, '--path-depth', 0, MAX_PATH_DEPTH) }),
     ...(uploadPrograms === undefined ? {} : { programs: uploadPrograms === 'on' }),
     ...(uploadUsers === undefined ? {} : { users: uploadUsers === 'on' }),
+  }
+}
+
+function readAccess(options: AccessOptions): ChangedAccessSettings {
+  const { accessLongest, accessMostOpen, accessAnswerWithin } = options
+  const limits = { least: ACCESS_SECONDS.min, most: ACCESS_SECONDS.max }
+  return {
+    ...(accessLongest === undefined
+      ? {}
+      : { longest_seconds: parseDuration(accessLongest, '--access-longest', limits) }),
+    ...(accessMostOpen === undefined
+      ? {}
+      : { most_open: readCount(accessMostOpen, '--access-most-open', 0, MAX_DEVICE_GRANTS) }),
+    ...(accessAnswerWithin === undefined
+      ? {}
+      : {
+          answer_within_seconds: parseDuration(
+            accessAnswerWithin,
+            '--access-answer-within',
+            limits,
+          ),
+        }),
   }
 }
 
@@ -200,6 +238,7 @@ function formatOrganization(body: OrganizationBody, { style }: RunContext): stri
       ['expires after', formatDuration(expires_after_seconds)],
       ['offline allow', offline_allow.map(style.plain).join(', ') || 'no host'],
       ...formatEvidence(body.evidence),
+      ...formatAccess(body.access),
     ],
     style,
   )
@@ -209,6 +248,15 @@ function formatDefault({ default: chosen }: OrganizationBody, style: RunContext[
   if (chosen === 'observe')
     return style.warning('observe: requests that no rule matches are allowed and recorded')
   return chosen ?? 'enforce, unless teams of a user choose observe'
+}
+
+function formatAccess(settings: AccessSettings): [string, string][] {
+  const { longest_seconds, most_open, answer_within_seconds } = settings
+  return [
+    ['access lasts', `at most ${formatDuration(longest_seconds)}`],
+    ['access grants', `at most ${most_open} of a user at a time`],
+    ['access answered', `within ${formatDuration(answer_within_seconds)}`],
+  ]
 }
 
 /** Only the mode while the upload is off. */

@@ -23,7 +23,7 @@ interface SetOptions extends JsonOption {
   readonly default?: DefaultDecision | 'none'
 }
 
-/** `palisade team list|create|set|delete|add|remove` */
+/** `palisade team list|create|set|delete|add|remove|approvers` */
 export function addTeamCommands(program: Command, context: RunContext): void {
   const team = program
     .command('team')
@@ -35,6 +35,7 @@ export function addTeamCommands(program: Command, context: RunContext): void {
   addSet(team, context)
   addDelete(team, context)
   addMembership(team, context)
+  addApprovers(team, context)
 }
 
 function addList(team: Command, context: RunContext): void {
@@ -167,6 +168,52 @@ function addMembership(team: Command, context: RunContext): void {
           context.style.plain(`${users.join(', ')} ${done} team \`${found.name}\``).concat('\n'),
         )
       })
+}
+
+function addApprovers(team: Command, context: RunContext): void {
+  team
+    .command('approvers')
+    .description('List, add or remove the members who answer access requests of a team.')
+    .argument('<team>', 'id or name')
+    .argument('[change]', '`add` or `rm`')
+    .argument('[users...]', 'names of members')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Owners and editors answer all requests. An approver need not be in the team.
+
+Examples:
+  palisade team approvers research
+  palisade team approvers research add bob
+  palisade team approvers research rm bob`,
+    )
+    .action(
+      async (
+        idOrName: string,
+        change: string | undefined,
+        users: string[],
+        options: JsonOption,
+      ) => {
+        if (change !== undefined && ((change !== 'add' && change !== 'rm') || users.length === 0))
+          throw usageError('write `add` or `rm` and the names of members after the team')
+        const { organization } = await connectOrganization(context.io)
+        const { teams } = organization
+        const found = await findTeam(organization, idOrName)
+        for (const user of users)
+          await withKnownMember(organization, user, () =>
+            change === 'add'
+              ? teams.addApprover(found.id, user)
+              : teams.removeApprover(found.id, user),
+          )
+        const approvers = await teams.approvers(found.id)
+        await present(context, options.json, { team: found, approvers }, () =>
+          context.style
+            .plain(`approvers of team \`${found.name}\`: ${approvers.join(', ') || 'none'}`)
+            .concat('\n'),
+        )
+      },
+    )
 }
 
 /** The server's 404 does not say which name is unknown. */

@@ -3,6 +3,7 @@ import {
   effectivePolicyResponseSchema,
   createdMemberSchema,
   listMembersResponseSchema,
+  listTeamApproversResponseSchema,
   listTeamsResponseSchema,
   organizationSchema,
   revisionStatusSchema,
@@ -27,6 +28,7 @@ import {
   type UpdateTeamRequest,
   type UpdatedMember,
 } from '@palisade/protocol'
+import { createAccessRequestsClient, type AccessRequestsClient } from './access-requests.ts'
 import { createAccessTokensClient, type AccessTokensClient } from './access-tokens.ts'
 import type { Call } from './call.ts'
 import { createDevicesClient, type DevicesClient } from './devices.ts'
@@ -65,6 +67,10 @@ export interface TeamsClient {
   delete(teamId: string, policies?: DeleteTeamQuery): Promise<void>
   addMember(teamId: string, username: string): Promise<void>
   removeMember(teamId: string, username: string): Promise<void>
+  /** Names of the members who may answer access requests of the team's members. */
+  approvers(teamId: string): Promise<readonly string[]>
+  addApprover(teamId: string, username: string): Promise<void>
+  removeApprover(teamId: string, username: string): Promise<void>
 }
 
 const MAX_SUGGESTIONS_BYTES = 32 * 1024 * 1024
@@ -88,6 +94,7 @@ export interface OrganizationClient {
   readonly policySet: PolicySetClient
   readonly members: MembersClient
   readonly teams: TeamsClient
+  readonly accessRequests: AccessRequestsClient
   readonly accessTokens: AccessTokensClient
   readonly devices: DevicesClient
   readonly enrolmentTokens: EnrolmentTokensClient
@@ -130,6 +137,7 @@ export function createOrganizationClient(
     policySet: createPolicySetClient(call, root),
     members: createMembersClient(call, `${root}/members`),
     teams: createTeamsClient(call, `${root}/teams`),
+    accessRequests: createAccessRequestsClient(call, `${root}/access-requests`),
     accessTokens: createAccessTokensClient(call, `${root}/access-tokens`),
     devices: createDevicesClient(call, `${root}/devices`, server),
     enrolmentTokens: createEnrolmentTokensClient(call, `${root}/enrolment-tokens`),
@@ -158,6 +166,8 @@ function createMembersClient(call: Call, root: string): MembersClient {
 function createTeamsClient(call: Call, root: string): TeamsClient {
   const member = (teamId: string, username: string): string =>
     root + apiPath(teamId, 'members', username)
+  const approver = (teamId: string, username: string): string =>
+    root + apiPath(teamId, 'approvers', username)
   return {
     list: async () => collectPages(call, { path: root, page: listTeamsResponseSchema }),
     create: async (name) => call({ method: 'POST', path: root, body: { name } }, teamSchema),
@@ -169,5 +179,14 @@ function createTeamsClient(call: Call, root: string): TeamsClient {
       call.empty({ method: 'PUT', path: member(teamId, username) }),
     removeMember: async (teamId, username) =>
       call.empty({ method: 'DELETE', path: member(teamId, username) }),
+    async approvers(teamId) {
+      const path = root + apiPath(teamId, 'approvers')
+      const all = await collectPages(call, { path, page: listTeamApproversResponseSchema })
+      return all.map(({ username }) => username)
+    },
+    addApprover: async (teamId, username) =>
+      call.empty({ method: 'PUT', path: approver(teamId, username) }),
+    removeApprover: async (teamId, username) =>
+      call.empty({ method: 'DELETE', path: approver(teamId, username) }),
   }
 }

@@ -34,7 +34,17 @@ export const createAccessRequestSchema = z
     once: z.boolean().exactOptional(),
     reason: reasonSchema,
   })
-  .meta({ id: 'CreateAccessRequest' })
+  .meta({
+    id: 'CreateAccessRequest',
+    examples: [
+      {
+        action: 'connect:tcp',
+        resources: ['registry.example.com:443'],
+        duration_seconds: 3600,
+        reason: 'build of the release needs it',
+      },
+    ],
+  })
 export type CreateAccessRequest = z.infer<typeof createAccessRequestSchema>
 
 /**
@@ -102,11 +112,11 @@ export const approveAccessRequestSchema = z
     once: z.literal(true).exactOptional(),
     answer: reasonSchema.exactOptional(),
   })
-  .meta({ id: 'ApproveAccessRequest' })
+  .meta({ id: 'ApproveAccessRequest', examples: [{ duration_seconds: 1800 }] })
 export type ApproveAccessRequest = z.infer<typeof approveAccessRequestSchema>
 
 /** Body of `POST …/access-requests/{id}/reject` and `…/revoke`. */
 export const endAccessRequestSchema = z
   .strictObject({ answer: reasonSchema })
-  .meta({ id: 'EndAccessRequest' })
+  .meta({ id: 'EndAccessRequest', examples: [{ answer: 'use the mirror instead' }] })
 export type EndAccessRequest = z.infer<typeof endAccessRequestSchema>

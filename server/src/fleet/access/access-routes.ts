@@ -13,7 +13,7 @@ import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { permissionDenied } from '../../platform/api-error.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { AccessService } from './access-service.ts'
-import { findSeenRequest, requireMayAnswer } from './may-answer.ts'
+import { findSeenRequest, requireMayAnswer, requireWholeApprover } from './may-answer.ts'
 
 const REQUESTS = '/api/v1/orgs/:org/access-requests'
 const REQUEST = `${REQUESTS}/:request` as const
@@ -160,6 +160,7 @@ async function lookUpSeen(reader: StoreReader, { request }: Params, who: Who): P
 
 async function lookUpAnswered(reader: StoreReader, { request }: Params, who: Who): Promise<void> {
   requireEntitled(who.access.organization)
+  await requireWholeApprover(reader, who)
   await requireMayAnswer(reader, who, await findSeenRequest(reader, who, request))
 }
 

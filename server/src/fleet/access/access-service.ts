@@ -28,7 +28,7 @@ import {
 import type { AccessRequestRecord } from '../../store/access-records.ts'
 import type { StoreReader, StoreWriter } from '../../store/store.ts'
 import { formatTufTime } from '../../views/keys/metadata.ts'
-import { findSeenRequest, mayAnswer, requireMayAnswer } from './may-answer.ts'
+import { findSeenRequest, mayAnswer, requireMayAnswer, requireWholeApprover } from './may-answer.ts'
 import { compileAllowed, requireGrantable } from './require-grantable.ts'
 import { readUserRules, reviewAccess, type ReviewDeps } from './review-access.ts'
 
@@ -120,6 +120,7 @@ export function createAccessService(deps: AccessServiceDeps): AccessService {
     const access = await authorize(reader, caller, org, null)
     requireEntitled(access.organization)
     const asker = { principal: caller, access }
+    await requireWholeApprover(reader, asker)
     const request = await findSeenRequest(reader, asker, id)
     await requireMayAnswer(reader, asker, request)
     return request

@@ -53,23 +53,29 @@ export async function mayAnswer(
 }
 
 /**
- * Throws 403 for a caller who may not answer requests of the user. An approver without
- * `policies:write` acts as the whole person, so a token with fewer permissions is refused.
+ * Throws 403 for a token with fewer permissions than its user: an approver without `policies:write`
+ * answers as the whole person. Comes before any look at a request.
  */
+export async function requireWholeApprover(
+  reader: StoreReader,
+  { principal, access }: Asker,
+): Promise<void> {
+  if (principal.kind === 'user' && !access.permissions.includes('policies:write'))
+    await requireWholePerson(reader, principal)
+}
+
+/** Throws 403 for a caller who may not answer requests of the user. */
 export async function requireMayAnswer(
   reader: StoreReader,
   asker: Asker,
   request: AccessRequestRecord,
 ): Promise<void> {
-  const { principal, access } = asker
-  if (!(await mayAnswer(reader, asker, request))) {
-    const isOwn = principal.kind === 'user' && principal.username === request.username
-    throw permissionDenied(
-      isOwn
-        ? 'your own request is answered by another owner, editor or approver'
-        : 'this needs the permission `policies:write`, or an approver of a team of the requester',
-    )
-  }
-  if (principal.kind === 'user' && !access.permissions.includes('policies:write'))
-    await requireWholePerson(reader, principal)
+  if (await mayAnswer(reader, asker, request)) return
+  const { principal } = asker
+  const isOwn = principal.kind === 'user' && principal.username === request.username
+  throw permissionDenied(
+    isOwn
+      ? 'your own request is answered by another owner, editor or approver'
+      : 'this needs the permission `policies:write`, or an approver of a team of the requester',
+  )
 }
