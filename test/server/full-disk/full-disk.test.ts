@@ -50,7 +50,7 @@ const ROLLOUT = {
 const ACCESS = {
   action: 'connect:tcp',
   resources: ['example.org:443'],
-  duration_seconds: 60,
+  duration_seconds: 3600,
   reason: 'a release',
 }
 const POLICIES = '/v2/orgs/acme/governance/policies'

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { ApiError } from '../../../../server/src/platform/api-error.ts'
+import {
+  requireGrantable,
+  type Allowed,
+} from '../../../../server/src/fleet/access/require-grantable.ts'
+
+const refusalOf = (action: Allowed['action'], ...resources: string[]) => {
+  try {
+    requireGrantable({ action, resources })
+    return null
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return [error.status, error.field, error.reason, error.message]
+  }
+}
+
+describe('a grant', () => {
+  it.each([
+    'registry.example.com:443',
+    '*.example.com:443',
+    '**.corp.example.com',
+    '192.0.2.7:443',
+    '10.20.0.0/16',
+    '[2001:db8::7]:443',
+    '2001:db8::/48',
+  ])('may open %s', (resource) => {
+    expect(refusalOf('connect:tcp', resource)).toBeNull()
+    expect(refusalOf('connect:udp', resource)).toBeNull()
+  })
+
+  it.each([
+    '127.0.0.1:8080',
+    '127.0.0.0/8',
+    '169.254.169.254',
+    '169.254.169.254:80',
+    '[::1]:443',
+    'fe80::/10',
+    '[::ffff:127.0.0.1]:80',
+    '[64:ff9b::7f00:1]:80',
+    '0.0.0.0:80',
+    '240.0.0.0/4',
+    '100.100.100.200:80',
+  ])('never opens the protected %s', (resource) => {
+    expect(refusalOf('connect:tcp', 'a.example.com:443', resource)).toEqual([
+      400,
+      'resources[1]',
+      'not_grantable',
+      expect.stringContaining('opens a protected address'),
+    ])
+  })
+
+  it.each(['0.0.0.0/0', '::/0', '0.0.0.0/1', '**.com', '*.com', '::/8', 'localhost:80'])(
+    'never opens the broad %s',
+    (resource) => {
+      expect(refusalOf('connect:tcp', resource)?.slice(0, 2)).toEqual([400, 'resources[0]'])
+    },
+  )
+
+  it.each(['/data/project/**', '~/project/**', '~/.npmrc', '/home/alice/project/x', '/tmp/*'])(
+    'may open the path %s',
+    (resource) => {
+      expect(refusalOf('read', resource)).toBeNull()
+      expect(refusalOf('write', resource)).toBeNull()
+    },
+  )
+
+  it.each([
+    '/',
+    '/**',
+    '/*',
+    '/**/**',
+    '/**/id_rsa',
+    '/*/alice/x',
+    '~',
+    '~/**',
+    '~/*',
+    '~/**/**',
+    '/home',
+    '/home/**',
+    '/home/*',
+    '/home/*/**',
+    '/home/alice',
+    '/home/alice/**',
+    '/home/al*/**',
+    '/root/**',
+    '/Users/alice/**',
+  ])('never opens the whole %s', (resource) => {
+    const refusal = refusalOf('read', resource)?.slice(0, 3)
+    expect(refusal).toEqual([400, 'resources[0]', 'not_grantable'])
+  })
+
+  it.each(['https://example.com/', 'a b', '', '/data', 'example.com:99999'])(
+    'is no pattern such as `%s`',
+    (resource) => {
+      expect(refusalOf('connect:tcp', resource)?.slice(0, 2)).toEqual([400, 'resources[0]'])
+    },
+  )
+})
