@@ -29,7 +29,10 @@ export interface WrittenEnd {
   readonly seq: number
 }
 
-type ReadableDisk = Pick<RecordDisk, 'list' | 'open'>
+/** Where the records are, and the end of the ids of those starts whose lines may be sent. */
+export interface ReadableDisk extends Pick<RecordDisk, 'list' | 'open'> {
+  readonly owner: string
+}
 
 /**
  * The place after the last line at or before the position. Without a line of its boot, the place of
@@ -60,7 +63,8 @@ export async function readBatch(
   let end = place
   let isFull = false
   for await (const { line, end: next } of readLines(disk, place)) {
-    if (line !== null && !(position !== null && isCovered(line, position))) {
+    const isOwn = line !== null && line.boot.endsWith(disk.owner)
+    if (isOwn && !(position !== null && isCovered(line, position))) {
       if (isUnwritten(line, written)) break
       isFull = !batch.add(line)
       if (isFull) break
@@ -71,13 +75,14 @@ export async function readBatch(
   return finished === null ? null : { ...finished, end, isFull }
 }
 
-/** The number of complete lines from a place on. */
+/** The number of complete lines from a place on that may be sent. */
 export async function countLines(disk: ReadableDisk, place: DiskPlace): Promise<number> {
+  let read = 0
   let count = 0
-  const lines = readOnwards(disk, place)
-  while ((await lines.next()).done !== true) {
-    count += 1
-    if (count % COUNTED_A_TURN === 0) await setImmediate()
+  for await (const { bytes } of readOnwards(disk, place)) {
+    if (bytes.includes(disk.owner)) count += 1
+    read += 1
+    if (read % COUNTED_A_TURN === 0) await setImmediate()
   }
   return count
 }
@@ -97,10 +102,10 @@ async function findSegment(disk: ReadableDisk, position: RecordPosition): Promis
 }
 
 async function readFirst(
-  { open }: Pick<RecordDisk, 'open'>,
+  { open, owner }: Pick<ReadableDisk, 'open' | 'owner'>,
   segment: Segment,
 ): Promise<DiskLine | null> {
-  const alone = { open, list: async () => [segment] }
+  const alone = { open, owner, list: async () => [segment] }
   for await (const { line } of readLines(alone, OLDEST)) if (line !== null) return line
   return null
 }

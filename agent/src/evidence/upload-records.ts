@@ -47,7 +47,8 @@ export function uploadRecords(deps: {
   readonly onError: (error: unknown) => void
 }): Uploader {
   const { active, fetchFile, pace = UPLOAD_PACE } = deps
-  const { disk, boot, recorder } = deps.kept
+  const { boot, owner, recorder } = deps.kept
+  const disk = { ...deps.kept.disk, owner }
   const deviceId = deps.enrolment.device_id
   let written: WrittenEnd = { boot, seq: 0 }
 

@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto'
+import type { Enrolment } from '@palisade/protocol'
+import { createHash, randomUUID } from 'node:crypto'
 import type { AgentLog } from '../agent-log.ts'
 import type { LocalApiDeps } from '../local-api/local-api.ts'
 import { createFindPrograms } from '../programs/find-programs.ts'
@@ -31,11 +32,14 @@ export interface KeptRecords {
   readonly disk: Pick<RecordDisk, 'list' | 'open'>
   /** Id of this start. */
   readonly boot: string
+  /** End of the ids of all starts for the organization of this enrolment. */
+  readonly owner: string
 }
 
 /** The decision records of this machine in one directory, with the local API's view of them. */
 export function keepRecords(deps: {
   readonly directory: string
+  readonly enrolment: Pick<Enrolment, 'server' | 'org'>
   /** The end that programs connect to. */
   readonly proxy: () => TcpEnd
   /** Epoch milliseconds. */
@@ -51,7 +55,8 @@ export function keepRecords(deps: {
 } & Pick<LocalApiDeps, 'log' | 'verifyLog'> {
   const { now, uptime, random, log } = deps
   const disk = createRecordDisk(deps.directory)
-  const boot = randomUUID()
+  const owner = formatOwner(deps.enrolment)
+  const boot = `${randomUUID()}${owner}`
   const writer = createRecordWriter({ disk, boot, salt: randomUUID(), limits: LIMITS, now })
   const recorder = createRecorder({
     writer,
@@ -63,11 +68,20 @@ export function keepRecords(deps: {
   })
   return {
     recorder,
-    kept: { recorder, disk, boot },
+    kept: { recorder, disk, boot, owner },
     log: (query, reader) => streamLog({ disk, recorder }, query, reader),
     async verifyLog() {
       await recorder.flush()
       return verifyRecords(disk, writer.head())
     },
   }
+}
+
+/**
+ * The directory outlives an enrolment. The records of a start belong to the organization for which
+ * it decided, and the id of the start is in each of them.
+ */
+function formatOwner({ server, org }: Pick<Enrolment, 'server' | 'org'>): string {
+  const hash = createHash('sha256').update(JSON.stringify([server, org]))
+  return `-${hash.digest('hex').slice(0, 16)}`
 }

@@ -102,6 +102,25 @@ describe('the upload of decision records', () => {
     expect(JSON.stringify(server.batches)).not.toContain('a.test')
   })
 
+  it.each([
+    ['no record', null],
+    ['a record of that organization', 'boot-1-other'],
+  ])('sends no record of another organization when the server has %s', async (_title, boot) => {
+    const server = await startRecordServer()
+    if (boot !== null) server.position = { boot, seq: 1, hash: 'a'.repeat(64) }
+    const directory = join(await temporaryDirectory(), 'records')
+    const other = await startUpload(server, { directory, boot: 'boot-1-other', settings: null })
+    await record(other, 'secret.test', 'secret.test', 'hidden.test')
+    await other.recorder.stop()
+
+    const scene = await startUpload(server, { directory, boot: 'boot-2-acme', owner: '-acme' })
+    await record(scene, 'a.test')
+
+    await expect.poll(() => server.covered(), WAIT).toEqual(['boot-2-acme 1'])
+    expect(JSON.stringify(server.batches)).not.toMatch(/secret|hidden|other/)
+    await expect.poll(() => scene.uploader.status(), WAIT).toMatchObject({ waiting: 0 })
+  })
+
   it('goes on after the position of the server, over starts of the agent', async () => {
     const server = await startRecordServer()
     const directory = join(await temporaryDirectory(), 'records')

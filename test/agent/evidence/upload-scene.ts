@@ -39,10 +39,12 @@ export async function startUpload(
   options: Parameters<typeof startRecorder>[0] & {
     readonly settings?: EvidenceSettings | null
     readonly pace?: Partial<UploadPace>
+    /** End of the ids of starts whose records may be sent; any by default. */
+    readonly owner?: string
     readonly random?: () => number
   } = {},
 ): Promise<UploadScene> {
-  const { boot = 'boot-1', settings = FULL, random = () => 0 } = options
+  const { boot = 'boot-1', settings = FULL, random = () => 0, owner = '' } = options
   const scene = await startRecorder({ ...options, boot })
   const { active, use } = activePolicy()
   const errors: unknown[] = []
@@ -57,7 +59,7 @@ export async function startUpload(
   })
   const uploader = uploadRecords({
     active,
-    kept: { recorder: scene.recorder, disk: scene.disk, boot },
+    kept: { recorder: scene.recorder, disk: scene.disk, boot, owner },
     enrolment: { device_id: 'dev_1' },
     fetchFile,
     pace: { ...FAST, ...options.pace },
