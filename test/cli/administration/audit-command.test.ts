@@ -15,7 +15,7 @@ it('shows uploaded decisions as a table, lines of JSON, and comma-separated valu
   const device = await enrolTestDevice(test, as, 'acme', machine)
   const path = '/api/v1/device/records'
   const records = [
-    recordOf({ program: '=cmd|"x"', count: 4 }),
+    recordOf({ program: '=cmd|"x"', os_user: '＝cmd', count: 4 }),
     recordOf({
       decision: 'allow',
       reason: 'rule',
@@ -61,7 +61,7 @@ it('shows uploaded decisions as a table, lines of JSON, and comma-separated valu
   const csv = await run('audit', ...since, '--target', 'example.com', '--csv')
   const [head = '', row = ''] = csv.out.split('\r\n')
   expect(head.split(',')).toHaveLength(21)
-  expect(row).toContain(`,"'=cmd|""x""",`)
+  expect(row).toContain(`,"'=cmd|""x""",'＝cmd,`)
 
   expect((await run('audit', ...since, '--limit', '1')).out.split('\n')).toHaveLength(3)
   expect((await run('audit', ...since, '--user', 'bob')).out).toMatch(/^no decisions since/)

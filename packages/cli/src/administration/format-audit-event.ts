@@ -92,11 +92,11 @@ export function formatAuditCsv(event: AuditEvent): string {
 
 /**
  * RFC 4180, §2. A text that a spreadsheet would run as a formula gets an apostrophe: machines
- * choose names and paths.
+ * choose names and paths. Some spreadsheets take the wide forms of the signs for them.
  */
 function formatCell(value: string | number | null): string {
   if (value === null) return ''
   if (typeof value === 'number') return String(value)
-  const text = printable(/^[=+\-@\t\r]/.test(value) ? `'${value}` : value)
+  const text = printable(/^[=+\-@\t\r＝＋－＠]/.test(value) ? `'${value}` : value)
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
