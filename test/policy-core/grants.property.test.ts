@@ -66,20 +66,23 @@ describe('grants', () => {
             const { shadow: _, ...decision } = decide(compiled, request, { now })
             const { shadow: _without, ...alone } = decide(without, request, { now })
 
+            const others = decision.rules.filter(({ origin }) => origin !== 'grant')
             const isOpened = alone.reason === 'default_deny' || alone.reason === 'observed'
-            const { rules, ...rest } = decision
-            const others = rules.filter(({ origin }) => origin !== 'grant')
-            if (isOpened && rules.length > 0) {
-              expect(decision).toMatchObject({ decision: 'allow', reason: 'rule' })
-              expect(others).toEqual([])
-              tally('opened')
-            } else {
-              // A grant for every address has names resolved, as a rule for every address has.
-              const { address_required: _resolved, ...same } = rest
-              const { address_required: _other, rules: theirs, ...expected } = alone
-              expect({ ...same, rules: others }).toStrictEqual({ ...expected, rules: theirs })
-              tally('same')
+            const isGranted = isOpened && decision.rules.length > 0
+            const granted = {
+              ...alone,
+              decision: 'allow',
+              reason: 'rule',
+              rules: others,
+              hint: null,
             }
+            // A granted range of every address has names resolved, as such a rule has.
+            const free = { address_required: undefined }
+            expect({ ...decision, ...free, rules: others }).toStrictEqual({
+              ...(isGranted ? granted : alone),
+              ...free,
+            })
+            tally(isGranted ? 'opened' : 'same')
           }
         },
       )
@@ -165,16 +168,18 @@ describe('grants', () => {
           })
 
           expect(rest).toStrictEqual(decide(compiled, request, { now }))
-          for (const { origin, rule_id, expired, not_begun, active } of matched) {
-            if (origin !== 'grant') continue
-            const grant = set.grants!.find(({ id }) => id === rule_id)!
-            expect({ expired, not_begun }).toEqual({
-              expired: Date.parse(grant.expires_at) <= now ? true : undefined,
-              not_begun: Date.parse(grant.not_before) > now ? true : undefined,
-            })
-            expect(active).toBe(counts(grant, now))
-            tally(active ? 'counts' : 'lapsed')
-          }
+          const grants = matched.filter(({ origin }) => origin === 'grant')
+          expect(
+            grants.map(({ expired, not_begun, active }) => [expired, not_begun, active]),
+          ).toEqual(
+            grants.map(({ rule_id }) => {
+              const grant = set.grants!.find(({ id }) => id === rule_id)!
+              const expired = Date.parse(grant.expires_at) <= now ? true : undefined
+              const notBegun = Date.parse(grant.not_before) > now ? true : undefined
+              return [expired, notBegun, counts(grant, now)]
+            }),
+          )
+          for (const { active } of grants) tally(active ? 'counts' : 'lapsed')
         }
       },
     )

@@ -44,7 +44,7 @@ export {
 export { runSteps, type Steps } from './steps.ts'
 export { type CompiledPolicy } from './decision/compiled-policy.ts'
 export { decide, denyUnavailable, type DecideOptions } from './decision/decide.ts'
-export { nextExpiry, policyAt } from './decision/conditions.ts'
+export { nextExpiry, policyAt, withoutGrants } from './decision/conditions.ts'
 export { decisivePorts } from './decision/decisive-ports.ts'
 export { explain, explainUnavailable } from './decision/explain.ts'
 export { pathDenies, type DenyPlace, type PathDenies } from './decision/path-denies.ts'

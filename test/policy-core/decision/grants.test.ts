@@ -5,8 +5,10 @@ import {
   explain,
   isNoWider,
   nextExpiry,
+  policyAt,
   type Grant,
   type PolicySet,
+  withoutGrants,
 } from '@palisade/policy-core'
 import { describe, expect, it } from 'vitest'
 import { policy, rule } from '../policies.ts'
@@ -113,4 +115,42 @@ it('is not compared with grants, which open less than rules', () => {
 
   expect(() => compare(granted, alone, { now: BEGIN })).toThrow(invalid)
   expect(() => isNoWider(alone, granted, { now: BEGIN })).toThrow(invalid)
+})
+
+describe('withoutGrants', () => {
+  const two = compilePolicy({
+    policies: [policy('p', rule('r', 'allow', ['connect:tcp'], 'other.example.com'))],
+    grants: [GRANT, { ...GRANT, id: 'acr_2', resources: ['**.example.com'] }],
+  })
+  const idsAt = (compiled: typeof two) =>
+    decide(compiled, REQUEST, { now: BEGIN }).rules.map(({ rule_id }) => rule_id)
+
+  it('takes away the grants of the given ids alone', () => {
+    expect(idsAt(withoutGrants(two, new Set(['acr_1'])))).toEqual(['acr_2'])
+    expect(idsAt(withoutGrants(two, new Set(['acr_1', 'acr_2', 'r'])))).toEqual([])
+    expect(idsAt(two)).toEqual(['acr_1', 'acr_2'])
+  })
+
+  it('takes them away from the policies of one time', () => {
+    const frozen = withoutGrants(policyAt(two, BEGIN), new Set(['acr_2']))
+
+    expect(idsAt(frozen)).toEqual(['acr_1'])
+    expect(nextExpiry(frozen, BEGIN)).toBeNull()
+  })
+
+  it('shows a spent grant in an explanation', () => {
+    const { matched, near_misses } = explain(withoutGrants(granted, new Set(['acr_1'])), REQUEST, {
+      now: BEGIN,
+    })
+
+    expect(matched).toMatchObject([{ rule_id: 'acr_1', active: false, spent: true }])
+    expect(near_misses).toMatchObject([{ miss: 'spent' }])
+  })
+
+  it('leaves a set without grants as it is', () => {
+    const alone = compilePolicy({ policies: [] })
+
+    expect(withoutGrants(alone, new Set(['acr_1']))).toBe(alone)
+    expect(withoutGrants(granted, new Set())).toBe(granted)
+  })
 })

@@ -21,6 +21,7 @@ const BUILT_IN = new Set([
   'Generator',
   'Iterable',
   'ReadonlyMap',
+  'ReadonlySet',
 ])
 
 it('matches the current docstrings', async () => {

@@ -115,7 +115,7 @@ function* compileWith(
   }
   // The default is a setting of the organization.
   const observes = governed && set.default === 'observe'
-  const conditions = readConditions(whole, { observes, resolvesWith })
+  const conditions = readConditions(whole, { observes, resolvesWith, spent: new Set() })
   return conditions === null ? whole : { ...whole, conditions }
 }
 

@@ -40,8 +40,8 @@ export interface CompiledRule {
   readonly lapses: readonly Lapse[]
 }
 
-/** The rule has expired, has not begun, or its policy is a shadow policy. */
-export type Lapse = 'expired' | 'not_begun' | 'shadow'
+/** The rule has expired, has not begun, is a spent grant, or its policy is a shadow policy. */
+export type Lapse = 'expired' | 'not_begun' | 'shadow' | 'spent'
 
 /** Finds the set of a name. */
 export interface NameSets {
@@ -67,6 +67,8 @@ export interface Conditions {
   readonly shadowed: (now: number) => CompiledPolicy
   /** The policies as they stay without the passing of time. */
   readonly frozen: (now: number) => CompiledPolicy
+  /** The policies without these grants. */
+  readonly without: (grants: ReadonlySet<string>) => CompiledPolicy
 }
 
 /**

@@ -11,13 +11,13 @@ export interface Settings {
   readonly observes: boolean
   /** By slot, whether unlisted names are resolved when groups have these flags. */
   readonly resolvesWith: (flagsOf: Groups['flagsOf']) => readonly boolean[]
+  /** Ids of grants that do not count. */
+  readonly spent: ReadonlySet<string>
 }
 
 /** Null when neither time nor mode nor default can change a decision of the policies. */
-export function readConditions(
-  whole: WholePolicy,
-  { observes, resolvesWith }: Settings,
-): Conditions | null {
+export function readConditions(whole: WholePolicy, settings: Settings): Conditions | null {
+  const { observes, resolvesWith, spent } = settings
   const instants = listChanges(whole.table)
   const hasShadow = hasShadowRule(whole.table)
   const hasRules = instants.length > 0 || hasShadow
@@ -25,11 +25,15 @@ export function readConditions(
   const selected = (countsShadow: boolean): Conditions['enforced'] => {
     if (!hasRules) return () => whole
     return oncePerSpan(instants, (now) =>
-      selectRules(whole, lapsesAt(whole.table, now, countsShadow), resolvesWith),
+      selectRules(whole, lapsesAt(whole.table, { now, countsShadow, spent }), resolvesWith),
     )
   }
   const enforced = selected(false)
   const shadowed = selected(true)
+  const without = (grants: ReadonlySet<string>): CompiledPolicy => ({
+    ...whole,
+    conditions: readConditions(whole, { ...settings, spent: grants }),
+  })
   const freeze = (now: number): CompiledPolicy => {
     const fixed = enforced(now)
     const conditions: Conditions = {
@@ -39,11 +43,12 @@ export function readConditions(
       enforced: () => fixed,
       shadowed: () => shadowed(now),
       frozen: freeze,
+      without: (grants) => policyAt(without(grants), now),
     }
     return { ...whole, conditions }
   }
   const frozen = oncePerSpan(instants, freeze)
-  return { instants, hasShadow, observes, enforced, shadowed, frozen }
+  return { instants, hasShadow, observes, enforced, shadowed, frozen, without }
 }
 
 /**
@@ -68,6 +73,17 @@ export function policyAt(policy: CompiledPolicy, now: number): CompiledPolicy {
   const { conditions } = policy
   if (conditions === null || conditions.instants.length === 0) return policy
   return conditions.frozen(readNow(conditions, now))
+}
+
+/**
+ * The policies as they are without the grants of these ids: spent ones, which explanations show as
+ * such. The result decides with the same `now`. Takes constant time. Throws `PolicyError` with
+ * `ERR_OPTION_INVALID` for a policy that is not compiled.
+ */
+export function withoutGrants(policy: CompiledPolicy, ids: ReadonlySet<string>): CompiledPolicy {
+  requireCompiled('policy', policy)
+  const { conditions } = policy
+  return conditions === null || ids.size === 0 ? policy : conditions.without(ids)
 }
 
 /** Keeps the last result until a time on the other side of an instant is asked for. */
@@ -149,10 +165,17 @@ const COUNTS = [] as const
 const EXPIRED = ['expired'] as const
 const NOT_BEGUN = ['not_begun'] as const
 const SHADOW = ['shadow'] as const
+const SPENT = ['spent'] as const
 const BOTH = ['expired', 'shadow'] as const
 
-function lapsesAt(table: RuleTable, now: number, countsShadow: boolean): LapsesOf {
+interface Selection extends Pick<Settings, 'spent'> {
+  readonly now: number
+  readonly countsShadow: boolean
+}
+
+function lapsesAt(table: RuleTable, { now, countsShadow, spent }: Selection): LapsesOf {
   return (rule) => {
+    if (table.isGrant(rule, spent)) return SPENT
     // Only a grant begins, and no grant is of a shadow policy.
     if (table.beginOf(rule) > now) return NOT_BEGUN
     const isShadow = !countsShadow && table.isShadow(rule)

@@ -127,6 +127,7 @@ export interface NearMiss extends RuleMatch {
     | 'inactive'
     | 'expired'
     | 'not_begun'
+    | 'spent'
     | 'shadow'
   /** One sentence for people. */
   readonly message: string
@@ -145,6 +146,8 @@ export interface MatchedRule extends RuleMatch {
   readonly expired?: true
   /** True when the grant has not begun; otherwise absent. */
   readonly not_begun?: true
+  /** True when the grant was for one use, which is spent; otherwise absent. */
+  readonly spent?: true
   /** True when the policy of the rule is a shadow policy; otherwise absent. */
   readonly shadow?: true
 }

@@ -85,6 +85,7 @@ function findMatched(
         active,
         ...(lapses.includes('expired') ? { expired: true } : {}),
         ...(lapses.includes('not_begun') ? { not_begun: true } : {}),
+        ...(lapses.includes('spent') ? { spent: true } : {}),
         ...(lapses.includes('shadow') ? { shadow: true } : {}),
       }
     }),

@@ -8,6 +8,7 @@ const BY_NEARNESS: readonly NearMiss['miss'][] = [
   'shadow',
   'expired',
   'not_begun',
+  'spent',
   'inactive',
   'letter_case',
   'other_port',

@@ -72,6 +72,8 @@ function missOfCovering(rule: CompiledRule, action: Action): Miss | null {
   const noun = rule.origin === 'grant' ? 'grant' : 'rule'
   if (rule.lapses.includes('expired'))
     return { miss: 'expired', message: `the ${noun} has expired` }
+  if (rule.lapses.includes('spent'))
+    return { miss: 'spent', message: 'the grant was for one use, which is spent' }
   if (rule.lapses.includes('not_begun'))
     return { miss: 'not_begun', message: `the ${noun} has not begun` }
   if (rule.lapses.includes('shadow'))

@@ -48,6 +48,7 @@ export interface RuleTable {
   readonly beginOf: (rule: number) => number
   readonly expiryOf: (rule: number) => number
   readonly isShadow: (rule: number) => boolean
+  readonly isGrant: (rule: number, ids: ReadonlySet<string>) => boolean
   readonly matchOf: (resource: number) => RuleMatch
 }
 
@@ -155,6 +156,8 @@ function createTable(columns: Columns): RuleTable {
     beginOf: (rule) => begins?.[rule] ?? -Infinity,
     expiryOf: (rule) => expiries?.[rule] ?? Infinity,
     isShadow: (rule) => policies[policyOf[rule]!]!.isShadow,
+    isGrant: (rule, grants) =>
+      policies[policyOf[rule]!]!.origin === 'grant' && grants.has(ids[rule]!),
     matchOf(resource) {
       const rule = ruleOf[resource]!
       const policy = policies[policyOf[rule]!]!
