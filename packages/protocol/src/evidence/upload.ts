@@ -59,7 +59,7 @@ export const uploadedRuleSchema = z.strictObject({
   policy_id: z.string().max(512),
   rule_id: z.string().max(512),
   decision: z.enum(['allow', 'deny']),
-  origin: z.enum(['org', 'local']),
+  origin: z.enum(['org', 'local', 'grant']),
 })
 export type UploadedRule = z.infer<typeof uploadedRuleSchema>
 

@@ -8,7 +8,7 @@ const ruleMatchSchema = z.object({
   rule_name: z.string(),
   decision: z.enum(['allow', 'deny']),
   resource: z.string(),
-  origin: z.enum(['org', 'local']),
+  origin: z.enum(['org', 'local', 'grant']),
 })
 
 const canonicalRequestSchema = z.union([
@@ -79,6 +79,8 @@ export const explanationSchema = decisionSchema
         deciding: z.boolean(),
         active: z.boolean(),
         expired: z.literal(true).optional(),
+        not_begun: z.literal(true).optional(),
+        spent: z.literal(true).optional(),
         shadow: z.literal(true).optional(),
       }),
     ),
