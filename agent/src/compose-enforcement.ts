@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { type AgentSurroundings } from './agent.ts'
+import { decideHeld, type OnceGrants } from './access/once-grants.ts'
 import { type ActivePolicy } from './decision/active-policy.ts'
 import { createDecisionTally, type DecisionTally } from './decision/decision-tally.ts'
 import { connectionsOnly } from './local-api/connections-only.ts'
@@ -44,13 +45,14 @@ export function composeProxy(
   shared: {
     readonly network: ProxyNetwork
     readonly active: ActivePolicy
+    readonly once: OnceGrants
     /** The trusted time, in epoch milliseconds. */
     readonly now: () => number
     readonly onError: (error: unknown) => void
   },
 ) {
   const { config, clock, uptime, log } = from
-  const { active, network, onError } = shared
+  const { active, network, once, onError } = shared
   const tally = createDecisionTally()
   const parent = createParent(from, { ...network, isSelf: (...at) => proxy.isSelf(...at) })
   const ruled = parent === null ? active : governWithParent(active, parent)
@@ -68,11 +70,15 @@ export function composeProxy(
   })
   const canaries = createCanaries()
   const decide = canaries.decide(ruled.decide)
-  const live = createLiveConnections(decide, from.maxConnections)
+  const live = createLiveConnections(
+    (request, slot) => decideHeld({ decide, once }, slot, request),
+    from.maxConnections,
+  )
   recheckOnChange({ ...from, ...shared, live })
   const serving = {
     ...network,
     decide: ruled.decide,
+    once,
     parent,
     idleMs: IDLE_TIMEOUT_MS,
     flushTimeoutMs: FLUSH_TIMEOUT_MS,

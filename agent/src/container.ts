@@ -4,6 +4,8 @@ import { container as root, type DependencyContainer, type InjectionToken } from
 import type { Assurance } from '@palisade/protocol'
 import { join } from 'node:path'
 
+import { createOnceGrants } from './access/once-grants.ts'
+import { createSpentGrants } from './access/spent-grants.ts'
 import { createAgent, type Agent, type AgentSurroundings } from './agent.ts'
 import { answerBreakGlass } from './break-glass/answer-break-glass.ts'
 import { createBreakGlass } from './break-glass/break-glass.ts'
@@ -68,7 +70,14 @@ export function createContainer(
   const time = createTrustedClock({ wall: clock, uptime: from.uptime })
   const control = controlPlane(enrolment.server)
   const localPolicies = [...from.localPolicies, ...denyPolicies(from.localDenies)]
-  const active = createActivePolicy({ ...from, localPolicies, clock: time, controlPlane: control })
+  const spent = createSpentGrants({ directory: join(config.agentDir, 'access'), now: time.now })
+  const active = createActivePolicy({
+    ...from,
+    localPolicies,
+    clock: time,
+    controlPlane: control,
+    spentAmong: spent.among,
+  })
   logStates(active, log)
   const shared = { ...from, active, onError }
 
@@ -93,7 +102,8 @@ export function createContainer(
   const hints = config.hints ? listenForHints({ ...from, fetchFile, poller, reporter }) : null
 
   const network = { resolve: parts.resolve(RESOLVE), dial: parts.resolve(DIAL) }
-  const enforcement = composeProxy(from, { active, network, now: time.now, onError })
+  const once = createOnceGrants({ ...shared, spent })
+  const enforcement = composeProxy(from, { active, once, network, now: time.now, onError })
   const { asked, proxy, parent, points, onEvent, recorder, records, kept, tally } = enforcement
   const uploader = uploadRecords({ ...shared, kept, fetchFile, now: time.now })
   const counted = { tally, recorder, uploader, points }
@@ -151,7 +161,7 @@ export function createContainer(
     synchronizer: {
       keepTime: synchronizer.keepTime,
       // Checked before any policy is in force.
-      restore: () => checkConflict().then(synchronizer.restore),
+      restore: () => checkConflict().then(spent.restore).then(synchronizer.restore),
     },
     onCacheProblem(problem) {
       cacheProblem = problem

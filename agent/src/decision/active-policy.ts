@@ -1,9 +1,5 @@
 import {
-  decide,
   decisivePorts,
-  denyUnavailable,
-  explain,
-  explainUnavailable,
   nextExpiry,
   type Decision,
   type Explanation,
@@ -11,7 +7,8 @@ import {
   runSteps,
   type Steps,
 } from '@palisade/policy-core'
-import type { AgentState, ContentFault, InForce } from '@palisade/protocol'
+import type { AccessGrant, AgentState, ContentFault, InForce } from '@palisade/protocol'
+import { findOnceGrant } from '../access/once-grant.ts'
 import {
   advance,
   ageAt,
@@ -25,10 +22,11 @@ import {
   type Facts,
 } from '../state/agent-state.ts'
 import type { TrustedClock } from '../state/trusted-clock.ts'
+import { createClosedGrants, openHeld, type SpentAmong } from './closed-grants.ts'
 import { compileBundle, isSameList, type CompiledBundle } from './compile-bundle.ts'
-import { dropExpired } from './drop-expired.ts'
+import { decideBy, explainBy, type Moment } from './decide-by.ts'
+import { dropLapsed } from './drop-lapsed.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
-import { settle } from './settle.ts'
 
 /** A verified bundle that this version cannot read. */
 export interface UnreadableBundle {
@@ -60,6 +58,8 @@ export interface ActivePolicyDeps {
    * it.
    */
   readonly controlPlane: readonly string[]
+  /** Default: no grant is spent. */
+  readonly spentAmong?: SpentAmong | undefined
 }
 
 /**
@@ -87,6 +87,10 @@ export type Enforced = Enforcement<CompiledBundle>
  */
 export interface ActivePolicy {
   decide(request: unknown): MachineDecision
+  /** Decides with spent grants that count nevertheless, because their use goes on. */
+  decideHolding(request: unknown, held: ReadonlySet<string>): MachineDecision
+  /** The grant for one use without which this decision would deny; null for any other. */
+  onceGrantOf(decision: Decision): AccessGrant | null
   explain(request: unknown): MachineExplanation
   /** Ports that stand for all ports of a name; policy-core's `decisivePorts`. */
   decisivePorts(name: string): readonly number[]
@@ -137,7 +141,11 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   let newest: CompiledBundle | UnreadableBundle | null = null
   const listeners = new Set<() => void>()
   const notify = (): void => listeners.forEach((listener) => listener())
-  const atPresent = dropExpired(deps.clock.now, () => queueMicrotask(notify))
+  const closed = createClosedGrants(deps.spentAmong)
+  const closedGrants = ({ bundle }: CompiledBundle): ReadonlySet<string> =>
+    closed.among(bundle.grants, facts.server === 'revoked')
+  const onChange = (): void => queueMicrotask(notify)
+  const atPresent = dropLapsed({ now: deps.clock.now, closedGrants, onChange })
 
   /** Notifies in a microtask: this runs within decisions, and subscribers make decisions. */
   const advanceQuietly = (event: AgentEvent<CompiledBundle>): void => {
@@ -146,10 +154,14 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     if (facts !== former) queueMicrotask(notify)
   }
 
-  const compile: ActivePolicy['compile'] = (bundle, source) => {
-    const former = facts.bundle.kind === 'readable' ? facts.bundle.value : null
-    return compileBundle(bundle, { ...deps, localPolicies: local, source, former })
-  }
+  const current = (): CompiledBundle | null =>
+    facts.bundle.kind === 'readable' ? facts.bundle.value : null
+  const compile: ActivePolicy['compile'] = (bundle, source) =>
+    compileBundle(bundle, { ...deps, localPolicies: local, source, former: current() })
+  const moment = (): Moment => ({
+    now: deps.clock.now(),
+    revision: newest?.kind === 'unsupported' ? newest.revision : null,
+  })
 
   /** Computes the enforcement for the present time and the present machine addresses. */
   const enforced = (): Enforced => {
@@ -185,20 +197,16 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   return {
     compile,
 
-    decide(request) {
-      const rule = enforced()
-      if (rule.kind === 'nothing') return denyUnavailable(rule.reason, request, unreadable(newest))
-      const made = decide(rule.bundle.compiled, request, { stale: rule.stale })
-      return marked(settle(rule, made, denyUnavailable, { hint: CONFLICT }))
+    decide: (request) => marked(decideBy(enforced(), request, moment())),
+    explain: (request) => marked(explainBy(enforced(), request, moment())),
+
+    decideHolding(request, held) {
+      const isRevoked = facts.server === 'revoked'
+      const rule = isRevoked ? enforced() : openHeld(enforced(), current(), closedGrants, held)
+      return marked(decideBy(rule, request, moment()))
     },
 
-    explain(request) {
-      const rule = enforced()
-      if (rule.kind === 'nothing')
-        return explainUnavailable(rule.reason, request, unreadable(newest))
-      const made = explain(rule.bundle.compiled, request, { stale: rule.stale })
-      return marked(settle(rule, made, explainUnavailable, { hint: CONFLICT, detail: null }))
-    },
+    onceGrantOf: (decision) => findOnceGrant(current()?.bundle ?? null, decision),
 
     decisivePorts: (name) => portsUnder(enforced(), name),
 
@@ -211,16 +219,16 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     local: () => local,
 
     *replaceLocal(policies) {
-      const former = facts.bundle.kind === 'readable' ? facts.bundle.value : null
+      const former = current()
       const compiled = former && (yield* recompile(former, { ...deps, localPolicies: policies }))
       local = policies
       // A bundle that came into force meanwhile is compiled again by `enforced`.
-      if (compiled !== null && facts.bundle.kind === 'readable' && facts.bundle.value === former)
+      if (compiled !== null && current() === former)
         facts = advance(facts, { kind: 'recompiled', bundle: compiled })
       notify()
     },
 
-    current: () => (facts.bundle.kind === 'readable' ? facts.bundle.value : null),
+    current,
 
     state() {
       enforced()
@@ -248,22 +256,13 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
 
     revision: () => (newest?.kind === 'bundle' ? newest.bundle : newest)?.revision ?? null,
 
-    endGrantWhen(isOver) {
-      isGrantOver = isOver
-    },
+    endGrantWhen: (isOver) => void (isGrantOver = isOver),
 
     subscribe(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
   }
-}
-
-/** For the deny of a machine whose last bundle may be unreadable. */
-function unreadable(newest: CompiledBundle | UnreadableBundle | null): {
-  readonly revision: number | null
-} {
-  return { revision: newest?.kind === 'unsupported' ? newest.revision : null }
 }
 
 function nextExpiryOf({ bundle }: Facts<CompiledBundle>, nowMs: number): number | null {
@@ -290,6 +289,3 @@ function recompile(
 ): Steps<CompiledBundle> {
   return compileBundle(former.bundle, { ...deps, source: former.source, former })
 }
-
-/** Hint for people beside `no_policy`: there is a policy, and its denies count. */
-const CONFLICT = 'two organizations claim this machine, so nothing is allowed'

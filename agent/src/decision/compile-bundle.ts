@@ -45,6 +45,7 @@ export function* compileBundle(
   const set = {
     policies: bundle.policies,
     local: [...local, PROBE_POLICY],
+    grants: bundle.grants,
     governed: true,
     machine_addresses: machineAddresses,
     resolve_unlisted_names,
@@ -76,13 +77,14 @@ export function* compileBundle(
 /** Whether only the times differ, as in the hourly signatures. */
 function isSameContent(
   former: CompiledBundle,
-  { policies, revision, settings }: PolicyBundle,
+  { policies, revision, settings, grants }: PolicyBundle,
   { machineAddresses, local }: Pick<CompiledBundle, 'machineAddresses' | 'local'>,
 ): boolean {
   const { bundle } = former
   return (
     bundle.policies === policies &&
     bundle.revision === revision &&
+    JSON.stringify(bundle.grants) === JSON.stringify(grants) &&
     bundle.settings.resolve_unlisted_names === settings.resolve_unlisted_names &&
     bundle.settings.default === settings.default &&
     isSameList(bundle.settings.offline_allow, settings.offline_allow) &&

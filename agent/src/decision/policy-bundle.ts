@@ -1,5 +1,5 @@
 import type { Policy } from '@palisade/policy-core'
-import type { EvidenceSettings } from '@palisade/protocol'
+import type { AccessGrant, EvidenceSettings } from '@palisade/protocol'
 
 /** The verified content that decisions need. Times are RFC 3339 UTC with milliseconds. */
 export interface PolicyBundle {
@@ -20,6 +20,10 @@ export interface PolicyBundle {
     readonly default?: string | undefined
   }
   readonly policies: readonly Policy[]
+  /** Access grants of the user of this machine. */
+  readonly grants: readonly AccessGrant[]
+  /** The number of grants that this version cannot read, which open nothing. */
+  readonly unreadableGrants: number
   /** SHA-256 of the settings and of the documents, in hexadecimal. */
   readonly digest: string
 }

@@ -1,4 +1,5 @@
 import type { Decision, UnavailableReason } from '@palisade/policy-core'
+import { isGrantedAlone } from '../access/once-grant.ts'
 import type { Enforcement } from '../state/agent-state.ts'
 import type { CompiledBundle } from './compile-bundle.ts'
 import { isOffline } from './offline.ts'
@@ -27,16 +28,14 @@ interface Provenance {
 /**
  * Why a decision of the bundle does not count; null when it does. Its denies always count. A
  * default deny is reported as the lapse, because a new rule would not open the resource either. So
- * is a request that the bundle only observes.
+ * is a request that the bundle only observes, or that a grant alone allows.
  */
-function findLapse(
-  { allows, bundle }: InForceRule,
-  { decision, reason, request }: Decision,
-): UnavailableReason | null {
+function findLapse({ allows, bundle }: InForceRule, made: Decision): UnavailableReason | null {
+  const { decision, reason, request } = made
   if (allows === 'all') return null
   if (decision === 'deny' && reason !== 'default_deny') return null
   if (allows === 'none') return 'no_policy'
-  const isRuled = decision === 'allow' && reason === 'rule'
+  const isRuled = decision === 'allow' && reason === 'rule' && !isGrantedAlone(made)
   if (isRuled && isOffline(bundle.offline, request)) return null
   return 'policy_expired'
 }

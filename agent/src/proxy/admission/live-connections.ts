@@ -1,5 +1,6 @@
 import type { Steps } from '@palisade/policy-core'
 import type { Socket } from 'node:net'
+import type { Holder } from '../../access/once-grants.ts'
 import type { MachineDecision } from '../../decision/active-policy.ts'
 
 /** Requests and tunnels in progress; bounded, and decided again after each policy change. */
@@ -19,7 +20,8 @@ export interface LiveConnections {
   readonly limit: number
 }
 
-export interface Slot {
+/** It keeps the grants that its request or tunnel has spent. */
+export interface Slot extends Holder {
   /**
    * Calls `close` with the denial when `request`, or `further` beside it, is denied from now on;
    * with null when the proxy stops. Replaces an earlier guard.
@@ -43,7 +45,7 @@ interface Guarded {
 }
 
 export function createLiveConnections(
-  decide: (request: unknown) => MachineDecision,
+  decide: (request: unknown, slot: Slot) => MachineDecision,
   limit: number,
 ): LiveConnections {
   const slots = new Map<Slot, Entry>()
@@ -53,9 +55,9 @@ export function createLiveConnections(
     guarded.close(denial)
   }
 
-  const findDenial = ({ requests }: Guarded): MachineDecision | null => {
+  const findDenial = (slot: Slot, { requests }: Guarded): MachineDecision | null => {
     for (const request of requests) {
-      const decision = decide(request)
+      const decision = decide(request, slot)
       if (decision.decision === 'deny') return decision
     }
     return null
@@ -65,7 +67,7 @@ export function createLiveConnections(
   function* recheck(): Steps<number> {
     let closed = 0
     for (const [slot, { guarded }] of slots) {
-      const denial = guarded === null ? null : findDenial(guarded)
+      const denial = guarded === null ? null : findDenial(slot, guarded)
       if (guarded !== null && denial !== null) {
         end(slot, guarded, denial)
         closed += 1
@@ -78,7 +80,10 @@ export function createLiveConnections(
   return {
     enter(client) {
       if (slots.size >= limit) return null
+      const held = new Set<string>()
       const slot: Slot = {
+        held,
+        hold: (grant) => void held.add(grant),
         guard(request, close, further) {
           const requests = further === undefined ? [request] : [request, further]
           slots.set(slot, { client, guarded: { requests, close } })

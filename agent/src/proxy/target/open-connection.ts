@@ -1,3 +1,4 @@
+import { decideAndTake, decideHeld, type OnceGrants } from '../../access/once-grants.ts'
 import type { MachineDecision } from '../../decision/active-policy.ts'
 import type { Socket } from 'node:net'
 import type { Target } from './authority.ts'
@@ -13,6 +14,8 @@ export type Purpose = 'tunnel' | 'request'
 
 export interface OpenDeps extends DecideDeps {
   readonly dial: Dial
+  /** Absent where no connection spends a grant. */
+  readonly once?: OnceGrants | undefined
   /** Default `tunnel`. */
   readonly purpose?: Purpose
   /** Null or absent where every connection is dialled directly. */
@@ -66,14 +69,23 @@ export async function openConnection(
   let denied: MachineDecision | null = null
   let fault: ParentFault | null = null
 
+  /** One attempt after the other, so that overlapping ones share the grant that they spend. */
+  const admit = (request: unknown): Promise<MachineDecision> => {
+    const admitted = turn.then(() => decideAndTake(deps, slot, request))
+    turn = admitted.catch(() => {})
+    return admitted
+  }
+  let turn: Promise<unknown> = Promise.resolve()
+
   const attempt = async (address: string | undefined): Promise<Opened | null> => {
     if (either.aborted) return null
     const request = { action: 'connect:tcp', ...target, address }
-    const before = deps.decide(request)
+    const before = await admit(request)
     if (before.decision === 'deny') {
       denied = before
       return null
     }
+    if (either.aborted) return null
     const reached = await reach(deps, target, address, either)
     if (reached instanceof ParentFault && !either.aborted) {
       fault = reached
@@ -86,7 +98,7 @@ export async function openConnection(
       return null
     }
     slot.guard(request, () => socket.destroy())
-    const decision = deps.decide(request)
+    const decision = decideHeld(deps, slot, request)
     if (decision.decision === 'allow') {
       over.abort(OVER)
       return { kind: 'open', ...reached, address, decision }

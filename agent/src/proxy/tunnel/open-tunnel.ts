@@ -1,5 +1,6 @@
 import type { ConnectRequest } from '@palisade/policy-core'
 import type { Socket } from 'node:net'
+import { decideAndTake, decideHeld } from '../../access/once-grants.ts'
 import type { MachineDecision } from '../../decision/active-policy.ts'
 import { awaitFlushed } from '../../http/await-flushed.ts'
 import type { FlowEnd, PointEvent } from '../../points/point-event.ts'
@@ -80,16 +81,21 @@ export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promis
     request.grant()
 
     /** Decides again once it is guarded: a new policy may have come into force since. */
-    const guardFurther = (further: ConnectRequest | null): MachineDecision | null => {
+    const guardFurther = async (
+      further: ConnectRequest | null,
+    ): Promise<MachineDecision | null> => {
       if (further === null) return null
       slot.guard(guarded, revoke, further)
-      const again = deps.decide(further)
+      const again = await decideAndTake(deps, slot, further)
       return again.decision === 'deny' ? { ...again, content: 'foreign_name' } : null
     }
     const judge = async (flight: Flight, held: Buffer): Promise<void> => {
-      const content = await bindContent(deps, { target, address, decision }, flight)
+      const decide = (asked: unknown): MachineDecision => decideHeld(deps, slot, asked)
+      const content = await bindContent({ ...deps, decide }, { target, address, decision }, flight)
       if (client.destroyed || upstream.destroyed) return
-      const denial = content.kind === 'refused' ? content.decision : guardFurther(content.further)
+      const denial =
+        content.kind === 'refused' ? content.decision : await guardFurther(content.further)
+      if (client.destroyed || upstream.destroyed) return
       if (denial !== null) {
         final = denial
         const isSilent = upstream.bytesRead === heardBefore

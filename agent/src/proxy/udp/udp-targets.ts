@@ -1,3 +1,4 @@
+import { decideAndTake, decideHeld, type OnceGrants } from '../../access/once-grants.ts'
 import type { MachineDecision } from '../../decision/active-policy.ts'
 import type { FlowEnd } from '../../points/point-event.ts'
 import type { IsSelf } from '../target/refuse-loop.ts'
@@ -36,6 +37,8 @@ export const UDP_LIMITS: UdpLimits = {
 export interface TargetsDeps extends FindAddressDeps {
   readonly isSelf: IsSelf
   readonly limits: UdpLimits
+  /** Absent where no conversation spends a grant. */
+  readonly once?: OnceGrants | undefined
   /** Called for each decided target, and with `flow` at the end of an allowed one. */
   readonly tell: (decision: MachineDecision, flow?: FlowEnd) => void
   readonly onError: (error: unknown) => void
@@ -107,21 +110,21 @@ export function createUdpTargets(deps: TargetsDeps): UdpTargets {
     // A name with changing addresses must not break a conversation that is still allowed.
     const usual = former?.kind === 'open' ? former.flow.address : undefined
     const found = await findUdpAddress(deps, target, usual)
-    const isWanted = known.has(key, waiting)
     if (found.kind === 'denied') {
-      if (isWanted) deny(key, waiting, found.denial)
+      if (known.has(key, waiting)) deny(key, waiting, found.denial)
       return
     }
-    // No policy change can fall between this decision and the guard of the flow.
     const request = { action: 'connect:udp', ...target, address: found.address }
-    const decision = deps.decide(request)
-    if (isWanted && decision.decision === 'allow') {
+    await decideAndTake(deps, found.slot, request)
+    // No policy change can fall between this decision and the guard of the flow.
+    const decision = decideHeld(deps, found.slot, request)
+    if (decision.decision === 'allow' && known.has(key, waiting)) {
       const flow = open(key, waiting, found, decision)
       for (const payload of waiting.held) send(flow, payload)
-    } else {
-      found.slot.leave()
-      if (isWanted) deny(key, waiting, decision)
+      return
     }
+    found.slot.leave()
+    if (known.has(key, waiting)) deny(key, waiting, decision)
   }
 
   const begin = (key: string, { target, payload }: Datagram, former: Decided | undefined): void => {

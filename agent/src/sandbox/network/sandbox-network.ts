@@ -1,6 +1,7 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
 import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
+import { decideHeld } from '../../access/once-grants.ts'
 import type { AgentLog } from '../../agent-log.ts'
 import type { ActivePolicy, MachineDecision } from '../../decision/active-policy.ts'
 import type { PointEvent } from '../../points/point-event.ts'
@@ -77,7 +78,10 @@ export async function serveSandbox(deps: SandboxNetworkDeps): Promise<SandboxNet
     name === HOST_NAME ? Promise.resolve(HOST_ADDRESSES) : deps.resolve(name)
   const onEvent = (event: PointEvent): void => deps.onEvent({ ...event, sandbox: sandboxId })
   const names = createNameTable(uptime, deps.nameTableLimits)
-  const live = createLiveConnections(decide, deps.maxSlots)
+  const live = createLiveConnections(
+    (request, slot) => decideHeld({ decide, once: deps.once }, slot, request),
+    deps.maxSlots,
+  )
 
   const destinations = new WeakMap<Socket, TcpEnd>()
   const programEnd = (client: Socket): ProgramEnd | null =>

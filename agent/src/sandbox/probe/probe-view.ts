@@ -31,6 +31,8 @@ export function probeView(
         expires_at: NEVER,
         settings: { resolve_unlisted_names: false, offline_allow: [] },
         policies: [{ id: 'palisade_sandbox_probe', name, allowlist_v0: { rules } }],
+        grants: [],
+        unreadableGrants: 0,
         digest: '',
       },
       {

@@ -8,6 +8,7 @@ import {
   type ViewSettings,
 } from '@palisade/protocol'
 import type { Bounds } from '../../state/trusted-clock.ts'
+import { NO_GRANTS, readGrants, type AssignedGrants } from '../../access/read-grants.ts'
 import { isLater, newestOrderOf, orderOf, readAssignment, type Assignment } from './assignment.ts'
 import { fault, type Fault } from '../fault.ts'
 import {
@@ -54,6 +55,8 @@ export interface VerifiedView {
   readonly staleMs: number
   /** Whether no later assignment was accepted before. */
   readonly isNewestAssignment: boolean
+  /** Of the newest accepted assignment: an earlier one may have a grant that was revoked since. */
+  readonly access: AssignedGrants
   readonly documents: readonly Listed[]
   /** Null if the view has content unknown to this version; then everything is denied. */
   readonly settings: ViewSettings | null
@@ -240,14 +243,23 @@ function finish(
     isKnown &&= target?.schema === POLICY_DOCUMENT_SCHEMA
     documents.push({ id, sha256: hashes.sha256, length, ...readMode(target) })
   }
+  const isNewestAssignment = newest === null || !isLater(newest, orderOf(assignment))
   return {
     files,
     versions: versionsOf(parsed),
     issuedMs: Date.parse(timestamp['x-issued']),
     nonce: assignment.nonce ?? null,
     staleMs: Math.min(Date.parse(timestamp.expires), Date.parse(assignment.expires)),
-    isNewestAssignment: newest === null || !isLater(newest, orderOf(assignment)),
+    isNewestAssignment,
+    access: isNewestAssignment ? readGrants(assignment) : newestGrantsOf(context),
     documents,
     settings: isKnown ? settings : null,
   }
+}
+
+/** The newest assignment was accepted for this machine, but perhaps before another enrolment. */
+function newestGrantsOf({ state, enrolment }: ViewContext): AssignedGrants {
+  const newest = state.newest_assignment === null ? null : readAssignment(state.newest_assignment)
+  const isOwn = newest?.device_id === enrolment.device_id && newest.user === enrolment.user
+  return isOwn ? readGrants(newest) : NO_GRANTS
 }

@@ -176,6 +176,8 @@ function build(
         ...(evidence === undefined ? {} : { evidence }),
       },
       policies,
+      grants: view.access.grants,
+      unreadableGrants: view.access.unreadable,
       digest: digestOf(view),
     },
     selfTests,
