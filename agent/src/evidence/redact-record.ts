@@ -3,6 +3,7 @@ import type {
   EvidenceSettings,
   UploadedRecord,
   UploadedRequest,
+  UploadedRule,
 } from '@palisade/protocol'
 import { createHash } from 'node:crypto'
 
@@ -23,12 +24,8 @@ export function redactRecord(record: DecisionRecord, settings: EvidenceSettings)
     decision: decision.decision,
     reason: decision.reason,
     // The pattern of a rule and the hint name resources, so they stay here too.
-    rules: decision.rules.map(({ policy_id, rule_id, decision: effect, origin }) => ({
-      policy_id,
-      rule_id,
-      decision: effect,
-      origin,
-    })),
+    rules: decision.rules.map(redactRule),
+    ...redactShadow(decision.shadow),
     request: redactRequest(decision.request, settings),
     revision: decision.revision,
     ...(decision.stale ? { stale: true as const } : {}),
@@ -39,6 +36,19 @@ export function redactRecord(record: DecisionRecord, settings: EvidenceSettings)
       ? {}
       : { flow: { bytes_sent: flow.bytes_sent, bytes_received: flow.bytes_received } }),
   }
+}
+
+function redactRule(rule: DecisionRecord['decision']['rules'][number]): UploadedRule {
+  const { policy_id, rule_id, decision, origin } = rule
+  return { policy_id, rule_id, decision, origin }
+}
+
+function redactShadow(
+  shadow: DecisionRecord['decision']['shadow'],
+): Pick<UploadedRecord, 'shadow'> {
+  if (shadow === undefined) return {}
+  const { decision, reason, rules } = shadow
+  return { shadow: { decision, reason, rules: rules.map(redactRule) } }
 }
 
 function redactProgram(
@@ -89,8 +99,8 @@ export function isUploaded(
  * tell about the others.
  */
 function sampleOf(record: UploadedRecord, deviceId: string): number {
-  const { point, protocol, decision, reason, request, program, os_user } = record
-  const tuple = [deviceId, point, protocol, decision, reason, request, program, os_user]
+  const { point, protocol, decision, reason, shadow, request, program, os_user } = record
+  const tuple = [deviceId, point, protocol, decision, reason, shadow, request, program, os_user]
   const hash = createHash('sha256').update(JSON.stringify(tuple)).digest()
   return Math.floor((hash.readUInt32BE(0) / 2 ** 32) * 100)
 }

@@ -300,6 +300,15 @@ export {
   type ReplaySpan,
 } from './evidence/replay.ts'
 export {
+  RULE_USES,
+  unusedRulesQuerySchema,
+  unusedRulesResponseSchema,
+  type RuleUse,
+  type UnusedRule,
+  type UnusedRules,
+  type UnusedRulesQuery,
+} from './evidence/unused-rules.ts'
+export {
   MAX_UPLOAD_BYTES,
   MAX_UPLOAD_LINE,
   MAX_UPLOAD_LINES,
@@ -316,6 +325,7 @@ export {
   type UploadedRecord,
   type UploadedRequest,
   type UploadedRule,
+  type UploadedShadow,
 } from './evidence/upload.ts'
 export {
   GRANT_LIMITS,

@@ -15,6 +15,7 @@ import { replayRoutes, type ReplayRouteDeps } from './replay/replay-routes.ts'
 import { suggestionRoutes, type SuggestionRouteDeps } from './suggest/suggestion-routes.ts'
 import type { ChainMark } from './store/evidence-record.ts'
 import type { EvidenceStore } from './store/evidence-store.ts'
+import { unusedRulesRoute } from './unused-rules/unused-rules-route.ts'
 
 /** A machine that two others imitate makes a mark with each batch. */
 const NOTED_EVERY_MS = 60 * 60_000
@@ -42,6 +43,7 @@ export function evidenceRoutes(deps: EvidenceRouteDeps): FastifyPluginAsyncZod {
       deviceRecordsRoute(deps),
       ...replayRoutes(deps),
       ...suggestionRoutes(deps),
+      unusedRulesRoute(deps),
     ])
     registerRoutes(app, { ...deps, authenticate }, auditRoutes(deps))
   }

@@ -52,6 +52,21 @@ function recordOf({ segments, executable, user, texts, effect, pid }: Drawn): De
           origin: 'local',
         },
       ],
+      shadow: {
+        decision: effect,
+        reason: 'rule',
+        rules: [
+          {
+            policy_id: 'pol_1',
+            policy_name,
+            rule_id: 'rule_1',
+            rule_name,
+            decision: effect,
+            resource: `/${resource}/**`,
+            origin: 'local',
+          },
+        ],
+      },
       request: { action: 'read', path: `/${segments.join('/')}` },
       revision: 7,
       stale: false,

@@ -27,6 +27,7 @@ interface AuditOptions {
   readonly device?: string
   readonly session?: string
   readonly decision?: string
+  readonly shadow?: string
   readonly action?: string
   readonly target?: string
   readonly text?: string
@@ -53,6 +54,7 @@ export function addAuditCommand(program: Command, context: RunContext): void {
     .option('--device <id>', 'one device, as `palisade device list` shows it')
     .option('--session <id>', 'one sandbox, or one start of an agent')
     .option('--decision <decision>', '`allow` or `deny`')
+    .option('--shadow <decision>', 'other decision with the shadow policies, `allow` or `deny`')
     .option('--action <action>', '`network` or `files`')
     .option('--target <start>', 'the start of the target: `example.com:443`, or `/data/`')
     .option('--text <part>', 'a part of the target, 3 characters at least')
@@ -74,6 +76,7 @@ Examples:
   palisade audit --decision deny
   palisade audit --user bob --since 7d --target registry.npmjs.org
   palisade audit --follow --decision deny
+  palisade audit --shadow deny
   palisade audit --since 30d --limit all --csv > decisions.csv
   palisade audit --rule rule_06h1… --limit all --json | jq .payload.resource_id`,
     )
@@ -152,6 +155,7 @@ const DECISIONS = { allow: 'AUDIT_DECISION_ALLOW', deny: 'AUDIT_DECISION_DENY' }
 function readFilter(options: AuditOptions, nowMs: number): AuditFilter {
   const { since, until, user, device, session, target, text, program, rule } = options
   const decision = readChoice('--decision', options.decision, DECISIONS)
+  const shadow = readChoice('--shadow', options.shadow, DECISIONS)
   const action = readChoice('--action', options.action, ACTION_TYPES)
   if (text !== undefined && text.length < 3)
     throw usageError('`--text` must have at least 3 characters')
@@ -162,6 +166,7 @@ function readFilter(options: AuditOptions, nowMs: number): AuditFilter {
     device_id: device,
     audit_session_id: session,
     decision,
+    shadow,
     action_type: action,
     resource_id: target,
     query: text,

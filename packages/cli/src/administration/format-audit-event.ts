@@ -49,10 +49,11 @@ function targetOf({ payload }: AuditEvent): string {
 }
 
 /** The first rule, or the reason; of ended connections, their bytes. */
-function whyOf({ count, rules, reason, bytes_sent, bytes_received }: AuditEvent): string {
-  if (count === 0) return `ended, ${bytes_sent} B out, ${bytes_received} B in`
+function whyOf({ count, rules, reason, shadow, ...event }: AuditEvent): string {
+  if (count === 0) return `ended, ${event.bytes_sent} B out, ${event.bytes_received} B in`
   const [rule] = rules
-  return rule === undefined ? reason : rule.rule_id
+  const why = rule === undefined ? reason : rule.rule_id
+  return shadow === undefined ? why : `${why} (shadow: ${shadow.decision})`
 }
 
 /** The members of a row of comma-separated values. */
@@ -73,6 +74,9 @@ const CSV: Readonly<Record<string, (event: AuditEvent) => string | number | null
   agent: (event) => event.agent,
   os_user: (event) => event.os_user,
   rules: (event) => event.rules.map(({ rule_id }) => rule_id).join(' '),
+  shadow_decision: (event) => event.shadow?.decision ?? null,
+  shadow_reason: (event) => event.shadow?.reason ?? null,
+  shadow_rules: (event) => event.shadow?.rules.map(({ rule_id }) => rule_id).join(' ') ?? null,
   revision: (event) => event.revision,
   count: (event) => event.count,
   connections: (event) => event.connections,

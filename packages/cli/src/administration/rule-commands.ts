@@ -11,6 +11,7 @@ import { printable } from '../terminal/printable.ts'
 import { collect } from './collect.ts'
 import { findPolicy, findRule } from './find-policy.ts'
 import { formatRules } from './format-policy.ts'
+import { addUnusedRulesCommand } from './unused-rules-command.ts'
 import { warnOfRollout } from './warn-of-rollout.ts'
 
 interface RuleOptions {
@@ -29,7 +30,7 @@ Resources of connect:tcp and connect:udp:
 Resources of read and write:
   /data/project  /data/*  /data/**  ~/work/**   (quote them, or the shell expands them)`
 
-/** `palisade rule add|update|rm` */
+/** `palisade rule add|update|rm|unused` */
 export function addRuleCommands(program: Command, context: RunContext): void {
   const rule = program
     .command('rule')
@@ -39,6 +40,7 @@ export function addRuleCommands(program: Command, context: RunContext): void {
   addAdd(rule, context)
   addUpdate(rule, context)
   addRemove(rule, context)
+  addUnusedRulesCommand(rule, context)
 }
 
 function addAdd(rule: Command, context: RunContext): void {
@@ -54,7 +56,7 @@ Examples:
   palisade rule add web --name registry --action connect:tcp --allow npm.example.com:443
   palisade rule add web --name lan --action connect:tcp,connect:udp --deny 10.0.0.0/8 192.168.0.0/16
   palisade rule add files --name work --action read --action write --allow '~/work/**'
-  palisade rule add web --name migration --action connect:tcp --allow old.example.com --expires 14d`,
+  palisade rule add web --name move --action connect:tcp --allow old.example.com --expires 14d`,
     )
     .action(async (idOrName: string, resources: string[], options: RuleOptions) => {
       const { name, json } = options

@@ -45,6 +45,7 @@ import {
 import { createPolicySetClient, type PolicySetClient } from './policy-set.ts'
 import { createRolloutsClient, type RolloutsClient } from './rollouts.ts'
 import { apiPath, formatQuery } from './server-url.ts'
+import { fetchUnusedRules, type UnusedRulesReport } from './unused-rules.ts'
 import { createWebhooksClient, type WebhooksClient } from './webhooks.ts'
 
 export interface MembersClient {
@@ -89,6 +90,8 @@ export interface OrganizationClient {
   revisionStatus(revision: number): Promise<RevisionStatus>
   /** The narrowest rules for recorded requests; takes up to some minutes. */
   suggest(options: SuggestionsRequest): Promise<SuggestionsResponse>
+  /** Rules that decided nothing in the records kept from `since` on (RFC 3339), of all pages. */
+  unusedRules(since?: string): Promise<UnusedRulesReport>
   readonly policies: PoliciesClient
   readonly rules: RulesClient
   readonly policySet: PolicySetClient
@@ -132,6 +135,7 @@ export function createOrganizationClient(
         },
         suggestionsResponseSchema,
       ),
+    unusedRules: (since) => fetchUnusedRules(call, `${root}/unused-rules`, since),
     policies: createPoliciesClient(call, org, newKey),
     rules: createRulesClient(call, org, newKey),
     policySet: createPolicySetClient(call, root),

@@ -2,7 +2,7 @@ import { REASONS } from '@palisade/policy-core'
 import { z } from 'zod'
 import { assuranceClassSchema } from '../machine/assurance.ts'
 import { timestampSchema } from '../timestamp.ts'
-import { uploadedRuleSchema } from './upload.ts'
+import { uploadedRuleSchema, uploadedShadowSchema } from './upload.ts'
 
 /** Longest period of one query. */
 export const MAX_AUDIT_DAYS = 30
@@ -32,6 +32,10 @@ export const auditQuerySchema = z.strictObject({
     .meta({ description: 'A sandbox, or a start of an agent' }),
   username: textSchema.optional().meta({ description: 'The user of the device' }),
   decision: z.enum(AUDIT_DECISIONS).optional(),
+  shadow: z
+    .enum(AUDIT_DECISIONS)
+    .optional()
+    .meta({ description: 'The decision with the shadow policies, where it differs' }),
   action_type: z.enum(AUDIT_ACTION_TYPES).optional(),
   query: z
     .string()
@@ -95,6 +99,9 @@ export const auditEventSchema = z
     }),
     reason: z.enum(REASONS),
     rules: z.array(uploadedRuleSchema).meta({ description: 'The rules that decided' }),
+    shadow: uploadedShadowSchema
+      .exactOptional()
+      .meta({ description: 'The outcome with the shadow policies, where it differs' }),
     revision: z.int().nullable(),
     device_id: z.string(),
     hostname: z.string().nullable().meta({ description: 'The name of the device' }),

@@ -81,7 +81,7 @@ const ruleSchema = z.object({
   rule_name: z.string(),
   decision: z.enum(['allow', 'deny']),
   resource: z.string(),
-  origin: z.enum(['org', 'local']),
+  origin: z.enum(['org', 'local', 'grant']),
 })
 
 const decisionSchema = z.object({

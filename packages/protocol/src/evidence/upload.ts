@@ -63,6 +63,14 @@ export const uploadedRuleSchema = z.strictObject({
 })
 export type UploadedRule = z.infer<typeof uploadedRuleSchema>
 
+/** The decision if every shadow policy were enforced, where it differs. */
+export const uploadedShadowSchema = z.strictObject({
+  decision: z.enum(['allow', 'deny']),
+  reason: z.enum(REASONS),
+  rules: z.array(uploadedRuleSchema).max(10),
+})
+export type UploadedShadow = z.infer<typeof uploadedShadowSchema>
+
 const uploadedRequestSchema = z.union([
   z.strictObject({
     action: z.enum(NETWORK_ACTIONS),
@@ -89,6 +97,7 @@ export const uploadedRecordSchema = z.strictObject({
   decision: z.enum(['allow', 'deny']),
   reason: z.enum(REASONS),
   rules: z.array(uploadedRuleSchema).max(10),
+  shadow: uploadedShadowSchema.exactOptional(),
   /** Null for a request that cannot be read. */
   request: uploadedRequestSchema.nullable(),
   revision: countSchema.nullable(),

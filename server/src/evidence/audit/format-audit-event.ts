@@ -30,6 +30,7 @@ export function formatAuditEvent(row: StoredEvidence, device: AuditedDevice): Au
     },
     reason: reason as AuditEvent['reason'],
     rules: [...tuple.rules],
+    ...(tuple.shadow === undefined ? {} : { shadow: tuple.shadow }),
     revision: tuple.revision,
     device_id: row.device_id,
     hostname: device.name,

@@ -58,6 +58,7 @@ function readFilter(query: AuditQuery, nowMs: number): EvidenceFilter {
     device_id,
     session: query.audit_session_id ?? null,
     decision: readDecision(query.decision),
+    shadow: readDecision(query.shadow),
     actions: type === undefined ? null : ACTIONS[type],
     program: query.agent ?? null,
     rule_id,
@@ -80,7 +81,7 @@ function readTime(
   return { fromMs, toMs: to === undefined ? nowMs + MAX_AHEAD_MS : endMs }
 }
 
-function readDecision(decision: AuditQuery['decision']): EvidenceFilter['decision'] {
+function readDecision(decision: AuditQuery['decision']): 'allow' | 'deny' | null {
   if (decision === undefined) return null
   return decision === 'AUDIT_DECISION_ALLOW' ? 'allow' : 'deny'
 }

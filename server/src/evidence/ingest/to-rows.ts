@@ -109,6 +109,7 @@ function tupleOf(record: UploadedRecord): EvidenceTuple {
     decision,
     reason,
     rules,
+    ...(record.shadow === undefined ? {} : { shadow: record.shadow }),
     revision,
     stale: record.stale === true,
     break_glass: record.break_glass === true,

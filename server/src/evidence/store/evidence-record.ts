@@ -1,4 +1,4 @@
-import type { RecordPosition, UploadedRule } from '@palisade/protocol'
+import type { RecordPosition, UploadedRule, UploadedShadow } from '@palisade/protocol'
 
 /** Clocks of machines may be ahead of the server's by so much. */
 export const MAX_AHEAD_MS = 60 * 60_000
@@ -20,6 +20,8 @@ export interface EvidenceTuple {
   readonly decision: 'allow' | 'deny'
   readonly reason: string
   readonly rules: readonly UploadedRule[]
+  /** Where the decision would differ with the shadow policies. */
+  readonly shadow?: UploadedShadow
   readonly revision: number | null
   readonly stale: boolean
   readonly break_glass: boolean

@@ -35,6 +35,8 @@ export interface EvidenceFilter {
   readonly device_id: string | null
   readonly session: string | null
   readonly decision: 'allow' | 'deny' | null
+  /** The differing decision with the shadow policies. */
+  readonly shadow?: 'allow' | 'deny' | null
   /** Any of them. */
   readonly actions: readonly string[] | null
   readonly program: string | null
@@ -101,6 +103,22 @@ export interface EvidenceSource {
   readonly username: string | null
 }
 
+export interface RuleUseBounds {
+  readonly day: number
+  /** Look-ups of a day of a tuple, at most. */
+  readonly seeks: number
+}
+
+/** The matches of a rule. */
+export interface RuleUse {
+  /** Some devices on which it decided; empty exactly when it decided nowhere. */
+  readonly devices: readonly string[]
+  /** Whether these are all of them. */
+  readonly isComplete: boolean
+  /** Whether it would have decided with the shadow policies, where the decision differed. */
+  readonly isShadowed: boolean
+}
+
 /** A day with rows. */
 export interface EvidenceDay {
   /** Days since 1970, UTC. */
@@ -143,6 +161,13 @@ export interface EvidenceStore {
     deviceId: string,
     time: Pick<EvidenceFilter, 'fromMs' | 'toMs'>,
   ): Promise<readonly EvidenceLoss[]>
+  /**
+   * Where a rule matched from a day on, days since 1970. Takes a number of steps that grows with
+   * `seeks`, not with the records.
+   */
+  ruleUse(org: string, ruleId: string, from: RuleUseBounds): Promise<RuleUse>
+  /** The first day with a row of the organization, days since 1970; null without one. */
+  firstDay(org: string): Promise<number | null>
   /** By ascending day, over all organizations. */
   days(): Promise<readonly EvidenceDay[]>
   /**

@@ -32,6 +32,7 @@ export interface PageList {
     | 'organization_tokens'
     | 'personal_tokens'
     | 'members'
+    | 'unused_rules'
     | 'teams'
     | 'team_approvers'
     | 'organization_invitations'

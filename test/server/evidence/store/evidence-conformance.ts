@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { EvidenceStore } from '../../../../server/src/evidence/store/evidence-store.ts'
 import { describeEvidenceLists } from './list-conformance.ts'
+import { describeRuleUse } from './rule-use-conformance.ts'
 import { describeEvidenceTallies } from './tally-conformance.ts'
 import {
   appendRows,
@@ -285,6 +286,7 @@ export function describeEvidence(
 
     describeEvidenceLists(() => store)
     describeEvidenceTallies(() => store)
+    describeRuleUse(() => store)
   })
 }
 

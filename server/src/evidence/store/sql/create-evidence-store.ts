@@ -33,6 +33,8 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
     tuples: (ids) => driver.read((reader) => reader.tuples(ids)),
     sources: (ids) => driver.read((reader) => reader.sources(ids)),
     losses: (org, device, time) => driver.read((reader) => reader.losses(org, device, time)),
+    ruleUse: (org, rule, from) => driver.read((reader) => reader.ruleUse(org, rule, from)),
+    firstDay: (org) => driver.read((reader) => reader.firstDay(org)),
     days: () => driver.read((reader) => reader.days()),
     async dropBefore(day) {
       const rows = await driver.alone((writer) => writer.dropDays(day))

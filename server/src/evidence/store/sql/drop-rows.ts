@@ -68,14 +68,16 @@ type DropUnused = (before: number, after: number) => Promise<number | null>
 function createDropUnusedTuples(connection: Connection): DropUnused {
   const endOfStep = createEndOfStep(connection, 'tuples')
   const which = 'id > ? AND id <= ? AND last_day < ?'
-  const deleteRules = connection.prepare(
-    `DELETE FROM tuple_rules WHERE tuple IN (SELECT id FROM tuples WHERE ${which})`,
+  const deleteRules = ['tuple_rules', 'shadow_rules'].map((table) =>
+    connection.prepare(
+      `DELETE FROM ${table} WHERE tuple IN (SELECT id FROM tuples WHERE ${which})`,
+    ),
   )
   const deleteTuples = connection.prepare(`DELETE FROM tuples WHERE ${which}`)
   return async (before, after) => {
     const end = await endOfStep(after)
     if (end === null) return null
-    await deleteRules.run(after, end, before)
+    for (const statement of deleteRules) await statement.run(after, end, before)
     await deleteTuples.run(after, end, before)
     return end
   }

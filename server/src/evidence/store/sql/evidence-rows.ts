@@ -5,13 +5,14 @@ import { createChainReader } from './chain-rows.ts'
 import { createDropRows, type DropRows } from './drop-rows.ts'
 import { createListRecords } from './list-records.ts'
 import { createListLosses } from './loss-rows.ts'
+import { createFindRuleUse } from './rule-use.ts'
 import { createReadSources, createReadTuples, createTallyRecords } from './tally-records.ts'
 import type { WritingSession } from './writing-session.ts'
 
 /** The reading methods of a store on one connection, their statements prepared once. */
 export interface EvidenceReader extends Pick<
   EvidenceStore,
-  'chain' | 'list' | 'tally' | 'tuples' | 'sources' | 'losses' | 'days'
+  'chain' | 'list' | 'tally' | 'tuples' | 'sources' | 'losses' | 'ruleUse' | 'firstDay' | 'days'
 > {
   /** Throws `ERR_STORE_SCHEMA_DAMAGED` unless there is every table. */
   requireTables(): Promise<void>
@@ -21,7 +22,8 @@ export interface EvidenceWriter extends DropRows {
   readonly append: AppendBatch
 }
 
-const TABLES = 'organizations chains sources tuples tuple_rules records days losses'.split(' ')
+const TABLES =
+  'organizations chains sources tuples tuple_rules shadow_rules records days losses'.split(' ')
 
 /** `pause` lets other work of the process come between the parts of long work. */
 export function createEvidenceReader(
@@ -31,6 +33,10 @@ export function createEvidenceReader(
   const chains = createChainReader(connection)
   const days = connection.prepare<{ readonly day: number; readonly rows: number }>(
     `SELECT day, CAST(SUM(records) AS BIGINT) AS "rows" FROM days GROUP BY day ORDER BY day`,
+  )
+  const firstDay = connection.prepare<{ readonly day: number }>(
+    `SELECT d.day FROM organizations o JOIN days d ON d.org = o.id
+     WHERE o.name = ? ORDER BY d.day LIMIT 1`,
   )
   const everyTable = connection.prepare(
     TABLES.map((name) => `SELECT 1 FROM ${name} WHERE 1 = 0`).join(' UNION ALL '),
@@ -42,6 +48,10 @@ export function createEvidenceReader(
     tuples: createReadTuples(connection),
     sources: createReadSources(connection),
     losses: createListLosses(connection),
+    ruleUse: createFindRuleUse(connection),
+    async firstDay(org) {
+      return (await firstDay.get(org))?.day ?? null
+    },
     days: () => days.all(),
     async requireTables() {
       await everyTable.get()

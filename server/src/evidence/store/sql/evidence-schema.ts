@@ -14,7 +14,11 @@ import type { Dialect, Migration } from '../../../store/sql/dialect.ts'
  *   are few and in memory, and a removed day is one range of each.
  * - `days`: how many records an organization has by day.
  */
-export const EVIDENCE_MIGRATIONS: readonly Migration[] = [initial, boundIndexedTexts]
+export const EVIDENCE_MIGRATIONS: readonly Migration[] = [
+  initial,
+  boundIndexedTexts,
+  shadowOutcomes,
+]
 
 /**
  * The beginning of a text, as an index has it: PostgreSQL refuses a row with more than 2,704 bytes
@@ -22,6 +26,24 @@ export const EVIDENCE_MIGRATIONS: readonly Migration[] = [initial, boundIndexedT
  */
 export function indexedPart(text: string): string {
   return `substr(${text}, 1, 512)`
+}
+
+/**
+ * `shadow` is the JSON of the outcome with the shadow policies, and null where it is the same;
+ * `shadow_rules` has its rules, as `tuple_rules` those of the decision.
+ */
+function shadowOutcomes({ text, integer, keyed }: Dialect): string {
+  return `
+    ALTER TABLE tuples ADD COLUMN shadow_decision ${text};
+    ALTER TABLE tuples ADD COLUMN shadow ${text};
+    CREATE TABLE shadow_rules (
+      org ${integer} NOT NULL,
+      rule_id ${text} NOT NULL,
+      tuple ${integer} NOT NULL,
+      PRIMARY KEY (org, rule_id, tuple)
+    ) ${keyed};
+    CREATE INDEX shadow_rules_tuple ON shadow_rules (tuple);
+  `
 }
 
 function initial(dialect: Dialect): string {

@@ -40,6 +40,7 @@ export function indexedTupleConditions(org: number, filter: EvidenceFilter): Con
 export function otherTupleConditions(filter: EvidenceFilter): Condition[] {
   return [
     ...equals('t.decision', filter.decision),
+    ...equals('t.shadow_decision', filter.shadow ?? null),
     ...(filter.actions === null ? [] : [isOneOf('t.action', filter.actions)]),
     ...(filter.text === null ? [] : [contains(toStorable(filter.text))]),
   ]

@@ -8,7 +8,7 @@ const SIZES = [1, 4, 16, 64, 256]
 /** Ids that `seekRecords` takes. */
 export const LARGEST_SEEK = 256
 
-const NOT_READ: ReadonlySet<string> = new Set(['hash', 'target', 'folded'])
+const NOT_READ: ReadonlySet<string> = new Set(['hash', 'target', 'folded', 'shadow_decision'])
 const COLUMNS = [
   ...['id', 'last_ms', 'first_ms', 'decisions', 'flows'].map((name) => `r.${name}`),
   ...['bytes_sent', 'bytes_received', 'received_ms'].map((name) => `r.${name}`),

@@ -1,4 +1,4 @@
-import type { UploadedRule } from '@palisade/protocol'
+import type { UploadedRule, UploadedShadow } from '@palisade/protocol'
 import { hash } from 'node:crypto'
 import type { Value } from '../../../store/sql/connection.ts'
 import type { EvidenceTuple } from '../evidence-record.ts'
@@ -31,6 +31,8 @@ export const TUPLE_COLUMNS = [
   { name: 'os_user', type: 'TEXT' },
   { name: 'target', type: 'TEXT' },
   { name: 'folded', type: 'TEXT' },
+  { name: 'shadow_decision', type: 'TEXT' },
+  { name: 'shadow', type: 'TEXT' },
 ] as const
 
 /** A row of `tuples`, or the part of a joined row. */
@@ -51,6 +53,7 @@ export interface TupleRow {
   readonly break_glass: number
   readonly program: string | null
   readonly os_user: string | null
+  readonly shadow: string | null
 }
 
 /** JSON of an array keeps members apart whatever characters they have. */
@@ -72,6 +75,7 @@ export function hashTuple(tuple: EvidenceTuple): HashedTuple {
     tuple.break_glass,
     tuple.program,
     tuple.os_user,
+    ...(tuple.shadow === undefined ? [] : [formatShadow(tuple.shadow)]),
   ])
   return { hash: hash('sha256', text, 'base64url'), tuple }
 }
@@ -98,6 +102,8 @@ export function tupleColumns({ hash: key, tuple }: HashedTuple): Value[] {
     toStorable(tuple.os_user),
     target,
     target === null ? null : foldText(target),
+    tuple.shadow?.decision ?? null,
+    tuple.shadow === undefined ? null : JSON.stringify(formatShadow(tuple.shadow)),
   ]
 }
 
@@ -119,6 +125,7 @@ export function readTuple(row: TupleRow): EvidenceTuple {
     break_glass: row.break_glass === 1,
     program: row.program,
     os_user: row.os_user,
+    ...(row.shadow === null ? {} : { shadow: readShadow(row.shadow) }),
   }
 }
 
@@ -142,11 +149,21 @@ function formatRules(rules: readonly UploadedRule[]): StoredRule[] {
   ])
 }
 
+type StoredShadow = readonly [UploadedShadow['decision'], UploadedShadow['reason'], StoredRule[]]
+
+function formatShadow({ decision, reason, rules }: UploadedShadow): StoredShadow {
+  return [decision, reason, formatRules(rules)]
+}
+
+function readShadow(text: string): UploadedShadow {
+  const [decision, reason, rules] = JSON.parse(text) as StoredShadow
+  return { decision, reason, rules: rules.map(toRule) }
+}
+
 function readRules(text: string): UploadedRule[] {
-  return (JSON.parse(text) as StoredRule[]).map(([policy_id, rule_id, decision, origin]) => ({
-    policy_id,
-    rule_id,
-    decision,
-    origin,
-  }))
+  return (JSON.parse(text) as StoredRule[]).map(toRule)
+}
+
+function toRule([policy_id, rule_id, decision, origin]: StoredRule): UploadedRule {
+  return { policy_id, rule_id, decision, origin }
 }

@@ -1,3 +1,4 @@
+import type { UploadedRule } from '@palisade/protocol'
 import type { Value } from '../../../store/sql/connection.ts'
 import { createSelectIn } from '../../../store/sql/select-in.ts'
 import type { EvidenceRow } from '../evidence-record.ts'
@@ -45,14 +46,14 @@ export function createTupleFiling(session: WritingSession): TupleFiling {
       ...TUPLE_COLUMNS,
     ],
   )
-  const insertRules = session.insertInto(
-    { name: 'tuple_rules', effect: 'everything', conflict: 'ON CONFLICT DO NOTHING' },
-    [
+  const insertRulesInto = (name: 'tuple_rules' | 'shadow_rules') =>
+    session.insertInto({ name, effect: 'everything', conflict: 'ON CONFLICT DO NOTHING' }, [
       { name: 'org', type: 'BIGINT' },
       { name: 'rule_id', type: 'TEXT' },
       { name: 'tuple', type: 'BIGINT' },
-    ],
-  )
+    ])
+  const insertRules = insertRulesInto('tuple_rules')
+  const insertShadowRules = insertRulesInto('shadow_rules')
   const widenDays = createWidenDays(connection, 'tuples')
 
   async function selectKnown(org: number, hashes: readonly string[]) {
@@ -77,15 +78,11 @@ export function createTupleFiling(session: WritingSession): TupleFiling {
       org,
       missing.map(({ hash }) => hash),
     )
-    await insertRules.run(
-      missing.flatMap(({ hash, tuple }) =>
-        tuple.rules.map(({ rule_id }): Value[] => [
-          org,
-          toStorable(rule_id),
-          made.get(hash)?.id ?? null,
-        ]),
-      ),
-    )
+    const rowsOf = (rules: readonly UploadedRule[], hash: string): Value[][] =>
+      rules.map(({ rule_id }) => [org, toStorable(rule_id), made.get(hash)?.id ?? null])
+    await insertRules.run(missing.flatMap(({ hash, tuple }) => rowsOf(tuple.rules, hash)))
+    const shadows = missing.flatMap(({ hash, tuple }) => rowsOf(tuple.shadow?.rules ?? [], hash))
+    if (shadows.length > 0) await insertShadowRules.run(shadows)
     return made
   }
 
