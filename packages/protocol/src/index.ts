@@ -237,17 +237,24 @@ export {
 export {
   AUDIT_ACTION_TYPES,
   AUDIT_DECISIONS,
+  AUDIT_FORMATS,
   DEFAULT_AUDIT_PAGE,
+  ENFORCEMENT_MODES,
   MAX_AUDIT_DAYS,
   MAX_AUDIT_PAGE,
+  auditDownloadQuerySchema,
   auditPageSchema,
   auditQuerySchema,
   type AuditActionType,
   type AuditDecision,
+  type AuditDownloadQuery,
   type AuditEvent,
+  type AuditFormat,
   type AuditPage,
   type AuditQuery,
+  type EnforcementMode,
 } from './evidence/audit.ts'
+export { formatAuditCsv, formatAuditCsvHead } from './evidence/audit-csv.ts'
 export { deviceRecordsSchema, type DeviceRecords } from './evidence/device-records.ts'
 export {
   DEFAULT_EVIDENCE_SETTINGS,

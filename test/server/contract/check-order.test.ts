@@ -41,6 +41,7 @@ const FOR_MEMBERS = new Set([
   'approveAccessRequest',
   'rejectAccessRequest',
   'revokeAccessRequest',
+  'downloadAuditLog',
 ])
 
 /** Tells whether a request of the operation can have the fault. */

@@ -39,7 +39,13 @@ const NO_WRITES = new Set([
  * Reads that sign metadata, like a poll, and the audit log, whose reading is an event. The disk is
  * full before the first of them.
  */
-const WRITING = new Set(['getDeviceBundle', 'getRevisionStatus', 'getRollout', 'listAuditLogs'])
+const WRITING = new Set([
+  'getDeviceBundle',
+  'getRevisionStatus',
+  'getRollout',
+  'listAuditLogs',
+  'downloadAuditLog',
+])
 /** More writes than fit on the disk. */
 const MOST_WRITES = 3000
 const ROLLOUT = {

@@ -1,6 +1,13 @@
 import type { AuditFilter } from '@palisade/client'
-import type { AuditActionType, AuditEvent } from '@palisade/protocol'
-import type { Command } from 'commander'
+import {
+  ASSURANCE_FILTERS,
+  formatAuditCsv,
+  formatAuditCsvHead,
+  type AssuranceFilter,
+  type AuditActionType,
+  type AuditEvent,
+} from '@palisade/protocol'
+import { Option, type Command } from 'commander'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
@@ -8,12 +15,7 @@ import { parseInstant } from '../parse-instant.ts'
 import type { RunContext } from '../run-context.ts'
 import { jsonLine } from '../terminal/printable.ts'
 import { write } from '../terminal/write.ts'
-import {
-  formatAuditCsv,
-  formatAuditCsvHead,
-  formatAuditEvent,
-  formatAuditHead,
-} from './format-audit-event.ts'
+import { formatAuditEvent, formatAuditHead } from './format-audit-event.ts'
 
 const PAGE = 500
 const FOLLOW_MS = 2_000
@@ -33,6 +35,8 @@ interface AuditOptions {
   readonly text?: string
   readonly program?: string
   readonly rule?: string
+  readonly mode?: string
+  readonly assurance?: AssuranceFilter
   readonly limit: string
   readonly follow?: true
   readonly csv?: true
@@ -60,6 +64,13 @@ export function addAuditCommand(program: Command, context: RunContext): void {
     .option('--text <part>', 'a part of the target, 3 characters at least')
     .option('--program <path>', 'executable of the program')
     .option('--rule <id>', 'a rule that decided')
+    .option('--mode <mode>', '`enforce`, or `audit` for requests allowed by `default: observe`')
+    .addOption(
+      new Option(
+        '--assurance <class>',
+        'devices now of this assurance class, or of a weaker one with `<` before it',
+      ).choices(ASSURANCE_FILTERS),
+    )
     .option('--limit <number>', 'maximum number of lines; `all` for no limit', '100')
     .option('-f, --follow', 'go on with the decisions that arrive, the oldest first, until Ctrl-C')
     .option('--csv', 'print comma-separated values (RFC 4180)')
@@ -150,6 +161,7 @@ const ACTION_TYPES: Readonly<Record<string, AuditActionType>> = {
   network: 'network_egress',
   files: 'filesystem_mount',
 }
+const MODES = { enforce: 'enforce', audit: 'audit' } as const
 const DECISIONS = { allow: 'AUDIT_DECISION_ALLOW', deny: 'AUDIT_DECISION_DENY' } as const
 
 function readFilter(options: AuditOptions, nowMs: number): AuditFilter {
@@ -157,6 +169,7 @@ function readFilter(options: AuditOptions, nowMs: number): AuditFilter {
   const decision = readChoice('--decision', options.decision, DECISIONS)
   const shadow = readChoice('--shadow', options.shadow, DECISIONS)
   const action = readChoice('--action', options.action, ACTION_TYPES)
+  const mode = readChoice('--mode', options.mode, MODES)
   if (text !== undefined && text.length < 3)
     throw usageError('`--text` must have at least 3 characters')
   const members = {
@@ -172,6 +185,8 @@ function readFilter(options: AuditOptions, nowMs: number): AuditFilter {
     query: text,
     agent: program,
     rule_id: rule,
+    enforcement_mode: mode,
+    assurance_class: options.assurance,
   }
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }

@@ -1,6 +1,6 @@
 import { REASONS } from '@palisade/policy-core'
 import { z } from 'zod'
-import { assuranceClassSchema } from '../machine/assurance.ts'
+import { assuranceClassSchema, assuranceFilterSchema } from '../machine/assurance.ts'
 import { timestampSchema } from '../timestamp.ts'
 import { uploadedRuleSchema, uploadedShadowSchema } from './upload.ts'
 
@@ -18,6 +18,14 @@ export type AuditDecision = (typeof AUDIT_DECISIONS)[number]
  */
 export const AUDIT_ACTION_TYPES = ['network_egress', 'filesystem_mount'] as const
 export type AuditActionType = (typeof AUDIT_ACTION_TYPES)[number]
+
+/**
+ * - `enforce`: the policy decided.
+ * - `warn`: of the vendor; no decision here has it.
+ * - `audit`: allowed because no rule denies it, under `default: observe`.
+ */
+export const ENFORCEMENT_MODES = ['enforce', 'warn', 'audit'] as const
+export type EnforcementMode = (typeof ENFORCEMENT_MODES)[number]
 
 const INSTANT = 'must be an RFC 3339 instant such as `2026-11-21T08:00:00Z`'
 const instantSchema = z.iso.datetime({ offset: true, error: INSTANT })
@@ -47,6 +55,8 @@ export const auditQuerySchema = z.strictObject({
   agent: textSchema.optional().meta({ description: 'The executable of the program' }),
   device_id: textSchema.optional(),
   rule_id: textSchema.optional().meta({ description: 'A rule that decided' }),
+  enforcement_mode: z.enum(ENFORCEMENT_MODES).optional(),
+  assurance_class: assuranceFilterSchema.optional(),
   page_size: z
     .string()
     .regex(/^\d{1,15}$/, 'must be a non-negative whole number')
@@ -59,6 +69,15 @@ export const auditQuerySchema = z.strictObject({
     .meta({ description: 'The `next_page_token` of the page before; absent for the first page' }),
 })
 export type AuditQuery = z.infer<typeof auditQuerySchema>
+
+export const AUDIT_FORMATS = ['csv', 'jsonl'] as const
+export type AuditFormat = (typeof AUDIT_FORMATS)[number]
+
+/** `GET /api/v1/orgs/{org}/audit-log`: all events that the filters match, newest first. */
+export const auditDownloadQuerySchema = auditQuerySchema
+  .omit({ page_size: true, page_token: true })
+  .extend({ format: z.enum(AUDIT_FORMATS).optional().meta({ description: '`jsonl` by default' }) })
+export type AuditDownloadQuery = z.infer<typeof auditDownloadQuerySchema>
 
 /** Equal decisions of one device in one minute. */
 export const auditEventSchema = z

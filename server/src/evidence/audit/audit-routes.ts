@@ -1,11 +1,19 @@
-import { auditPageSchema, auditQuerySchema, type AuditQuery } from '@palisade/protocol'
+import {
+  auditDownloadQuerySchema,
+  auditPageSchema,
+  auditQuerySchema,
+  type AuditPage,
+  type AuditQuery,
+} from '@palisade/protocol'
+import { z } from 'zod'
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import { authorize, type Access } from '../../identity/authorize.ts'
 import { countAttempts } from '../../identity/limits/count-attempts.ts'
 import { formatPrincipal, type Caller, type Principal } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
-import { permissionDenied } from '../../platform/api-error.ts'
+import { ApiError, permissionDenied } from '../../platform/api-error.ts'
+import { DOWNLOAD_TYPES, downloadAuditLog, pageQuery } from './download-audit-log.ts'
 import { listAuditEvents, type AuditListDeps } from './list-audit-events.ts'
 
 /** A caller that follows the log reads it every few seconds. */
@@ -16,9 +24,10 @@ export interface AuditRouteDeps extends Omit<AuditListDeps, 'store'> {
   readonly monotonicMs: () => number
 }
 
-/** `GET /v2/auditlogs/governance/:org` */
+/** `GET /v2/auditlogs/governance/:org` and `GET /api/v1/orgs/:org/audit-log` */
 export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
   const turns = createAnswerTurns()
+  const downloads = createDownloads()
   const noted = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, deps.monotonicMs)
 
   /** Reading the decisions of others is itself in the history, once an hour for each caller. */
@@ -33,6 +42,23 @@ export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
       after: { reader: formatPrincipal(caller) },
     })
     noted.add(key)
+  }
+
+  /** Throws 403; the query is that of the caller's own devices where only those may be seen. */
+  const admit = async (caller: Caller, org: string, query: AuditQuery): Promise<AuditQuery> => {
+    const access = await deps.store.read((reader) => authorize(reader, caller, org, null))
+    const { own } = requireRight(caller, access)
+    const allowed = own ? ownQuery(caller, query) : query
+    if (!own) await note(caller, org)
+    return allowed
+  }
+  const list = async (
+    { caller, org, now }: { caller: Caller; org: string; now: () => Date },
+    query: AuditQuery,
+  ): Promise<AuditPage> => {
+    const allowed = await admit(caller, org, query)
+    const read = (): Promise<AuditPage> => listAuditEvents({ ...deps, now }, org, allowed)
+    return turns.run(org, read, formatPrincipal(caller))
   }
 
   return [
@@ -50,14 +76,68 @@ export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
         errors: [429],
       },
       async ({ caller, params: { org }, query }) => {
-        const access = await deps.store.read((reader) => authorize(reader, caller, org, null))
-        const { own } = requireRight(caller, access)
-        if (!own) await note(caller, org)
-        const allowed = own ? ownQuery(caller, query) : query
-        return turns.run(org, () => listAuditEvents(deps, org, allowed), formatPrincipal(caller))
+        return list({ caller, org, now: deps.now }, query)
+      },
+    ),
+    defineRoute(
+      {
+        method: 'GET',
+        path: '/api/v1/orgs/:org/audit-log',
+        operationId: 'downloadAuditLog',
+        tags: ['audit'],
+        summary: 'All decisions that the filters match, newest first, as a stream',
+        permission: null,
+        lookUp: (_reader, _params, { principal, access }) => void requireRight(principal, access),
+        query: auditDownloadQuerySchema,
+        answers: { 200: DOWNLOAD },
+        errors: [429],
+      },
+      async ({ caller, params: { org }, query, reply }) => {
+        const { format = 'jsonl', ...filter } = query
+        // The default period stays where it is through all pages.
+        const startedAt = deps.now()
+        const listPage = (page: AuditQuery): Promise<AuditPage> =>
+          list({ caller, org, now: () => startedAt }, page)
+        const leave = downloads.enter(org)
+        reply.raw.once('close', leave)
+        // Its refusals, such as that of a period, are answers with a status of their own.
+        const first = await listPage(pageQuery(filter))
+        return reply
+          .type(DOWNLOAD_TYPES[format])
+          .header('content-disposition', `attachment; filename="audit.${format}"`)
+          .send(downloadAuditLog(query, first, listPage))
       },
     ),
   ]
+}
+
+/** Of the stream, in the OpenAPI document. */
+const DOWNLOAD = {
+  description: 'Comma-separated values (RFC 4180), or lines of JSON',
+  content: {
+    'application/x-ndjson': { schema: z.string() },
+    'text/csv': { schema: z.string() },
+  },
+}
+
+/** Downloads at once, each with the memory of two pages; of each organization, and of all. */
+const MOST_DOWNLOADS_EACH = 4
+const MOST_DOWNLOADS = 32
+
+/** Counts the downloads that go on. */
+function createDownloads(): { enter(org: string): () => void } {
+  const running: string[] = []
+  return {
+    enter(org) {
+      const ofOrganization = running.filter((each) => each === org).length
+      if (running.length >= MOST_DOWNLOADS || ofOrganization >= MOST_DOWNLOADS_EACH)
+        throw new ApiError(429, 'limit_exceeded', 'too many downloads at once; wait for one', {
+          headers: { 'retry-after': '10' },
+        })
+      running.push(org)
+      return () => void running.splice(running.indexOf(org), 1)
+    },
+  }
 }
 
 /** Without the permission, people see the decisions on their own machines. Throws 403. */

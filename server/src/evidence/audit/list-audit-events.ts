@@ -1,8 +1,11 @@
 import {
+  classesOf,
   DEFAULT_AUDIT_PAGE,
   MAX_AUDIT_DAYS,
   MAX_AUDIT_PAGE,
+  type AssuranceFilter,
   type AuditActionType,
+  type AuditEvent,
   type AuditPage,
   type AuditQuery,
 } from '@palisade/protocol'
@@ -11,7 +14,7 @@ import { invalidArgument } from '../../platform/api-error.ts'
 import type { Store } from '../../store/store.ts'
 import { MAX_AHEAD_MS } from '../store/evidence-record.ts'
 import type { EvidenceFilter, EvidencePlace, EvidenceStore } from '../store/evidence-store.ts'
-import { formatAuditEvent, type AuditedDevice } from './format-audit-event.ts'
+import { describeRows } from './audited-devices.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const DEFAULT_DAYS = 7
@@ -27,7 +30,10 @@ export interface AuditListDeps {
   readonly now: () => Date
 }
 
-/** Reads one page of the decisions of an organization. Throws ApiError 400. */
+/**
+ * Reads one page of the decisions of an organization. Classes are those that the devices have now,
+ * and select among the rows of a page, which may so be empty before the last. Throws ApiError 400.
+ */
 export async function listAuditEvents(
   { evidence, store, pageTokenKey, now }: AuditListDeps,
   org: string,
@@ -37,23 +43,34 @@ export async function listAuditEvents(
   const { page_token: token = '' } = query
   const before = token === '' ? null : parsePlace(readPageToken(pageTokenKey, list, token))
   const filter = readFilter(query, now().getTime())
+  if (filter === null) return { events: [], next_page_token: '' }
   const page = { before, limit: readLimit(query.page_size) }
   const { rows, next } = await evidence.list(org, filter, page)
-  const devices = await readDevices(store, new Set(rows.map(({ device_id }) => device_id)))
+  const events = await describeRows(store, rows)
+  const isOfClass = createClassTest(query.assurance_class)
   return {
-    events: rows.map((row) => formatAuditEvent(row, devices.get(row.device_id) ?? UNKNOWN)),
+    events: events.filter(isOfClass),
     next_page_token:
       next === null ? '' : formatPageToken(pageTokenKey, list, `${next.last_ms} ${next.id}`),
   }
 }
 
-/** A device whose row was removed. */
-const UNKNOWN: AuditedDevice = { name: null, assurance: null }
+function createClassTest(
+  filter: AssuranceFilter | undefined,
+): (event: Pick<AuditEvent, 'assurance_class'>) => boolean {
+  if (filter === undefined) return () => true
+  const { classes, orNone } = classesOf(filter)
+  return ({ assurance_class: given }) => (given === null ? orNone : classes.includes(given))
+}
 
-function readFilter(query: AuditQuery, nowMs: number): EvidenceFilter {
+/** Null for a filter that no record matches. */
+function readFilter(query: AuditQuery, nowMs: number): EvidenceFilter | null {
   const { username = null, device_id = null, rule_id = null, action_type: type } = query
+  const { enforcement_mode: mode = null } = query
+  const time = readTime(query, nowMs)
+  if (mode === 'warn') return null
   return {
-    ...readTime(query, nowMs),
+    ...time,
     username,
     device_id,
     session: query.audit_session_id ?? null,
@@ -62,6 +79,7 @@ function readFilter(query: AuditQuery, nowMs: number): EvidenceFilter {
     actions: type === undefined ? null : ACTIONS[type],
     program: query.agent ?? null,
     rule_id,
+    mode,
     resource: query.resource_id ?? null,
     text: query.query ?? null,
   }
@@ -96,20 +114,4 @@ function readLimit(text: string | undefined): number {
 function parsePlace(place: string): EvidencePlace {
   const [last_ms = 0, id = 0] = place.split(' ').map(Number)
   return { last_ms, id }
-}
-
-async function readDevices(
-  store: Pick<Store, 'read'>,
-  ids: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, AuditedDevice>> {
-  if (ids.size === 0) return new Map()
-  return store.read(async (reader) => {
-    const reports = await reader.deviceReports.list([...ids])
-    const devices = new Map<string, AuditedDevice>()
-    for (const id of ids) {
-      const device = await reader.devices.findById(id)
-      devices.set(id, { name: device?.name ?? null, assurance: reports.get(id)?.assurance ?? null })
-    }
-    return devices
-  })
 }

@@ -40,6 +40,8 @@ export interface EvidenceFilter {
   /** Any of them. */
   readonly actions: readonly string[] | null
   readonly program: string | null
+  /** `audit` for requests that were allowed because no rule denies them. */
+  readonly mode: 'audit' | 'enforce' | null
   /** A rule that decided. */
   readonly rule_id: string | null
   /** The target begins with it: `host:port`, or a path. */

@@ -25,6 +25,7 @@ export const EVERYTHING: EvidenceFilter = {
   actions: null,
   program: null,
   rule_id: null,
+  mode: null,
   resource: null,
   text: null,
 }

@@ -42,12 +42,19 @@ export function otherTupleConditions(filter: EvidenceFilter): Condition[] {
     ...equals('t.decision', filter.decision),
     ...equals('t.shadow_decision', filter.shadow ?? null),
     ...(filter.actions === null ? [] : [isOneOf('t.action', filter.actions)]),
+    ...isInMode(filter.mode),
     ...(filter.text === null ? [] : [contains(toStorable(filter.text))]),
   ]
 }
 
 function equals(column: string, value: string | null): Condition[] {
   return value === null ? [] : [{ sql: `${column} = ?`, values: [toStorable(value)] }]
+}
+
+/** The reason `observed` is that of the mode `audit`. */
+function isInMode(mode: EvidenceFilter['mode']): Condition[] {
+  if (mode === null) return []
+  return [{ sql: `t.reason ${mode === 'audit' ? '=' : '<>'} ?`, values: ['observed'] }]
 }
 
 function hasRule(org: number, ruleId: string): Condition {

@@ -1,0 +1,136 @@
+import type { UploadedRecord } from '@palisade/protocol'
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  downloadAuditLog,
+  pageQuery,
+} from '../../../../server/src/evidence/audit/download-audit-log.ts'
+import { openOwner, type Owner } from '../../owner.ts'
+import { enrolTestDevice, headersOf, type TestDevice } from '../../test-device.ts'
+import { openTestServer, type TestServer } from '../../test-server.ts'
+import { HEADER, linesOf, recordOf, textOf } from '../ingest/batch-text.ts'
+
+const RECORDS = '/api/v1/device/records'
+const DOWNLOAD = '/api/v1/orgs/acme/audit-log'
+const AUDIT = '/v2/auditlogs/governance/acme'
+
+describe('the download of the audit log', () => {
+  let test: TestServer
+  let owner: Owner
+  let device: TestDevice
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    owner = await openOwner(test, 'acme', 'alice')
+    device = await enrolTestDevice(test, owner.as, 'acme', { name: 'laptop', user: 'alice' })
+  })
+
+  const upload = async (records: readonly UploadedRecord[]) => {
+    const answer = await test.server.app.inject({
+      method: 'POST',
+      url: RECORDS,
+      headers: {
+        ...headersOf(device, 'POST', RECORDS),
+        'content-type': 'application/x-ndjson',
+        'content-encoding': 'gzip',
+      },
+      payload: gzipSync(textOf(HEADER, linesOf(records))),
+    })
+    expect(answer.statusCode).toBe(200)
+  }
+  const hostOf = (host: string) => ({ action: 'connect:tcp', host, port: 443 }) as const
+  const download = (query = '', as = owner.as) => test.send('GET', DOWNLOAD + query, { as })
+
+  it('has every event of all pages, as lines of JSON or comma-separated values', async () => {
+    const hosts = Array.from({ length: 1_201 }, (_, index) => `host-${index}.example`)
+    await upload(hosts.map((host) => recordOf({ request: hostOf(host) })))
+
+    const lines = await download()
+    expect(lines.headers['content-type']).toContain('application/x-ndjson')
+    const found = lines.body
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(new Set(found.map(({ payload }) => payload.network_egress.host))).toEqual(new Set(hosts))
+    const csv = await download('?format=csv&resource_id=host-7.example')
+    expect(csv.headers['content-type']).toContain('text/csv')
+    expect(csv.body).toMatch(/^audit_event_id,created_at,.*\r\n\d+,.*host-7\.example:443.*\r\n$/)
+  })
+
+  it('has no formula and no line that a machine has chosen', async () => {
+    await upload([recordOf({ request: hostOf('=cmd()\r\n"x",y') })])
+    const { body } = await download('?format=csv')
+    expect(body.split('\r\n')).toHaveLength(3)
+    expect(body).toContain(`"'=cmd()\\u000d\\u000a""x"",y:443"`)
+  })
+
+  it('leaves an event, is bounded as the list, and is closed to others', async () => {
+    await upload([recordOf()])
+    await download()
+    const url = '/api/v1/orgs/acme/events?kind=audit_log.read'
+    const noted = await test.send('GET', url, { as: owner.as })
+    expect(noted.json().data).toHaveLength(1)
+    const long = await download('?from=2026-01-01T00:00:00Z')
+    expect([long.statusCode, long.json().error.message]).toEqual([
+      400,
+      expect.stringContaining('at most 30 days'),
+    ])
+    expect((await download('?format=xml')).statusCode).toBe(400)
+    const bob = await owner.addMember('bob', 'member', 'a long password of bob')
+    expect((await download('', bob)).body).toBe('')
+    expect((await download('?username=alice', bob)).statusCode).toBe(403)
+    const weak = await owner.organizationToken(['policies:read'])
+    expect((await download('', weak)).statusCode).toBe(403)
+    const stranger = await openOwner(test, 'other', 'mallory')
+    expect((await download('', stranger.as)).statusCode).toBe(404)
+  })
+
+  it('filters by enforcement mode, and by the class that the device has now', async () => {
+    await upload([
+      recordOf({ request: hostOf('denied.example') }),
+      recordOf({ decision: 'allow', reason: 'observed', request: hostOf('seen.example') }),
+    ])
+    const hosts = async (query: string) => {
+      const { events } = (await test.send('GET', AUDIT + query, { as: owner.as })).json<{
+        events: { payload: { network_egress: { host: string } } }[]
+      }>()
+      return events.map(({ payload }) => payload.network_egress.host)
+    }
+    expect(await hosts('?enforcement_mode=audit')).toEqual(['seen.example'])
+    expect(await hosts('?enforcement_mode=enforce')).toEqual(['denied.example'])
+    expect(await hosts('?enforcement_mode=warn')).toEqual([])
+    expect(await hosts('?assurance_class=<linux-sandbox')).toHaveLength(2)
+    expect(await hosts('?assurance_class=proxy-only')).toEqual([])
+    const report = { state: 'fresh', agent_version: '1', assurance: 'proxy-only' }
+    await test.send('POST', '/api/v1/device/report', { as: device, payload: report })
+    await expect.poll(() => hosts('?assurance_class=proxy-only')).toHaveLength(2)
+    expect(await hosts('?assurance_class=<proxy-only')).toEqual([])
+  })
+})
+
+describe('downloadAuditLog', () => {
+  it('reads a page when its reader has taken the one before, and ends with the reader', async () => {
+    let read = 0
+    const event = { payload: { resource_id: 'x:1' } }
+    const page = () => ({ events: [event], next_page_token: `page-${read}` }) as never
+    const stream = downloadAuditLog({}, page(), async (query) => {
+      read += 1
+      expect(query).toEqual(pageQuery({}, `page-${read - 1}`))
+      return page()
+    })
+    const lines = stream[Symbol.asyncIterator]()
+    for (let taken = 0; taken < 20; taken += 1) await lines.next()
+    expect(read).toBeLessThan(25)
+    await lines.return?.()
+    const after = read
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect([stream.destroyed, read]).toEqual([true, after])
+  })
+
+  it('breaks off without an end when a page cannot be read', async () => {
+    const first = { events: [], next_page_token: 'next' }
+    const stream = downloadAuditLog({}, first, () => Promise.reject(new Error('the disk is gone')))
+    await expect(Readable.from(stream).toArray()).rejects.toThrow('the disk is gone')
+  })
+})
