@@ -14,6 +14,7 @@ import { openIdentity } from './identity/open-identity.ts'
 import { tokenRoutes } from './identity/token-routes.ts'
 import type { Config } from './config/config.ts'
 import { evidenceRoutes } from './evidence/evidence-routes.ts'
+import { openExports } from './evidence/export/open-exports.ts'
 import { createEvidenceRetention } from './evidence/retention.ts'
 import type { EvidenceStore } from './evidence/store/evidence-store.ts'
 import { createAccessExpiry } from './fleet/access/access-expiry.ts'
@@ -121,6 +122,25 @@ export async function createServer(
   const requireRoom = createHistoryQuota(config.maxHistoryMib)
   const audited = createAuditedStore({ store, ...sources, requireRoom, onEvents })
   const policies = { limits: config.limits, budget: createWorkBudget(), pageTokenKey }
+  const evidenceRetention = createEvidenceRetention({
+    evidence,
+    days: config.evidenceDays,
+    log,
+    ...sources,
+  })
+  const exports = openExports({
+    settings: config.exports,
+    evidence,
+    store,
+    version: readVersion(),
+    log,
+    sources,
+  })
+  metrics.watchExports(() => ({
+    exporters: exports.exporters,
+    neverExported: evidenceRetention.neverExported(),
+    nowMs: sources.now().getTime(),
+  }))
   const jobs = [
     webhooks.courier,
     openRolloutWatch({ store, audited, views, sources, log }),
@@ -132,7 +152,8 @@ export async function createServer(
       ...sources,
     }),
     createAccessExpiry({ store: audited, log, ...sources }),
-    createEvidenceRetention({ evidence, days: config.evidenceDays, log, ...sources }),
+    evidenceRetention,
+    exports.task,
     createAnswerExpiry({ store, log, ...sources }),
     createRevocationFinish({ store: audited, log }),
   ]

@@ -13,6 +13,11 @@ import {
   tracingSchema,
   type TracingSettings,
 } from '../operations/tracing/tracing-settings.ts'
+import {
+  exportSchema,
+  readExport,
+  type ExportSettings,
+} from '../evidence/export/export-settings.ts'
 import { findUnknownSettings } from './unknown-settings.ts'
 
 /** Settings of the server, read once from the environment. */
@@ -72,11 +77,14 @@ export interface Config {
   readonly maxHistoryMib: number
   /** Retention of machines' decision records; 0 keeps them forever. */
   readonly evidenceDays: number
+  /** Where machines' decision records are exported to; `caFile` is an absolute path. */
+  readonly exports: ExportSettings
 }
 
 /** The names of all settings. */
 export const SETTING_NAMES: readonly string[] = Object.keys({
   ...environmentSchema.shape,
+  ...exportSchema.shape,
   ...tracingSchema.shape,
 })
 
@@ -87,13 +95,16 @@ export function readConfig(
 ): Config {
   const result = environmentSchema.safeParse(environment)
   const tracing = tracingSchema.safeParse(environment)
+  const exported = exportSchema.safeParse(environment)
   const problems = [
     ...describeIssues(result.error),
     ...describeIssues(tracing.error),
+    ...describeIssues(exported.error),
     ...findMissingSettings(environment),
     ...findUnknownSettings(environment, SETTING_NAMES),
   ]
-  if (!result.success || !tracing.success || problems.length > 0) throw new ConfigError(problems)
+  if (!result.success || !tracing.success || !exported.success || problems.length > 0)
+    throw new ConfigError(problems)
   const settings = result.data
   return {
     host: settings.PALISADE_HOST,
@@ -146,6 +157,7 @@ export function readConfig(
     historyDays: settings.PALISADE_HISTORY_DAYS,
     maxHistoryMib: settings.PALISADE_MAX_HISTORY_MIB,
     evidenceDays: settings.PALISADE_EVIDENCE_DAYS,
+    exports: readExport(exported.data, cwd),
   }
 }
 

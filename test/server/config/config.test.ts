@@ -21,6 +21,7 @@ describe('the configuration', () => {
       historyDays: 0,
       maxHistoryMib: 4096,
       evidenceDays: 90,
+      exports: { otlp: null, syslog: null, caFile: null },
       port: 8420,
       dataDir: '/srv/.palisade',
       databaseUrl: null,

@@ -52,7 +52,7 @@ describe('the retention of evidence', () => {
       vi.useRealTimers()
     })
     const retention = createEvidenceRetention({
-      evidence: { dropBefore: () => Promise.reject(failure) },
+      evidence: { dropBefore: () => Promise.reject(failure), dropUnexported: async () => 0 },
       days: 1,
       now: () => new Date(NOW_MS),
       log: { info: () => undefined, error: (line: unknown) => logged.resolve(line) },

@@ -128,13 +128,47 @@ export interface EvidenceDay {
   readonly rows: number
 }
 
+/** Records that are still to be exported, of the oldest batches. */
+export interface Unexported {
+  /** For `exported`. */
+  readonly ids: readonly number[]
+  readonly rows: readonly StoredEvidence[]
+}
+
+export interface UnexportedCount {
+  readonly records: number
+  /** Epoch milliseconds of the oldest batch among them; null without any. */
+  readonly oldest_ms: number | null
+}
+
+/** The records that are to be exported: all that arrive while there is the exporter. */
+export interface ExportStore {
+  /**
+   * Sets who exports from now on. Returns how many records the exporters that are not named any
+   * more still had, which are forgotten.
+   */
+  setExporters(names: readonly string[]): Promise<number>
+  /**
+   * Lends an exporter to one holder, until it has not asked for `forMs`. Several servers so do not
+   * export the same; an export that lasts longer may be repeated by another.
+   */
+  lease(exporter: string, holder: string, nowMs: number, forMs: number): Promise<boolean>
+  /** Parts of batches with together at most `most` records; one part at least. */
+  unexported(exporter: string, most: number): Promise<Unexported>
+  /** Durable before it resolves: these are never answered again. */
+  exported(ids: readonly number[]): Promise<void>
+  countUnexported(exporter: string): Promise<UnexportedCount>
+  /** Forgets records of days before this one that were never exported, and counts them. */
+  dropUnexported(day: number): Promise<number>
+}
+
 /**
  * The decision records that machines have uploaded. It is apart from the policies: a full disk or a
  * broken file here changes nothing there. All drivers pass
  * `test/server/evidence/store/evidence-conformance.ts`. Every method throws `StoreError`. U+0000,
  * which PostgreSQL cannot store, is stored and found as U+FFFD.
  */
-export interface EvidenceStore {
+export interface EvidenceStore extends ExportStore {
   /**
    * Null before the first batch of a device. `received_ms` is later than that of each chain before,
    * also when batches arrive in one millisecond or the clock was set back.

@@ -3,6 +3,7 @@ import type { Store } from '../../store/store.ts'
 import type { Overload } from '../overload/overload.ts'
 import { createDurations } from './durations.ts'
 import { registerProcessMetrics } from './process-metrics.ts'
+import { exposeExports, type ExportFigures } from './export-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
 import { createStoreObserver } from './store-metrics.ts'
 
@@ -15,6 +16,8 @@ export interface Metrics {
   timeSigning<T>(purpose: 'access_token', work: () => Promise<T>): Promise<T>
   /** Shows `read()` as `palisade_queue_length{queue}`. */
   watchQueue(queue: string, read: () => number): void
+  /** Shows how far the export of decision records is. */
+  watchExports(read: () => ExportFigures): void
   /** Counts an attempt to sign in. */
   readonly observeSignIn: ReturnType<typeof createSignInMetrics>
   /** Shows how many machines are asked to wait, and why. */
@@ -52,6 +55,7 @@ export function createMetrics(build: { readonly version: string }): Metrics {
       }
     },
     watchQueue,
+    watchExports: (read) => exposeExports(registry, read),
     observeSignIn: createSignInMetrics(registry),
     watchOverload: (overload) => exposeOverload(registry, overload),
     render() {

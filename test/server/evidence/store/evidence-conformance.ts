@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { EvidenceStore } from '../../../../server/src/evidence/store/evidence-store.ts'
+import { describeExports } from './export-conformance.ts'
 import { describeEvidenceLists } from './list-conformance.ts'
 import { describeRuleUse } from './rule-use-conformance.ts'
 import { describeEvidenceTallies } from './tally-conformance.ts'
@@ -287,6 +288,7 @@ export function describeEvidence(
     describeEvidenceLists(() => store)
     describeEvidenceTallies(() => store)
     describeRuleUse(() => store)
+    describeExports(() => store)
   })
 }
 

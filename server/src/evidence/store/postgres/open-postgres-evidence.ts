@@ -80,6 +80,10 @@ export async function openPostgresEvidence(
         await work(writer)
       })
     },
+    write: (work) =>
+      writers.use(beginAppending, (writer, connection) =>
+        commitAfter(connection, () => work(writer)),
+      ),
     alone,
     async dropWholeDays(before) {
       while (await alone((_writer, connection) => dropPartition(connection, before)));

@@ -6,6 +6,7 @@ import { createMoveChain } from './chain-rows.ts'
 import { dayOf } from './day.ts'
 import { createStoreSources } from './source-rows.ts'
 import { createTupleFiling } from './tuple-rows.ts'
+import { createNoteUnexported } from './unexported-rows.ts'
 import type { WritingSession } from './writing-session.ts'
 
 /** No sum of losses that a machine claims leaves the safe integers. */
@@ -26,6 +27,7 @@ export function createAppendBatch(session: WritingSession): AppendBatch {
   const moveChain = createMoveChain(connection)
   const tuples = createTupleFiling(session)
   const storeSources = createStoreSources(connection)
+  const noteUnexported = createNoteUnexported(connection)
   const reserve = connection.prepare<{ readonly last_record: number }>(
     `UPDATE organizations SET last_record = last_record + ? WHERE id = ? RETURNING last_record`,
   )
@@ -74,6 +76,7 @@ export function createAppendBatch(session: WritingSession): AppendBatch {
         chain.received_ms,
       ]),
     )
+    await noteUnexported(org, batch, { first: firstId, sources: sourceIds })
     for (const [day, count] of countByDay(rows)) await countDay.run(org, day, count)
     await insertInTurns(
       insertLosses,

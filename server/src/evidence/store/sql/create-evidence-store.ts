@@ -8,6 +8,8 @@ export interface EvidenceDriver {
   read<T>(work: (reader: EvidenceReader) => Promise<T>): Promise<T>
   /** Runs `work`, which writes this batch, in a durable transaction. */
   append(batch: EvidenceBatch, work: (writer: EvidenceWriter) => Promise<void>): Promise<void>
+  /** Runs `work` in a durable transaction, beside others. */
+  write<T>(work: (writer: EvidenceWriter) => Promise<T>): Promise<T>
   /** Runs `work` in a transaction beside which no process appends. */
   alone<T>(work: (writer: EvidenceWriter) => Promise<T>): Promise<T>
   /** Removes rows of whole days before this one, where the database can do that at once. */
@@ -36,6 +38,13 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
     ruleUse: (org, rule, from) => driver.read((reader) => reader.ruleUse(org, rule, from)),
     firstDay: (org) => driver.read((reader) => reader.firstDay(org)),
     days: () => driver.read((reader) => reader.days()),
+    setExporters: (names) => driver.alone((writer) => writer.setExporters(names)),
+    lease: (exporter, holder, nowMs, forMs) =>
+      driver.write((writer) => writer.lease(exporter, holder, nowMs, forMs)),
+    unexported: (exporter, most) => driver.read((reader) => reader.unexported.take(exporter, most)),
+    exported: (ids) => driver.write((writer) => writer.exported(ids)),
+    countUnexported: (exporter) => driver.read((reader) => reader.unexported.count(exporter)),
+    dropUnexported: (day) => driver.alone((writer) => writer.dropUnexported(day)),
     async dropBefore(day) {
       const rows = await driver.alone((writer) => writer.dropDays(day))
       await driver.dropWholeDays(day)

@@ -7,6 +7,12 @@ import { createListRecords } from './list-records.ts'
 import { createListLosses } from './loss-rows.ts'
 import { createFindRuleUse } from './rule-use.ts'
 import { createReadSources, createReadTuples, createTallyRecords } from './tally-records.ts'
+import {
+  createExportWriter,
+  createUnexportedReader,
+  type ExportWriter,
+  type UnexportedReader,
+} from './unexported-rows.ts'
 import type { WritingSession } from './writing-session.ts'
 
 /** The reading methods of a store on one connection, their statements prepared once. */
@@ -14,16 +20,19 @@ export interface EvidenceReader extends Pick<
   EvidenceStore,
   'chain' | 'list' | 'tally' | 'tuples' | 'sources' | 'losses' | 'ruleUse' | 'firstDay' | 'days'
 > {
+  readonly unexported: UnexportedReader
   /** Throws `ERR_STORE_SCHEMA_DAMAGED` unless there is every table. */
   requireTables(): Promise<void>
 }
 
-export interface EvidenceWriter extends DropRows {
+export interface EvidenceWriter extends DropRows, ExportWriter {
   readonly append: AppendBatch
 }
 
-const TABLES =
-  'organizations chains sources tuples tuple_rules shadow_rules records days losses'.split(' ')
+const TABLES = (
+  'organizations chains sources tuples tuple_rules shadow_rules records days losses ' +
+  'exporters unexported'
+).split(' ')
 
 /** `pause` lets other work of the process come between the parts of long work. */
 export function createEvidenceReader(
@@ -53,6 +62,7 @@ export function createEvidenceReader(
       return (await firstDay.get(org))?.day ?? null
     },
     days: () => days.all(),
+    unexported: createUnexportedReader(connection),
     async requireTables() {
       await everyTable.get()
     },
@@ -60,5 +70,10 @@ export function createEvidenceReader(
 }
 
 export function createEvidenceWriter(session: WritingSession): EvidenceWriter {
-  return { append: createAppendBatch(session), ...createDropRows(session.connection) }
+  const { connection } = session
+  return {
+    append: createAppendBatch(session),
+    ...createDropRows(connection),
+    ...createExportWriter(connection),
+  }
 }

@@ -12,12 +12,14 @@ import type { Dialect, Migration } from '../../../store/sql/dialect.ts'
  *   of all members. `target` is `host:port` or a path, `folded` the same in lower case.
  * - `records`: the rows. Every index begins with the day, so the pages that a day's batches change
  *   are few and in memory, and a removed day is one range of each.
+ * - `exporters`, `unexported`: who exports, and the parts of batches that are still to be exported.
  * - `days`: how many records an organization has by day.
  */
 export const EVIDENCE_MIGRATIONS: readonly Migration[] = [
   initial,
   boundIndexedTexts,
   shadowOutcomes,
+  exports,
 ]
 
 /**
@@ -48,6 +50,31 @@ function shadowOutcomes({ text, integer, keyed }: Dialect): string {
 
 function initial(dialect: Dialect): string {
   return `${sharedTables(dialect)} ${recordTables(dialect)}`
+}
+
+function exports({ text, integer, place, keyed, placed }: Dialect): string {
+  return `
+    CREATE TABLE exporters (
+      name ${text} PRIMARY KEY,
+      holder ${text},
+      until_ms ${integer} NOT NULL
+    ) ${keyed};
+    CREATE TABLE unexported (
+      id ${place},
+      exporter ${text} NOT NULL,
+      org ${integer} NOT NULL,
+      day ${integer} NOT NULL,
+      source ${integer} NOT NULL,
+      first_id ${integer} NOT NULL,
+      last_id ${integer} NOT NULL,
+      from_ms ${integer} NOT NULL,
+      to_ms ${integer} NOT NULL,
+      records ${integer} NOT NULL,
+      received_ms ${integer} NOT NULL
+    ) ${placed};
+    CREATE INDEX unexported_exporter ON unexported (exporter, id);
+    CREATE INDEX unexported_day ON unexported (day);
+  `
 }
 
 function sharedTables({ text, integer, place, keyed, placed }: Dialect): string {

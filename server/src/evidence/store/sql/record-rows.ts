@@ -40,6 +40,15 @@ export interface RecordRange {
   readonly below: EvidencePlace
 }
 
+/** Records of a source that arrived together. */
+export interface SourceRange extends Pick<RecordRange, 'day' | 'org'> {
+  readonly source: number
+  readonly first_id: number
+  readonly last_id: number
+  readonly from_ms: number
+  readonly to_ms: number
+}
+
 /** The newest records of a range, as statements that are bounded in their work. */
 export interface RecordReader {
   /** Of the `visited` newest, those with `conditions` on `s` and `t`; at most `limit`. */
@@ -50,6 +59,8 @@ export interface RecordReader {
   ): Promise<StoredEvidence[]>
   /** The place of the last of so many newest; undefined when there are fewer. */
   placeAfter(range: RecordRange, visited: number): Promise<EvidencePlace | undefined>
+  /** Records of one source with an id and a time within bounds, all inclusive. */
+  ofSource(part: SourceRange): Promise<StoredEvidence[]>
   /** Records of these sources or tuples, at most `LARGEST_SEEK`. */
   seek(
     range: RecordRange,
@@ -87,6 +98,14 @@ export function createRecordReader(connection: Connection): RecordReader {
          ${JOINED}${sql} ${NEWEST_FIRST} LIMIT ?`,
       ).all(...valuesOf(range), visited, ...values, limit)
       return rows.map((row) => readRecord(range.org.name, row))
+    },
+    async ofSource({ day, org, source, from_ms, to_ms, first_id, last_id }) {
+      const rows = await statementOf(
+        `SELECT ${COLUMNS} FROM records r ${JOINED}
+           AND r.day = ? AND r.org = ? AND r.source = ? AND r.last_ms >= ? AND r.last_ms <= ?
+           AND r.id >= ? AND r.id <= ? ORDER BY r.last_ms, r.id`,
+      ).all(day, org.id, source, from_ms, to_ms, first_id, last_id)
+      return rows.map((row) => readRecord(org.name, row))
     },
     placeAfter: (range, visited) => placeAfter.get(...valuesOf(range), visited - 1),
     async seek(range, { column, wanted }, { sql, values }, limit) {

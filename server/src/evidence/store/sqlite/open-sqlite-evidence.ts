@@ -105,6 +105,7 @@ function createStore(
           throw error
         }
       }),
+    write: (work) => writers.run(() => work(writer)),
     alone(work) {
       return writers.run(() => {
         memory.forget()

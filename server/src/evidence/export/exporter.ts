@@ -1,0 +1,165 @@
+import type { AuditEvent } from '@palisade/protocol'
+import type { Log } from '../../operations/log/create-log.ts'
+import { createBackgroundTask, type BackgroundTask } from '../../platform/background-task.ts'
+import { nextTurn } from '../../platform/next-turn.ts'
+import type { ExportStore, StoredEvidence } from '../store/evidence-store.ts'
+import type { Receipt, Receiver } from './receiver.ts'
+
+/** How soon new records are seen. */
+const INTERVAL_MS = 1_000
+/** Records that are read at once, unless one batch has more, and that are sent at once. */
+const MOST_TAKEN = 2_000
+const MOST_SENT = 500
+/** Longer than one call of a receiver, which a lease must outlive. */
+const LEASE_MS = 60_000
+const OTHERS_EVERY_MS = 15_000
+const COUNTED_EVERY_MS = 15_000
+const REFUSED_EVERY_MS = 60_000
+const LEAST_WAIT_MS = 1_000
+const MOST_WAIT_MS = 5 * 60_000
+
+/** Counts of an exporter since the start of this server, for metrics. */
+export interface ExportCounts {
+  exported: number
+  /** Records that the receiver will never take. */
+  rejected: number
+  failures: number
+  /** As last counted. */
+  pending: number
+  /** Epoch milliseconds of the oldest one; null without any. */
+  oldestMs: number | null
+}
+
+export interface ExporterDeps {
+  readonly name: string
+  readonly receiver: Receiver
+  readonly evidence: Pick<ExportStore, 'countUnexported' | 'exported' | 'lease' | 'unexported'>
+  readonly describe: (rows: readonly StoredEvidence[]) => Promise<AuditEvent[]>
+  /** Names this server among those of one database. */
+  readonly holder: string
+  readonly now: () => Date
+  readonly monotonicMs: () => number
+  readonly random: () => number
+  readonly log: Pick<Log, 'info' | 'warn'>
+  readonly intervalMs?: number
+}
+
+export interface Exporter extends BackgroundTask {
+  readonly name: string
+  readonly counts: Readonly<ExportCounts>
+}
+
+/**
+ * Sends the records that are stored to a receiver, each at least once: they are marked after the
+ * receiver has them, and those of an earlier end or failure are sent again. The batches of one
+ * device keep their order, unless the receiver fails between.
+ */
+export function createExporter(deps: ExporterDeps): Exporter {
+  const { name, receiver, evidence, describe, holder, log, now, monotonicMs, random } = deps
+  const counts: ExportCounts = {
+    exported: 0,
+    rejected: 0,
+    failures: 0,
+    pending: 0,
+    oldestMs: null,
+  }
+  let notBeforeMs = 0
+  let countedAtMs = Number.NEGATIVE_INFINITY
+  let refusedAtMs = Number.NEGATIVE_INFINITY
+  let waitMs = LEAST_WAIT_MS
+
+  async function run(isStopping: () => boolean): Promise<void> {
+    await count()
+    while (!isStopping() && monotonicMs() >= notBeforeMs) {
+      const { ids, rows } = await evidence.unexported(name, MOST_TAKEN)
+      if (ids.length === 0) return
+      if (!(await sendAll(await describe(rows)))) return
+      await evidence.exported(ids)
+      waitMs = LEAST_WAIT_MS
+      await count()
+      await nextTurn()
+    }
+  }
+
+  async function count(): Promise<void> {
+    if (monotonicMs() - countedAtMs < COUNTED_EVERY_MS) return
+    countedAtMs = monotonicMs()
+    const { records, oldest_ms } = await evidence.countUnexported(name)
+    counts.pending = records
+    counts.oldestMs = oldest_ms
+  }
+
+  /** Returns whether the receiver has them all, or will never take them. */
+  async function sendAll(events: readonly AuditEvent[]): Promise<boolean> {
+    for (let first = 0; first < events.length; first += MOST_SENT) {
+      if (!(await evidence.lease(name, holder, now().getTime(), LEASE_MS))) {
+        notBeforeMs = monotonicMs() + OTHERS_EVERY_MS
+        return false
+      }
+      if (!(await send(events.slice(first, first + MOST_SENT)))) return false
+    }
+    return true
+  }
+
+  /** Halves what the receiver refuses, until one record alone is refused. */
+  async function send(events: readonly AuditEvent[]): Promise<boolean> {
+    const receipt = await receiver.send(events)
+    switch (receipt.kind) {
+      case 'taken':
+        counts.exported += events.length - Math.min(receipt.refused, events.length)
+        counts.rejected += Math.min(receipt.refused, events.length)
+        return true
+      case 'refused': {
+        if (events.length > 1) {
+          const half = Math.ceil(events.length / 2)
+          return (await send(events.slice(0, half))) && (await send(events.slice(half)))
+        }
+        const [event] = events
+        counts.rejected += events.length
+        noteRefusal(event?.audit_event_id, receipt.why)
+        return true
+      }
+      case 'failed':
+        backOff(receipt)
+        return false
+    }
+  }
+
+  /** Once a minute: a receiver may refuse all of them. */
+  function noteRefusal(id: string | undefined, why: string): void {
+    if (monotonicMs() - refusedAtMs < REFUSED_EVERY_MS) return
+    refusedAtMs = monotonicMs()
+    const { rejected } = counts
+    log.warn({ exporter: name, id, why, rejected }, 'a receiver refuses decision records')
+  }
+
+  function backOff({ why, retryAfterMs }: Extract<Receipt, { kind: 'failed' }>): void {
+    counts.failures += 1
+    // Half of it by chance, so that servers that failed together do not come back together.
+    const ms = retryAfterMs ?? waitMs * (0.5 + random() / 2)
+    notBeforeMs = monotonicMs() + ms
+    waitMs = Math.min(waitMs * 2, MOST_WAIT_MS)
+    log.warn(
+      { exporter: name, why, wait_ms: Math.round(ms) },
+      'decision records wait for their export',
+    )
+  }
+
+  const task = createBackgroundTask({
+    intervalMs: deps.intervalMs ?? INTERVAL_MS,
+    run,
+    onError(err) {
+      log.warn({ err, exporter: name }, 'decision records cannot be read for their export')
+      notBeforeMs = monotonicMs() + LEAST_WAIT_MS
+    },
+  })
+  return {
+    name,
+    counts,
+    start: () => task.start(),
+    stop() {
+      receiver.close()
+      return task.stop()
+    },
+  }
+}

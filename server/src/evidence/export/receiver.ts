@@ -1,0 +1,28 @@
+import type { AuditEvent } from '@palisade/protocol'
+
+/**
+ * How a receiver has answered.
+ *
+ * - `taken`: it has the records, except `refused` of them, which it will never take.
+ * - `refused`: it will not take these records together, perhaps because of one of them.
+ * - `failed`: it could not be asked, or asks to be asked later.
+ */
+export type Receipt =
+  | { readonly kind: 'taken'; readonly refused: number }
+  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'failed'; readonly why: string; readonly retryAfterMs: number | null }
+
+/** A program outside that keeps decision records. */
+export interface Receiver {
+  /** Never rejects. One call at a time. */
+  send(events: readonly AuditEvent[]): Promise<Receipt>
+  /** Ends a call that goes on, as failed. */
+  close(): void
+}
+
+/** The longest that a receiver may take to answer. */
+export const SEND_TIMEOUT_MS = 20_000
+
+export function failed(why: string, retryAfterMs: number | null = null): Receipt {
+  return { kind: 'failed', why, retryAfterMs }
+}

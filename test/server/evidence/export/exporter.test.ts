@@ -1,0 +1,231 @@
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { describeRows } from '../../../../server/src/evidence/audit/audited-devices.ts'
+import { createExporter, type Exporter } from '../../../../server/src/evidence/export/exporter.ts'
+import { createOtlpReceiver } from '../../../../server/src/evidence/export/otlp-receiver.ts'
+import type { Receiver } from '../../../../server/src/evidence/export/receiver.ts'
+import { createSyslogReceiver } from '../../../../server/src/evidence/export/syslog-receiver.ts'
+import type { EvidenceStore } from '../../../../server/src/evidence/store/evidence-store.ts'
+import { openSqliteEvidence } from '../../../../server/src/evidence/store/sqlite/open-sqlite-evidence.ts'
+import { makeCertificate } from '../../operations/tls/make-certificate.ts'
+import { temporaryDirectory } from '../../temporary-directory.ts'
+import { appendRows, row } from '../store/evidence-batches.ts'
+import { auditEvent } from './audit-events.ts'
+import { startCollector, startSyslog } from './receivers.ts'
+
+const PATIENCE = { timeout: 60_000 }
+const NOW = new Date('2026-11-26T12:00:00Z')
+
+async function openEvidence(exporters: readonly string[]): Promise<EvidenceStore> {
+  const evidence = openSqliteEvidence(join(temporaryDirectory(), 'evidence.db'))
+  await evidence.setExporters(exporters)
+  onTestFinished(() => evidence.close())
+  return evidence
+}
+
+function start(
+  evidence: EvidenceStore,
+  name: string,
+  receiver: Receiver,
+  changes: Partial<Parameters<typeof createExporter>[0]> = {},
+): { readonly exporter: Exporter; readonly lines: string[]; advance(ms: number): void } {
+  const lines: string[] = []
+  let monotonicMs = 0
+  const exporter = createExporter({
+    name,
+    receiver,
+    evidence,
+    describe: async (rows) => describeRows({ read: async () => new Map() as never }, rows),
+    holder: 'server-1',
+    now: () => NOW,
+    monotonicMs: () => monotonicMs,
+    random: () => 1,
+    log: { info: () => undefined, warn: (...line: unknown[]) => void lines.push(String(line[1])) },
+    intervalMs: 5,
+    ...changes,
+  })
+  exporter.start()
+  onTestFinished(() => exporter.stop())
+  return { exporter, lines, advance: (ms) => void (monotonicMs += ms) }
+}
+
+const rowsOf = (count: number, host = 'x.example') =>
+  Array.from({ length: count }, (_, index) =>
+    row({ session: `s${index % 3}`, tuple: { host: `${index}.${host}` } }),
+  )
+const otlp = (url: string, headers = {}) =>
+  createOtlpReceiver({ url, headers, ca: null }, { version: '1', now: () => NOW })
+const idsFrom = (first: number, last: number) =>
+  Array.from({ length: last - first + 1 }, (_, index) => String(first + index)).toSorted()
+const pending = async (evidence: EvidenceStore, name: string) =>
+  (await evidence.countUnexported(name)).records
+
+describe('the export to a collector of OpenTelemetry', () => {
+  it('has each record that arrives, of every batch, with the configured headers', async () => {
+    const evidence = await openEvidence(['otlp'])
+    const collector = await startCollector()
+    const tokens = new Set<unknown>()
+    collector.answer = (response, { request }) => {
+      tokens.add(request.headers['authorization'])
+      response.end('{}')
+    }
+    const { exporter } = start(evidence, 'otlp', otlp(collector.url, { authorization: 'Bearer t' }))
+    await appendRows(evidence, rowsOf(1_203))
+    await appendRows(evidence, rowsOf(5), { device_id: 'dev_2', org: 'acme' })
+
+    await expect.poll(() => exporter.counts.exported, PATIENCE).toBe(1_208)
+    expect(collector.calls.flat().toSorted()).toEqual(idsFrom(1, 1_208))
+    expect(tokens).toEqual(new Set(['Bearer t']))
+    await expect.poll(() => pending(evidence, 'otlp'), PATIENCE).toBe(0)
+  })
+
+  it('goes on where it was, after a receiver that is down, and loses no record', async () => {
+    const evidence = await openEvidence(['otlp'])
+    const collector = await startCollector()
+    await appendRows(evidence, rowsOf(10))
+    collector.answer = (response) => void response.destroy()
+    const { exporter, lines, advance } = start(evidence, 'otlp', otlp(collector.url))
+
+    await expect.poll(() => exporter.counts.failures, PATIENCE).toBe(1)
+    expect(lines).toEqual(['decision records wait for their export'])
+    // No attempt before the pause is over.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect([collector.calls.length, await pending(evidence, 'otlp')]).toEqual([1, 10])
+    collector.answer = (response) => void response.end('{}')
+    advance(1_000)
+    await expect.poll(() => exporter.counts.exported, PATIENCE).toBe(10)
+  })
+
+  it('waits as long as `Retry-After` says', async () => {
+    const evidence = await openEvidence(['otlp'])
+    const collector = await startCollector()
+    await appendRows(evidence, rowsOf(1))
+    collector.answer = (response) => void response.writeHead(503, { 'retry-after': '60' }).end()
+    const { exporter, advance } = start(evidence, 'otlp', otlp(collector.url))
+
+    await expect.poll(() => exporter.counts.failures, PATIENCE).toBe(1)
+    collector.answer = (response) => void response.end('{}')
+    advance(59_000)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(collector.calls).toHaveLength(1)
+    advance(1_000)
+    await expect.poll(() => exporter.counts.exported, PATIENCE).toBe(1)
+  })
+
+  it('counts the records that the collector rejects, in part or alone', async () => {
+    const evidence = await openEvidence(['otlp'])
+    const collector = await startCollector()
+    await appendRows(evidence, rowsOf(9))
+    collector.answer = (response, { ids }) => {
+      if (ids.includes('4')) response.writeHead(400).end('no')
+      else if (ids.includes('1'))
+        response.end(JSON.stringify({ partialSuccess: { rejectedLogRecords: '1' } }))
+      else response.end('{}')
+    }
+    const { exporter } = start(evidence, 'otlp', otlp(collector.url))
+
+    await expect.poll(() => exporter.counts, PATIENCE).toMatchObject({ exported: 7, rejected: 2 })
+    await expect.poll(() => pending(evidence, 'otlp'), PATIENCE).toBe(0)
+  })
+
+  it('repeats records whose mark was lost with the process', async () => {
+    const evidence = await openEvidence(['otlp'])
+    const collector = await startCollector()
+    await appendRows(evidence, rowsOf(3))
+    const killed = {
+      ...evidence,
+      exported: () => Promise.reject(new Error('the process is killed')),
+    }
+    const first = start(evidence, 'otlp', otlp(collector.url), { evidence: killed })
+    await expect.poll(() => first.lines.length, PATIENCE).toBe(1)
+    await first.exporter.stop()
+    expect(await pending(evidence, 'otlp')).toBe(3)
+
+    start(evidence, 'otlp', otlp(collector.url))
+    await expect.poll(() => pending(evidence, 'otlp'), PATIENCE).toBe(0)
+    expect(collector.calls.map((ids) => ids.toSorted())).toEqual([
+      ['1', '2', '3'],
+      ['1', '2', '3'],
+    ])
+  })
+
+  it('is made by one server at a time', async () => {
+    const evidence = await openEvidence(['otlp'])
+    const collector = await startCollector()
+    await appendRows(evidence, rowsOf(3))
+    await evidence.lease('otlp', 'server-2', NOW.getTime(), 60_000)
+    let now = NOW
+    const { exporter, advance } = start(evidence, 'otlp', otlp(collector.url), { now: () => now })
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(collector.calls).toEqual([])
+    now = new Date(NOW.getTime() + 61_000)
+    advance(16_000)
+    await expect.poll(() => exporter.counts.exported, PATIENCE).toBe(3)
+  })
+
+  it('lets batches in while its receiver does not answer, and ends at once', async () => {
+    const evidence = await openEvidence(['otlp'])
+    const collector = await startCollector()
+    await appendRows(evidence, rowsOf(3))
+    collector.answer = () => undefined
+    const { exporter } = start(evidence, 'otlp', otlp(collector.url))
+    await expect.poll(() => collector.calls.length, PATIENCE).toBe(1)
+
+    await appendRows(evidence, rowsOf(3))
+    await exporter.stop()
+    expect(await pending(evidence, 'otlp')).toBe(6)
+  })
+})
+
+describe('the export to syslog', () => {
+  it('has each record as one message with its length, also after the receiver was away', async () => {
+    const evidence = await openEvidence(['syslog'])
+    const { port, messages, close } = await startSyslog()
+    const settings = { host: '127.0.0.1', port, tls: false, ca: null }
+    await appendRows(evidence, [
+      row({ tuple: { host: null, port: null, action: 'read', path: '/a\n<0>1 "]\u{1f600}' } }),
+      ...rowsOf(2),
+    ])
+    const { exporter, advance } = start(evidence, 'syslog', createSyslogReceiver(settings))
+    await expect.poll(() => messages.length, PATIENCE).toBe(3)
+    expect(messages.find((each) => each.includes('filesystem'))).toMatch(
+      /^<110>1 \S+ dev_1 palisade - decision .*resource="\/a\\\\u000a<0>1 \\"\\\]\\\\ud83d\\\\ude00"/,
+    )
+    await expect.poll(() => pending(evidence, 'syslog'), PATIENCE).toBe(0)
+
+    close()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await appendRows(evidence, rowsOf(4))
+    await expect.poll(() => exporter.counts.failures, PATIENCE).toBeGreaterThan(0)
+    const again = await startSyslog({ port })
+    advance(60_000)
+    await expect.poll(() => again.messages.length, PATIENCE).toBe(4)
+  })
+
+  it('speaks TLS with a receiver whose certificate it trusts, and with no other', async () => {
+    const evidence = await openEvidence(['syslog'])
+    const authority = makeCertificate({ name: 'authority' })
+    const tls = makeCertificate({ name: 'syslog', authority })
+    const { port, messages } = await startSyslog({ tls })
+    await appendRows(evidence, rowsOf(2))
+    const settings = { host: '127.0.0.1', port, tls: true }
+    const wary = start(evidence, 'syslog', createSyslogReceiver({ ...settings, ca: null }))
+    await expect.poll(() => wary.exporter.counts.failures, PATIENCE).toBe(1)
+    await wary.exporter.stop()
+    expect(messages).toEqual([])
+
+    start(evidence, 'syslog', createSyslogReceiver({ ...settings, ca: authority.cert }))
+    await expect.poll(() => messages.length, PATIENCE).toBe(2)
+  })
+
+  it('takes nothing for taken that a receiver leaves in the network, and ends at once', async () => {
+    const { port, sockets } = await startSyslog({ isDeaf: true })
+    const receiver = createSyslogReceiver({ host: '127.0.0.1', port, tls: false, ca: null })
+    const payload = { resource_id: 'x'.repeat(100_000), deny_reason: [] }
+    const sent = receiver.send(Array.from({ length: 500 }, () => auditEvent({ payload })))
+    await expect.poll(() => sockets.length, PATIENCE).toBe(1)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    receiver.close()
+    expect(await sent).toMatchObject({ kind: 'failed' })
+  })
+})
