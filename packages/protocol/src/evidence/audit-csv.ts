@@ -42,9 +42,9 @@ export function formatAuditCsv(event: AuditEvent): string {
 const ACTIVE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
 /**
- * RFC 4180, §2. A text that a spreadsheet would run as a formula gets an apostrophe, and a character
- * that a terminal would obey is written as `\u…`: machines choose names and paths. Some
- * spreadsheets take the wide forms of the signs for them.
+ * RFC 4180, §2. A text that a spreadsheet would run as a formula gets an apostrophe, also for the
+ * wide forms of the signs. A character that a terminal would obey is written as `\u…`. Machines
+ * choose names and paths.
  */
 function formatCell(value: string | number | null): string {
   if (value === null) return ''

@@ -18,7 +18,7 @@ export const DOWNLOAD_TYPES: Readonly<Record<AuditFormat, string>> = {
 
 /**
  * A stream of all events that the query matches, newest first. A page is read when the reader has
- * taken the one before, so a slow reader costs the memory of two, and one that leaves ends the work.
+ * taken the one before: a slow reader costs the memory of two, and one that leaves ends the work.
  * The stream is destroyed by an error of `list`, which cuts the answer off without its end.
  */
 export function downloadAuditLog(

@@ -45,15 +45,15 @@ export function createSyslogReceiver(settings: SyslogSettings): Receiver {
   }
 
   async function write(text: string): Promise<void> {
-    const open = await connect()
+    const connected = await connect()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const onClose = (): void => reject(new Error('the connection was closed'))
-    open.once('close', onClose)
-    open.write(text, (error) => (error == null ? resolve() : reject(error)))
+    connected.once('close', onClose)
+    connected.write(text, (error) => (error == null ? resolve() : reject(error)))
     try {
-      await within(promise, open)
+      await within(promise, connected)
     } finally {
-      open.off('close', onClose)
+      connected.off('close', onClose)
     }
   }
 

@@ -110,7 +110,7 @@ describe('the download of the audit log', () => {
 })
 
 describe('downloadAuditLog', () => {
-  it('reads a page when its reader has taken the one before, and ends with the reader', async () => {
+  it('reads a page when the one before was taken, and ends with its reader', async () => {
     let read = 0
     const event = { payload: { resource_id: 'x:1' } }
     const page = () => ({ events: [event], next_page_token: `page-${read}` }) as never
