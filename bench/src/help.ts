@@ -1,5 +1,6 @@
 /** The text of `--help`. */
 export const HELP = `usage: npm run bench -- [server|agent|sandbox|hints|evidence] [--quick] [--only GROUP]
+       npm run bench -- replay [--quick]
        npm run bench -- fleet [--agents N] [--minutes M]
 
 Without a subject, measures how long a decision takes, beside \`Map.get\` and other matchers. Tables
@@ -19,6 +20,7 @@ bench/results.
   hints      how soon 1,000 agents enforce a change; nine minutes; changes, waiting
   evidence   polls beside uploads of decision records, queries of ten million records; fifteen
              minutes; polls, audit
+  replay     decisions of 10,000,000 recorded requests anew, beside a bare scan of them; ten minutes
   fleet      100,000 agents through a change and an outage; half an hour
 
   --quick        a short run, at most a minute for decisions, that only checks that all works

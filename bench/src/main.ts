@@ -15,6 +15,7 @@ import { describeMachine } from './report/describe-machine.ts'
 import { formatGoals } from './report/goals-table.ts'
 import { formatLeftOutCases, formatTable } from './report/table.ts'
 import { writeResults } from './report/write-results.ts'
+import { runReplayBench } from './replay/run-replay-bench.ts'
 import { runSandboxBench } from './sandbox/run-sandbox-bench.ts'
 import { runServerBench } from './server/run-server-bench.ts'
 
@@ -107,6 +108,8 @@ async function runSubject(options: Options): Promise<number> {
       return runHintsBench(options, RESULTS, tell)
     case 'evidence':
       return runEvidenceBench(options, RESULTS, tell)
+    case 'replay':
+      return runReplayBench(options, RESULTS, tell)
     case 'fleet':
       return runFleetBench(options, RESULTS, tell)
     case 'decisions':

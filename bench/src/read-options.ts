@@ -15,6 +15,7 @@ export type Options =
   | { readonly subject: 'sandbox'; readonly quick: boolean; readonly only: SandboxGroup | null }
   | { readonly subject: 'hints'; readonly quick: boolean; readonly only: HintsGroup | null }
   | { readonly subject: 'evidence'; readonly quick: boolean; readonly only: EvidenceGroup | null }
+  | { readonly subject: 'replay'; readonly quick: boolean }
   | { readonly subject: 'fleet'; readonly agents: number; readonly minutes: number }
 
 /** Parses the command's arguments, or returns an error message. */
@@ -40,14 +41,16 @@ export function readOptions(argv: readonly string[]): Options | string {
     if (more.length === 0 && subject === undefined) return choose('decisions', quick, only, GROUPS)
     const processes = more.length === 0 ? chooseProcesses(subject, quick, only) : null
     if (processes !== null) return processes
+    if (more.length === 0 && subject === 'replay')
+      return only === undefined ? { subject, quick } : '`replay` has no `--only`; leave it out'
     return (
       `unknown subject \`${positionals.join(' ')}\`; ` +
-      'write `server`, `agent`, `sandbox`, `hints`, `evidence`, `fleet` or no subject'
+      'write `server`, `agent`, `sandbox`, `hints`, `evidence`, `replay`, `fleet` or no subject'
     )
   } catch (error) {
     const why = error instanceof Error ? error.message.split('.')[0] : String(error)
     return (
-      `${why ?? ''}; write \`[server|agent|sandbox|hints|evidence] [--quick] ` +
+      `${why ?? ''}; write \`[server|agent|sandbox|hints|evidence|replay] [--quick] ` +
       `[--only ${GROUPS.join('|')}]\`, ` +
       '`fleet [--agents N] [--minutes M]` or `--help`'
     )

@@ -2,7 +2,7 @@ import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { openEvidenceReading } from './evidence/store/open-evidence-store.ts'
 import type { ReplayJob, ReplayMessage } from './evidence/replay/replay-job.ts'
-import { runReplay } from './evidence/replay/run-replay.ts'
+import { runReplay, type OnProgress } from './evidence/replay/run-replay.ts'
 
 /** A replay takes seconds; this gives it a tenth of the request thread's share of a busy CPU. */
 const NICENESS = 10
@@ -12,20 +12,24 @@ const PROGRESS_MS = 200
 if (process.platform === 'linux') setPriority(NICENESS)
 
 const job = workerData as ReplayJob
-let reportedMs = 0
 
 function send(message: ReplayMessage): void {
   parentPort?.postMessage(message, [])
 }
 
+function createProgress(): OnProgress {
+  let sentMs = Number.NEGATIVE_INFINITY
+  return (progress) => {
+    const nowMs = performance.now()
+    if (nowMs - sentMs < PROGRESS_MS) return
+    sentMs = nowMs
+    send({ kind: 'progress', line: JSON.stringify({ progress }) })
+  }
+}
+
 try {
   const evidence = await openEvidenceReading(job.store)
-  const result = await runReplay(job, evidence, (progress) => {
-    const nowMs = performance.now()
-    if (nowMs - reportedMs < PROGRESS_MS) return
-    reportedMs = nowMs
-    send({ kind: 'progress', line: JSON.stringify({ progress }) })
-  })
+  const result = await runReplay(job, evidence, createProgress())
   await evidence.close()
   send({ kind: 'result', line: JSON.stringify({ result }) })
 } catch (error) {

@@ -44,8 +44,10 @@ describe('readOptions', () => {
       only: 'audit',
     })
     expect(readOptions(['machine'])).toContain(
-      'write `server`, `agent`, `sandbox`, `hints`, `evidence`, `fleet` or no subject',
+      'write `server`, `agent`, `sandbox`, `hints`, `evidence`, `replay`, `fleet` or no subject',
     )
+    expect(readOptions(['replay', '--quick'])).toEqual({ subject: 'replay', quick: true })
+    expect(readOptions(['replay', '--only', 'large'])).toContain('leave it out')
     expect(readOptions(['server', 'agent'])).toContain('unknown subject `server agent`')
   })
 
@@ -95,7 +97,7 @@ describe('readOptions', () => {
         'write one of hosts, addresses, paths, connect, compile, organization, worst',
     )
     expect(readOptions(['--fast'])).toContain(
-      'write `[server|agent|sandbox|hints|evidence] [--quick]',
+      'write `[server|agent|sandbox|hints|evidence|replay] [--quick]',
     )
   })
 })

@@ -86,7 +86,9 @@ describe('palisade apply --require-replay', () => {
 
     expect(refused).toMatchObject({
       code: 4,
-      err: 'error: nothing was changed: 5 recorded requests would be denied, more than 0; see `palisade plan --replay`\n',
+      err:
+        'error: nothing was changed: 5 recorded requests would be denied, more than 0; ' +
+        'see `palisade plan --replay`\n',
     })
     expect(few.code).toBe(4)
     expect(enough.code).toBe(0)

@@ -13,6 +13,7 @@ import { z } from 'zod'
 import { formatPolicy } from '../../history/format-policy.ts'
 import { readInput, readLargeJson } from '../../http/body/read-body.ts'
 import type { RawBody } from '../../http/body/raw-body.ts'
+import { readQuery, type RawQuery } from '../../http/input/read-query.ts'
 import { requireEntitled } from '../../identity/authorize.ts'
 import { formatPrincipal, type Principal } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
@@ -87,11 +88,11 @@ export function replayRoutes(deps: ReplayRouteDeps): readonly Route[] {
         answers: { 200: linesResponse },
         errors: [429],
       },
-      ({ principal, params: { org }, body, reply }) =>
+      ({ principal, params: { org }, query, body, reply }) =>
         new Promise((resolve, reject) => {
           const run = async (): Promise<void> => {
             if (reply.raw.destroyed) throw invalidArgument('the caller has gone')
-            const job = await prepare(deps, { principal, org, body })
+            const job = await prepare(deps, { principal, org, query, body })
             const lines = Readable.from(replayInThread(job, deps.thread), { highWaterMark: 1 })
             resolve(reply.type(NDJSON).header('cache-control', 'no-store').send(lines))
             // A caller who goes destroys the stream, and with it the thread.
@@ -106,6 +107,7 @@ export function replayRoutes(deps: ReplayRouteDeps): readonly Route[] {
 interface ReplayCall {
   readonly principal: Principal
   readonly org: string
+  readonly query: RawQuery
   readonly body: RawBody
 }
 
@@ -115,6 +117,8 @@ async function prepare(deps: ReplayRouteDeps, call: ReplayCall): Promise<ReplayJ
   const nowMs = deps.now().getTime()
   const time = readTime(span, nowMs)
   const { revision, before, after } = await deps.draft({ principal, org, json })
+  // Last in the order of checks.
+  readQuery(z.strictObject({}), call.query)
   const all = [...new Set([...before, ...after])]
   const placeOf = new Map(all.map((policy, place) => [policy, place]))
   const places = (side: readonly PolicyRecord[]) => side.map((policy) => placeOf.get(policy) ?? 0)

@@ -10,13 +10,15 @@ import { createReplay } from './replay.ts'
 /** Together some hundred megabytes. // bench: server/replay */
 const BOUNDS: ObservedBounds = { records: 200_000, sightings: 1_000_000 }
 
-export type ReplayProgress = (ReplayLine & { readonly progress: unknown })['progress']
+export type OnProgress = (
+  progress: Extract<ReplayLine, { readonly progress: unknown }>['progress'],
+) => void
 
 /** Runs a job to its end, in a thread of its own. */
 export async function runReplay(
   job: ReplayJob,
   evidence: Omit<EvidenceReading, 'close'>,
-  onProgress: (progress: ReplayProgress) => void,
+  onProgress: OnProgress,
   bounds: ObservedBounds = BOUNDS,
 ): Promise<ReplayResult> {
   const { org, fromMs, toMs, nowMs, revision, resolve_unlisted_names, members } = job

@@ -261,7 +261,8 @@ function changeBetween(one: ReferenceDecision, other: ReferenceDecision): string
   if (request === null) throw new TypeError('an invalid request is decided alike')
   const target = 'path' in request ? request.path : `${request.host}:${request.port}`
   const change = other.decision === 'deny' ? 'newly_denied' : 'newly_allowed'
-  return `${change} ${JSON.stringify([request.action, target, formatDecision(one), formatDecision(other)])}`
+  const decisions = [formatDecision(one), formatDecision(other)]
+  return `${change} ${JSON.stringify([request.action, target, ...decisions])}`
 }
 
 /** The rules with `~` alone, as rules without conditions that allow. */

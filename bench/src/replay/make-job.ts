@@ -1,0 +1,59 @@
+import type { Policy, Rule } from '@palisade/policy-core'
+import { encodePolicy, type ReplayJob } from '../../../server/src/evidence/replay/replay-job.ts'
+import type { ReplayExtent } from './extent.ts'
+import { NOW_MS } from './fill-evidence.ts'
+
+const ZONES = 100
+const MONTH_MS = 31 * 24 * 60 * 60_000
+
+/**
+ * Policies for everybody and for each team; a user is in two teams. The draft closes every tenth
+ * zone of hosts and opens two of files.
+ */
+export function makeJob(dataDir: string, { users, teamSets }: ReplayExtent): ReplayJob {
+  const before = Array.from({ length: ZONES }, (_, zone) =>
+    policyOf(zone, teamSets, zone % 4 !== 3),
+  )
+  const after = Array.from({ length: ZONES }, (_, zone) =>
+    zone % 10 === 0 ? policyOf(zone, teamSets, zone % 20 === 0) : (before[zone] ?? null),
+  ).filter((policy) => policy !== null)
+  const all = [...new Set([...before, ...after])]
+  const members = Array.from({ length: users }, (_, user): [string, readonly string[]] => {
+    const set = user % teamSets
+    return [`user-${user}`, [`team-${set}`, `team-${(set + 1) % teamSets}`]]
+  })
+  return {
+    store: { dataDir, databaseUrl: null },
+    org: 'acme',
+    fromMs: NOW_MS - MONTH_MS,
+    toMs: NOW_MS,
+    nowMs: NOW_MS,
+    revision: 1,
+    resolve_unlisted_names: false,
+    policies: all.map(encodePolicy),
+    before: before.map((policy) => all.indexOf(policy)),
+    after: after.map((policy) => all.indexOf(policy)),
+    members: new Map(members),
+    groups: 100,
+    upload: { upload: 'full', sample_percent: null },
+  }
+}
+
+function policyOf(zone: number, teamSets: number, isOpen: boolean): Policy {
+  const isOfTeam = zone % 2 === 1
+  const rules = Array.from({ length: 20 }, (_, index): Rule => {
+    const id = `rule_${zone}_${index}`
+    const resources = [`*.zone-${zone}.example:443`, `host-${index * 100 + zone}.other.example`]
+    return { id, name: id, actions: ['connect:tcp'], decision: 'allow', resources }
+  })
+  return {
+    id: `pol_${zone}`,
+    name: `zone ${zone}`,
+    scope: isOfTeam ? { teams: [`team-${zone % teamSets}`] } : {},
+    allowlist_v0: { rules: isOpen ? rules : rules.slice(0, 10).map(withoutZone) },
+  }
+}
+
+function withoutZone(rule: Rule): Rule {
+  return { ...rule, resources: rule.resources.slice(1) }
+}
