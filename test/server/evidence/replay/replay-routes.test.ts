@@ -174,6 +174,53 @@ describe('a replay', () => {
     expect([answer.statusCode, answer.json().error.field]).toEqual([400, field])
   })
 
+  it('ends its thread when the caller goes, and is then free for others', async () => {
+    const { app } = test.server
+    const url = await app.listen({ host: '127.0.0.1', port: 0 })
+    const rows = Array.from({ length: 5_000 }, (_, index) => record(`h${index}.example`))
+    await appendRows(test.evidence, rows)
+    const request = {
+      method: 'POST',
+      headers: { authorization: `Bearer ${owner.as}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ policies: [] }),
+    }
+
+    // All turns of the organization are taken, and given up while they run or wait.
+    for (let round = 0; round < 4; round += 1) {
+      const calls = Array.from({ length: 5 }, () => {
+        const controller = new AbortController()
+        return {
+          controller,
+          answer: fetch(`${url}${REPLAY}`, { ...request, signal: controller.signal }),
+        }
+      })
+      await Promise.race(calls.map(({ answer }) => answer))
+      for (const { controller } of calls) controller.abort()
+      await Promise.allSettled(calls.map(({ answer }) => answer))
+    }
+
+    await expect.poll(async () => (await send({ policies: [] })).statusCode).toBe(200)
+    expect(await replay({ policies: [] })).toMatchObject({ recorded: { count: 5_000 } })
+  })
+
+  it('of a document of 10 MB is refused or answered, while other requests are served', async () => {
+    const rule = (index: number) => ({
+      ...ALLOW,
+      name: `rule ${index}`,
+      resources: Array.from({ length: 100 }, (_, place) => `h${index}-${place}.example.com`),
+    })
+    const policies = Array.from({ length: 40 }, (_, place) => ({
+      name: `policy ${place}`,
+      rules: Array.from({ length: 100 }, (_each, index) => rule(index)),
+    }))
+
+    const big = send({ policies })
+    const other = await test.send('GET', '/api/v1/orgs/acme', { as: owner.as })
+
+    expect(other.statusCode).toBe(200)
+    expect([200, 403]).toContain((await big).statusCode)
+  })
+
   it('is for owners, editors and auditors, and for no others', async () => {
     const statuses: Record<string, number> = {}
     for (const role of ['owner', 'editor', 'auditor', 'member'] as const) {

@@ -1,0 +1,78 @@
+import { mkdtempSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import type { ReplayJob } from '../../../../server/src/evidence/replay/replay-job.ts'
+import { replayInThread } from '../../../../server/src/evidence/replay/replay-thread.ts'
+import { temporaryDirectory } from '../../temporary-directory.ts'
+
+const JOB: ReplayJob = {
+  store: { dataDir: '/nowhere', databaseUrl: null },
+  org: 'acme',
+  fromMs: 0,
+  toMs: 1,
+  nowMs: 1,
+  revision: 1,
+  resolve_unlisted_names: false,
+  policies: [],
+  before: [],
+  after: [],
+  members: new Map(),
+  groups: 1,
+  upload: { upload: 'off', sample_percent: null },
+}
+
+/** A worker with this text. */
+function worker(text: string): URL {
+  const file = join(mkdtempSync(join(temporaryDirectory(), 'w-')), 'worker.mjs')
+  writeFileSync(file, `import { parentPort } from 'node:worker_threads'\n${text}`)
+  return pathToFileURL(file)
+}
+
+async function linesOf(options: Parameters<typeof replayInThread>[1]): Promise<unknown[]> {
+  const lines: unknown[] = []
+  for await (const line of replayInThread(JOB, options)) lines.push(JSON.parse(line))
+  return lines
+}
+
+describe('the thread of a replay', () => {
+  it('answers an error when there is no evidence to open', async () => {
+    expect(await linesOf({})).toEqual([
+      { error: { code: 'internal', message: expect.any(String) } },
+    ])
+  })
+
+  it('answers an error when it takes too long, runs out of memory, or ends early', async () => {
+    const messages = []
+    for (const [text, timeLimitMs] of [
+      ['setInterval(() => {}, 1000)', 50],
+      ['const all = []; for (;;) all.push(new Array(1e6).fill({}))', 600_000],
+      ['process.exit(0)', 600_000],
+    ] as const)
+      messages.push(await linesOf({ file: worker(text), timeLimitMs }))
+
+    expect(messages).toMatchObject([
+      [{ error: { message: 'the replay takes too long; replay fewer days' } }],
+      [{ error: { message: 'the replay takes too much memory; replay fewer days' } }],
+      [{ error: { message: 'the replay has ended early; send it again' } }],
+    ])
+  })
+
+  it('ends when its reader goes', async () => {
+    const marks = temporaryDirectory()
+    const file = worker(`
+      import { appendFileSync } from 'node:fs'
+      parentPort.postMessage({ kind: 'progress', line: '{"progress":1}' })
+      setInterval(() => appendFileSync(${JSON.stringify(join(marks, 'alive'))}, '.'), 1)
+    `)
+
+    for await (const line of replayInThread(JOB, { file })) {
+      expect(line).toBe('{"progress":1}\n')
+      break
+    }
+
+    writeFileSync(join(marks, 'alive'), '')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(statSync(join(marks, 'alive')).size).toBe(0)
+  })
+})
