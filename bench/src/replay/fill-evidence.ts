@@ -8,33 +8,32 @@ import type { ReplayExtent } from './extent.ts'
 /** The end of the evidence. */
 export const NOW_MS = Date.parse('2026-11-26T00:00:00Z')
 const DAY_MS = 24 * 60 * 60_000
-const DAYS = 30
+/** Fifty copies take 29 days. */
+const EVERY_MS = Math.round((29 * DAY_MS) / 50)
 const PROGRAMS = ['/usr/bin/node', '/usr/bin/git', '/usr/bin/curl', '/usr/bin/python3']
 
-/**
- * Fills the evidence of `folder`: each tuple once through the store, then the same records again at
- * other times. The indices by source and tuple, which a replay does not read, are left out.
- */
+/** Stores each tuple of the extent once. */
 export async function fillEvidence(folder: string, extent: ReplayExtent): Promise<void> {
   const path = join(folder, EVIDENCE_FILE)
   const store = openSqliteEvidence(path)
-  const { tuples, users } = extent
-  const each = tuples / users
-  for (let user = 0; user < users; user += 1) {
-    const rows = Array.from({ length: each }, (_, index) => rowOf(user, index, each))
-    await store.append({
+  const each = extent.tuples / extent.users
+  const append = (user: number): Promise<void> =>
+    store.append({
       org: 'acme',
       device_id: `device-${user}`,
       username: `user-${user}`,
-      rows,
+      rows: Array.from({ length: each }, (_, index) => rowOf(user, index, each)),
       losses: [],
       chain: { ...CHAIN, received_ms: NOW_MS },
       follows: null,
     })
-  }
+  // Those that arrive together share a commit.
+  for (let user = 0; user < extent.users; user += BATCHES_AT_ONCE)
+    await Promise.all(Array.from({ length: BATCHES_AT_ONCE }, (_, index) => append(user + index)))
   await store.close()
-  repeat(path, extent)
 }
+
+const BATCHES_AT_ONCE = 50
 
 const CHAIN = {
   position: { boot: 'b', seq: 1, hash: '0'.repeat(64) },
@@ -82,19 +81,25 @@ function rowOf(user: number, index: number, each: number): EvidenceRow {
   }
 }
 
-function repeat(path: string, { records, tuples }: ReplayExtent): void {
-  const database = new DatabaseSync(path)
+/**
+ * Repeats the first records at other times, up to a number of records. The indices by source and
+ * tuple, which a replay does not read, are left out.
+ */
+export function growEvidence(
+  folder: string,
+  tuples: number,
+  { from, to }: { readonly from: number; readonly to: number },
+): void {
+  const database = new DatabaseSync(join(folder, EVIDENCE_FILE))
   database.exec(`PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -400000;
-    DROP INDEX records_source; DROP INDEX records_tuple;
-    CREATE TEMP TABLE first AS SELECT * FROM records; BEGIN`)
-  const copies = Math.round(records / tuples)
+    DROP INDEX IF EXISTS records_source; DROP INDEX IF EXISTS records_tuple; BEGIN`)
   const insert = database.prepare(
     `INSERT INTO records SELECT (last_ms - ?1) / ${DAY_MS}, org, last_ms - ?1, id + ?2, source,
        tuple, first_ms - ?1, decisions, flows, bytes_sent, bytes_received, received_ms
-     FROM first`,
+     FROM records WHERE day = ${NOW_MS / DAY_MS - 1} AND id <= ${tuples}`,
   )
-  for (let copy = 1; copy < copies; copy += 1)
-    insert.run(BigInt(Math.round((copy * (DAYS - 1) * DAY_MS) / copies)), BigInt(copy * tuples))
+  for (let copy = from / tuples; copy < to / tuples; copy += 1)
+    insert.run(BigInt(copy * EVERY_MS), BigInt(copy * tuples))
   database.exec(`DELETE FROM days;
     INSERT INTO days SELECT org, day, COUNT(*) FROM records GROUP BY org, day; COMMIT`)
   database.close()

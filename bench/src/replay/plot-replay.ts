@@ -3,9 +3,9 @@ import { formatNumber } from '../report/format-number.ts'
 import { powers, shareOf, spanOf } from '../report/log-scale.ts'
 import { escapeText, STYLE_SHEET } from '../report/plot-style.ts'
 import type { Results } from '../report/results.ts'
-import type { ReplayExtent } from './extent.ts'
 
-export interface ReplayPoint extends ReplayExtent {
+export interface ReplayPoint {
+  readonly records: number
   readonly newly_denied: number
   readonly wall_ms: Range
   readonly cpu_ms: Range
