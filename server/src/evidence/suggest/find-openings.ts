@@ -1,5 +1,11 @@
-import { compare, effectivePolicies, type Policy } from '@palisade/policy-core'
-import type { SuggestionsResponse } from '@palisade/protocol'
+import {
+  compare,
+  effectivePolicies,
+  PolicyError,
+  type Change,
+  type Policy,
+} from '@palisade/policy-core'
+import type { OpenedAccess, SuggestionsResponse } from '@palisade/protocol'
 import type { Audience } from './fit-teams.ts'
 import { writeTeam } from './compose-document.ts'
 import { compileEnforced } from './judge-line.ts'
@@ -34,22 +40,37 @@ export function findOpenings(
   now: number,
 ): SuggestionsResponse['opens'] {
   return [...audiences].map(({ team }) => {
-    const teams = team === null ? [] : [team.id]
+    const ofTeam = team === null ? [] : [team.id]
     const [older, newer] = [before, [...before, ...added]].map((policies) =>
-      compileEnforced(effectivePolicies(policies, teams)),
+      effectivePolicies(policies, ofTeam),
     )
-    if (older === undefined || newer === undefined) throw new TypeError('two sets are compared')
-    const { reachable, complete } = compare(older, newer, { now, maxSteps: MAX_STEPS })
-    return {
-      teams: team === null ? [] : [writeTeam(team)],
-      reachable: reachable.map(({ action, resource, within, only, except }) => ({
-        action,
-        resource,
-        ...(within === undefined ? {} : { within }),
-        ...(only === undefined ? {} : { only }),
-        except: { allowed: [...except.allowed], denied: [...except.denied] },
-      })),
-      complete,
-    }
+    const teams = team === null ? [] : [writeTeam(team)]
+    return { teams, ...compareSets(older ?? [], newer ?? [], now) }
   })
+}
+
+function compareSets(
+  before: readonly Policy[],
+  after: readonly Policy[],
+  now: number,
+): Pick<SuggestionsResponse['opens'][number], 'reachable' | 'complete'> {
+  try {
+    const [older, newer] = [compileEnforced(before), compileEnforced(after)]
+    const { reachable, complete } = compare(older, newer, { now, maxSteps: MAX_STEPS })
+    return { reachable: reachable.map(formatChange), complete }
+  } catch (error) {
+    // Path patterns have a joint limit, which existing and new ones may exceed.
+    if (error instanceof PolicyError) return { reachable: [], complete: false }
+    throw error
+  }
+}
+
+function formatChange({ action, resource, within, only, except }: Change): OpenedAccess {
+  return {
+    action,
+    resource,
+    ...(within === undefined ? {} : { within }),
+    ...(only === undefined ? {} : { only }),
+    except: { allowed: [...except.allowed], denied: [...except.denied] },
+  }
 }

@@ -32,31 +32,44 @@ export function createAudiences(
   { scope, by, min_members: least }: Pick<SuggestRules, 'scope' | 'by' | 'min_members'>,
 ): Audiences {
   const all = scope === 'organization' ? [everybody(members)] : audiencesOf(teams, members)
+  const ofMember = new Map<string | null, Audience[]>(members.map(({ username }) => [username, []]))
+  for (const audience of all)
+    for (const username of audience.members) ofMember.get(username)?.push(audience)
+  if (scope === 'organization') ofMember.set(null, [...all])
 
-  const fits: Audiences['fits'] = (audience, users) => {
-    if (audience.team === null) return true
-    const count = countIn(audience, users)
-    if (by === 'user') return audience.members.size === 1 && count === 1
-    return count > 0 && (count >= least || count === audience.members.size)
+  /** Users of each audience that has any. */
+  const countEach = (users: Iterable<string | null>): Map<Audience, number> => {
+    const counts = new Map<Audience, number>()
+    for (const username of users)
+      for (const each of ofMember.get(username) ?? []) counts.set(each, (counts.get(each) ?? 0) + 1)
+    return counts
+  }
+
+  const isEnough = ({ team, members: { size } }: Audience, count: number): boolean => {
+    if (team === null) return true
+    if (by === 'user') return size === 1 && count === 1
+    return count > 0 && (count >= least || count === size)
   }
 
   return {
     all,
-    fits,
+    fits: (audience, users) => isEnough(audience, countEach(users).get(audience) ?? 0),
     choose(users) {
-      const share = (each: Audience): number => countIn(each, users) / each.members.size
-      const ranked = all
-        .filter((audience) => fits(audience, users))
-        .toSorted((a, b) => share(b) - share(a) || a.members.size - b.members.size)
+      const counts = countEach(users)
+      const ranked = [...counts]
+        .filter(([audience, count]) => isEnough(audience, count))
+        .map(([audience, count]) => ({ audience, share: count / audience.members.size }))
+        .toSorted((a, b) => b.share - a.share || compareSizes(a.audience, b.audience))
       const left = new Set(users)
-      return ranked.filter((each) => {
-        const covered = [...left].filter((username) => each.covers(username))
-        const isWhole = countIn(each, users) === each.members.size
+      const chosen: Audience[] = []
+      for (const { audience, share } of ranked) {
+        const covered = [...left].filter((username) => audience.covers(username))
         // One more user is no evidence for a wider team.
-        if (covered.length === 0 || !(isWhole || fits(each, left))) return false
+        if (covered.length === 0 || !(share === 1 || isEnough(audience, covered.length))) continue
         for (const username of covered) left.delete(username)
-        return true
-      })
+        chosen.push(audience)
+      }
+      return chosen
     },
   }
 }
@@ -79,7 +92,7 @@ function audiencesOf(
       const covers = (username: string | null) => username !== null && within.has(username)
       return [{ team, members: within, covers }]
     })
-    .toSorted((a, b) => a.members.size - b.members.size || (a.team.name < b.team.name ? -1 : 1))
+    .toSorted(compareSizes)
 }
 
 function everybody(members: SuggestOrganization['members']): Audience {
@@ -87,8 +100,6 @@ function everybody(members: SuggestOrganization['members']): Audience {
   return { team: null, members: all, covers: (username) => username === null || all.has(username) }
 }
 
-/** Iterates over the smaller one, because a target may have many users, and a team many members. */
-function countIn({ members }: Audience, users: ReadonlySet<string | null>): number {
-  if (users.size > members.size) return [...members].filter((name) => users.has(name)).length
-  return [...users].filter((name) => name !== null && members.has(name)).length
+function compareSizes(a: Audience, b: Audience): number {
+  return a.members.size - b.members.size || ((a.team?.name ?? '') < (b.team?.name ?? '') ? -1 : 1)
 }

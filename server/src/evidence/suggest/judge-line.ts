@@ -29,6 +29,7 @@ export interface CompiledSets {
 
 export function compileSets({ policies, members }: SuggestOrganization): CompiledSets {
   const teamsOf = new Map(members.map(({ username, teams }) => [username, teams]))
+  const byUser = new Map<string | null, CompiledPolicy>()
   const byTeams = new Map<string, CompiledPolicy>()
   const byPolicies = new Map<string, CompiledPolicy>()
 
@@ -44,11 +45,14 @@ export function compileSets({ policies, members }: SuggestOrganization): Compile
 
   return {
     ofUser(username) {
+      const known = byUser.get(username)
+      if (known !== undefined) return known
       const teams = username === null ? [] : teamsOf.get(username)
       if (teams === undefined) return null
       const key = teams.toSorted().join()
       const compiled = byTeams.get(key) ?? compile(teams)
       byTeams.set(key, compiled)
+      byUser.set(username, compiled)
       return compiled
     },
   }

@@ -85,7 +85,7 @@ function toCandidate(
   const open: Seen[] = []
   for (const line of lines) {
     const judged = judgeLine(sets, target, line, now)
-    open.push(...judged.open)
+    for (const each of judged.open) open.push(each)
     add('already_allowed', 'the policies of now allow it', judged.allowed)
     add('not_a_member', 'its users have left the organization', judged.left)
     for (const { detail, seen } of judged.denied) add('denied_by_rule', detail, [seen])
