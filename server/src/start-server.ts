@@ -5,6 +5,7 @@ import { ConfigError } from './platform/config-error.ts'
 import type { Config } from './config/config.ts'
 import { createServer, type Server } from './container.ts'
 import { createLogDestination } from './operations/log/create-log.ts'
+import { openLastingEvidence, type LastingEvidence } from './evidence/store/lasting-evidence.ts'
 import { openEvidenceStore } from './evidence/store/open-evidence-store.ts'
 import { openStore } from './operations/storage/open-store.ts'
 import type { Sources } from './platform/sources.ts'
@@ -41,13 +42,13 @@ export async function startServer(
   const certificate = await requireUsable(config, sources)
   const store = await openStore(config, 'create')
   try {
-    const evidence = await openEvidenceStore(config)
+    const evidence = await openLastingEvidence(() => openEvidenceStore(config), sources.monotonicMs)
     try {
       const logger = { level: config.logLevel, stream: createLogDestination(STANDARD_OUTPUT) }
       const options = { config, sources, store, evidence, logger, certificate }
       const server = await createServer(options)
       const renewal = followCertificate(config, sources, server, certificate)
-      await serve(config, server, store, stop)
+      await serve({ config, server, store, evidence }, stop)
       renewal?.stop()
     } finally {
       await evidence.close()
@@ -92,10 +93,15 @@ function followCertificate(
   return watch
 }
 
+interface Serving {
+  readonly config: Config
+  readonly server: Server
+  readonly store: Store
+  readonly evidence: Pick<LastingEvidence, 'fault'>
+}
+
 async function serve(
-  config: Config,
-  server: Server,
-  store: Store,
+  { config, server, store, evidence }: Serving,
   stop: Promise<string>,
 ): Promise<void> {
   try {
@@ -107,6 +113,9 @@ async function serve(
   const url = server.origin()
   server.log.info({ url }, `palisade-server listening on ${url}`)
   await warnAtStart(server.log, config, server.address(), store)
+  const err = evidence.fault()
+  if (err !== null)
+    server.log.error({ err }, 'decision records are refused, because the evidence cannot be opened')
   const signal = await stop
   server.announceStop()
   server.log.info({ signal, delay_ms: config.stopDelayMs }, 'palisade-server stopping')
