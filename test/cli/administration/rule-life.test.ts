@@ -98,6 +98,22 @@ describe('the life of rules on the command line', () => {
     expect((await alice(...check)).code).toBe(1)
   })
 
+  it('lists rules without a match, and says what the evidence cannot judge', async () => {
+    await output('policy', 'create', 'web')
+    expect(await output('rule', 'unused')).toMatch(/^no rule to report\nno records are kept/)
+    await output('rule', 'add', 'web', ...RULE, '--expires', '1999-01-01')
+
+    const text = await output('rule', 'unused', '--since', '30d')
+    const json = JSON.parse(await output('rule', 'unused', '--json'))
+
+    expect(text).toMatch(/web +a +allow +cannot be judged +expired 1999-01-01T00:00:00.000Z/)
+    expect(text).toContain('no records are kept, so no rule can be judged')
+    expect(json).toMatchObject({
+      evidence: { upload: 'off', since: null, judges_allows: false },
+      rules: [{ rule_name: 'a', use: 'unknown', expired: true }],
+    })
+  })
+
   it.each([
     ['policy', 'update', 'web'],
     ['policy', 'update', 'web', '--mode', 'observe'],

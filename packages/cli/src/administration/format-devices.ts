@@ -43,9 +43,14 @@ export function formatDevices(
  * The state, and how far it is enforced. A failed self-probe comes before all else: the policies
  * may not be in force at all.
  */
-function formatState({ state, enforcement, assurance }: Device, style: Style): Cell {
-  if (enforcement?.proxy === 'failed') return [state ?? '', 'probe failed']
-  return assurance === undefined ? (state ?? '') : [state ?? '', style.quiet(assurance)]
+function formatState(device: Device, style: Style): Cell {
+  const { state = '', enforcement, assurance } = device
+  if (enforcement?.proxy === 'failed') return [state, 'probe failed']
+  const lines = [
+    ...(device.default === 'observe' ? [style.warning('observes')] : []),
+    ...(assurance === undefined ? [] : [style.quiet(assurance)]),
+  ]
+  return lines.length === 0 ? state : [state, ...lines]
 }
 
 function shorten(name: string): string {

@@ -41,6 +41,7 @@ export function addTeamCommands(program: Command, context: RunContext): void {
 function addList(team: Command, context: RunContext): void {
   team
     .command('list')
+    .alias('ls')
     .description('List all teams with their members.')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExamples:\n  palisade team list')

@@ -44,7 +44,7 @@ Examples:
 
 function formatReport({ evidence, rules }: UnusedRulesReport, { style }: RunContext): string {
   const notes = describeEvidence(evidence).map((note) => `${style.quiet(note)}\n`)
-  if (rules.length === 0) return `every rule has matched\n${notes.join('')}`
+  if (rules.length === 0) return `no rule to report\n${notes.join('')}`
   const table = formatTable(
     ['POLICY', 'RULE', 'DECISION', 'USE', 'STATE', 'ID'],
     rules.map((rule) => [

@@ -99,6 +99,11 @@ export const deviceSchema = z
     /** Present once the device is revoked. */
     revoked_at: timestampSchema.optional(),
     /**
+     * Present while the settings of organization and teams allow requests that no rule matches.
+     * The device follows once it has fetched them.
+     */
+    default: z.literal('observe').exactOptional(),
+    /**
      * Time of the last fetch of policies, up to a minute late; absent before the first one.
      */
     last_seen_at: timestampSchema.optional(),

@@ -50,6 +50,30 @@ describe('the list of devices', () => {
   const idsOf = async (query: string) => (await list(query)).data.map(({ id }) => id)
   const sorted = (...devices: TestDevice[]) => devices.map(idOf).toSorted()
 
+  it('shows the devices under an observing default, by the teams of their users', async () => {
+    const send = (method: 'POST' | 'PUT' | 'PATCH', url: string, payload?: object) =>
+      test.send(method, `${ACME}${url}`, { as: owner.as, ...(payload && { payload }) })
+    const team = (await send('POST', '/teams', { name: 'careful' })).json().id
+    for (const username of ['bob', 'carl'])
+      await send('POST', '/members', { username, role: 'member' })
+    await send('PUT', `/teams/${team}/members/carl`)
+    const devices = [await enrol({ user: 'bob' }), await enrol({ user: 'carl' }), await enrol()]
+    const observing = async () => {
+      const { data } = await list()
+      return devices.map((one) => data.find(({ id }) => id === idOf(one))?.default)
+    }
+    expect(await observing()).toEqual([undefined, undefined, undefined])
+
+    await send('PATCH', '', { default: 'observe' })
+    expect(await observing()).toEqual(['observe', 'observe', 'observe'])
+    await send('PATCH', `/teams/${team}`, { default: 'enforce' })
+    expect(await observing()).toEqual(['observe', undefined, 'observe'])
+    await send('PATCH', `/teams/${team}`, { default: 'observe' })
+    await send('PATCH', '', { default: null })
+
+    expect(await observing()).toEqual([undefined, 'observe', undefined])
+  })
+
   it('shows the last report of each, and none for a device without one', async () => {
     const [loud, quiet] = [await enrol(), await enrol()]
     const error = { error_code: 'mixed', error_detail: 'do not belong together' }
