@@ -4,6 +4,8 @@ import { fillPath, pathParameters, type Operation } from './operations.ts'
 import { kindOf, openTwoOrganizations, type TwoOrganizations } from './two-organizations.ts'
 
 const JSON_TYPE = 'application/json'
+/** Members whose value null takes away. */
+const REMOVED_BY_NULL = new Set(['updateDetailedRule expires_at', 'updateTeam default'])
 let world: TwoOrganizations
 let operations: readonly Operation[]
 
@@ -121,6 +123,7 @@ describe('the body of every operation that takes one', () => {
       const example = operation.example as Readonly<Record<string, unknown>>
       for (const [name, value] of Object.entries(example)) {
         for (const other of wrongFor(value)) {
+          if (other === null && REMOVED_BY_NULL.has(`${operation.id} ${name}`)) continue
           const title = `${operation.id} with ${name}: ${JSON.stringify(other)}`
           const found = await refusal(operation, JSON.stringify({ ...example, [name]: other }))
           expect(found, title).toMatch(new RegExp(`^400 invalid_argument ${name}(?![a-z_])`))
