@@ -73,8 +73,7 @@ export function readDocument(json: unknown): ApiDocument {
       path,
       security: securityOf(operation.security),
       parameters: operation.parameters,
-      body: operation.requestBody === undefined ? null : schemasOf(operation.requestBody.content),
-      example: exampleOf(operation.requestBody?.content, components.schemas),
+      ...bodyOf(operation.requestBody?.content, components.schemas),
       responses: Object.fromEntries(
         Object.entries(operation.responses).map(([status, { content = {} }]) => [
           status,
@@ -113,12 +112,22 @@ function securityOf(requirements: readonly Readonly<Record<string, unknown>>[] |
   return Object.keys(requirements[0] ?? {})[0] ?? 'none'
 }
 
-/** Returns the first example of a body's schema, which the document must have. */
-function exampleOf(
+/** Without a body of another type than JSON, which the tests of its route send. */
+function bodyOf(
   content: z.infer<typeof contentSchema> | undefined,
   components: Readonly<Record<string, Schema>>,
+): Pick<Operation, 'body' | 'example'> {
+  return content?.['application/json'] === undefined
+    ? { body: null, example: null }
+    : { body: schemasOf(content), example: exampleOf(content, components) }
+}
+
+/** Returns the first example of a body's schema, which the document must have. */
+function exampleOf(
+  content: z.infer<typeof contentSchema>,
+  components: Readonly<Record<string, Schema>>,
 ): object | null {
-  const schema = Object.values(content ?? {})[0]?.schema
+  const schema = Object.values(content)[0]?.schema
   if (schema === undefined) return null
   const name = z.string().optional().parse(schema['$ref'])?.split('/').at(-1)
   const { examples } = name === undefined ? schema : (components[name] ?? {})

@@ -1,4 +1,4 @@
-import { MAX_UPLOAD_BYTES, recordReceiptSchema } from '@palisade/protocol'
+import { MAX_UPLOAD_BYTES, recordReceiptSchema, UPLOAD_TYPE } from '@palisade/protocol'
 import type { FastifyRequest } from 'fastify'
 import { proofSchema, type Proofs } from '../../identity/device/require-proof.ts'
 import { countAttempts } from '../../identity/limits/count-attempts.ts'
@@ -75,6 +75,7 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
         bodyLimit: MAX_UPLOAD_BYTES,
         // The body is not JSON; `ingestBatch` reads it.
         deferred: true,
+        bodyType: UPLOAD_TYPE,
         config: { quiet: true, yields: 'begins' },
         answers: { 200: recordReceiptSchema },
         errors: [409, 413, 415],

@@ -94,6 +94,7 @@ function schemaOf(spec: Spec) {
     ...(headers === undefined ? {} : { headers }),
     ...(spec.query === null ? {} : { querystring: spec.query ?? NO_QUERY }),
     ...(spec.body === undefined ? {} : { body: spec.body }),
+    ...(spec.bodyType === undefined ? {} : { body: z.string(), consumes: [spec.bodyType] }),
     response: { ...spec.answers, ...errorResponses(refusalsOf(spec)) },
   }
 }

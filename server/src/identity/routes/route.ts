@@ -73,6 +73,8 @@ export type RouteSpec<
   /** Absent: no parameter is allowed. Null: parameters are ignored. */
   readonly query?: Query | null
   readonly body?: Body
+  /** Media type of a body that is not JSON, for the document; the handler reads it itself. */
+  readonly bodyType?: string
   readonly headers?: Headers
   readonly answers: Sent
   /** Statuses of refusals, beyond those implied by callers, body and `once`. */

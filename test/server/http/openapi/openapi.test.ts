@@ -141,6 +141,14 @@ describe('/openapi.json', () => {
     }
   })
 
+  it('documents the lines that machines upload', async () => {
+    const { operations } = await openDocument()
+    const upload = operations.find(({ operation }) => operation.operationId === 'uploadRecords')
+    expect(upload?.operation.requestBody?.content).toEqual({
+      'application/x-ndjson': { schema: { type: 'string' } },
+    })
+  })
+
   it('documents 500 and 503 for every operation that uses the store', async () => {
     const { operations } = await openDocument()
 
