@@ -27,11 +27,15 @@ function createProgress(): OnProgress {
   }
 }
 
-try {
-  const evidence = await openEvidenceReading(job.store)
-  const result = await runReplay(job, evidence, createProgress())
-  await evidence.close()
-  send({ kind: 'result', line: JSON.stringify({ result }) })
-} catch (error) {
-  send({ kind: 'failed', message: error instanceof Error ? error.message : String(error) })
+async function run(): Promise<void> {
+  try {
+    const evidence = await openEvidenceReading(job.store)
+    const result = await runReplay(job, evidence, createProgress())
+    await evidence.close()
+    send({ kind: 'result', line: JSON.stringify({ result }) })
+  } catch (error) {
+    send({ kind: 'failed', message: error instanceof Error ? error.message : String(error) })
+  }
 }
+
+void run()

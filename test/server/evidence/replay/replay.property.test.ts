@@ -220,10 +220,10 @@ function createReference({ before, after, now }: Case) {
       .filter(({ allowlist_v0 }) => allowlist_v0?.rules.length !== 0)
       .map((policy, index) => ({ ...policy, id: `${index}` }))
     if (policies.length === 0) return false
-    return directoriesAround(request.path).some((home) => {
-      const set = setOf(`${teams.join()} ${home}`, () => ({ policies, home }))
-      return referenceDecide(set, request).decision === 'allow'
-    })
+    const set = setOf(`home ${teams.join()}`, () => ({ policies }))
+    return directoriesAround(request.path).some(
+      (home) => referenceDecide({ ...set, home }, request).decision === 'allow',
+    )
   }
 
   function outcomesOf(recorded: ObservedRequest['tuple'], teams: readonly string[]): string[] {
@@ -249,9 +249,18 @@ function createReference({ before, after, now }: Case) {
     ]
   }
 
+  /** The same for all users to whom the same policies apply. */
+  const known = new Map<string, string[]>()
   return (recorded: ObservedRequest['tuple'], username: string | null): string[] => {
     const teams = username === null ? [] : MEMBERS[username]
-    return teams === undefined ? ['not_a_member'] : outcomesOf(recorded, teams)
+    if (teams === undefined) return ['not_a_member']
+    const effective = [before, after].map(({ policies }) =>
+      effectivePolicies(policies, teams).map(({ id }) => id),
+    )
+    const key = JSON.stringify([recorded, effective])
+    const outcomes = known.get(key) ?? outcomesOf(recorded, teams)
+    known.set(key, outcomes)
+    return outcomes
   }
 }
 
@@ -276,7 +285,8 @@ function onlyHome({ allowlist_v0, ...policy }: Policy): Policy {
   return { ...policy, mode: undefined, allowlist_v0: { rules } }
 }
 
-function directoriesAround(path: string): string[] {
+/** The segments of each directory that the path is in, and of the path. */
+function directoriesAround(path: string): (readonly string[])[] {
   const segments = path.split('/').filter((segment) => segment !== '')
-  return ['/', ...segments.map((_, index) => `/${segments.slice(0, index + 1).join('/')}`)]
+  return [[], ...segments.map((_, index) => segments.slice(0, index + 1))]
 }
