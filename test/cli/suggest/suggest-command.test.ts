@@ -54,6 +54,8 @@ describe('palisade suggest', () => {
     const after = await run('suggest', ...PERIOD)
     expect(parse(after.out)).toEqual({ policies: [] })
     expect(after.out).toContain('already_allowed: 2 targets, 4 decisions')
+    const observed = await run('suggest', ...PERIOD, '--from', 'observed')
+    expect(observed.out).toContain('# No such request is recorded.')
   })
 
   it('prints the whole answer as JSON', async () => {

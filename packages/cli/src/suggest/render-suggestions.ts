@@ -82,7 +82,17 @@ function linesOf(suggestion: Suggestion): readonly string[] {
   ]
 }
 
-function foot({ opens, not_covered, not_covered_totals }: SuggestionsResponse): readonly string[] {
+function foot({
+  examined,
+  opens,
+  not_covered,
+  not_covered_totals,
+}: SuggestionsResponse): readonly string[] {
+  if (examined.decisions === 0)
+    return [
+      'No such request is recorded. `palisade org set --upload` chooses the records that machines',
+      'upload, and `--from` whether denials or observed requests are read.',
+    ]
   const opened = opens.flatMap(({ teams, reachable, complete }) => [
     `Newly opened for ${describeTeams(teams)}:`,
     ...reachable.slice(0, MOST_OPENED).map((each) => `  ${describeOpened(each)}`),
