@@ -11,6 +11,7 @@ const ON_EVERY_STORE = [
   'test/server/organizations/{foreign-members,revocation}.test.ts',
   'test/server/identity/exchange-secret.test.ts',
   'test/server/contract/{bodies,check-order,idempotency,transport}.test.ts',
+  'test/server/fleet/access/access-routes.test.ts',
   'test/server/fleet/rollout/{roll-back,rollout-watch}.test.ts',
   'test/server/governance/{policy,rule}-routes.test.ts',
   'test/server/governance/{check-order,limits,list-policies,policy-views,preconditions,what-if}.test.ts',

@@ -1,8 +1,8 @@
 import type { StoreWriter } from '../store/store.ts'
 
 /**
- * Revokes the grants of a member who leaves, and rejects the requests: they would count again if the
- * user joined again.
+ * Revokes the grants of a member who leaves, and rejects the requests: they would count again if
+ * the user joined again.
  */
 export async function endAccess(
   writer: StoreWriter,

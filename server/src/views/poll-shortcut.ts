@@ -27,9 +27,8 @@ export function createPollShortcut(deps: {
     if (org === undefined || view === undefined) return null
     const seconds = deps.overload.askToWait('begins')
     if (seconds !== null) return { kind: 'refusal', tally, error: overloaded(seconds) }
-    const held = headers[ASSIGNMENT_VERSION_HEADER]
-    if (held !== undefined && (typeof held !== 'string' || !VERSION.test(held))) return null
-    const heldVersion = held === undefined ? null : Number(held)
+    const heldVersion = readHeldVersion(headers[ASSIGNMENT_VERSION_HEADER])
+    if (heldVersion === 'malformed') return null
     const known = deps.views.known(headers.authorization, { org, view }, heldVersion)
     if (known === null) return null
     const { etag } = known
@@ -43,4 +42,9 @@ export function createPollShortcut(deps: {
       body: sent === etag && !known.isBehind ? null : known.body,
     }
   }
+}
+
+function readHeldVersion(header: string | string[] | undefined): number | null | 'malformed' {
+  if (header === undefined) return null
+  return typeof header === 'string' && VERSION.test(header) ? Number(header) : 'malformed'
 }

@@ -82,8 +82,8 @@ export interface ViewService {
   ): Promise<ServedPoll>
   /**
    * All that the device lacks, as JSON, with the entity tag of the timestamp in it; `body` is null
-   * when it has that one, the view is still its own and there is no later assignment. Throws ApiError 409 when somebody has
-   * changed policies or the device's view meanwhile.
+   * when it has that one, the view is still its own and there is no later assignment. Throws
+   * ApiError 409 when somebody has changed policies or the device's view meanwhile.
    */
   update(
     authorizationHeader: string | undefined,

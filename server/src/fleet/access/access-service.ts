@@ -1,4 +1,3 @@
-import { isNoWider } from '@palisade/policy-core'
 import type {
   AccessRequest,
   AccessState,
@@ -9,7 +8,6 @@ import type {
   PageQuery,
   ReviewedAccessRequest,
 } from '@palisade/protocol'
-import { createId } from '../../governance/object-id.ts'
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import type { Author } from '../../history/author.ts'
 import { formatAccessRequest } from '../../history/format-access-request.ts'
@@ -19,22 +17,19 @@ import { authorize, requireEntitled } from '../../identity/authorize.ts'
 import type { OnceRequest } from '../../identity/idempotency/answer-once.ts'
 import { createOnce } from '../../identity/idempotency/idempotent-post.ts'
 import type { Caller } from '../../identity/principal.ts'
+import { invalidArgument, permissionDenied } from '../../platform/api-error.ts'
+import type { StoreReader } from '../../store/store.ts'
+import { insertRequest } from './create-request.ts'
 import {
-  conflict,
-  invalidArgument,
-  limitExceeded,
-  permissionDenied,
-} from '../../platform/api-error.ts'
-import type { AccessRequestRecord } from '../../store/access-records.ts'
-import type { StoreReader, StoreWriter } from '../../store/store.ts'
-import { formatTufTime } from '../../views/keys/metadata.ts'
+  approveRequest,
+  decideRequest,
+  requireNarrower,
+  requireState,
+  type Decider,
+} from './decide-request.ts'
 import { findSeenRequest, mayAnswer, requireMayAnswer, requireWholeApprover } from './may-answer.ts'
-import { compileAllowed, requireGrantable } from './require-grantable.ts'
+import { requireGrantable } from './require-grantable.ts'
 import { readUserRules, reviewAccess, type ReviewDeps } from './review-access.ts'
-
-/** Of one user, without an answer. */
-const MAX_PENDING = 20
-const MAX_NARROWING_STEPS = 100_000
 
 export interface AccessServiceDeps extends ReviewDeps {
   readonly store: AuditedStore
@@ -92,6 +87,12 @@ export interface AccessService {
 }
 
 export function createAccessService(deps: AccessServiceDeps): AccessService {
+  return { ...createAsking(deps), ...createAnswering(deps) }
+}
+
+type Answering = Pick<AccessService, 'approve' | 'reject' | 'revoke'>
+
+function createAsking(deps: AccessServiceDeps): Omit<AccessService, keyof Answering> {
   const { store, now } = deps
 
   async function pageOf(
@@ -115,46 +116,27 @@ export function createAccessService(deps: AccessServiceDeps): AccessService {
     return { data: rows.map(formatAccessRequest), next_page_token }
   }
 
-  /** Loads the request for an answer; `author` of the answer is the caller. */
-  async function enterToAnswer(reader: StoreReader, caller: Caller, { org, id }: AccessPlace) {
-    const access = await authorize(reader, caller, org, null)
-    requireEntitled(access.organization)
-    const asker = { principal: caller, access }
-    await requireWholeApprover(reader, asker)
-    const request = await findSeenRequest(reader, asker, id)
-    await requireMayAnswer(reader, asker, request)
-    return request
-  }
-
-  function end(
-    caller: Caller,
-    place: AccessPlace,
-    [from, state]: readonly [from: AccessState, to: AccessState],
-    answer: string,
-  ): Promise<AccessRequest> {
-    return store.write(caller.author, async (writer) => {
-      const request = await enterToAnswer(writer, caller, place)
-      return decideRequest(writer, request, from, { state, answer, ...byWhom(caller), now: now() })
-    })
-  }
-
   return {
-    request: (caller, org, body, once) =>
-      store.write(caller.author, async (writer) => {
+    async request(caller, org, body, once) {
+      requireGrantable(body)
+      return store.write(caller.author, async (writer) => {
         const { organization } = await authorize(writer, caller, org, null)
         requireEntitled(organization)
         const username = requireUser(caller)
         return createOnce(writer, once, now(), () =>
           insertRequest(deps, writer, { org, username, device_id: null }, body),
         )
-      }),
+      })
+    },
 
-    requestFor: ({ author, ...asker }, body) =>
-      store.write(author, async (writer) => {
+    async requestFor({ author, ...asker }, body) {
+      requireGrantable(body)
+      return store.write(author, async (writer) => {
         const organization = await writer.organizations.find(asker.org)
         if (organization !== null) requireEntitled(organization)
         return insertRequest(deps, writer, asker, body)
-      }),
+      })
+    },
 
     list: (caller, org, { state = null, username = null, ...query }) =>
       store.read(async (reader) => {
@@ -184,6 +166,50 @@ export function createAccessService(deps: AccessServiceDeps): AccessService {
       return { ...formatAccessRequest(request), review }
     },
 
+    withdraw: (caller, place) =>
+      store.write(caller.author, async (writer) => {
+        const access = await authorize(writer, caller, place.org, null)
+        const request = await findSeenRequest(writer, { principal: caller, access }, place.id)
+        if (caller.kind !== 'user' || caller.username !== request.username)
+          throw permissionDenied('only the requester withdraws a request; reject it instead')
+        const decision = {
+          state: 'withdrawn',
+          answer: null,
+          ...byWhom(caller),
+          now: now(),
+        } as const
+        return decideRequest(writer, request, 'pending', decision)
+      }),
+  }
+}
+
+function createAnswering(deps: AccessServiceDeps): Answering {
+  const { store, now } = deps
+
+  /** Loads the request for an answer; `author` of the answer is the caller. */
+  async function enterToAnswer(reader: StoreReader, caller: Caller, { org, id }: AccessPlace) {
+    const access = await authorize(reader, caller, org, null)
+    requireEntitled(access.organization)
+    const asker = { principal: caller, access }
+    await requireWholeApprover(reader, asker)
+    const request = await findSeenRequest(reader, asker, id)
+    await requireMayAnswer(reader, asker, request)
+    return request
+  }
+
+  function end(
+    caller: Caller,
+    place: AccessPlace,
+    [from, state]: readonly [from: AccessState, to: AccessState],
+    answer: string,
+  ): Promise<AccessRequest> {
+    return store.write(caller.author, async (writer) => {
+      const request = await enterToAnswer(writer, caller, place)
+      return decideRequest(writer, request, from, { state, answer, ...byWhom(caller), now: now() })
+    })
+  }
+
+  return {
     async approve(caller, place, body) {
       const { request, rules } = await store.read(async (reader) => {
         const found = await enterToAnswer(reader, caller, place)
@@ -212,28 +238,7 @@ export function createAccessService(deps: AccessServiceDeps): AccessService {
 
     reject: (caller, place, answer) => end(caller, place, ['pending', 'rejected'], answer),
     revoke: (caller, place, answer) => end(caller, place, ['approved', 'revoked'], answer),
-
-    withdraw: (caller, place) =>
-      store.write(caller.author, async (writer) => {
-        const access = await authorize(writer, caller, place.org, null)
-        const request = await findSeenRequest(writer, { principal: caller, access }, place.id)
-        if (caller.kind !== 'user' || caller.username !== request.username)
-          throw permissionDenied('only the requester withdraws a request; reject it instead')
-        const decision = {
-          state: 'withdrawn',
-          answer: null,
-          ...byWhom(caller),
-          now: now(),
-        } as const
-        return decideRequest(writer, request, 'pending', decision)
-      }),
   }
-}
-
-/** Who decides, when. */
-interface Decider {
-  readonly decided_by: string
-  readonly now: Date
 }
 
 const byWhom = ({ author }: Caller): Pick<Decider, 'decided_by'> => ({ decided_by: author.actor })
@@ -243,145 +248,4 @@ export function requireUser(caller: Caller): string {
   if (caller.kind !== 'user')
     throw permissionDenied('an organization token is not a user; sign in as a user')
   return caller.username
-}
-
-async function insertRequest(
-  deps: Pick<AccessServiceDeps, 'now' | 'random'>,
-  writer: StoreWriter,
-  asker: Pick<AccessRequestRecord, 'device_id' | 'org' | 'username'>,
-  { action, resources, duration_seconds, once = false, reason }: CreateAccessRequest,
-): Promise<AccessRequest> {
-  requireGrantable({ action, resources })
-  const { longest_seconds, answer_within_seconds } = await writer.organizations.access(asker.org)
-  requireDuration(duration_seconds, longest_seconds)
-  const open = await writer.accessRequests.listOpen(asker.org, asker.username)
-  if (open.filter(({ state }) => state === 'pending').length >= MAX_PENDING)
-    throw limitExceeded(
-      `${MAX_PENDING} requests of the user have no answer yet; withdraw some, or wait`,
-    )
-  const now = deps.now()
-  const request: AccessRequestRecord = {
-    ...asker,
-    id: createId('acr', now, deps.random),
-    state: 'pending',
-    action,
-    resources,
-    duration_seconds,
-    once,
-    reason,
-    created_at: now.toISOString(),
-    due_at: new Date(now.getTime() + answer_within_seconds * 1000).toISOString(),
-    decided_at: null,
-    decided_by: null,
-    answer: null,
-    grant: null,
-  }
-  await writer.accessRequests.insert(request)
-  return formatAccessRequest(request)
-}
-
-async function approveRequest(
-  writer: StoreWriter,
-  request: AccessRequestRecord,
-  wanted: Decider & {
-    readonly resources: readonly string[]
-    readonly duration_seconds: number
-    readonly once: boolean
-    readonly answer: string | null
-  },
-): Promise<AccessRequest> {
-  const { org, username } = request
-  const { now, resources, duration_seconds, once, answer, decided_by } = wanted
-  const { longest_seconds, most_open } = await writer.organizations.access(org)
-  requireDuration(duration_seconds, longest_seconds)
-  const open = await writer.accessRequests.listGrants(org, username, now.toISOString())
-  if (open.length >= most_open)
-    throw limitExceeded(
-      `\`${username}\` has ${open.length} grants in force, and ${most_open} are the most; ` +
-        'revoke one, or wait until one ends',
-    )
-  // Whole seconds, as they are signed.
-  const fromMs = Math.floor(now.getTime() / 1000) * 1000
-  const untilMs = fromMs + duration_seconds * 1000
-  const grant = {
-    resources,
-    not_before: formatTufTime(fromMs),
-    expires_at: formatTufTime(untilMs),
-    ...(once ? { once } : {}),
-  }
-  return replaceRequest(writer, request, 'pending', {
-    ...request,
-    state: 'approved',
-    due_at: new Date(untilMs).toISOString(),
-    decided_at: now.toISOString(),
-    decided_by,
-    answer,
-    grant,
-  })
-}
-
-/** Ends a request or a grant. Throws 409 for one in another state than `from`. */
-async function decideRequest(
-  writer: StoreWriter,
-  request: AccessRequestRecord,
-  from: AccessState,
-  {
-    state,
-    answer,
-    decided_by,
-    now,
-  }: Decider & { readonly state: AccessState; readonly answer: string | null },
-): Promise<AccessRequest> {
-  const decided_at = now.toISOString()
-  const after = { ...request, state, due_at: null, decided_at, decided_by, answer }
-  return replaceRequest(writer, request, from, after)
-}
-
-async function replaceRequest(
-  writer: StoreWriter,
-  before: AccessRequestRecord,
-  from: AccessState,
-  after: AccessRequestRecord,
-): Promise<AccessRequest> {
-  requireState(before, from, new Date(after.decided_at ?? after.created_at))
-  // Of two that decide at once, the later finds another state.
-  if (!(await writer.accessRequests.update(after, from)))
-    throw conflict('the request has just been decided by another')
-  return formatAccessRequest(after)
-}
-
-/** Throws 409 also for one whose time is over, before the server has noted that. */
-function requireState({ state, due_at }: AccessRequestRecord, from: AccessState, now: Date): void {
-  if (state !== from) throw conflict(`the request is \`${state}\`, not \`${from}\``)
-  if (due_at === null || due_at > now.toISOString()) return
-  throw conflict(`the request is \`${state === 'pending' ? 'lapsed' : 'expired'}\` already`)
-}
-
-function requireDuration(seconds: number, longest: number): void {
-  if (seconds > longest)
-    throw invalidArgument(
-      `\`duration_seconds\` must be at most ${longest}, the longest of this organization`,
-      { field: 'duration_seconds' },
-    )
-}
-
-/** Throws 400 unless the grant opens no more, for no longer, than was asked for. */
-function requireNarrower(
-  request: AccessRequestRecord,
-  { resources, duration_seconds }: Pick<AccessRequestRecord, 'duration_seconds' | 'resources'>,
-): void {
-  if (duration_seconds > request.duration_seconds)
-    throw invalidArgument(
-      `\`duration_seconds\` must be at most ${request.duration_seconds}, as requested`,
-      { field: 'duration_seconds' },
-    )
-  const { action } = request
-  const wider = isNoWider(compileAllowed(request), compileAllowed({ action, resources }), {
-    maxSteps: MAX_NARROWING_STEPS,
-  })
-  if (wider.answer !== 'yes')
-    throw invalidArgument('`resources` must open no more than the requested ones', {
-      field: 'resources',
-      reason: 'wider',
-    })
 }

@@ -30,9 +30,9 @@ const WHOLE_HOME = /^(?:~|\/root|\/(?:home|Users)(?:\/[^/]+)?)?(?:\/\*\*?)*\/?$/
 const EVERYWHERE = /^\/[^/]*\*/
 
 /**
- * Throws ApiError 400 for resources that no grant may have: ones that are no patterns of the action,
- * that open a protected address, everything, or a whole home directory. Policies can open those,
- * with the review that policies get.
+ * Throws ApiError 400 for resources that no grant may have: ones that are not patterns of the
+ * action, that open a protected address, everything, or a whole home directory. Policies can open
+ * those, with the review that policies get.
  */
 export function requireGrantable({ action, resources }: Allowed): void {
   const rule = { actions: [action], decision: 'allow', resources } as const

@@ -2,6 +2,7 @@ import { MAX_SPREAD_SECONDS, type Hint } from '@palisade/protocol'
 import { nextTurn } from '../../platform/next-turn.ts'
 import type { Store } from '../../store/store.ts'
 import type { Proof } from '../../identity/device/verify-proof.ts'
+import { createAssignmentNews } from './assignment-news.ts'
 import { countHintCallers } from './hint-callers.ts'
 import { createWaitingRoom, type Place } from './waiting-room.ts'
 import { watchRevisions, type Changes } from './watch-revisions.ts'
@@ -39,14 +40,14 @@ export interface Asking extends Place {
 }
 
 /**
- * Machines that wait to hear that their organization has another revision, or that they have a later
- * assignment.
+ * Machines that wait to hear that their organization has another revision, or that they have a
+ * later assignment.
  */
 export interface Hints {
   /**
-   * Answers once the revision is not `since` or the assignment is later, or with `since` after the longest wait. A later call
-   * for a machine ends the former; one whose proof is no newer than the former's is `replayed`.
-   * `full` when too many wait, or the server stops. Rejects as `confirm` does.
+   * Answers once the revision is not `since` or the assignment is later, or with `since` after the
+   * longest wait. A later call for a machine ends the former; one whose proof is no newer than the
+   * former's is `replayed`. `full` when too many wait, or the server stops. Rejects as `confirm` does.
    */
   wait(asking: Asking): Promise<HintOutcome>
   /** Something was committed here. Returns at once. */
@@ -81,6 +82,7 @@ export function createHints(deps: {
   const callers = countHintCallers(uptime, limits.waitingOfOrg)
   const room = createWaitingRoom<Waiter>()
   const watch = watchRevisions({ ...deps, isWanted: () => room.size() > 0, onRead: tellAll })
+  const news = createAssignmentNews(room, (org) => watch.current()?.get(org) ?? null)
   let isClosed = false
   let sweeper: NodeJS.Timeout | undefined
 
@@ -101,35 +103,7 @@ export function createHints(deps: {
         await nextTurn()
       }
     }
-    await tellHolders(holders)
-  }
-
-  /** A change of grants concerns the machines of one user: no other machine is told. */
-  async function tellHolders(holders: Changes['holders']): Promise<void> {
-    if (holders?.length === 0) return
-    const names = holders && new Set(holders.map(({ org, username }) => `${org} ${username}`))
-    const due = [...room.all()].filter(
-      ({ org, user, assignment }) =>
-        assignment !== null && user !== null && names?.has(`${org} ${user}`) !== false,
-    )
-    for (let first = 0; first < due.length; first += AT_ONCE) {
-      await Promise.all(due.slice(first, first + AT_ONCE).map(tellOfAssignment))
-      await nextTurn()
-    }
-  }
-
-  /** Answers a machine with a later assignment; any other goes on waiting. */
-  async function tellOfAssignment(waiter: Waiter): Promise<void> {
-    try {
-      const { assignmentVersion } = await waiter.confirm()
-      if (assignmentVersion <= (waiter.assignment ?? assignmentVersion)) return
-      const revision = watch.current()?.get(waiter.org) ?? waiter.since
-      // One that knows no revision is told of it, and then polls as well.
-      if (revision === null || !room.leave(waiter)) return
-      waiter.resolve({ revision, spread_seconds: 0, assignment: assignmentVersion })
-    } catch (error) {
-      if (room.leave(waiter)) waiter.reject(error)
-    }
+    await news.tellHolders(holders)
   }
 
   async function answer(waiter: Waiter, hint: Hint): Promise<void> {
@@ -167,7 +141,7 @@ export function createHints(deps: {
       const waiter = { ...asking, endsAtMs, resolve, reject }
       room.enter(waiter)
       // One that changed before it entered is told by nothing else.
-      if (asking.assignment !== null) void tellOfAssignment(waiter)
+      if (asking.assignment !== null) void news.tell(waiter)
       sweeper ??= setInterval(sweep, SWEEP_MS).unref()
       watch.wake()
     })

@@ -58,10 +58,10 @@ describe.skipIf(!hasPostgres())('several servers on one PostgreSQL', () => {
     })
   }
 
-  async function enrol() {
+  async function enrol(...more: string[]) {
     const out = join(directory, 'device.json')
     const { stderr } = await runServerCommand(
-      ['device', 'enrol', '--org', 'acme', '--server', one.url, '--out', out],
+      ['device', 'enrol', '--org', 'acme', '--server', one.url, '--out', out, ...more],
       settings,
     )
     expect(stderr).toBe('')
@@ -124,6 +124,51 @@ describe.skipIf(!hasPostgres())('several servers on one PostgreSQL', () => {
 
     await expect.poll(async () => (await poll(other, device)).status, PATIENCE).toBe(401)
     expect((await poll(one, device)).status).toBe(401)
+  })
+
+  it('tell a machine that waits on one of them of a grant approved on another', async () => {
+    const { machine } = await enrol('--user', 'alice')
+    const signedBy = async (server: RunningServer) => {
+      const answer = await machine.fetch(`${server.url}/api/v1/device/view`)
+      return deviceViewSchema.parse(await answer.json()).signed
+    }
+    const hint = async (query: string) => {
+      const answer = await machine.fetch(`${other.url}/api/v1/device/hint${query}`)
+      return hintSchema.parse(await answer.json())
+    }
+    const requests = '/api/v1/orgs/acme/access-requests'
+    const asked = await send(one, 'POST', requests, {
+      action: 'connect:tcp',
+      resources: ['a.example.com:443'],
+      duration_seconds: 3600,
+      reason: 'a release',
+    })
+    const { id } = (await asked.json()) as { id: string }
+    const { version } = await signedBy(one)
+    const { revision } = await hint('')
+
+    for (const [action, body] of [
+      ['approve', {}],
+      ['revoke', { answer: 'done' }],
+    ] as const) {
+      const { version: held } = await signedBy(one)
+      const waiting = hint(`?since=${revision}&assignment=${held}`)
+      await expect.poll(() => waitingOn(other), PATIENCE).toBe(1)
+      const path = `${requests}/${id}/${action}`
+      expect((await send(one, 'POST', path, body)).status).toBe(200)
+
+      const told = await waiting
+      expect(told.revision).toBe(revision)
+      expect(told.assignment).toBeGreaterThan(held)
+      for (const server of [one, other]) {
+        const { version: newest, grants } = await signedBy(server)
+        expect([newest, grants?.length]).toEqual([
+          told.assignment,
+          action === 'approve' ? 1 : undefined,
+        ])
+      }
+    }
+    expect((await signedBy(other)).version).toBeGreaterThan(version)
   })
 })
 
