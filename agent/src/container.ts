@@ -4,6 +4,7 @@ import { container as root, type DependencyContainer, type InjectionToken } from
 import type { Assurance } from '@palisade/protocol'
 import { join } from 'node:path'
 
+import { followGrants } from './access/grant-states.ts'
 import { createOnceGrants } from './access/once-grants.ts'
 import { createSpentGrants } from './access/spent-grants.ts'
 import { createAgent, type Agent, type AgentSurroundings } from './agent.ts'
@@ -99,15 +100,18 @@ export function createContainer(
   const assurance = (): Assurance => assess(prober.results(), { nowMs: clock(), isShared })
   const reporter = reportToServer({ ...shared, breakGlass, record, probes, assurance, fetchFile })
   poller.subscribe(reporter.notice)
-  const hints = config.hints ? listenForHints({ ...from, fetchFile, poller, reporter }) : null
+  const { assignmentVersion: assignment } = synchronizer
+  const listening = { ...from, fetchFile, poller, reporter, assignment }
+  const hints = config.hints ? listenForHints(listening) : null
 
   const network = { resolve: parts.resolve(RESOLVE), dial: parts.resolve(DIAL) }
   const once = createOnceGrants({ ...shared, spent })
+  const grants = followGrants({ ...shared, spent })
   const enforcement = composeProxy(from, { active, once, network, now: time.now, onError })
   const { asked, proxy, parent, points, onEvent, recorder, records, kept, tally } = enforcement
   const uploader = uploadRecords({ ...shared, kept, fetchFile, now: time.now })
   const counted = { tally, recorder, uploader, points }
-  const described = { ...shared, ...counted, startedAtMs, breakGlass, synchronizer, poller }
+  const described = { ...shared, ...counted, startedAtMs, breakGlass, grants, synchronizer, poller }
   const answers = {
     ...records,
     status: () =>
@@ -119,7 +123,7 @@ export function createContainer(
         hints: hints?.status() ?? HINTS_OFF,
         cacheProblem,
       }),
-    policies: () => listPolicies(active),
+    policies: () => listPolicies(active, grants),
     flushTimeoutMs: FLUSH_TIMEOUT_MS,
   }
   const asking = { ...shared, ...network, active: asked, onEvent, isSelf: proxy.isSelf }

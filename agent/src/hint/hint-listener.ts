@@ -3,7 +3,7 @@ import type { AgentStatus } from '@palisade/protocol'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SyncOutcome } from '../sync/update/synchronizer.ts'
 import type { FetchFile } from '../sync/transport/fetch-file.ts'
-import { askForHint, type HintAnswer } from './ask-for-hint.ts'
+import { askForHint, type HintAnswer, type HintQuestion } from './ask-for-hint.ts'
 import { createTimeBudget } from './time-budget.ts'
 
 /** Longer than a server holds a request. */
@@ -26,10 +26,13 @@ const FUTILE_COST_MS = 30_000
 const SPREADS_FOR_OTHERS = 1.5
 /** The server did not hold a request that it answers without news in less than this. */
 const HASTY_MS = 1_000
+const BAD_REQUEST = 400
 
 export interface HintListenerDeps {
-  /** Null asks for the current number. */
-  readonly ask: (since: number | null, signal: AbortSignal) => Promise<HintAnswer>
+  /** Without `since` the answer is the current number. */
+  readonly ask: (question: HintQuestion, signal: AbortSignal) => Promise<HintAnswer>
+  /** Version of the newest accepted assignment of this machine. */
+  readonly assignment: () => number
   /** Polls; resolves to null while the server has asked the machine to stay away. */
   readonly poll: () => Promise<Pick<SyncOutcome, 'outcome'> | null>
   /** Called before each poll with the time for which other machines may poll as well. */
@@ -56,6 +59,7 @@ export function listenForHints(deps: {
   readonly fetchFile: FetchFile
   readonly poller: { readonly hinted: HintListenerDeps['poll'] }
   readonly reporter: Pick<HintListenerDeps, 'holdBack'>
+  readonly assignment: HintListenerDeps['assignment']
   readonly clock: () => number
   readonly uptime: () => number
   readonly random: () => number
@@ -63,7 +67,7 @@ export function listenForHints(deps: {
   const { fetchFile, poller, reporter, ...clocks } = deps
   return createHintListener({
     ...clocks,
-    ask: (since, signal) => askForHint(fetchFile, TIMEOUT_MS, since, signal),
+    ask: (question, signal) => askForHint(fetchFile, TIMEOUT_MS, question, signal),
     rest: (ms, signal) => pause(ms, undefined, { signal, ref: false }).catch(() => undefined),
     poll: poller.hinted,
     holdBack: reporter.holdBack,
@@ -81,6 +85,8 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
   const { signal } = stopping
   const budget = createTimeBudget(BUDGET_MS, uptime)
   let since: number | null = null
+  /** A server of an earlier version refuses the question for assignments with 400. */
+  let knowsAssignments = true
   let failures = 0
   let status: AgentStatus['hints'] = { is_on: true, failing_since: null, last_error: null }
   let running: Promise<void> | null = null
@@ -90,8 +96,11 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
       await rest(budget.owedMs())
       budget.spend(REQUEST_COST_MS)
       const askedMs = uptime()
-      const answer = await deps.ask(since, signal)
+      const version = deps.assignment()
+      const assignment = knowsAssignments && version > 0 ? version : null
+      const answer = await deps.ask({ since, assignment }, signal)
       if (signal.aborted) return
+      if (answer.kind === 'fault' && answer.status === BAD_REQUEST) knowsAssignments = false
       note(answer)
       await rest(Math.max(await actOn(answer, uptime() - askedMs), LEAST_PAUSE_MS))
     }
@@ -101,18 +110,20 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
   async function actOn(answer: HintAnswer, tookMs: number): Promise<number> {
     if (answer.kind === 'absent') return ABSENT_MS * (0.9 + 0.2 * random())
     if (answer.kind === 'fault') return Math.max(backOff(), answer.retryAfterMs ?? 0)
-    const { revision, spread_seconds } = answer.hint
+    const { revision, spread_seconds, assignment = 0 } = answer.hint
     const spreadMs = spread_seconds * 1000
     await rest(random() * spreadMs)
-    if (revision === since) {
+    if (revision === since && assignment <= deps.assignment()) {
       if (tookMs < HASTY_MS) budget.spend(FUTILE_COST_MS)
       failures = 0
       return 0
     }
     if (signal.aborted) return 0
     deps.holdBack(spreadMs * (SPREADS_FOR_OTHERS + random()))
+    const before = deps.assignment()
     const polled = await deps.poll()
-    if (polled?.outcome !== 'updated') budget.spend(FUTILE_COST_MS)
+    const isNews = polled?.outcome === 'updated' || deps.assignment() > before
+    if (!isNews) budget.spend(FUTILE_COST_MS)
     // After a failed poll the hint counts as not received.
     if (polled === null || polled.outcome === 'failed') return backOff()
     since = revision

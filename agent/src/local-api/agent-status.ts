@@ -1,5 +1,6 @@
 import type { Policy } from '@palisade/policy-core'
 import type { AgentStatus, Assurance, KeptEnrolment } from '@palisade/protocol'
+import type { GrantStates } from '../access/grant-states.ts'
 import type { BreakGlass } from '../break-glass/break-glass.ts'
 import type { AgentConfig } from '../config/config.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
@@ -28,6 +29,7 @@ export interface StatusDeps {
   readonly startedAtMs: number
   readonly active: Pick<ActivePolicy, 'current' | 'local' | 'nextExpiryMs' | 'state'>
   readonly breakGlass: Pick<BreakGlass, 'inForce'>
+  readonly grants: GrantStates
   readonly synchronizer: {
     readonly record: () => SyncRecord
     readonly awaited: () => AwaitedIssue | null
@@ -71,6 +73,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     bundle: describeBundle(deps.active),
     ...describeLocal(deps.active.local()),
     break_glass: deps.breakGlass.inForce(),
+    ...describeGrants(deps),
     sync: {
       ...deps.synchronizer.record(),
       next_attempt_at: nextMs === null ? null : new Date(nextMs).toISOString(),
@@ -81,6 +84,18 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     decisions: deps.tally.read(),
     records: deps.recorder.status(),
     upload: deps.uploader.status(),
+  }
+}
+
+function describeGrants({
+  active,
+  grants: states,
+}: Pick<StatusDeps, 'active' | 'grants'>): Pick<AgentStatus, 'grants' | 'unreadable_grants'> {
+  const grants = [...states.list()]
+  const unreadable = active.current()?.bundle.unreadableGrants ?? 0
+  return {
+    ...(grants.length === 0 ? {} : { grants }),
+    ...(unreadable === 0 ? {} : { unreadable_grants: unreadable }),
   }
 }
 

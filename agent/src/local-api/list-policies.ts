@@ -1,5 +1,6 @@
 import { parseInstant, type Policy, type Rule } from '@palisade/policy-core'
-import type { InactiveReason, ListedRule, PolicyListLine } from '@palisade/protocol'
+import type { GrantStatus, InactiveReason, ListedRule, PolicyListLine } from '@palisade/protocol'
+import type { GrantStates } from '../access/grant-states.ts'
 import type { ActivePolicy, Enforced } from '../decision/active-policy.ts'
 
 type InForce = Extract<Enforced, { readonly kind: 'bundle' }>
@@ -7,18 +8,26 @@ type InForce = Extract<Enforced, { readonly kind: 'bundle' }>
 /** The rules of this machine at the time of the call, computed line by line. */
 export function listPolicies(
   active: Pick<ActivePolicy, 'enforced' | 'now' | 'state'>,
+  grants: GrantStates = { list: () => [] },
 ): Iterable<PolicyListLine> {
   const enforced = active.enforced()
   const state = active.state()
   if (enforced.kind === 'nothing')
     return [{ kind: 'head', state, revision: null, stale: false, offline_allow: [], rules: 0 }]
-  return listBundle(enforced, state, active.now())
+  return listBundle(enforced, { state, nowMs: active.now(), grants: grants.list() })
 }
 
 function* listBundle(
   enforced: InForce,
-  state: ReturnType<ActivePolicy['state']>,
-  nowMs: number,
+  {
+    state,
+    nowMs,
+    grants,
+  }: {
+    readonly state: ReturnType<ActivePolicy['state']>
+    readonly nowMs: number
+    readonly grants: readonly GrantStatus[]
+  },
 ): Generator<PolicyListLine> {
   const { bundle, stale } = enforced
   const { revision, policies, settings } = bundle.bundle
@@ -28,8 +37,9 @@ function* listBundle(
     revision,
     stale,
     offline_allow: [...settings.offline_allow],
-    rules: countRules(policies) + countRules(bundle.local),
+    rules: countRules(policies) + countRules(bundle.local) + grants.length,
   }
+  for (const grant of grants) yield listGrant(grant)
   for (const [origin, list] of [
     ['org', policies],
     ['local', bundle.local],
@@ -37,6 +47,23 @@ function* listBundle(
     for (const policy of list)
       for (const rule of policy.allowlist_v0?.rules ?? [])
         yield listRule(policy, rule, { origin, allows: enforced.allows, nowMs })
+}
+
+function listGrant({ id, action, resources, expires_at, state }: GrantStatus): ListedRule {
+  return {
+    kind: 'rule',
+    origin: 'grant',
+    policy_id: 'grants',
+    policy_name: 'access grants',
+    rule_id: id,
+    rule_name: id,
+    decision: 'allow',
+    actions: [action],
+    resources: [...resources],
+    active: state === 'in_force',
+    expires_at,
+    ...(state === 'in_force' ? {} : { inactive_reason: state }),
+  }
 }
 
 function listRule(policy: Policy, rule: Rule, circumstances: Circumstances): ListedRule {

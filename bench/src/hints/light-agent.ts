@@ -91,11 +91,13 @@ export function createLightAgent(
   poller.subscribe(() => reporter.notice())
   let toldAtMs = 0
   const hints = createHintListener({
-    async ask(since, signal) {
-      const answer = await askForHint(fetchFile, HINT_TIMEOUT_MS, since, signal)
-      if (answer.kind === 'hint' && answer.hint.revision !== since) toldAtMs = uptime()
+    async ask(question, signal) {
+      const answer = await askForHint(fetchFile, HINT_TIMEOUT_MS, question, signal)
+      const isNews = answer.kind === 'hint' && answer.hint.revision !== question.since
+      if (isNews) toldAtMs = uptime()
       return answer
     },
+    assignment: () => 0,
     poll: () => poller.hinted(),
     holdBack: (ms) => reporter.holdBack(ms),
     rest: (ms, signal) => pause(ms, undefined, { signal }).catch(() => undefined),

@@ -531,6 +531,18 @@ export {
   type ChangedAccessSettings,
 } from './access/access-settings.ts'
 export {
+  GRANT_STATES,
+  grantStatusSchema,
+  type GrantState,
+  type GrantStatus,
+} from './access/grant-status.ts'
+export {
+  localAccessListSchema,
+  localAccessResultSchema,
+  type LocalAccessList,
+  type LocalAccessResult,
+} from './access/local-access.ts'
+export {
   EVENT_KINDS,
   eventSchema,
   listEventsQuerySchema,

@@ -10,6 +10,7 @@ const QUIET_MS = 50_000
 interface Exchange {
   readonly atMs: number
   readonly since: number | null
+  readonly assignment: number | null
 }
 
 describe('the listener for hints', () => {
@@ -19,6 +20,9 @@ describe('the listener for hints', () => {
   let polls: number[]
   let others: number[]
   let answer: (count: number) => HintAnswer
+  /** The version of the assignment that this machine has, and after the next poll. */
+  let held: number
+  let next: number
   let outcome: 'updated' | 'unchanged' | 'failed' | null
   /** How long the server takes to answer. */
   let tookMs: number
@@ -31,6 +35,8 @@ describe('the listener for hints', () => {
     others = []
     outcome = 'updated'
     tookMs = 0
+    held = 100
+    next = 100
   })
 
   const hint = (revision: number, spread_seconds = 0): HintAnswer => ({
@@ -50,14 +56,16 @@ describe('the listener for hints', () => {
       nowMs += ms
     }
     listener = createHintListener({
-      async ask(since, signal) {
-        asked.push({ atMs: nowMs, since })
+      async ask({ since, assignment }, signal) {
+        asked.push({ atMs: nowMs, since, assignment })
         await spend(tookMs, signal)
         return answer(asked.length)
       },
+      assignment: () => held,
       holdBack: (ms) => others.push(ms),
       async poll() {
         polls.push(nowMs)
+        held = next
         return outcome === null ? null : { outcome }
       },
       rest: spend,
@@ -85,6 +93,40 @@ describe('the listener for hints', () => {
     expect(others).toEqual([8_000, 8_000])
     expect(asked.slice(0, 5).map(({ since }) => since)).toEqual([null, 7, 7, 8, 8])
     expect(listener.status()).toEqual({ is_on: true, failing_since: null, last_error: null })
+  })
+
+  it('polls at once for a later assignment, though the revision is the same', async () => {
+    outcome = 'unchanged'
+    next = 101
+    answer = (count) =>
+      count === 1
+        ? hint(7)
+        : { kind: 'hint', hint: { revision: 7, spread_seconds: 0, assignment: held + 1 } }
+    tookMs = QUIET_MS
+
+    await pass(2 * QUIET_MS + 1_000)
+
+    expect(polls).toEqual([QUIET_MS, 2 * QUIET_MS + 1_000])
+    expect(asked.map(({ assignment }) => assignment)).toEqual([100, 101])
+  })
+
+  it('polls about twice a minute for a server that lies about a later assignment', async () => {
+    outcome = 'unchanged'
+    answer = () => ({ kind: 'hint', hint: { revision: 7, spread_seconds: 0, assignment: 999 } })
+
+    await pass(60 * MINUTE_MS)
+
+    expect(polls.length).toBeLessThan(2 * 60 + 15)
+  })
+
+  it('asks a server of an earlier version for the revision alone', async () => {
+    answer = (count) =>
+      count === 2 ? { ...fault('http_status', 'status 400'), status: 400 } : hint(7)
+    tookMs = QUIET_MS
+
+    await pass(5 * MINUTE_MS)
+
+    expect(asked.slice(0, 4).map(({ assignment }) => assignment)).toEqual([100, 100, null, null])
   })
 
   it('keeps asking while there is no change', async () => {

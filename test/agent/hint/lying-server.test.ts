@@ -40,7 +40,8 @@ describe('a server with false hints', () => {
     const access = createDeviceAccess({ ...wire, clock: () => NOW_MS, random: () => 0.5 })
     const fetchFile = createFileFetcher({ ...wire, access })
     listener = createHintListener({
-      ask: (since, signal) => askForHint(fetchFile, timeoutMs, since, signal),
+      ask: (question, signal) => askForHint(fetchFile, timeoutMs, question, signal),
+      assignment: () => 0,
       async poll() {
         polls.push(restedMs)
         return { outcome: 'unchanged' }

@@ -53,6 +53,8 @@ export interface Synchronizer {
   /** The same for a bundle file. It is no evidence about the server, so it is not recorded. */
   import(body: readonly Uint8Array[], signal: AbortSignal): Promise<SyncOutcome>
   record(): SyncRecord
+  /** Version of the newest accepted assignment; 0 before the first. */
+  assignmentVersion(): number
   /** The timestamp that this machine asks the server for; null while the present one suffices. */
   awaited(): AwaitedIssue | null
   /** Keeps the known time on disk. Rejects with the system's error. */
@@ -168,6 +170,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     run,
     import: importFile,
     record: () => record,
+    assignmentVersion: channel.assignmentVersion,
     awaited,
     keepTime: () => channel.keepTime(),
   }

@@ -46,6 +46,8 @@ export interface Condition {
 export interface ViewChannel extends Omit<StateKeeper, 'state' | 'keepRoots' | 'keepView'> {
   readonly revocation: Revocation
   times(): Times
+  /** Version of the newest accepted assignment; 0 before the first. */
+  assignmentVersion(): number
   /** Asks once. Never rejects. Not reentrant. */
   fetch(condition: Condition, signal: AbortSignal): Promise<Asked>
   /** The same for a bundle file, verified as if the server had sent its content. */
@@ -101,7 +103,8 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     const state = keeper.state()
     const tag = isConfirmed ? etag : null
     if (!isNewsExpected && tag !== null && state.view !== null) {
-      const known = { org, view: state.view.id, etag: tag }
+      const { assignmentVersion } = heldOf(keeper, tag)
+      const known = { org, view: state.view.id, etag: tag, assignmentVersion }
       const polled = await pollView(fetchFile, known, signal)
       if (polled.kind !== 'changed') return polled
     }
@@ -113,6 +116,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   return {
     ...keeper,
     revocation,
+    assignmentVersion: () => orderOfText(keeper.state().newest_assignment).version,
     times: () => ({
       nowMs: clock.now(),
       mendedMs: clock.bounds().expiryMs,
@@ -135,7 +139,10 @@ function tagOf(timestamp: Uint8Array): string {
   return `"${hash('sha256', timestamp, 'base64url').slice(0, TIMESTAMP_TAG_CHARACTERS)}"`
 }
 
-function heldOf(keeper: Pick<StateKeeper, 'state' | 'root'>, etag: string | null): HeldFiles {
+function heldOf(
+  keeper: Pick<StateKeeper, 'state' | 'root'>,
+  etag: string | null,
+): HeldFiles & { readonly assignmentVersion: number } {
   const state = keeper.state()
   const view = state.view?.id ?? null
   const targets = keptOf(state, view)?.versions.targets ?? null

@@ -1,3 +1,4 @@
+import { ASSIGNMENT_VERSION_HEADER } from '@palisade/protocol'
 import { describeDiskFault, fault, type Fault } from '../fault.ts'
 import { MAX_TIMESTAMP } from './refresh-view.ts'
 import type { FetchFile } from '../transport/fetch-file.ts'
@@ -13,14 +14,24 @@ export function viewPath(org: string, view: string): string {
   return `/api/v1/orgs/${encodeURIComponent(org)}/views/${encodeURIComponent(view)}`
 }
 
-/** Whether the view has another timestamp than the one with that tag. Never rejects. */
+/**
+ * Whether the view has another timestamp than the one with that tag, or this machine a later
+ * assignment than the given one. Never rejects.
+ */
 export async function pollView(
   fetchFile: FetchFile,
-  known: { readonly org: string; readonly view: string; readonly etag: string },
+  known: {
+    readonly org: string
+    readonly view: string
+    readonly etag: string
+    readonly assignmentVersion?: number
+  },
   signal: AbortSignal,
 ): Promise<{ readonly kind: 'same' } | { readonly kind: 'changed' } | Fault> {
-  const { org, view, etag } = known
-  const file = { path: timestampPath(org, view), maxBytes: MAX_TIMESTAMP, etag, isPoll: true }
+  const { org, view, etag, assignmentVersion: version } = known
+  const headers = version === undefined ? {} : { [ASSIGNMENT_VERSION_HEADER]: String(version) }
+  const path = timestampPath(org, view)
+  const file = { path, maxBytes: MAX_TIMESTAMP, etag, isPoll: true, headers }
   const fetched = await fetchFile(file, signal)
   if (fetched.kind === 'fault') return fetched
   // Absent means that the view is no longer assigned to this machine.

@@ -67,6 +67,7 @@ export function formatStatus(
     )
   }
   if (bundle !== null) pairs.push(...formatModes(bundle, age, style))
+  pairs.push(...formatGrants(status, age, style))
   if (status.local_rules !== undefined) pairs.push(...formatLocalRules(status.local_rules, style))
   pairs.push(...describeSync(status.sync, nowMs, style))
   pairs.push(['hints', describeHints(status.hints, age, style)])
@@ -91,6 +92,27 @@ export function formatStatus(
 /** The name at enrolment; the agent does not learn of a later rename on the server. */
 function enrolledAs({ enrolled_as }: AgentStatus, style: Style): readonly [string, string][] {
   return enrolled_as === undefined ? [] : [['enrolled as', style.plain(enrolled_as)]]
+}
+
+/** A grant that counts is a warning: it opens more than the policies do. */
+function formatGrants(
+  { grants = [], unreadable_grants: unreadable = 0 }: AgentStatus,
+  age: (instant: string) => string,
+  style: Style,
+): readonly [string, string][] {
+  const lines = grants.map(({ id, action, resources, state, once, not_before, expires_at }) => {
+    const target = style.plain(`${action} ${resources.join(', ')} (${id})`)
+    const name = state.replaceAll('_', ' ')
+    const shown = state === 'in_force' ? style.warning(name) : name
+    const when = state === 'not_begun' ? `begins ${age(not_before)}` : `ends ${age(expires_at)}`
+    const time = ['in_force', 'not_begun'].includes(state) ? `, ${when}` : ''
+    return `${shown}${once === true ? ', once' : ''}${time}: ${target}`
+  })
+  if (unreadable > 0)
+    lines.push(
+      style.warning(`${count(unreadable, 'grant')} that this agent cannot read; update the agent`),
+    )
+  return lines.map((line, index) => [index === 0 ? 'access' : '', line])
 }
 
 function describeProbe(

@@ -73,6 +73,10 @@ const INACTIVE: Readonly<Record<InactiveReason, string>> = {
   conflict: 'two organizations claim this machine',
   expired: 'the rule has expired',
   shadow: 'its policy is a shadow policy',
+  not_begun: 'the grant has not begun',
+  spent: 'the grant was for one use, which is spent',
+  revoked: 'the grant was revoked',
+  without_effect: 'grants do not count now',
 }
 
 function formatPolicies(head: PolicyListHead, rules: readonly ListedRule[], style: Style): string {

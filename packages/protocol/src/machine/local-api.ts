@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { grantStatusSchema } from '../access/grant-status.ts'
 import { UPLOAD_MODES } from '../evidence/evidence-settings.ts'
 import { assuranceSchema } from './assurance.ts'
 import { DECIDE_PATH } from './decide-path.ts'
@@ -27,6 +28,8 @@ import { probeResultSchema } from './self-probe.ts'
  * - `POST /v1/break-glass`      a grant file (`break-glass.ts`) → BreakGlassResult, once the grant
  *   has started or is refused
  * - `POST /v1/break-glass/end`  → BreakGlassResult; ends the grant in force
+ * - `POST /v1/access-requests`  a `CreateAccessRequest` → LocalAccessResult, once the server has it
+ * - `GET  /v1/access-requests`  → LocalAccessList (`access/local-access.ts`)
  * - `POST /v1/sandboxes` a `SandboxRequest` (`sandbox.ts`) → SandboxResult: makes a sandbox for the
  *   command of the caller, who becomes the program that it names
  * - `GET  /v1/sandboxes/limits` → LimitMechanisms: how this machine bounds sandboxes
@@ -40,8 +43,8 @@ import { probeResultSchema } from './self-probe.ts'
  *   disconnected
  * - `GET  /v1/log/verification` → LogVerification
  *
- * Programs in a sandbox ask over TCP at `SANDBOX_AGENT`: `decide`, `explain`, `status`, `policies`
- * and the part of `log` with the records of their sandbox. Any other path is answered with 403.
+ * Programs in a sandbox ask over TCP at `SANDBOX_AGENT`: `decide`, `explain`, `status`, `policies`,
+ * `access-requests` and the part of `log` with the records of their sandbox. Any other path is answered with 403.
  * Decisions there are those for a program of the sandbox.
  *
  * Errors use the server's envelope. Too many waiting requests give 429 `limit_exceeded` with
@@ -66,6 +69,7 @@ export const LOCAL_API = {
   import: '/v1/import',
   addLocalDeny: '/v1/local-rules',
   removeLocalDenies: '/v1/local-rules/remove',
+  accessRequests: '/v1/access-requests',
   breakGlass: '/v1/break-glass',
   endBreakGlass: '/v1/break-glass/end',
   log: '/v1/log',
@@ -269,6 +273,10 @@ export const agentStatusSchema = z.object({
     .object({ denies: z.int(), allows: z.int(), rules: z.array(localRuleSchema) })
     .optional(),
   break_glass: breakGlassStatusSchema.nullable(),
+  /** Access grants of the user, and those that were revoked lately; absent without any. */
+  grants: z.array(grantStatusSchema).optional(),
+  /** Number of access grants that this agent cannot read, which open nothing; absent for 0. */
+  unreadable_grants: z.int().positive().optional(),
   sync: z.object({
     last_attempt_at: instant.nullable(),
     /** Time when the server last confirmed or delivered a verified bundle. */

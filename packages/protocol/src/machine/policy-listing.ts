@@ -14,6 +14,13 @@ export const INACTIVE_REASONS = [
   'expired',
   /** A rule of a shadow policy, which decides nothing. */
   'shadow',
+  /** A grant whose `not_before` has not come. */
+  'not_begun',
+  /** A grant for one use, which is spent. */
+  'spent',
+  /** A grant that was ended before its time, or that does not count on this machine now. */
+  'revoked',
+  'without_effect',
 ] as const
 export type InactiveReason = (typeof INACTIVE_REASONS)[number]
 
@@ -37,8 +44,8 @@ export type PolicyListHead = z.infer<typeof policyListHeadSchema>
 
 export const listedRuleSchema = z.object({
   kind: z.literal('rule'),
-  /** `org` from the signed bundle, `local` from this machine. */
-  origin: z.enum(['org', 'local']),
+  /** `org` from the signed bundle, `local` from this machine, `grant` for access of the user. */
+  origin: z.enum(['org', 'local', 'grant']),
   policy_id: z.string(),
   policy_name: z.string(),
   rule_id: z.string(),

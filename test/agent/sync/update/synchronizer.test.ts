@@ -67,7 +67,10 @@ describe('a sync', () => {
 
     const [poll] = server.requests
     const sent = ['accept-encoding', 'authorization', 'connection', 'host', 'if-none-match']
-    expect(Object.keys(poll?.headers ?? {}).toSorted()).toEqual(sent)
+    expect(Object.keys(poll?.headers ?? {}).toSorted()).toEqual([
+      ...sent,
+      'palisade-assignment-version',
+    ])
   })
 
   it('fetches only changed files', async () => {
