@@ -172,7 +172,7 @@ describe('suggestions, for any policies and evidence', () => {
               expect(resource).not.toMatch(/^[^/]*\/\d+$|^~|^\/\*|^\/[^/]+\/\*/)
             }
       })
-      expect(outcomes.rarerThan({ wildcard: 0.02, exact: 0.3 })).toEqual([])
+      expect(outcomes.rarerThan({ wildcard: 0.005, exact: 0.3 })).toEqual([])
     },
   )
 
@@ -190,7 +190,7 @@ describe('suggestions, for any policies and evidence', () => {
           expect(isClosed ? now : { decision, reason }).toMatchObject({ decision, reason })
         }
     })
-    expect(outcomes.rarerThan({ protected_address: 0.02, rule: 0.05 })).toEqual([])
+    expect(outcomes.rarerThan({ protected_address: 0.02, rule: 0.03 })).toEqual([])
   })
 
   it(
