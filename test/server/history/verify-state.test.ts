@@ -148,6 +148,12 @@ describe('comparing the stored state with the history', () => {
       /evidence `acme`: stored, but no event created it$/,
     ],
     [
+      'inserted limits on access requests',
+      `INSERT INTO access_settings (org, settings)
+         VALUES ('acme', '{"longest_seconds":2592000}')`,
+      /access `acme`: stored, but no event created it$/,
+    ],
+    [
       'a restored device',
       'UPDATE devices SET revoked_at = NULL',
       /device `bob`: `revoked_at` not as in event \d+$/,

@@ -1,4 +1,5 @@
 import {
+  DEFAULT_ACCESS_SETTINGS,
   DEFAULT_DISTRIBUTION_SETTINGS,
   DEFAULT_EVIDENCE_SETTINGS,
   organizationSchema,
@@ -46,6 +47,7 @@ describe('an organization', () => {
       resolve_unlisted_names: false,
       distribution: DEFAULT_DISTRIBUTION_SETTINGS,
       evidence: DEFAULT_EVIDENCE_SETTINGS,
+      access: DEFAULT_ACCESS_SETTINGS,
       revision: 2,
       created_at: '2026-11-21T08:00:00.250Z',
     })

@@ -38,7 +38,7 @@ export const accessGrantSchema = z
     /** The grant counts from this instant of trusted time and before the other. */
     not_before: instantSchema,
     expires_at: instantSchema,
-    /** Spent by the first connection, or use of a path, that it alone allowed. */
+    /** Spent by the first connection that it alone allowed; only with actions of connections. */
     once: z.literal(true).exactOptional(),
   })
   .meta({ id: 'AccessGrant' })

@@ -217,7 +217,8 @@ function createAnswering(deps: AccessServiceDeps): Answering {
       })
       requireState(request, 'pending', now())
       const { resources = request.resources, duration_seconds = request.duration_seconds } = body
-      const granted = { ...request, resources }
+      const once = request.once || body.once === true
+      const granted = { ...request, resources, once }
       requireGrantable(granted)
       requireNarrower(request, { resources, duration_seconds })
       const review = await reviewAccess(deps, granted, rules)
@@ -229,7 +230,6 @@ function createAnswering(deps: AccessServiceDeps): Answering {
         )
       const approved = await store.write(caller.author, async (writer) => {
         const present = await enterToAnswer(writer, caller, place)
-        const once = present.once || body.once === true
         const wanted = { resources, duration_seconds, once, answer: body.answer ?? null }
         return approveRequest(writer, present, { ...wanted, ...byWhom(caller), now: now() })
       })

@@ -34,7 +34,16 @@ const EVERYWHERE = /^\/[^/]*\*/
  * action, that open a protected address, everything, or a whole home directory. Policies can open
  * those, with the review that policies get.
  */
-export function requireGrantable({ action, resources }: Allowed): void {
+export function requireGrantable({
+  action,
+  resources,
+  once = false,
+}: Allowed & { readonly once?: boolean }): void {
+  // Machines see connections, and spend such a grant by one; a path stays open in a sandbox.
+  if (once && !isNetworkAction(action))
+    throw invalidArgument('`once` is for connections only; ask for a short time instead', {
+      field: 'once',
+    })
   const rule = { actions: [action], decision: 'allow', resources } as const
   const [problem] = checkRule(rule)
   if (problem !== undefined)

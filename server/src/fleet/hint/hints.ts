@@ -47,7 +47,8 @@ export interface Hints {
   /**
    * Answers once the revision is not `since` or the assignment is later, or with `since` after the
    * longest wait. A later call for a machine ends the former; one whose proof is no newer than the
-   * former's is `replayed`. `full` when too many wait, or the server stops. Rejects as `confirm` does.
+   * former's is `replayed`. `full` when too many wait, or the server stops. Rejects as `confirm`
+   * does.
    */
   wait(asking: Asking): Promise<HintOutcome>
   /** Something was committed here. Returns at once. */

@@ -97,6 +97,24 @@ describe('access requests', () => {
     expect(await scene.grants()).toEqual([grant])
   })
 
+  it('are spent once only by connections', async () => {
+    const files = { action: 'read', resources: ['/data/project/**'] }
+    const message = '`once` is for connections only; ask for a short time instead'
+
+    expect(await refusal(REQUESTS, scene.bob, { ...WANTED, ...files, once: true })).toEqual([
+      400,
+      'once',
+      message,
+    ])
+    const id = await scene.ask(files)
+    expect(await refusal(`${REQUESTS}/${id}/approve`, scene.owner.as, { once: true })).toEqual([
+      400,
+      'once',
+      message,
+    ])
+    expect((await scene.approve(id)).grant).not.toHaveProperty('once')
+  })
+
   it('have one answer: of two approvers one wins, and the other gets 409', async () => {
     const editor = await scene.owner.addMember('eve', 'editor', PASSWORD)
     const id = await scene.ask()
