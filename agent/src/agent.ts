@@ -168,6 +168,16 @@ function watchAgeOf(deps: AgentDeps): AgeWatch {
     uptime,
     onError: (err) => log.warn({ err }, TIME_NOT_KEPT),
   })
+  // An end that is on disk stays one, also when the clock is set back over a restart.
+  let nextMs = active.nextExpiryMs()
+  active.subscribe(() => {
+    const isOver = nextMs !== null && nextMs <= deps.now()
+    nextMs = active.nextExpiryMs()
+    if (isOver)
+      synchronizer.keepTime().catch((err: unknown) => {
+        log.warn({ err }, TIME_NOT_KEPT)
+      })
+  })
   return watchAge(active, deps.now, {
     grantRemainingMs: breakGlass.remainingMs,
     onCheck() {

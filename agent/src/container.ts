@@ -6,6 +6,7 @@ import { join } from 'node:path'
 
 import { followGrants } from './access/grant-states.ts'
 import { createOnceGrants } from './access/once-grants.ts'
+import { createAccessRequests } from './access/request-access.ts'
 import { createSpentGrants } from './access/spent-grants.ts'
 import { createAgent, type Agent, type AgentSurroundings } from './agent.ts'
 import { answerBreakGlass } from './break-glass/answer-break-glass.ts'
@@ -72,13 +73,8 @@ export function createContainer(
   const control = controlPlane(enrolment.server)
   const localPolicies = [...from.localPolicies, ...denyPolicies(from.localDenies)]
   const spent = createSpentGrants({ directory: join(config.agentDir, 'access'), now: time.now })
-  const active = createActivePolicy({
-    ...from,
-    localPolicies,
-    clock: time,
-    controlPlane: control,
-    spentAmong: spent.among,
-  })
+  const governed = { localPolicies, clock: time, controlPlane: control, spentAmong: spent.among }
+  const active = createActivePolicy({ ...from, ...governed })
   logStates(active, log)
   const shared = { ...from, active, onError }
 
@@ -100,30 +96,26 @@ export function createContainer(
   const assurance = (): Assurance => assess(prober.results(), { nowMs: clock(), isShared })
   const reporter = reportToServer({ ...shared, breakGlass, record, probes, assurance, fetchFile })
   poller.subscribe(reporter.notice)
-  const { assignmentVersion: assignment } = synchronizer
-  const listening = { ...from, fetchFile, poller, reporter, assignment }
-  const hints = config.hints ? listenForHints(listening) : null
+  const assignment = synchronizer.assignmentVersion
+  const heard = { ...from, fetchFile, poller, reporter, assignment }
+  const hints = config.hints ? listenForHints(heard) : null
 
   const network = { resolve: parts.resolve(RESOLVE), dial: parts.resolve(DIAL) }
   const once = createOnceGrants({ ...shared, spent })
   const grants = followGrants({ ...shared, spent })
   const enforcement = composeProxy(from, { active, once, network, now: time.now, onError })
   const { asked, proxy, parent, points, onEvent, recorder, records, kept, tally } = enforcement
+  const access = createAccessRequests({ ...from, fetchFile, grants })
   const uploader = uploadRecords({ ...shared, kept, fetchFile, now: time.now })
   const counted = { tally, recorder, uploader, points }
   const described = { ...shared, ...counted, startedAtMs, breakGlass, grants, synchronizer, poller }
+  const shown = () => ({ prober, assurance, parent, hints: hints?.status() ?? HINTS_OFF })
   const answers = {
     ...records,
-    status: () =>
-      describeAgent({
-        ...described,
-        prober,
-        assurance,
-        parent,
-        hints: hints?.status() ?? HINTS_OFF,
-        cacheProblem,
-      }),
+    status: () => describeAgent({ ...described, ...shown(), cacheProblem }),
     policies: () => listPolicies(active, grants),
+    requestAccess: access.ask,
+    accessRequests: access.list,
     flushTimeoutMs: FLUSH_TIMEOUT_MS,
   }
   const asking = { ...shared, ...network, active: asked, onEvent, isSelf: proxy.isSelf }
@@ -131,7 +123,7 @@ export function createContainer(
   const sandboxes = composeSandboxes({
     ...shared,
     ...places,
-    serveApi: createServeSandboxApi({ ...asking, ...answers }),
+    serveApi: createServeSandboxApi({ ...asking, ...answers, access }),
     network: { ...shared, ...enforcement.serving, maxSlots: SANDBOX_SLOTS },
   })
   const prober = composeProber(from, { ...enforcement, sandboxes, onChange: reporter.notice })
@@ -167,9 +159,7 @@ export function createContainer(
       // Checked before any policy is in force.
       restore: () => checkConflict().then(spent.restore).then(synchronizer.restore),
     },
-    onCacheProblem(problem) {
-      cacheProblem = problem
-    },
+    onCacheProblem: (problem) => void (cacheProblem = problem),
   })
   return { agent }
 }

@@ -37,17 +37,21 @@ export function followGrants(deps: {
     }))
   }
 
-  const follow = (): void => {
-    const grants = present()
-    const now = new Map(grants.map((grant) => [grant.id, grant]))
+  /** A grant that has gone before its time was ended by a person. */
+  const noteRevoked = (now: ReadonlyMap<string, GrantStatus>): void => {
     for (const [id, { state: _, ...grant }] of known)
-      if (!now.has(id) && (parseInstant(grant.expires_at) ?? 0) > active.now())
+      if (!now.has(id) && (parseInstant(grant.expires_at) ?? 0) > active.now()) {
         revoked.set(id, grant)
+        log.info({ grant: id }, 'access grant: revoked')
+      }
     for (const id of [...revoked.keys()].slice(0, -MAX_REVOKED)) revoked.delete(id)
-    for (const { id, state } of grants)
+  }
+
+  const follow = (): void => {
+    const now = new Map(present().map((grant) => [grant.id, grant]))
+    noteRevoked(now)
+    for (const { id, state } of now.values())
       if (known.get(id)?.state !== state) log.info({ grant: id }, `access grant: ${state}`)
-    for (const id of known.keys())
-      if (!now.has(id)) log.info({ grant: id }, revoked.has(id) ? REVOKED : 'access grant: gone')
     known = now
     const count = active.current()?.bundle.unreadableGrants ?? 0
     if (count > unreadable)
@@ -65,8 +69,6 @@ export function followGrants(deps: {
     },
   }
 }
-
-const REVOKED = 'access grant: revoked'
 
 interface Circumstances {
   readonly nowMs: number

@@ -1,5 +1,5 @@
 import { backOffMs } from '@palisade/client'
-import type { AgentStatus } from '@palisade/protocol'
+import type { AgentStatus, Hint } from '@palisade/protocol'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SyncOutcome } from '../sync/update/synchronizer.ts'
 import type { FetchFile } from '../sync/transport/fetch-file.ts'
@@ -110,26 +110,36 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
   async function actOn(answer: HintAnswer, tookMs: number): Promise<number> {
     if (answer.kind === 'absent') return ABSENT_MS * (0.9 + 0.2 * random())
     if (answer.kind === 'fault') return Math.max(backOff(), answer.retryAfterMs ?? 0)
-    const { revision, spread_seconds, assignment = 0 } = answer.hint
+    const { revision, spread_seconds } = answer.hint
     const spreadMs = spread_seconds * 1000
     await rest(random() * spreadMs)
-    if (revision === since && assignment <= deps.assignment()) {
+    if (revision === since && !isAssigned(answer.hint)) {
       if (tookMs < HASTY_MS) budget.spend(FUTILE_COST_MS)
       failures = 0
       return 0
     }
     if (signal.aborted) return 0
     deps.holdBack(spreadMs * (SPREADS_FOR_OTHERS + random()))
-    const before = deps.assignment()
-    const polled = await deps.poll()
-    const isNews = polled?.outcome === 'updated' || deps.assignment() > before
-    if (!isNews) budget.spend(FUTILE_COST_MS)
+    const polled = await poll()
     // After a failed poll the hint counts as not received.
     if (polled === null || polled.outcome === 'failed') return backOff()
     since = revision
     failures = 0
     // Changes in this pause are reported right after it.
     return spreadMs * SPREADS_FOR_OTHERS
+  }
+
+  function isAssigned({ assignment = 0 }: Hint): boolean {
+    return assignment > deps.assignment()
+  }
+
+  /** A poll without news costs more, because a server may lie. */
+  async function poll(): ReturnType<HintListenerDeps['poll']> {
+    const before = deps.assignment()
+    const polled = await deps.poll()
+    const isNews = polled?.outcome === 'updated' || deps.assignment() > before
+    if (!isNews) budget.spend(FUTILE_COST_MS)
+    return polled
   }
 
   function backOff(): number {

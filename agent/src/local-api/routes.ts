@@ -6,6 +6,8 @@ import {
   type AgentStatus,
   type BreakGlassResult,
   type LimitMechanisms,
+  type LocalAccessList,
+  type LocalAccessResult,
   type LocalRulesResult,
   type LogVerification,
   type PolicyListLine,
@@ -33,7 +35,7 @@ import {
 import { sendJson } from './send-json.ts'
 import { streamAnswer, type StreamReader } from './stream-answer.ts'
 
-/** Answers to questions, which change no state. */
+/** Answers to questions, which change no state of this machine. */
 export interface QuestionDeps {
   readonly decide: (request: unknown) => Promise<ListedDecision>
   /** Decides a line of a batch. */
@@ -44,6 +46,9 @@ export interface QuestionDeps {
   readonly policies: () => Iterable<PolicyListLine>
   /** Lines of the decision records, each with its line feed. */
   readonly log: (query: LogQuery, reader: StreamReader) => AsyncIterable<string>
+  /** Asks the organization for access; the request is parsed here. */
+  readonly requestAccess: (request: unknown) => Promise<LocalAccessResult>
+  readonly accessRequests: () => Promise<LocalAccessList>
   /** A caller that does not read its answer within this time is disconnected. */
   readonly flushTimeoutMs: number
 }
@@ -108,10 +113,18 @@ export interface QuestionLimits {
   readonly logs: number
   /** Each batch may hold `MAX_BATCH_BYTES`. */
   readonly batches: number
+  /** Each waits for the server. */
+  readonly accessRequests: number
 }
 
 /** Explanations are spaced; the last of this many still comes before its caller times out. */
-const LIMITS: QuestionLimits = { explanations: 16, listings: 4, logs: 8, batches: 16 }
+const LIMITS: QuestionLimits = {
+  explanations: 16,
+  listings: 4,
+  logs: 8,
+  batches: 16,
+  accessRequests: 16,
+}
 
 /** Carries a refusal out of a route. */
 export class Refused extends Error {
@@ -171,6 +184,9 @@ export function createQuestionRoutes(
     [LOCAL_API.explain, post(sendAnswer(deps.explain), limits.explanations)],
     [LOCAL_API.status, get(status, 0)],
     [LOCAL_API.policies, get(streamPolicies(deps), limits.listings)],
+    // Access is granted to the user of the device, whose machine this is.
+    [LOCAL_API.requestAccess, postAsOwner(sendAnswer(deps.requestAccess), limits.accessRequests)],
+    [LOCAL_API.accessRequests, getAsOwner(sendResult(deps.accessRequests), limits.accessRequests)],
     // The records tell of the programs of every user.
     [LOCAL_API.log, { ...getAsOwner(streamLog(deps), limits.logs), takesQuery: true }],
   ])

@@ -61,6 +61,8 @@ export interface Fault {
   readonly retryAfterMs?: number
   /** Status of the answer, for `http_status`. */
   readonly status?: number
+  /** The code in the error envelope of the server, for a request that reads refusals. */
+  readonly refusal?: string
 }
 
 /** A fault for an answer that did not come from the server; `found` names the evidence. */

@@ -4,6 +4,7 @@ import { EXIT } from './exit-code.ts'
 export type CliErrorCode =
   | 'ERR_USAGE'
   | 'ERR_AGENT'
+  | 'ERR_ACCESS'
   | 'ERR_POLICY_FILE'
   | 'ERR_INPUT_UNREADABLE'
   | 'ERR_NOT_FOUND'

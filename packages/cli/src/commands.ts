@@ -38,6 +38,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> 
     status: async () => (await import('./machine/status-command.ts')).addStatusCommand,
     log: async () => (await import('./machine/log-command.ts')).addLogCommand,
     why: async () => (await import('./machine/why-command.ts')).addWhyCommand,
+    request: async () => (await import('./access/request-command.ts')).addRequestCommand,
     doctor: async () => (await import('./doctor/doctor-command.ts')).addDoctorCommand,
     env: async () => (await import('./programs/env-command.ts')).addEnvCommand,
     exec: async () => (await import('./programs/exec-command.ts')).addExecCommand,

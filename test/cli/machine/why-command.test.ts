@@ -55,6 +55,7 @@ describe('palisade why', () => {
           '`example.com` does not cover names below it',
       ],
       ['to allow', 'allow connect:tcp api.example.com:443'],
+      ['request', '`palisade request --reason TEXT` asks for access for a while'],
       ['ask', 'an editor of acme at http://127.0.0.1:8420'],
       ['more', 'palisade explain connect:tcp api.example.com:443'],
       [''],

@@ -3,6 +3,7 @@ import { LOCAL_API, SANDBOX_AGENT, SANDBOX_PROXY } from '@palisade/protocol'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Server } from 'node:net'
+import type { AccessRequests } from '../../access/request-access.ts'
 import type { ActivePolicy } from '../../decision/active-policy.ts'
 import { createLoopTurns } from '../../http/loop-turns.ts'
 import { createApiServer } from '../../local-api/api-server.ts'
@@ -24,6 +25,7 @@ export interface SandboxApiDeps extends Pick<
   'status' | 'policies' | 'log' | 'flushTimeoutMs'
 > {
   readonly active: Pick<ActivePolicy, 'decide' | 'explain'>
+  readonly access: Pick<AccessRequests, 'forSandbox'>
   readonly resolve: Resolve
   readonly isSelf: IsSelf
   /** Called with each decision of a sandbox. */
@@ -42,12 +44,19 @@ export interface SandboxApi {
 /** Serves the programs of one sandbox on its `listener`. */
 export type ServeSandboxApi = (sandboxId: string, listener: Server) => Promise<SandboxApi>
 
-const LIMITS: QuestionLimits = { explanations: 4, listings: 1, logs: 1, batches: 2 }
+const LIMITS: QuestionLimits = {
+  explanations: 4,
+  listings: 1,
+  logs: 1,
+  batches: 2,
+  accessRequests: 4,
+}
 const MAX_CONNECTIONS = 32
 
 /**
- * The read-only part of the local API, for programs in a sandbox. Decisions are those
- * for a program of the sandbox and are recorded as its own, and the log has its records only.
+ * The read-only part of the local API, for programs in a sandbox, and the request for access, which
+ * a person answers elsewhere. Decisions are those for a program of the sandbox and are recorded as
+ * its own, and the log has its records only.
  *
  * Explanations of all sandboxes share one queue, apart from that of the machine's local API, so
  * that a sandbox that asks for many delays no person.
@@ -68,8 +77,11 @@ export function createServeSandboxApi(deps: SandboxApiDeps): ServeSandboxApi {
       ...shared,
       onEvent: (event) => onEvent({ ...event, sandbox }),
     })
+    const access = deps.access.forSandbox()
     const questions: QuestionDeps = {
       ...deps,
+      requestAccess: access.ask,
+      accessRequests: access.list,
       ...asked,
       explain,
       status() {
@@ -123,6 +135,8 @@ const OFFERED: ReadonlySet<string> = new Set([
   LOCAL_API.explain,
   LOCAL_API.status,
   LOCAL_API.policies,
+  LOCAL_API.requestAccess,
+  LOCAL_API.accessRequests,
   LOCAL_API.log,
 ])
 

@@ -10,6 +10,8 @@ export const MAX_RETRY_AFTER_MS = 15 * 60_000
 export const JSON_MEDIA_TYPE = 'application/json'
 /** RFC 6585 §6; only portals send it. */
 const NETWORK_AUTHENTICATION_REQUIRED = 511
+const UNAUTHORIZED = 401
+const NOT_FOUND = 404
 /** Limit for the server's own refusal, which is a sentence in an envelope. */
 const MAX_REFUSAL_BYTES = 4 * 1024
 const LESS_THAN = '<'.codePointAt(0)
@@ -29,6 +31,19 @@ export function mediaTypeOf({ headers }: Pick<FetchAnswer, 'headers'>): string {
 export async function isForeign({ status, body }: FetchAnswer): Promise<boolean> {
   if (status === NETWORK_AUTHENTICATION_REQUIRED) return true
   return status === 401 && !isRefusal(await readBoundedBody(body, MAX_REFUSAL_BYTES))
+}
+
+/** A refusal in the words of the server; null for a refused token, 404 and other answers. */
+export async function readRefusal(response: FetchAnswer): Promise<Fault | null> {
+  const { status } = response
+  const isOwn = status >= 400 && status < 500 && status !== UNAUTHORIZED && status !== NOT_FOUND
+  if (!isOwn || mediaTypeOf(response) !== JSON_MEDIA_TYPE) return null
+  const body = await readBoundedBody(response.body, MAX_REFUSAL_BYTES)
+  const json = body === null ? null : parseJson(Buffer.from(body).toString())
+  const error =
+    json?.ok === true ? errorEnvelopeSchema.safeParse(json.value).data?.error : undefined
+  if (error === undefined) return fault('http_status', `the server answered ${status}`)
+  return { ...fault('http_status', error.message), status, refusal: error.code }
 }
 
 function isRefusal(body: Uint8Array | null): boolean {

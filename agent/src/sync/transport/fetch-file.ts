@@ -11,6 +11,7 @@ import {
   findBusyFault,
   isForeign,
   isMarkup,
+  readRefusal,
   JSON_MEDIA_TYPE,
   mediaTypeOf,
 } from './classify-answer.ts'
@@ -21,6 +22,7 @@ import { TooManyChunksError } from './read-chunks.ts'
 const TIMEOUT_MS = 20_000
 /** Proofs are dated in whole seconds. */
 const LEAST_DIFFERENCE_MS = 1_000
+const CREATED = 201
 
 export type Fetched =
   | { readonly kind: 'body'; readonly body: Buffer; readonly etag: string | null }
@@ -45,6 +47,8 @@ export interface FileRequest {
   readonly timeoutMs?: number
   /** Returns a refusal of the device token as the answer, instead of asking for another token. */
   readonly keepsToken?: boolean
+  /** Returns the sentence of the server's own refusal, for a person who asks. */
+  readonly readsRefusal?: boolean
 }
 
 /**
@@ -139,8 +143,11 @@ export function createFileFetcher(deps: {
         redirect: 'manual',
         signal: AbortSignal.any([signal, timeout]),
       })
-      if (response.status === 200) return await readAnswer(response, maxBytes)
+      if (response.status === 200 || response.status === CREATED)
+        return await readAnswer(response, maxBytes)
       if (await isForeign(response)) return foreignFault(`status ${response.status}`)
+      const refusal = file.readsRefusal === true ? await readRefusal(response) : null
+      if (refusal !== null) return refusal
       await response.body?.cancel()
       return readStatus(response, etag)
     } catch (error) {

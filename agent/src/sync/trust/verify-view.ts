@@ -251,14 +251,19 @@ function finish(
     nonce: assignment.nonce ?? null,
     staleMs: Math.min(Date.parse(timestamp.expires), Date.parse(assignment.expires)),
     isNewestAssignment,
-    access: isNewestAssignment ? readGrants(assignment) : newestGrantsOf(context),
+    access: grantsOf(assignment, isNewestAssignment, context),
     documents,
     settings: isKnown ? settings : null,
   }
 }
 
 /** The newest assignment was accepted for this machine, but perhaps before another enrolment. */
-function newestGrantsOf({ state, enrolment }: ViewContext): AssignedGrants {
+function grantsOf(
+  assignment: Assignment,
+  isNewest: boolean,
+  { state, enrolment }: ViewContext,
+): AssignedGrants {
+  if (isNewest) return readGrants(assignment)
   const newest = state.newest_assignment === null ? null : readAssignment(state.newest_assignment)
   const isOwn = newest?.device_id === enrolment.device_id && newest.user === enrolment.user
   return isOwn ? readGrants(newest) : NO_GRANTS

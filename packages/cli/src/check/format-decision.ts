@@ -45,7 +45,7 @@ export function formatVerdict(answer: DecisionAnswer, style: Style): string {
 /** "allow rule `api` of policy `web`: *.example.com:443" */
 export function formatRule(rule: RuleMatch, style: Style): string {
   if (rule.origin === 'grant')
-    return `${rule.decision} by access grant ${style.strong(rule.rule_id)}: ${style.plain(rule.resource)}`
+    return `allow by access grant ${style.strong(rule.rule_id)}: ${style.plain(rule.resource)}`
   const local = rule.origin === 'local' ? 'local ' : ''
   return (
     `${rule.decision} by rule ${style.strong(`\`${rule.rule_name}\``)} ` +

@@ -1,4 +1,4 @@
-import type { DecisionRecord, LocalExplanation, RecordLine } from '@palisade/protocol'
+import type { DecisionRecord, LocalExplanation } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { formatRule, formatTarget } from '../check/format-decision.ts'
 import { EXIT } from '../exit-code.ts'
@@ -10,6 +10,7 @@ import { quoteShell } from '../quote-shell.ts'
 import { formatPairs } from '../terminal/pairs.ts'
 import { askAgent } from './agent.ts'
 import { formatProgram } from './format-record.ts'
+import { findLastDenial, lastTimeOf } from './last-denial.ts'
 
 const PROTOCOLS: Readonly<Record<DecisionRecord['protocol'], string>> = {
   http: 'HTTP through the proxy',
@@ -21,9 +22,6 @@ const PROTOCOLS: Readonly<Record<DecisionRecord['protocol'], string>> = {
   dns: 'the name server of a sandbox',
   decide: 'a question to the local API',
 }
-
-/** Newest records of denials among which the last denial is. */
-const SEARCHED = 1_000
 
 /** A near miss of the policy in force now. */
 type NearMiss = LocalExplanation['near_misses'][number]
@@ -65,7 +63,7 @@ Examples:
     .action(async (options: { readonly json?: true }) => {
       const { io, style } = context
       const answer = await askAgent(io, EXIT.failed, async (agent): Promise<Answer> => {
-        const denial = await findLast(agent.log({ limit: SEARCHED, denied: true }))
+        const denial = await findLastDenial(agent)
         const { org, server } = await agent.status()
         const request = denial?.decision.request ?? null
         const isOpen = denial?.decision.reason === 'default_deny'
@@ -82,25 +80,12 @@ Examples:
     })
 }
 
-/** The sums of a minute are written after it, so the last line may have an earlier denial. */
-async function findLast(lines: AsyncIterable<RecordLine>): Promise<DecisionRecord | null> {
-  let last: DecisionRecord | null = null
-  for await (const line of lines)
-    if ('decision' in line && (last === null || lastTime(line) >= lastTime(last))) last = line
-  return last
-}
-
-/** RFC 3339 in UTC with a fixed number of digits, so that texts compare like times. */
-function lastTime({ until, time }: DecisionRecord): string {
-  return until ?? time
-}
-
 function formatAnswer(answer: Answer, nowMs: number, style: Style): string {
   const { denial } = answer
   if (denial === null) return 'no denial is recorded yet; `palisade status` shows the policies\n'
   const { decision } = denial
   const { request, reason, revision, hint } = decision
-  const at = lastTime(denial)
+  const at = lastTimeOf(denial)
   const pairs: [string, string][] = [
     ['denied', style.bad(request === null ? 'an invalid request' : formatTarget(request))],
     ['when', style.plain(`${at}, ${formatAge(at, nowMs)}${formatCount(denial)}`)],
@@ -162,11 +147,17 @@ function formatAdvice(
       const isOwn = rules.length > 0 && rules.every(({ origin }) => origin === 'local')
       const asks: readonly [string, string][] = isOwn
         ? rules.map((rule) => ['undo', style.plain(formatUndo(rule))])
-        : [['ask', style.plain(`an editor of ${organization} at ${server}`)]]
+        : [
+            ...(reason === 'default_deny' ? [['request', REQUEST] as [string, string]] : []),
+            ['ask', style.plain(`an editor of ${organization} at ${server}`)],
+          ]
       return command === null ? asks : [...asks, ['more', style.plain(command)]]
     }
   }
 }
+
+/** Without a target it asks for that of the last denial. */
+const REQUEST = '`palisade request --reason TEXT` asks for access for a while'
 
 /** A rule of `palisade deny`, or of a file that the user wrote. */
 function formatUndo({ policy_id, rule_id, resource }: DecidingRule): string {

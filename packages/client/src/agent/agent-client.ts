@@ -7,15 +7,20 @@ import {
   localExplanationSchema,
   logVerificationSchema,
   recordLineSchema,
+  localAccessListSchema,
+  localAccessResultSchema,
   localRulesResultSchema,
   limitMechanismsSchema,
   policyListLineSchema,
   syncResultSchema,
   type AddLocalDenyRequest,
   type AgentStatus,
+  type CreateAccessRequest,
   type BreakGlassResult,
   type LimitMechanisms,
   type LocalDecision,
+  type LocalAccessList,
+  type LocalAccessResult,
   type LocalExplanation,
   type LocalRulesResult,
   type LogVerification,
@@ -70,6 +75,9 @@ export interface AgentClient {
   /** Resolves once the deny of the user is in force and on disk, or refused. */
   addLocalDeny(request: AddLocalDenyRequest): Promise<LocalRulesResult>
   removeLocalDenies(request: RemoveLocalDenyRequest): Promise<LocalRulesResult>
+  /** Resolves once the server has the request for access, or has refused it. */
+  requestAccess(request: CreateAccessRequest): Promise<LocalAccessResult>
+  accessRequests(): Promise<LocalAccessList>
   /** Resolves at the end of the agent's attempt to fetch policies, even if it failed. */
   sync(): Promise<SyncResult>
   /** Resolves when the agent has verified a bundle file, even if it is refused. */
@@ -93,6 +101,8 @@ const MAX_BATCH_ANSWER_BYTES = 64 * 1024 * 1024
 
 /** Also covers the wait for the end of a running attempt. */
 const SYNC_TIMEOUT_MS = 120_000
+/** The agent waits for the server. */
+const SERVER_MS = 60_000
 const VERIFY_TIMEOUT_MS = 120_000
 /** Tens of megabytes of rules, which the agent sends between decisions. */
 const LIST_TIMEOUT_MS = 60_000
@@ -100,14 +110,14 @@ const LIST_TIMEOUT_MS = 60_000
 /** A client of the agent's local API. */
 export function createAgentClient(options: AgentClientOptions): AgentClient {
   const { timeoutMs = 10_000, ...address } = options
-  const post = (path: string, request: unknown): Promise<string> =>
+  const post = (path: string, request: unknown, longestMs = timeoutMs): Promise<string> =>
     askForText({
       address,
       method: 'POST',
       path,
       // JSON has no undefined. Null is an invalid request too.
       body: JSON.stringify(request ?? null),
-      timeoutMs,
+      timeoutMs: longestMs,
     })
   const get = (path: string, longestMs = timeoutMs): Promise<string> =>
     askForText({ address, method: 'GET', path, timeoutMs: longestMs })
@@ -161,6 +171,10 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       parseAnswer(localRulesResultSchema, await post(LOCAL_API.addLocalDeny, request)),
     removeLocalDenies: async (request) =>
       parseAnswer(localRulesResultSchema, await post(LOCAL_API.removeLocalDenies, request)),
+    requestAccess: async (request) =>
+      parseAnswer(localAccessResultSchema, await post(LOCAL_API.requestAccess, request, SERVER_MS)),
+    accessRequests: async () =>
+      parseAnswer(localAccessListSchema, await get(LOCAL_API.accessRequests, SERVER_MS)),
     async *policies() {
       const request = { address, path: LOCAL_API.policies, isEndless: false }
       for await (const line of agentLines({ ...request, timeoutMs: LIST_TIMEOUT_MS }))

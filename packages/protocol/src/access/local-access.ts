@@ -13,7 +13,7 @@ export const localAccessResultSchema = z.object({
 })
 export type LocalAccessResult = z.infer<typeof localAccessResultSchema>
 
-/** Answer of the local API to `GET /v1/access-requests`. */
+/** Answer of the local API to `GET /v1/access-requests/list`. */
 export const localAccessListSchema = z.object({
   /** Newest first, as the server knows them; a program in a sandbox sees those of its sandbox. */
   requests: z.array(accessRequestSchema),

@@ -29,7 +29,7 @@ import { probeResultSchema } from './self-probe.ts'
  *   has started or is refused
  * - `POST /v1/break-glass/end`  → BreakGlassResult; ends the grant in force
  * - `POST /v1/access-requests`  a `CreateAccessRequest` → LocalAccessResult, once the server has it
- * - `GET  /v1/access-requests`  → LocalAccessList (`access/local-access.ts`)
+ * - `GET  /v1/access-requests/list` → LocalAccessList (`access/local-access.ts`)
  * - `POST /v1/sandboxes` a `SandboxRequest` (`sandbox.ts`) → SandboxResult: makes a sandbox for the
  *   command of the caller, who becomes the program that it names
  * - `GET  /v1/sandboxes/limits` → LimitMechanisms: how this machine bounds sandboxes
@@ -44,7 +44,8 @@ import { probeResultSchema } from './self-probe.ts'
  * - `GET  /v1/log/verification` → LogVerification
  *
  * Programs in a sandbox ask over TCP at `SANDBOX_AGENT`: `decide`, `explain`, `status`, `policies`,
- * `access-requests` and the part of `log` with the records of their sandbox. Any other path is answered with 403.
+ * `access-requests` and the part of `log` with the records of their sandbox. Any other path is
+ * answered with 403.
  * Decisions there are those for a program of the sandbox.
  *
  * Errors use the server's envelope. Too many waiting requests give 429 `limit_exceeded` with
@@ -69,7 +70,8 @@ export const LOCAL_API = {
   import: '/v1/import',
   addLocalDeny: '/v1/local-rules',
   removeLocalDenies: '/v1/local-rules/remove',
-  accessRequests: '/v1/access-requests',
+  requestAccess: '/v1/access-requests',
+  accessRequests: '/v1/access-requests/list',
   breakGlass: '/v1/break-glass',
   endBreakGlass: '/v1/break-glass/end',
   log: '/v1/log',

@@ -1,0 +1,32 @@
+import type { AccessRequest, LocalAccessList } from '@palisade/protocol'
+import { formatAge } from '../terminal/age.ts'
+import type { Style } from '../terminal/style.ts'
+import { formatTable } from '../terminal/table.ts'
+
+/** A table of the requests, with the state of each grant on this machine. */
+export function formatRequests(
+  { requests, grants }: LocalAccessList,
+  nowMs: number,
+  style: Style,
+): string {
+  if (requests.length === 0) return 'no access requests\n'
+  return formatTable(
+    ['STATE', 'ACTION', 'RESOURCES', 'ENDS', 'REASON', 'ANSWER', 'ID'],
+    requests.map((request) => [
+      stateOf(request, grants),
+      request.action,
+      request.grant?.resources ?? request.resources,
+      request.grant === null ? '' : formatAge(request.grant.expires_at, nowMs),
+      request.reason,
+      request.answer ?? '',
+      request.id,
+    ]),
+    style,
+  )
+}
+
+function stateOf({ id, state }: AccessRequest, grants: LocalAccessList['grants']): string {
+  const here = grants.find((grant) => grant.id === id)?.state
+  if (state !== 'approved' || here === undefined) return state
+  return `${state}, ${here.replaceAll('_', ' ')}`
+}
