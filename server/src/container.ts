@@ -14,8 +14,7 @@ import { openIdentity } from './identity/open-identity.ts'
 import { tokenRoutes } from './identity/token-routes.ts'
 import type { Config } from './config/config.ts'
 import { evidenceRoutes } from './evidence/evidence-routes.ts'
-import { openExports } from './evidence/export/open-exports.ts'
-import { createEvidenceRetention } from './evidence/retention.ts'
+import { openEvidenceJobs } from './evidence/open-evidence-jobs.ts'
 import type { EvidenceStore } from './evidence/store/evidence-store.ts'
 import { createAccessExpiry } from './fleet/access/access-expiry.ts'
 import { distributionRoutes } from './fleet/distribution-routes.ts'
@@ -122,25 +121,6 @@ export async function createServer(
   const requireRoom = createHistoryQuota(config.maxHistoryMib)
   const audited = createAuditedStore({ store, ...sources, requireRoom, onEvents })
   const policies = { limits: config.limits, budget: createWorkBudget(), pageTokenKey }
-  const evidenceRetention = createEvidenceRetention({
-    evidence,
-    days: config.evidenceDays,
-    log,
-    ...sources,
-  })
-  const exports = openExports({
-    settings: config.exports,
-    evidence,
-    store,
-    version: readVersion(),
-    log,
-    sources,
-  })
-  metrics.watchExports(() => ({
-    exporters: exports.exporters,
-    neverExported: evidenceRetention.neverExported(),
-    nowMs: sources.now().getTime(),
-  }))
   const jobs = [
     webhooks.courier,
     openRolloutWatch({ store, audited, views, sources, log }),
@@ -152,8 +132,7 @@ export async function createServer(
       ...sources,
     }),
     createAccessExpiry({ store: audited, log, ...sources }),
-    evidenceRetention,
-    exports.task,
+    ...openEvidenceJobs({ config, evidence, store, metrics, log, sources }),
     createAnswerExpiry({ store, log, ...sources }),
     createRevocationFinish({ store: audited, log }),
   ]

@@ -131,19 +131,28 @@ function isOfClass(given: AssuranceClass | null, wanted: AssuranceFilter): boole
   return wanted.startsWith('<') ? rank(given ?? '') < rank(wanted.slice(1)) : given === wanted
 }
 
-function passes(
+function hasReported(
   given: Life,
-  { user, label, name, state, revision, assurance, silentSince }: DeviceFilter,
+  { state, revision, assurance }: Pick<DeviceFilter, 'assurance' | 'revision' | 'state'>,
 ): boolean {
   const report = newest(given)
+  return (
+    (state === undefined || report?.state === state) &&
+    (revision === undefined || report?.revision === revision) &&
+    (assurance == null || isOfClass(report?.assurance ?? null, assurance))
+  )
+}
+
+function passes(
+  given: Life,
+  { user, label, name, silentSince, ...reported }: DeviceFilter,
+): boolean {
   const isSilent = !given.isRevoked && at(lastSign(given)) < (silentSince ?? '')
   return (
     (user === undefined || given.user === user) &&
     (label === undefined || (given.relabelled ?? given.labels).includes(label ?? '')) &&
     (name == null || hasName(given, name)) &&
-    (state === undefined || report?.state === state) &&
-    (revision === undefined || report?.revision === revision) &&
-    (assurance == null || isOfClass(report?.assurance ?? null, assurance)) &&
+    hasReported(given, reported) &&
     (silentSince === undefined || isSilent)
   )
 }
