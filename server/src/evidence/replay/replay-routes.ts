@@ -10,7 +10,7 @@ import {
 import { finished } from 'node:stream/promises'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import { formatPolicy } from '../../history/format-policy.ts'
+import { formatDetailedPolicy } from '../../history/format-policy.ts'
 import { readInput, readLargeJson } from '../../http/body/read-body.ts'
 import type { RawBody } from '../../http/body/raw-body.ts'
 import { readQuery, type RawQuery } from '../../http/input/read-query.ts'
@@ -139,7 +139,7 @@ async function prepare(deps: ReplayRouteDeps, call: ReplayCall): Promise<ReplayJ
 async function encodeInTurns(policies: readonly PolicyRecord[]): Promise<ReplayJob['policies']> {
   const encoded: Uint8Array<ArrayBuffer>[] = []
   for (const [index, policy] of policies.entries()) {
-    encoded.push(encodePolicy(formatPolicy(policy)))
+    encoded.push(encodePolicy(formatDetailedPolicy(policy)))
     if (index % POLICIES_IN_A_TURN === POLICIES_IN_A_TURN - 1) await nextTurn()
   }
   return encoded

@@ -1,5 +1,5 @@
 import type { SuggestionOptions, SuggestionsResponse } from '@palisade/protocol'
-import { formatPolicy } from '../../history/format-policy.ts'
+import { formatDetailedPolicy } from '../../history/format-policy.ts'
 import type { Work } from '../../operations/overload/work-budget.ts'
 import { invalidArgument, limitExceeded } from '../../platform/api-error.ts'
 import type { Store, StoreReader } from '../../store/store.ts'
@@ -105,7 +105,7 @@ async function read(reader: StoreReader, org: string): Promise<Snapshot> {
   const members = await reader.memberships.list(org)
   return {
     revision: organization?.revision ?? 0,
-    policies: (await reader.policies.listWithRules(org)).map(formatPolicy),
+    policies: (await reader.policies.listWithRules(org)).map(formatDetailedPolicy),
     teams: (await reader.teams.list(org)).map(({ id, name }) => ({ id, name })),
     members: members.map(({ username }) => ({ username, teams: teamsOf.get(username) ?? [] })),
   }

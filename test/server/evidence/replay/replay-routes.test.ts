@@ -103,6 +103,25 @@ describe('a replay', () => {
     ])
   })
 
+  it('leaves out expired rules and shadow policies on both sides', async () => {
+    const expired = { ...ALLOW, resources: ['old.example'], expires_at: '2026-11-01T00:00:00Z' }
+    const shadow = { ...policy('tried.example'), name: 'trial', mode: 'shadow' }
+    await apply({ name: 'web', rules: [expired] }, shadow)
+    await appendRows(test.evidence, [
+      record('old.example', 2, { decision: 'deny', reason: 'default_deny' }),
+      record('tried.example', 3, { decision: 'deny', reason: 'default_deny' }),
+    ])
+
+    const before = await replay({ policies: [], days: 1 })
+    const after = await replay({ policies: [{ ...shadow, mode: 'enforce' }], days: 1 })
+
+    expect(before).toMatchObject({ unchanged: { count: 5 }, drift: [] })
+    expect(after).toMatchObject({
+      newly_allowed: { count: 3, groups: [{ target: 'tried.example:443' }] },
+      unchanged: { count: 2 },
+    })
+  })
+
   it('lists the records that cannot be judged', async () => {
     await apply({
       name: 'files',

@@ -98,6 +98,24 @@ describe('suggestions', () => {
     ])
   })
 
+  it('leave out expired rules and shadow policies, which allow nothing now', async () => {
+    await populate(['a.example.com', 'b.example.com'])
+    const allow = { name: 'old', actions: ['connect:tcp'], decision: 'allow' }
+    const policies = [
+      {
+        name: 'web',
+        rules: [{ ...allow, resources: ['a.example.com'], expires_at: '2026-11-01T00:00:00Z' }],
+      },
+      { name: 'trial', mode: 'shadow', rules: [{ ...allow, resources: ['b.example.com'] }] },
+    ]
+    await api('POST', '/apply', { policies })
+
+    const { suggestions } = await suggested()
+
+    const resources = suggestions.map(({ resource }) => resource)
+    expect(resources).toEqual(['a.example.com:443', 'b.example.com:443'])
+  })
+
   it('are of the time that is asked for', async () => {
     await populate(['a.example.com'])
 
