@@ -76,6 +76,7 @@ export function createPolicyWorker({
 }: { readonly file?: URL; readonly timeLimitMs?: number } = {}): PolicyWorker {
   let current: Thread | null = null
   let numbers = 0
+  const next = (): number => (numbers += 1)
 
   function begin(): Thread {
     const worker = new Worker(file, {
@@ -141,7 +142,7 @@ export function createPolicyWorker({
 
   function open(): WorkerSet {
     const thread = (current ??= begin())
-    const set = (numbers += 1)
+    const set = next()
     let isDropped = false
     return {
       add(policy) {
@@ -151,13 +152,11 @@ export function createPolicyWorker({
         thread.worker.postMessage(message, [bytes.buffer])
       },
       async compile(settings) {
-        const job = (numbers += 1)
-        const reply = await ask(thread, { kind: 'compile', set, job, settings })
+        const reply = await ask(thread, { kind: 'compile', set, job: next(), settings })
         return reply.kind === 'compiled' ? reply.tookMs : 0
       },
       async decide(request, now) {
-        const job = (numbers += 1)
-        const reply = await ask(thread, { kind: 'decide', set, job, request, now })
+        const reply = await ask(thread, { kind: 'decide', set, job: next(), request, now })
         if (reply.kind !== 'decided') throw new TypeError('the worker answered something else')
         return reply.decision
       },
