@@ -110,7 +110,8 @@ describe('a restore into an empty directory', () => {
     const old = new Sqlite(file)
     migrate(old, MIGRATIONS)
     old.exec(
-      `INSERT INTO organizations VALUES ('acme', 1, 7, 0, '2026-11-21T08:00:00Z');
+      `INSERT INTO organizations (name, entitled, revision, resolve_unlisted_names, created_at)
+         VALUES ('acme', 1, 7, 0, '2026-11-21T08:00:00Z');
        INSERT INTO event_heads (org, sequence, hash) VALUES ('acme', 0, '${'0'.repeat(64)}')`,
     )
     old.close()
