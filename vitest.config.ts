@@ -17,6 +17,7 @@ const ON_EVERY_STORE = [
   'test/server/governance/{check-order,limits,list-policies,policy-views,preconditions,what-if}.test.ts',
   'test/server/governance/compilation/path-cost-limit.test.ts',
   'test/server/governance/document/{apply,export,refused}-*.test.ts',
+  'test/server/evidence/replay/replay-routes.test.ts',
   'test/server/history/prune-history.test.ts',
   'test/server/operations/storage/retention.test.ts',
   'test/server/http/input/read-page.test.ts',
