@@ -121,16 +121,11 @@ export async function createServer(
   const requireRoom = createHistoryQuota(config.maxHistoryMib)
   const audited = createAuditedStore({ store, ...sources, requireRoom, onEvents })
   const policies = { limits: config.limits, budget: createWorkBudget(), pageTokenKey }
+  const historyLimits = { days: config.historyDays, maxMib: config.maxHistoryMib }
   const jobs = [
     webhooks.courier,
     openRolloutWatch({ store, audited, views, sources, log }),
-    createHistoryRetention({
-      store: audited,
-      days: config.historyDays,
-      maxMib: config.maxHistoryMib,
-      log,
-      ...sources,
-    }),
+    createHistoryRetention({ store: audited, ...historyLimits, log, ...sources }),
     createAccessExpiry({ store: audited, log, ...sources }),
     ...openEvidenceJobs({ config, evidence, store, metrics, log, sources }),
     createAnswerExpiry({ store, log, ...sources }),

@@ -99,7 +99,8 @@ export function createUploader(deps: UploaderDeps): Uploader {
   const stopping = new AbortController()
   const progress = createUploadProgress(deps.now)
   const size = createBatchSize(pace.maxCovered)
-  const turns = createUploadTurns({ ...deps, run: () => attempt().catch(failUnexpectedly) })
+  const run = () => attempt().catch((error) => fail(reportFault(error, deps.onError)))
+  const turns = createUploadTurns({ ...deps, run })
   let isOn = false
   /** Null until the server has told its position. */
   let from: ReadFrom | null = null
@@ -120,10 +121,6 @@ export function createUploader(deps: UploaderDeps): Uploader {
     turns.pause((fault.retryAfterMs ?? 0) + pace.restMs + pauseMs)
     failures += 1
   }
-  const failUnexpectedly = (error: unknown): void => {
-    deps.onError(error)
-    fail(internalFault(error))
-  }
 
   const settle = (): void => {
     failures = 0
@@ -133,13 +130,12 @@ export function createUploader(deps: UploaderDeps): Uploader {
   /** The position of an answer; undefined, after a pause has begun, for another answer. */
   const accept = (answer: Answer, sent?: ReadBatch): RecordPosition | null | undefined => {
     if (answer.kind === 'position') return answer.position
-    if (answer.kind === 'fault') {
-      fail(answer, sent)
-      return undefined
+    if (answer.kind === 'fault') fail(answer, sent)
+    else {
+      from = null
+      progress.fail(NOT_SUPPORTED)
+      turns.pause(DAY_MS * (1 - JITTER + 2 * JITTER * random()))
     }
-    from = null
-    progress.fail(NOT_SUPPORTED)
-    turns.pause(DAY_MS * (1 - JITTER + 2 * JITTER * random()))
     return undefined
   }
 
@@ -164,10 +160,9 @@ export function createUploader(deps: UploaderDeps): Uploader {
   const attempt = async (): Promise<void> => {
     if (readSettings() === null) return
     from ??= await askPosition()
-    if (from === null) return
     // Read again: a server that is slow to tell its position must not prolong earlier settings.
     const settings = readSettings()
-    if (settings === null) return
+    if (from === null || settings === null) return
     collected = 0
     const batch = await disk.readBatch(from, settings, size.read())
     if (batch === null) {
@@ -240,4 +235,9 @@ function isSame(a: RecordPosition | null, b: RecordPosition): boolean {
 
 function isAfter(a: DiskPlace, b: DiskPlace): boolean {
   return a.segment > b.segment || (a.segment === b.segment && a.offset > b.offset)
+}
+
+function reportFault(error: unknown, report: (error: unknown) => void): Fault {
+  report(error)
+  return internalFault(error)
 }

@@ -79,7 +79,8 @@ function* compileWith(
   options: CompileOptions,
 ): Steps<CompiledPolicy> {
   checkSet(set, options)
-  const reader = readerFor(options.patternLimits ?? true)
+  const limits = options.patternLimits ?? true
+  const reader = readerFor(limits)
   const caseSensitive = options.caseSensitive ?? true
   const machine = machineClasses(readMachineAddresses(set.machine_addresses))
   const meaning: PathMeaning = { home: readHome(set.home), caseSensitive }
@@ -90,7 +91,7 @@ function* compileWith(
   problems.push(...(yield* findAll(local, reader)))
   refuseProblems([...problems, ...findGrantProblems(set.grants ?? [], reader)])
   const entries = yield* sortRules(governed ? [...grantSource(set), org, local] : [local])
-  if (options.patternLimits ?? true) yield* refusePathCost(entries)
+  if (limits) yield* refusePathCost(entries)
   const table = yield* buildRuleTable(entries)
   const { groups, domains, ranges, paths } = yield* groupResources(entries, table, reader, meaning)
   const { flagsOf } = groups
