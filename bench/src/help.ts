@@ -1,5 +1,5 @@
 /** The text of `--help`. */
-export const HELP = `usage: npm run bench -- [server|agent|sandbox|hints|evidence] [--quick] [--only GROUP]
+export const HELP = `usage: npm run bench -- [SUBJECT] [--quick] [--only GROUP]
        npm run bench -- replay [--quick]
        npm run bench -- fleet [--agents N] [--minutes M]
 
@@ -7,6 +7,7 @@ Without a subject, measures how long a decision takes, beside \`Map.get\` and ot
 and goals go to standard output, progress to standard error. A full run replaces the figures in
 bench/results.
 
+subjects:
   (none)     decisions, compilation, memory; ten minutes; hosts, addresses, paths, connect, compile,
              organization, worst
   server     requests beside a bare server, start, memory, publishing, proofs, ingest of

@@ -88,8 +88,13 @@ export function isUploaded(
   deviceId: string,
 ): boolean {
   if (upload === 'off') return false
-  if (upload === 'full' || record.decision === 'deny') return true
+  if (upload === 'full' || isDenial(record)) return true
   return upload === 'sampled' && sampleOf(record, deviceId) < sample_percent
+}
+
+/** Denied, or denied as soon as the organization enforces its default or its shadow policies. */
+function isDenial({ decision, reason, shadow }: UploadedRecord): boolean {
+  return decision === 'deny' || reason === 'observed' || shadow?.decision === 'deny'
 }
 
 /**

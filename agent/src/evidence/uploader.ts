@@ -99,8 +99,8 @@ export function createUploader(deps: UploaderDeps): Uploader {
   const stopping = new AbortController()
   const progress = createUploadProgress(deps.now)
   const size = createBatchSize(pace.maxCovered)
-  const run = () => attempt().catch((error) => fail(reportFault(error, deps.onError)))
-  const turns = createUploadTurns({ ...deps, run })
+  const failAll = (error: unknown): void => fail(reportFault(error, deps.onError))
+  const turns = createUploadTurns({ ...deps, run: () => attempt().catch(failAll) })
   let isOn = false
   /** Null until the server has told its position. */
   let from: ReadFrom | null = null

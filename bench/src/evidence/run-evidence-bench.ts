@@ -88,7 +88,8 @@ function formatFigures({ polls, audit }: EvidenceFigures): string {
     lines.push(
       `audit: ${audit.rows} rows at ${formatNumber(audit.store_cpu_us)} us each; first page of ` +
         `${audit.queries} queries p50 ${formatNumber(audit.p50_ms)} ms, ` +
-        `p95 ${formatNumber(audit.p95_ms)} ms, most ${formatNumber(audit.most_ms)} ms (${audit.slowest})`,
+        `p95 ${formatNumber(audit.p95_ms)} ms, most ${formatNumber(audit.most_ms)} ms ` +
+        `(${audit.slowest})`,
     )
   return lines.map((line) => `${line}\n`).join('')
 }

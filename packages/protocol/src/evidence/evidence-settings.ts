@@ -4,8 +4,9 @@ import { z } from 'zod'
  * How much of its decision records a machine uploads.
  *
  * - `off`: nothing.
- * - `denials`: records of denials.
- * - `sampled`: records of denials, and `sample_percent` of those of allowed requests.
+ * - `denials`: records of denials, and of requests that the default `observe` or a shadow policy
+ *   would deny if it were enforced.
+ * - `sampled`: these, and `sample_percent` of all others.
  * - `full`: all records.
  */
 export const UPLOAD_MODES = ['off', 'denials', 'sampled', 'full'] as const

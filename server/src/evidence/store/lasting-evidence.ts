@@ -12,7 +12,7 @@ export interface LastingEvidence extends EvidenceStore {
 
 /**
  * Opens the evidence, and opens it later where it cannot be opened now: a broken file must not keep
- * machines from their policies. Meanwhile every method rejects with `ERR_STORE_UNAVAILABLE`, and one
+ * machines from their policies. Meanwhile every method rejects with `ERR_STORE_UNAVAILABLE`. One
  * call in half a minute tries again.
  */
 export async function openLastingEvidence(
