@@ -6,6 +6,7 @@ import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 import { ApiError } from '../../platform/api-error.ts'
 import type { Store } from '../../store/store.ts'
+import { createDiskReserve } from './disk-reserve.ts'
 import { ingestBatch, type IngestDeps, type Sender } from './ingest-service.ts'
 
 const PATH = '/api/v1/device/records'
@@ -24,11 +25,13 @@ export interface RecordRouteDeps extends IngestDeps {
   }
   readonly proofs: Pick<Proofs, 'requireTokenProof'>
   readonly store: Pick<Store, 'read'>
+  readonly storage: Parameters<typeof createDiskReserve>[0]
   readonly monotonicMs: () => number
 }
 
 /** `GET` and `POST /api/v1/device/records` */
 export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
+  const requireDiskRoom = createDiskReserve(deps.storage)
   const turns = createAnswerTurns(TURNS.each, TURNS.running, TURNS.waiting)
   const batches = countAttempts({ most: BATCHES_PER_MINUTE, windowMs: MINUTE_MS }, deps.monotonicMs)
   const prove = async (request: FastifyRequest): Promise<string> => {
@@ -82,6 +85,7 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
       },
       async ({ headers, body }) => {
         const device = await deps.views.identify(headers.authorization)
+        await requireDiskRoom()
         return turns.run(
           device.org,
           async () => ({ position: await ingestBatch(body, await senderOf(deps, device), deps) }),
