@@ -4,6 +4,7 @@ import type {
   SuggestionMark,
   SuggestionsResponse,
 } from '@palisade/protocol'
+import { count } from '../terminal/count.ts'
 
 const MOST_NAMES = 5
 
@@ -25,14 +26,14 @@ export function describeEvidence(
   members: number | null = null,
 ): string {
   const { devices, users, decisions, first_at, last_at, usernames, programs } = evidence
-  const people = members === null ? `${users} users` : `${users} of ${members} members`
+  const people = members === null ? count(users, 'user') : `${users} of ${count(members, 'member')}`
   const named = usernames.length === 0 ? '' : ` (${listSome(usernames, users)})`
   const by = programs.map(({ program }) => program ?? 'an unknown program')
   const period = `${first_at.slice(0, 10)} to ${last_at.slice(0, 10)}`
   return [
-    `${devices} ${devices === 1 ? 'device' : 'devices'}`,
+    count(devices, 'device'),
     people + named,
-    `${decisions} decisions`,
+    count(decisions, 'decision'),
     period,
     ...(by.length === 0 ? [] : [listSome(by, by.length)]),
   ].join(', ')

@@ -3,6 +3,7 @@ import { quoteShell } from '../quote-shell.ts'
 import type { Style } from '../terminal/style.ts'
 import { formatTable } from '../terminal/table.ts'
 import { describeTeams } from './describe-suggestion.ts'
+import { count } from '../terminal/count.ts'
 
 /** A summary for people, beside the file that was written. */
 export function formatSuggestions(answer: SuggestionsResponse, out: string, style: Style): string {
@@ -19,7 +20,7 @@ export function formatSuggestions(answer: SuggestionsResponse, out: string, styl
   const table = rows.length === 0 ? '' : formatTable(heads, rows, style)
   const left = not_covered_totals.map(({ reason, targets }) => `${targets} ${reason}`)
   const notes = [
-    `${out}: ${suggestions.length} resources from ${examined.decisions} decisions`,
+    `${out}: ${count(suggestions.length, 'resource')} from ${count(examined.decisions, 'decision')}`,
     ...(left.length === 0 ? [] : [`not covered: ${left.join(', ')}; the file says why`]),
     ...(suggestions.length === 0 ? [] : [`next: palisade plan ${quoteShell(out)}`]),
   ]

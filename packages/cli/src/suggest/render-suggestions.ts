@@ -1,6 +1,7 @@
 import type { Suggestion, SuggestionsResponse } from '@palisade/protocol'
 import { Document, isMap, isScalar, isSeq } from 'yaml'
 import { formatDocument, setPolicyStyle } from '../policy-source/render-policies.ts'
+import { count } from '../terminal/count.ts'
 import { printable } from '../terminal/printable.ts'
 import {
   describeEvidence,
@@ -64,9 +65,10 @@ function comment(lines: readonly string[]): string {
 function head({ since, until, revision, examined }: SuggestionsResponse): readonly string[] {
   const { decisions, devices, targets, left_out } = examined
   return [
-    `Suggested from ${decisions} decisions of ${devices} devices on ${targets} targets,`,
+    `Suggested from ${count(decisions, 'decision')} of ${count(devices, 'device')} on ` +
+      `${count(targets, 'target')},`,
     `${since} to ${until}, beside the policies of revision ${revision}.`,
-    ...(left_out === 0 ? [] : [`${left_out} decisions were left out: ask for a shorter time.`]),
+    ...(left_out === 0 ? [] : [`${count(left_out, 'decision')} left out: ask for a shorter time.`]),
     'Records come from machines, and a machine can lie: check each resource, and those with `!`',
     'twice. Then run `palisade plan` with this file.',
   ]
@@ -109,7 +111,8 @@ function foot({
     ...opened,
     ...(not_covered_totals.length === 0 ? ['Everything is covered.'] : ['Not covered:']),
     ...not_covered_totals.map(
-      ({ reason, targets, decisions }) => `  ${reason}: ${targets} targets, ${decisions} decisions`,
+      ({ reason, targets, decisions }) =>
+        `  ${reason}: ${count(targets, 'target')}, ${count(decisions, 'decision')}`,
     ),
     ...(left.length === 0 ? [] : ['In detail, most devices first:']),
     ...left,
