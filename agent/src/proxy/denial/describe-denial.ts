@@ -79,16 +79,22 @@ function describeProtection({ request, hint }: MachineDecision): string {
  */
 export function describeRemedy(decision: MachineDecision): string | null {
   if (!isOfPolicy(decision)) return null
-  const { hint } = decision
+  const { hint, request } = decision
   const access =
     hint?.startsWith('allow ') === true
-      ? `an editor of the organization can add: ${hint}`
+      ? `an editor of the organization can add: ${hint}; for access for a while run: ` +
+        `palisade request ${formatTarget(request)} ${formatAction(request)}--reason TEXT`
       : 'for access ask an editor of the organization'
   return `do not retry, the answer stays the same until the policy changes; ${access}`
 }
 
 function formatTarget(request: CanonicalRequest | null): string {
   return request !== null && 'host' in request ? formatAuthority(request, null) : 'the request'
+}
+
+/** Of TCP by default. */
+function formatAction(request: CanonicalRequest | null): string {
+  return request?.action === 'connect:udp' ? '--action connect:udp ' : ''
 }
 
 /** Removes line breaks, closing quotes, and characters that confuse a terminal or an old parser. */

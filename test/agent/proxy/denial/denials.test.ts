@@ -63,7 +63,8 @@ describe('a denial', () => {
     expect(JSON.parse(body)).toMatchObject({
       near_misses: [{ miss: 'other_port', resource: 'api.test:443' }],
       error: expect.stringContaining(
-        'an editor of the organization can add: allow connect:tcp api.test:8443',
+        'an editor of the organization can add: allow connect:tcp api.test:8443; ' +
+          'for access for a while run: palisade request api.test:8443 --reason TEXT',
       ),
     })
   })
