@@ -36,8 +36,9 @@ export function createAnswerValidator(document: ApiDocument): ValidateAnswer {
     const [type, schema] = announced
     if (String(headers['content-type']).split(';')[0] !== type)
       fail(`the media type is not ${type}`)
-    // The schema of lines of JSON is that of one line.
-    const texts = type === 'application/x-ndjson' ? body.trimEnd().split('\n') : [body]
+    // The schema of lines of JSON is that of one line, and there may be none.
+    const texts =
+      type === 'application/x-ndjson' ? body.split('\n').filter((line) => line !== '') : [body]
     const values: unknown[] = /^application\/(?:json|x-ndjson)$/.test(type)
       ? texts.map((text) => JSON.parse(text))
       : texts

@@ -20,7 +20,8 @@ export function formatSuggestions(answer: SuggestionsResponse, out: string, styl
   const table = rows.length === 0 ? '' : formatTable(heads, rows, style)
   const left = not_covered_totals.map(({ reason, targets }) => `${targets} ${reason}`)
   const notes = [
-    `${out}: ${count(suggestions.length, 'resource')} from ${count(examined.decisions, 'decision')}`,
+    `${out}: ${count(suggestions.length, 'resource')} ` +
+      `from ${count(examined.decisions, 'decision')}`,
     ...(left.length === 0 ? [] : [`not covered: ${left.join(', ')}; the file says why`]),
     ...(suggestions.length === 0 ? [] : [`next: palisade plan ${quoteShell(out)}`]),
   ]
