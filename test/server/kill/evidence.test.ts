@@ -17,7 +17,7 @@ import { hasPostgres, testDatabase } from '../postgres/test-postgres.ts'
 import { runServerCommand, startServerProcess } from '../server-process.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
-const CYCLES = casesOfRun(20)
+const CYCLES = casesOfRun(10)
 const TIMEOUT_MS = 300_000 + CYCLES * 60_000
 /** Denials are sent five seconds after they were decided. */
 const LONGEST_CYCLE_MS = 6_000

@@ -126,7 +126,7 @@ function replay({ records, ...sides }: Case): ReplayResult {
 describe('a replay', () => {
   it('≡ deciding every record anew with the reference', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase(
-      { runs: 1000, casesPerRun: REQUESTS * USERS.length },
+      { runs: 300, casesPerRun: REQUESTS * USERS.length },
       cases(),
       (one, tally) => {
         const expected: Counts = {}
@@ -159,7 +159,7 @@ describe('a replay', () => {
 
   it('of the policies in force changes nothing', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase(
-      { runs: 200, casesPerRun: REQUESTS * USERS.length },
+      { runs: 60, casesPerRun: REQUESTS * USERS.length },
       cases(),
       (one, tally) => {
         // A copy, which shares no object with the policies in force.
