@@ -97,6 +97,27 @@ describe('access requests', () => {
     expect(await scene.grants()).toEqual([grant])
   })
 
+  it('are approved for no other meaning of `~` than the machine of the requester has', async () => {
+    for (const [asked, granted] of [
+      ['~/project/**', '/home/user/project/**'],
+      ['/home/user/project/**', '~/project/**'],
+      ['/home/*/project/**', '~/project/**'],
+      ['~/project/**', '/home/*/project/**'],
+    ] as const) {
+      const id = await scene.ask({ action: 'read', resources: [asked] })
+      const path = `${REQUESTS}/${id}/approve`
+
+      expect(await refusal(path, scene.owner.as, { resources: [granted] })).toEqual([
+        400,
+        'resources',
+        '`resources` must open no more than the requested ones',
+      ])
+    }
+    const id = await scene.ask({ action: 'read', resources: ['~/project/**'] })
+    const { grant } = await scene.approve(id, { resources: ['~/project/src/**'] })
+    expect(grant?.resources).toEqual(['~/project/src/**'])
+  })
+
   it('are spent once only by connections', async () => {
     const files = { action: 'read', resources: ['/data/project/**'] }
     const message = '`once` is for connections only; ask for a short time instead'
