@@ -1,4 +1,5 @@
 import type { ActivePolicy, MachineDecision } from '../decision/active-policy.ts'
+import { isGrantedAlone } from './once-grant.ts'
 import type { SpentGrants } from './spent-grants.ts'
 
 /** Spends grants for one use, each for the first connection that it alone allows. */
@@ -22,7 +23,8 @@ export function createOnceGrants(deps: {
   return {
     async take(decision, holder) {
       const grant = active.onceGrantOf(decision)
-      if (grant === null || holder.held.has(grant.id)) return 'free'
+      if (grant === null || decision.rules.some(({ rule_id }) => holder.held.has(rule_id)))
+        return 'free'
       const spending = spent.spend(grant)
       // Notices the change, so that other connections are decided again.
       active.state()
@@ -49,16 +51,22 @@ interface HoldingDeps {
   readonly once?: OnceGrants | undefined
 }
 
-/** Decides for a connection, whose own grants count on. They lift no denial but the default. */
+/**
+ * Decides for a connection, whose own grants count on. They lift no denial but the default, and
+ * stand beside other grants, so that the connection needs none of those.
+ */
 export function decideHeld(
   { decide, once }: HoldingDeps,
   { held }: Pick<Holder, 'held'>,
   request: unknown,
 ): MachineDecision {
   const made = decide(request)
-  if (once === undefined || held.size === 0 || made.reason !== 'default_deny') return made
+  if (once === undefined || held.size === 0) return made
+  const isGranted = isGrantedAlone(made)
+  if (!isGranted && made.reason !== 'default_deny') return made
   const kept = once.decide(request, held)
-  return kept.decision === 'allow' ? kept : made
+  if (kept.decision !== 'allow') return made
+  return isGranted ? { ...made, rules: kept.rules } : kept
 }
 
 /** Decides the same, and spends the grant that alone allows the request before it resolves. */

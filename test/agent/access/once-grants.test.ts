@@ -109,6 +109,16 @@ describe('a grant for one use', () => {
     }
   })
 
+  it('is alone spent of two that allow the same connection', async () => {
+    const other = grant({ id: idOf('b'), once: true, resources: ['*.test'] })
+    const scene = await start(bundleClaims({ grants: [ONCE, other] }))
+
+    expect(await scene.ask()).toContain('hello')
+    expect(scene.spent.among([ONCE, other]).size).toBe(1)
+    expect(await scene.ask()).toContain('hello')
+    expect(await scene.ask()).toMatch(/^HTTP\/1\.1 403 /)
+  })
+
   it('is not spent by a connection that is denied', async () => {
     const denied = { ...bundleOf(['deny', 'connect:tcp', '192.0.2.0/24', '2001:db8::/32']) }
     const scene = await start({ ...denied, grants: [ONCE] })
