@@ -14,10 +14,15 @@ import { formatAccessRequest } from '../../history/format-access-request.ts'
 import type { Answer } from '../../http/answer.ts'
 import { readPage } from '../../http/input/read-page.ts'
 import { authorize, requireEntitled } from '../../identity/authorize.ts'
+import { findLiveDevice } from '../../identity/device/authenticate-device.ts'
 import type { OnceRequest } from '../../identity/idempotency/answer-once.ts'
 import { createOnce } from '../../identity/idempotency/idempotent-post.ts'
 import type { Caller } from '../../identity/principal.ts'
-import { invalidArgument, permissionDenied } from '../../platform/api-error.ts'
+import {
+  invalidArgument,
+  permissionDenied,
+  unauthenticatedDevice,
+} from '../../platform/api-error.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { insertRequest } from './create-request.ts'
 import {
@@ -132,8 +137,9 @@ function createAsking(deps: AccessServiceDeps): Omit<AccessService, keyof Answer
     async requestFor({ author, ...asker }, body) {
       requireGrantable(body)
       return store.write(author, async (writer) => {
-        const organization = await writer.organizations.find(asker.org)
-        if (organization !== null) requireEntitled(organization)
+        // It may have been revoked, or its user removed, since it was admitted.
+        const device = await writer.devices.find(asker.org, asker.device_id)
+        await findLiveDevice(writer, device, () => unauthenticatedDevice('the device is revoked'))
         return insertRequest(deps, writer, asker, body)
       })
     },

@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { createAccessService } from '../../../../server/src/fleet/access/access-service.ts'
+import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
 import { openOwner } from '../../owner.ts'
 import { enrolTestDevice, headersOf } from '../../test-device.ts'
 import { openAccessScene, PASSWORD, REQUESTS, WANTED, type AccessScene } from './access-scene.ts'
@@ -437,6 +440,31 @@ describe('access requests', () => {
         actor: 'user:bob',
         after: { device_id: scene.device.enrolment.device_id },
       })
+    })
+
+    it('are refused when its user is removed while the request is on its way', async () => {
+      const store = createAuditedStore({ store: scene.test.store, now: () => new Date() })
+      const service = createAccessService({
+        store,
+        evidence: { list: async () => ({ rows: [], next: null }) },
+        now: () => new Date(scene.test.now()),
+        random: randomBytes,
+        pageTokenKey: randomBytes(32),
+      })
+      const author = { actor: 'user:bob', address: null, request_id: null }
+      const admitted = {
+        org: 'acme',
+        username: 'bob',
+        device_id: scene.device.enrolment.device_id,
+        author,
+      }
+      await scene.test.send('DELETE', '/api/v1/orgs/acme/members/bob', { as: scene.owner.as })
+
+      const asked = service.requestFor(admitted, { ...WANTED, resources: [...WANTED.resources] })
+
+      await expect(asked).rejects.toMatchObject({ status: 401 })
+      const list = await scene.test.send('GET', REQUESTS, { as: scene.owner.as })
+      expect(list.json()).toMatchObject({ data: [] })
     })
 
     it('are refused for a machine without a user, and without a proof', async () => {
