@@ -118,6 +118,52 @@ describe('the history quota', () => {
     expect(changed.statusCode, changed.body).toBe(200)
   })
 
+  it('allows the end of access, also that of a member who is removed', async () => {
+    const { test, owner, as, send, made, fill } = await open()
+    const bob = await owner.addMember('bob', 'member', PASSWORD)
+    const requests = `${ACME}/access-requests`
+    const ask = async () => {
+      const wanted = {
+        action: 'connect:tcp',
+        resources: ['a.example.com:443'],
+        duration_seconds: 3600,
+        reason: 'release',
+      }
+      const { status, body } = await send('POST', requests, wanted, bob)
+      expect(status, body).toBe(201)
+      return `${requests}/${(JSON.parse(body) as { id: string }).id}`
+    }
+    const team = await made(`${ACME}/teams`, { name: 'one' })
+    const approver = `${ACME}/teams/${team.id}/approvers/bob`
+    const added = (await test.send('PUT', approver, { as })).statusCode
+    const [granted, rejected, withdrawn, later] = [
+      await ask(),
+      await ask(),
+      await ask(),
+      await ask(),
+    ]
+    for (const each of [granted, later])
+      expect((await send('POST', `${each}/approve`, {})).status).toBe(200)
+    await ask()
+    await fill('allow')
+    await fill('deny')
+
+    const answer = { answer: 'no more' }
+    const taken = [
+      await send('POST', `${granted}/revoke`, answer),
+      await send('POST', `${rejected}/reject`, answer),
+      await send('POST', `${withdrawn}/withdraw`, undefined, bob),
+      await send('DELETE', approver),
+      await send('DELETE', `${ACME}/members/bob`),
+    ]
+
+    expect(added).toBe(200)
+    expect(taken.map(({ status, body }) => (status < 300 ? 'done' : body))).toEqual(
+      taken.map(() => 'done'),
+    )
+    expect((await send('POST', `${later}/revoke`, answer)).status).toBe(409)
+  })
+
   it('keeps a reserve for rules that deny or allow less', async () => {
     const { send, made, rule, rules, fill } = await open()
     const allowed = await made(rules, rule('open', 'allow', ['a.example.com', 'b.example.com']))
