@@ -67,7 +67,7 @@ function requestRoutes(service: AccessService): Route[] {
         body: createAccessRequestSchema,
         once: 'kept',
         answers: { 201: accessRequestSchema },
-        errors: [403],
+        errors: [403, 429],
       },
       async ({ caller, params, body, once, send }) =>
         send(await service.request(caller, params.org, body, once())),
@@ -95,7 +95,7 @@ function requestRoutes(service: AccessService): Route[] {
         permission,
         lookUp: lookUpSeen,
         answers: { 200: accessRequestSchema },
-        errors: [403, 409],
+        errors: [403, 409, 429],
       },
       async ({ caller, params }) => service.withdraw(caller, placeOf(params)),
     ),

@@ -17,6 +17,7 @@ import { authorize, requireEntitled } from '../../identity/authorize.ts'
 import { findLiveDevice } from '../../identity/device/authenticate-device.ts'
 import type { OnceRequest } from '../../identity/idempotency/answer-once.ts'
 import { createOnce } from '../../identity/idempotency/idempotent-post.ts'
+import type { WriteLimits } from '../../identity/limits/write-limits.ts'
 import type { Caller } from '../../identity/principal.ts'
 import {
   invalidArgument,
@@ -38,6 +39,7 @@ import { readUserRules, reviewAccess, type ReviewDeps } from './review-access.ts
 
 export interface AccessServiceDeps extends ReviewDeps {
   readonly store: AuditedStore
+  readonly writeLimits: Pick<WriteLimits, 'countOwn'>
   readonly pageTokenKey: Uint8Array
   readonly random: (bytes: number) => Uint8Array
 }
@@ -123,6 +125,8 @@ function createAsking(deps: AccessServiceDeps): Omit<AccessService, keyof Answer
 
   return {
     async request(caller, org, body, once) {
+      // First, because hostile patterns take tens of milliseconds.
+      deps.writeLimits.countOwn(caller)
       requireGrantable(body)
       return store.write(caller.author, async (writer) => {
         const { organization } = await authorize(writer, caller, org, null)
@@ -172,8 +176,9 @@ function createAsking(deps: AccessServiceDeps): Omit<AccessService, keyof Answer
       return { ...formatAccessRequest(request), review }
     },
 
-    withdraw: (caller, place) =>
-      store.write(caller.author, async (writer) => {
+    withdraw(caller, place) {
+      deps.writeLimits.countOwn(caller)
+      return store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, place.org, null)
         const request = await findSeenRequest(writer, { principal: caller, access }, place.id)
         if (caller.kind !== 'user' || caller.username !== request.username)
@@ -185,7 +190,8 @@ function createAsking(deps: AccessServiceDeps): Omit<AccessService, keyof Answer
           now: now(),
         } as const
         return decideRequest(writer, request, 'pending', decision)
-      }),
+      })
+    },
   }
 }
 

@@ -449,6 +449,7 @@ describe('access requests', () => {
         evidence: { list: async () => ({ rows: [], next: null }) },
         now: () => new Date(scene.test.now()),
         random: randomBytes,
+        writeLimits: { countOwn: () => {} },
         pageTokenKey: randomBytes(32),
       })
       const author = { actor: 'user:bob', address: null, request_id: null }

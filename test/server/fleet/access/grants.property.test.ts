@@ -113,6 +113,7 @@ async function openRun(store: Store) {
     evidence,
     now,
     random,
+    writeLimits: { countOwn: () => {} },
     pageTokenKey: new Uint8Array(32),
   })
   const expiry = createAccessExpiry({

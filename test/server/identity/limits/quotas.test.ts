@@ -188,4 +188,25 @@ describe('the rate limits of writes', () => {
     const payload = { name: 'a team' }
     expect((await test.send('POST', `${ACME}/teams`, { as, payload })).statusCode).toBe(201)
   })
+
+  it('bound the access that a member asks for and withdraws', async () => {
+    const { test, as } = await open({ PALISADE_MAX_OWN_WRITES_PER_HOUR: '4' })
+    const requests = `${ACME}/access-requests`
+    const payload = {
+      action: 'connect:tcp',
+      resources: ['registry.example.com:443'],
+      duration_seconds: 3600,
+      reason: 'release',
+    }
+    const ask = () => test.send('POST', requests, { as, payload })
+    for (let count = 0; count < 2; count += 1) {
+      const { id } = (await ask()).json()
+      const withdrawn = await test.send('POST', `${requests}/${id}/withdraw`, { as })
+      expect(withdrawn.statusCode).toBe(200)
+    }
+
+    const refused = await ask()
+
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '3600'])
+  })
 })
