@@ -106,6 +106,18 @@ describe('palisade request', () => {
     expect(sent).toMatchObject([{ action: 'connect:tcp', resources: ['api.example.com:443'] }])
   })
 
+  it('asks for no more than the denied path, whose name may look like a pattern', async () => {
+    const path = '/srv/**'
+    const denied = {
+      ...DENIAL,
+      decision: { ...DENIAL.decision, request: { action: 'read', path } },
+    } as typeof DENIAL
+    const { code, sent, err } = await request(REASON, { log: formatLines(denied) })
+
+    expect([code, sent]).toEqual([2, []])
+    expect(err).toContain('the last denied path `/srv/**` has a `*`')
+  })
+
   it('asks for no target that a rule denies, and for none without a denial', async () => {
     const ruled = await request(REASON, { log: formatLines(RULE_DENIAL) })
     const none = await request(REASON)

@@ -146,6 +146,12 @@ async function askedBefore({ io }: RunContext, { action }: RequestOptions): Prom
       EXIT.failed,
       `a grant would not lift the last denial (${denial?.decision.reason}); run \`palisade why\``,
     )
+  // Programs choose the paths that they are denied; the pattern would stand for others as well.
+  if ('path' in request && request.path.includes('*'))
+    throw usageError(
+      `the last denied path \`${request.path}\` has a \`*\`, which stands for any name in a ` +
+        'request; name the path, or its folder',
+    )
   if ('path' in request) return { action: request.action, resources: [request.path] }
   return { action: request.action, resources: [`${bracketed(request.host)}:${request.port}`] }
 }
