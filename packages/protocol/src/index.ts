@@ -243,6 +243,7 @@ export {
   MAX_AUDIT_DAYS,
   MAX_AUDIT_PAGE,
   auditDownloadQuerySchema,
+  auditEventSchema,
   auditPageSchema,
   auditQuerySchema,
   type AuditActionType,

@@ -60,7 +60,7 @@ it('shows uploaded decisions as a table, lines of JSON, and comma-separated valu
 
   const csv = await run('audit', ...since, '--target', 'example.com', '--csv')
   const [head = '', row = ''] = csv.out.split('\r\n')
-  expect(head.split(',')).toHaveLength(21)
+  expect(head.split(',')).toHaveLength(24)
   expect(row).toContain(`,"'=cmd|""x""",'＝cmd,`)
 
   expect((await run('audit', ...since, '--limit', '1')).out.split('\n')).toHaveLength(3)

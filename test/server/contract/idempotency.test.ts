@@ -5,8 +5,9 @@ import { fillPath, pathParameters, type Operation } from './operations.ts'
 import {
   kindOf,
   openTwoOrganizations,
-  withRollout,
   type TwoOrganizations,
+  withAccessRequest,
+  withRollout,
 } from './two-organizations.ts'
 
 let world: TwoOrganizations
@@ -18,13 +19,23 @@ beforeAll(async () => {
   prove = newProver(world)
   operations = world.document.operations.filter(
     ({ method, id, security }) =>
-      method === 'POST' && security === 'access_token' && !CHANGE_NOTHING.has(id),
+      method === 'POST' &&
+      security === 'access_token' &&
+      !CHANGE_NOTHING.has(id) &&
+      !REFUSED_BY_STATE.has(id),
   )
 })
 afterAll(() => world.close())
 
 /** POST operations without an effect that could be repeated. */
 const CHANGE_NOTHING = new Set(['checkAccess', 'replayRecords', 'suggestPolicies'])
+/** Operations that take no key: the state that they leave refuses a repetition. */
+const REFUSED_BY_STATE = new Set([
+  'approveAccessRequest',
+  'rejectAccessRequest',
+  'revokeAccessRequest',
+  'withdrawAccessRequest',
+])
 /** Operations whose answer has a secret, which is not stored and so cannot be replayed. */
 const WITH_SECRETS = new Set([
   'createMember',
@@ -101,6 +112,19 @@ describe('an idempotency key, at every POST with an effect', () => {
       ])
     }
     expect(operations.length).toBeGreaterThan(9)
+  })
+
+  it('is not needed where the state refuses a repetition', async () => {
+    const decisions = world.document.operations.filter(({ id }) => REFUSED_BY_STATE.has(id))
+    expect(decisions).toHaveLength(REFUSED_BY_STATE.size)
+    for (const operation of decisions) {
+      world = await withAccessRequest(world, operation)
+      expect((await post(operation, operation.id)).statusCode, operation.id).toBe(200)
+      const events = await countEvents()
+
+      expect((await post(operation, operation.id)).statusCode, operation.id).toBe(409)
+      expect(await countEvents(), operation.id).toBe(events)
+    }
   })
 
   it('is refused with another body, and when it is malformed', async () => {

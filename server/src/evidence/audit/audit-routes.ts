@@ -1,5 +1,6 @@
 import {
   auditDownloadQuerySchema,
+  auditEventSchema,
   auditPageSchema,
   auditQuerySchema,
   type AuditPage,
@@ -115,7 +116,7 @@ export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
 const DOWNLOAD = {
   description: 'Comma-separated values (RFC 4180), or lines of JSON',
   content: {
-    'application/x-ndjson': { schema: z.string() },
+    'application/x-ndjson': { schema: auditEventSchema },
     'text/csv': { schema: z.string() },
   },
 }

@@ -171,7 +171,9 @@ const looseSchema = z.record(z.string(), z.unknown())
 
 /** Splits the body: the rest is a document as `apply` takes it. */
 function readBody(body: unknown) {
-  const members = Object.entries(readInput(looseSchema, body))
+  // Not the result of the schema, which drops a member `__proto__` that must be refused.
+  readInput(looseSchema, body)
+  const members = Object.entries(body as object)
   const isSpan = ([name]: [string, unknown]): boolean => SPAN.includes(name)
   const span = readInput(replaySpanSchema, Object.fromEntries(members.filter(isSpan)))
   if (members.some(([name]) => name === 'dry_run'))

@@ -32,13 +32,16 @@ export function deviceAccessRoutes(deps: DeviceAccessRouteDeps): Route[] {
   const count = (most: number) => countAttempts({ most, windowMs: MINUTE_MS }, deps.monotonicMs)
   const [asked, listed] = [count(MOST.asked), count(MOST.listed)]
 
-  const prove = (attempts: AttemptCount) => async (request: FastifyRequest) => {
+  const prove = async (request: FastifyRequest): Promise<void> => {
     await proofs.requireTokenProof(request)
-    const device = await views.identify(request.headers.authorization)
-    requireUserOf(device)
+    requireUserOf(await views.identify(request.headers.authorization))
+  }
+  const identify = async (authorization: string | undefined, attempts: AttemptCount) => {
+    const device = await views.identify(authorization)
     const seconds = attempts.waitSeconds(device.deviceId)
     if (seconds > 0) throw tooMany(seconds)
     attempts.add(device.deviceId)
+    return device
   }
 
   return [
@@ -51,14 +54,14 @@ export function deviceAccessRoutes(deps: DeviceAccessRouteDeps): Route[] {
         summary: 'List the access requests of the user of this device, newest first',
         callers: 'machines',
         credential: 'device_token',
-        prove: prove(listed),
+        prove,
         headers: proofSchema,
         query: pageQuerySchema,
         config: { quiet: true, yields: 'begins' },
         answers: { 200: listAccessRequestsResponseSchema },
       },
       async ({ headers, query }) => {
-        const device = await views.identify(headers.authorization)
+        const device = await identify(headers.authorization, listed)
         return service.listOf({ org: device.org, username: requireUserOf(device) }, query)
       },
     ),
@@ -71,14 +74,14 @@ export function deviceAccessRoutes(deps: DeviceAccessRouteDeps): Route[] {
         summary: 'Ask for access for the user of this device, on all devices of the user',
         callers: 'machines',
         credential: 'device_token',
-        prove: prove(asked),
+        prove,
         headers: proofSchema,
         body: createAccessRequestSchema,
         config: { yields: 'begins' },
         answers: { 201: accessRequestSchema },
       },
       async ({ headers, body, request }) => {
-        const device = await views.identify(headers.authorization)
+        const device = await identify(headers.authorization, asked)
         return service.requestFor(askerOf(device, request), body)
       },
     ),
