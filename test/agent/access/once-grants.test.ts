@@ -160,9 +160,12 @@ describe('a grant for one use', () => {
     const request = 'GET http://api.test/ HTTP/1.1\r\nHost: api.test\r\n\r\n'
 
     await scene.ask(request)
+    // One request may dial both addresses of its name.
+    const dialled = [...scene.dialled]
 
     expect(await scene.ask(request)).toMatch(/^HTTP\/1\.1 403 /)
-    expect(scene.dialled).toHaveLength(1)
+    expect(dialled.length).toBeGreaterThan(0)
+    expect(scene.dialled).toEqual(dialled)
   })
 })
 
