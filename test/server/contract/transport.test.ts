@@ -140,8 +140,8 @@ describe('HEAD', () => {
 })
 
 /**
- * The headers of GET. The length of a stream is known at its end, so HEAD may leave it out (RFC 9110
- * §9.3.2).
+ * The headers of GET. The length of a stream is known at its end, so HEAD may leave it out.
+ * RFC 9110, §9.3.2.
  */
 function withoutLength(
   { headers }: { readonly headers: Record<string, unknown> },
