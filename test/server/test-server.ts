@@ -76,6 +76,8 @@ export interface TestServerOptions {
   /** Settings by name, `PALISADE_*`. */
   readonly settings?: Readonly<Record<string, string>>
   readonly log?: LogSettings
+  /** Instead of the directory of its databases. */
+  readonly dataDir?: string
   /** Default: no overload, because the load of the machine must not affect a test. */
   readonly overload?: Overload
 }
@@ -94,7 +96,7 @@ function authorize(as: string | TestDevice | undefined, method: string, url: str
 
 export async function openTestServer(
   atEnd: AtEnd = onTestFinished,
-  { settings = {}, log, overload = UNLIMITED }: TestServerOptions = {},
+  { settings = {}, log, dataDir, overload = UNLIMITED }: TestServerOptions = {},
 ): Promise<TestServer> {
   let clockMs = Date.parse('2026-11-21T08:00:00.250Z')
   let monotonicMs = 1_000
@@ -107,7 +109,7 @@ export async function openTestServer(
   const directory = temporaryDirectory(atEnd)
   const { store, databaseUrl, discard } = await openTestStore(directory)
   // Where the evidence is, for the threads that read it.
-  const config = { ...readConfig(settings, directory), dataDir: directory, databaseUrl }
+  const config = { ...readConfig(settings, directory), dataDir: dataDir ?? directory, databaseUrl }
   const evidence = await openTestEvidence(directory, databaseUrl)
   const server = await createServerUnder(overload, {
     config,
