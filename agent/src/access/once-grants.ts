@@ -53,7 +53,7 @@ interface HoldingDeps {
 
 /**
  * Decides for a connection, whose own grants count on. They lift no denial but the default, and
- * stand beside other grants, so that the connection needs none of those.
+ * stand beside other grants, so that the connection needs no such grant.
  */
 export function decideHeld(
   { decide, once }: HoldingDeps,

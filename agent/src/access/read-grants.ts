@@ -5,7 +5,7 @@ import type { Assignment } from '../sync/trust/assignment.ts'
 /** The access grants of an assignment. */
 export interface AssignedGrants {
   readonly grants: readonly AccessGrant[]
-  /** The number of grants that this version cannot read, which open nothing. */
+  /** The number of grants without effect, because this version cannot read them. */
   readonly unreadable: number
 }
 

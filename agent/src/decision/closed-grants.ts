@@ -8,7 +8,7 @@ export type SpentAmong = (grants: readonly AccessGrant[]) => ReadonlySet<string>
 
 const NO_IDS: ReadonlySet<string> = new Set()
 
-/** Ids of the grants that open nothing now; the same set for the same grants until one is spent. */
+/** Ids of the grants without effect now; the same set for the same grants until one is spent. */
 export interface ClosedGrants {
   among(grants: readonly AccessGrant[], isRevoked: boolean): ReadonlySet<string>
 }

@@ -22,7 +22,7 @@ export interface PolicyBundle {
   readonly policies: readonly Policy[]
   /** Access grants of the user of this machine. */
   readonly grants: readonly AccessGrant[]
-  /** The number of grants that this version cannot read, which open nothing. */
+  /** The number of grants without effect, because this version cannot read them. */
   readonly unreadableGrants: number
   /** SHA-256 of the settings and of the documents, in hexadecimal. */
   readonly digest: string

@@ -90,7 +90,7 @@ export interface OrganizationClient {
   revisionStatus(revision: number): Promise<RevisionStatus>
   /** The narrowest rules for recorded requests; takes up to some minutes. */
   suggest(options: SuggestionsRequest): Promise<SuggestionsResponse>
-  /** Rules that decided nothing in the records kept from `since` on (RFC 3339), of all pages. */
+  /** Rules that decided no request in the records kept from `since` on (RFC 3339), of all pages. */
   unusedRules(since?: string): Promise<UnusedRulesReport>
   readonly policies: PoliciesClient
   readonly rules: RulesClient

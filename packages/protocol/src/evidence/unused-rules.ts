@@ -6,7 +6,7 @@ import { UPLOAD_MODES } from './evidence-settings.ts'
 
 /**
  * - `never`: no kept record has it.
- * - `shadowed`: it decided nothing, and would have changed decisions with the shadow policies.
+ * - `shadowed`: it decided no request, and would have changed decisions with the shadow policies.
  * - `gone_devices`: it decided on devices that are revoked now, and on no other.
  * - `unknown`: machines do not upload the records in which it would appear.
  * - `used`: it decided. Only expired rules are listed with it.

@@ -277,7 +277,7 @@ export const agentStatusSchema = z.object({
   break_glass: breakGlassStatusSchema.nullable(),
   /** Access grants of the user, and those that were revoked lately; absent without any. */
   grants: z.array(grantStatusSchema).optional(),
-  /** Number of access grants that this agent cannot read, which open nothing; absent for 0. */
+  /** Access grants without effect, because this agent cannot read them; absent for 0. */
   unreadable_grants: z.int().positive().optional(),
   sync: z.object({
     last_attempt_at: instant.nullable(),
