@@ -110,6 +110,18 @@ export const CHECKPOINT_WORKER = {
  *
  * @type {BundledProgram}
  */
+export const INGEST_WORKER = {
+  main: 'server/dist/ingest-worker.js',
+  name: 'palisade-ingest-worker',
+  nodeOptions: [],
+  external: ['better-sqlite3', 'pg'],
+}
+
+/**
+ * A worker thread of the server; not a program of its own.
+ *
+ * @type {BundledProgram}
+ */
 export const REPLAY_WORKER = {
   main: 'server/dist/replay-worker.js',
   name: 'palisade-replay-worker',
@@ -136,6 +148,7 @@ export const BUNDLED = [
   SERVER,
   POLICY_WORKER,
   CHECKPOINT_WORKER,
+  INGEST_WORKER,
   REPLAY_WORKER,
   SUGGEST_WORKER,
 ]

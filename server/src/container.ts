@@ -10,15 +10,16 @@ import {
   type InjectionToken,
 } from 'tsyringe'
 import { adminRoutes } from './organizations/admin-routes.ts'
-import { openIdentity } from './identity/open-identity.ts'
+import { openIdentity, type Identity } from './identity/open-identity.ts'
 import { tokenRoutes } from './identity/token-routes.ts'
 import type { Config } from './config/config.ts'
 import { evidenceRoutes } from './evidence/evidence-routes.ts'
+import { createIngestThread } from './evidence/ingest/ingest-thread.ts'
 import { openEvidenceJobs } from './evidence/open-evidence-jobs.ts'
 import type { EvidenceStore } from './evidence/store/evidence-store.ts'
 import { createAccessExpiry } from './fleet/access/access-expiry.ts'
 import { distributionRoutes } from './fleet/distribution-routes.ts'
-import { openMachines } from './fleet/open-machines.ts'
+import { openMachines, type Machines } from './fleet/open-machines.ts'
 import { openRolloutWatch } from './fleet/rollout/rollout-watch.ts'
 import { createPollShortcut } from './views/poll-shortcut.ts'
 import { createDraftDocument } from './governance/document/draft-document.ts'
@@ -116,15 +117,14 @@ export async function createServer(
   const pageTokenKey = await loadPageTokenKey(store, sources.random)
   const webhooks = createWebhooks({ store, networks: config.webhookNetworks, log, sources })
   const machines = await openMachines({ settings: config, store, log, sources })
-  const { views, hints } = machines
-  const onEvents = notifyOfEvents(webhooks.courier, views, hints)
+  const onEvents = notifyOfEvents(webhooks.courier, machines)
   const requireRoom = createHistoryQuota(config.maxHistoryMib)
   const audited = createAuditedStore({ store, ...sources, requireRoom, onEvents })
   const policies = { limits: config.limits, budget: createWorkBudget(), pageTokenKey }
   const historyLimits = { days: config.historyDays, maxMib: config.maxHistoryMib }
   const jobs = [
     webhooks.courier,
-    openRolloutWatch({ store, audited, views, sources, log }),
+    openRolloutWatch({ store, audited, ...machines, sources, log }),
     createHistoryRetention({ store: audited, ...historyLimits, log, ...sources }),
     createAccessExpiry({ store: audited, log, ...sources }),
     ...openEvidenceJobs({ config, evidence, store, metrics, log, sources }),
@@ -132,9 +132,9 @@ export async function createServer(
     createRevocationFinish({ store: audited, log }),
   ]
 
+  const ingestThread = createIngestThread(config)
   const identity = openIdentity({ settings: config, store, audited, metrics, log, sources })
-  metrics.watchQueue('password', () => identity.passwordQueue.waiting())
-  metrics.watchQueue('hints', () => hints?.waiting() ?? 0)
+  watchQueues(metrics, identity, machines)
   const shared = { ...identity, quotas: config.quotas, ...policies, ...sources }
   const routes = [
     governanceRoutes({ store: audited, ...shared }),
@@ -155,6 +155,7 @@ export async function createServer(
     evidenceRoutes({
       store: audited,
       evidence,
+      ingest: ingestThread.ingest,
       storage: config,
       draft: createDraftDocument({ store: audited, ...shared }),
       log,
@@ -180,7 +181,7 @@ export async function createServer(
     routes,
     overload,
     limitRequest: (request) => identity.writeLimits.countRequest(request),
-    shortcut: createPollShortcut({ views, metrics: metrics.requests, overload }),
+    shortcut: createPollShortcut({ ...machines, metrics: metrics.requests, overload }),
   })
 
   app.server.once('listening', () => jobs.forEach((each) => each.start()))
@@ -199,10 +200,16 @@ export async function createServer(
       for (const each of jobs) await each.stop()
       machines.hints?.close()
       await app.close()
+      await ingestThread.close()
       await machines.close()
       await tracing?.close()
     },
   }
+}
+
+function watchQueues(metrics: Metrics, { passwordQueue }: Identity, { hints }: Machines): void {
+  metrics.watchQueue('password', () => passwordQueue.waiting())
+  metrics.watchQueue('hints', () => hints?.waiting() ?? 0)
 }
 
 function routesOfMetrics({ metrics: settings }: Config, metrics: Metrics) {
@@ -212,8 +219,7 @@ function routesOfMetrics({ metrics: settings }: Config, metrics: Metrics) {
 /** Notifies the parts that act on committed changes. */
 function notifyOfEvents(
   courier: { readonly wake: () => void },
-  views: { readonly changed: (orgs: readonly string[]) => void },
-  hints: { readonly changed: () => void } | null,
+  { views, hints }: Pick<Machines, 'hints' | 'views'>,
 ): (orgs: readonly string[]) => void {
   return (orgs) => {
     courier.wake()

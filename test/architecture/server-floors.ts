@@ -14,6 +14,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'container.ts',
     'policy-worker.ts',
     'checkpoint-worker.ts',
+    'ingest-worker.ts',
     'replay-worker.ts',
     'suggest-worker.ts',
   ],

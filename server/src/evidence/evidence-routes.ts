@@ -8,12 +8,10 @@ import { registerRoutes } from '../identity/routes/register-routes.ts'
 import type { TokenUse } from '../identity/token-use.ts'
 import type { Log } from '../operations/log/create-log.ts'
 import { auditRoutes, type AuditRouteDeps } from './audit/audit-routes.ts'
-import type { Sender } from './ingest/ingest-service.ts'
 import { deviceRecordsRoute } from './device-records-route.ts'
 import { recordRoutes, type RecordRouteDeps } from './ingest/record-routes.ts'
 import { replayRoutes, type ReplayRouteDeps } from './replay/replay-routes.ts'
 import { suggestionRoutes, type SuggestionRouteDeps } from './suggest/suggestion-routes.ts'
-import type { ChainMark } from './store/evidence-record.ts'
 import type { EvidenceStore } from './store/evidence-store.ts'
 import { unusedRulesRoute } from './unused-rules/unused-rules-route.ts'
 
@@ -23,7 +21,7 @@ const NOTED_EVERY_MS = 60 * 60_000
 export interface EvidenceRouteDeps
   extends
     Omit<AuditRouteDeps, 'store'>,
-    Pick<RecordRouteDeps, 'proofs' | 'views'>,
+    Pick<RecordRouteDeps, 'ingest' | 'proofs' | 'views'>,
     Pick<ReplayRouteDeps, 'draft' | 'storage'>,
     Pick<SuggestionRouteDeps, 'budget'> {
   readonly authenticate: Authenticate
@@ -56,7 +54,7 @@ function noteMarks({
   monotonicMs,
 }: Pick<EvidenceRouteDeps, 'log' | 'monotonicMs' | 'store'>): RecordRouteDeps['onMark'] {
   const noted = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, monotonicMs)
-  return ({ org, deviceId, username }: Sender, mark: ChainMark, missing: number) => {
+  return ({ org, deviceId, username }, { kind: mark, missing }) => {
     const key = `${deviceId} ${mark}`
     if (noted.waitSeconds(key) > 0) return
     noted.add(key)

@@ -8,6 +8,11 @@ export function checkpointWorkerFile(): URL {
   return workerFile('checkpoint-worker')
 }
 
+/** Where the worker that stores decision records is. */
+export function ingestWorkerFile(): URL {
+  return workerFile('ingest-worker')
+}
+
 /** Where the worker that decides recorded requests anew is. */
 export function replayWorkerFile(): URL {
   return workerFile('replay-worker')

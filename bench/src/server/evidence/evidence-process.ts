@@ -46,7 +46,7 @@ async function measurePhases(
     const readUs = await cpuUsEach(batches, async ({ body }) => void (await readBatch(body)))
     const ingestedUs = await cpuUsEach(batches, async ({ body, deviceId }) => {
       const sender = { org: 'acme', deviceId, username: 'alice' }
-      await ingestBatch(body, sender, { evidence, now: () => new Date(atMs), onMark: () => {} })
+      await ingestBatch(body, sender, atMs, evidence)
     })
     rows.push({ name, tuples, parsed_us: parsedUs, read_us: readUs, ingested_us: ingestedUs })
   }

@@ -14,29 +14,29 @@ export interface Sender {
   readonly username: string | null
 }
 
-export interface IngestDeps {
-  readonly evidence: Pick<EvidenceStore, 'append' | 'chain'>
-  readonly now: () => Date
-  /** Told after the commit. */
-  readonly onMark: (sender: Sender, mark: ChainMark, missing: number) => void
+/** The result of a batch, after its commit. */
+export interface Ingested {
+  /** Up to there all lines are durable. */
+  readonly position: RecordPosition
+  /** Where the chain of the device did not hold, and the lines that are missing there. */
+  readonly mark: { readonly kind: ChainMark; readonly missing: number } | null
 }
 
 /**
- * Writes a batch and resolves with the position up to which all lines are durable. Throws the
- * errors of `readBatch`, ApiError 409 when the machine must ask for its position first, and
- * `StoreError`.
+ * Reads a batch that arrived at `receivedMs` (epoch) and writes it. Throws the errors of
+ * `readBatch`, ApiError 409 when the machine must ask for its position first, and `StoreError`.
  */
 export async function ingestBatch(
   body: RawBody,
   sender: Sender,
-  { evidence, now, onMark }: IngestDeps,
-): Promise<RecordPosition> {
+  receivedMs: number,
+  evidence: Pick<EvidenceStore, 'append' | 'chain'>,
+): Promise<Ingested> {
   const batch = await readBatch(body)
   const { header } = batch
-  const receivedMs = now().getTime()
   const chain = await evidence.chain(sender.deviceId)
   const judged = judgeChain(chain, batch)
-  if (judged.kind === 'known' && chain !== null) return chain.position
+  if (judged.kind === 'known' && chain !== null) return { position: chain.position, mark: null }
   if (judged.kind !== 'continues')
     throw conflict('the batch overlaps the known records; ask for their position first')
   const { lines, mark, missing } = judged
@@ -52,6 +52,5 @@ export async function ingestBatch(
     chain: next,
     follows: chain?.received_ms ?? null,
   })
-  if (mark !== null) onMark(sender, mark, missing)
-  return next.position
+  return { position: next.position, mark: mark === null ? null : { kind: mark, missing } }
 }

@@ -6,8 +6,10 @@ import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 import { ApiError } from '../../platform/api-error.ts'
 import type { Store } from '../../store/store.ts'
+import type { EvidenceStore } from '../store/evidence-store.ts'
 import { createDiskReserve } from './disk-reserve.ts'
-import { ingestBatch, type IngestDeps, type Sender } from './ingest-service.ts'
+import type { Ingested, Sender } from './ingest-service.ts'
+import type { IngestThread } from './ingest-thread.ts'
 
 const PATH = '/api/v1/device/records'
 const tags = ['devices']
@@ -18,7 +20,12 @@ const TURNS = { each: 64, running: 2, waiting: 128 } as const
 const BATCHES_PER_MINUTE = 20
 const MINUTE_MS = 60_000
 
-export interface RecordRouteDeps extends IngestDeps {
+export interface RecordRouteDeps {
+  readonly evidence: Pick<EvidenceStore, 'chain'>
+  readonly ingest: IngestThread['ingest']
+  readonly now: () => Date
+  /** Told after the commit. */
+  readonly onMark: (sender: Sender, mark: NonNullable<Ingested['mark']>) => void
   readonly views: {
     /** Throws ApiError 401 or 403. */
     identify(authorization: string | undefined): Promise<Pick<Sender, 'deviceId' | 'org'>>
@@ -86,11 +93,13 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
       async ({ headers, body }) => {
         const device = await deps.views.identify(headers.authorization)
         await requireDiskRoom()
-        return turns.run(
-          device.org,
-          async () => ({ position: await ingestBatch(body, await senderOf(deps, device), deps) }),
-          device.deviceId,
-        )
+        const ingest = async () => {
+          const sender = await senderOf(deps, device)
+          const { position, mark } = await deps.ingest(body, sender, deps.now().getTime())
+          if (mark !== null) deps.onMark(sender, mark)
+          return { position }
+        }
+        return turns.run(device.org, ingest, device.deviceId)
       },
     ),
   ]

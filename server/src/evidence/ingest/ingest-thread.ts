@@ -1,0 +1,109 @@
+import { Worker } from 'node:worker_threads'
+import type { RawBody } from '../../http/body/raw-body.ts'
+import { ingestWorkerFile } from '../../platform/worker-file.ts'
+import { StoreError } from '../../store/store-error.ts'
+import {
+  decodeFailure,
+  type IngestReply,
+  type IngestRequest,
+  type IngestWorkerData,
+} from './ingest-messages.ts'
+import type { Ingested, Sender } from './ingest-service.ts'
+
+/** The largest batches take some tens of MiB each while they are read. */
+const MAX_HEAP_MIB = 512
+/** Longest wait for a database that does not answer, when the server stops. */
+const CLOSE_WITHIN_MS = 10_000
+
+/**
+ * Stores batches in a thread of its own, which starts with the first one: a commit flushes
+ * megabytes to disk, and polls would wait for it. // bench: evidence/polls
+ */
+export interface IngestThread {
+  /**
+   * Throws the errors of `ingestBatch`, and `ERR_STORE_UNAVAILABLE` when the thread ends meanwhile;
+   * the next batch starts another one.
+   */
+  ingest(body: RawBody, sender: Sender, receivedMs: number): Promise<Ingested>
+  /** Resolves when all batches are through and their store is closed. */
+  close(): Promise<void>
+}
+
+interface Waiting {
+  readonly resolve: (ingested: Ingested) => void
+  readonly reject: (error: Error) => void
+}
+
+interface Thread {
+  readonly worker: Worker
+  readonly waiting: Map<number, Waiting>
+  readonly ended: Promise<void>
+}
+
+export function createIngestThread(
+  { dataDir, databaseUrl, databaseConnections }: IngestWorkerData,
+  { file = ingestWorkerFile() }: { readonly file?: URL } = {},
+): IngestThread {
+  let current: Thread | null = null
+  let isClosed = false
+  let numbers = 0
+
+  function start(): Thread {
+    const workerData: IngestWorkerData = { dataDir, databaseUrl, databaseConnections }
+    const worker = new Worker(file, {
+      workerData,
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
+      execArgv: [],
+    })
+    // The process must not wait for this thread when it stops.
+    worker.unref()
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    const thread: Thread = { worker, waiting: new Map(), ended }
+    worker.on('message', (reply: IngestReply) => {
+      const waiting = thread.waiting.get(reply.id)
+      thread.waiting.delete(reply.id)
+      if ('ingested' in reply) waiting?.resolve(reply.ingested)
+      else waiting?.reject(decodeFailure(reply.failure))
+    })
+    const end = (cause?: unknown): void => {
+      if (current === thread) current = null
+      for (const { reject } of thread.waiting.values())
+        reject(unavailable('the thread that stores decision records has ended', cause))
+      thread.waiting.clear()
+      resolve()
+    }
+    worker.once('error', end)
+    worker.once('exit', () => end())
+    return thread
+  }
+
+  return {
+    async ingest(body, sender, receivedMs) {
+      if (isClosed) throw unavailable('the server is stopping')
+      const thread = (current ??= start())
+      const { promise, resolve, reject } = Promise.withResolvers<Ingested>()
+      const id = (numbers += 1)
+      thread.waiting.set(id, { resolve, reject })
+      // A copy, whose memory is moved: the memory of a small body is shared with others.
+      const bytes = new Uint8Array(body.bytes)
+      const request: IngestRequest = { id, body: { ...body, bytes }, sender, receivedMs }
+      thread.worker.postMessage(request, [bytes.buffer])
+      return promise
+    },
+    async close() {
+      isClosed = true
+      const thread = current
+      if (thread === null) return
+      thread.worker.ref()
+      const request: IngestRequest = 'close'
+      thread.worker.postMessage(request, [])
+      const timer = setTimeout(() => void thread.worker.terminate(), CLOSE_WITHIN_MS)
+      await thread.ended
+      clearTimeout(timer)
+    },
+  }
+}
+
+function unavailable(message: string, cause?: unknown): StoreError {
+  return new StoreError('ERR_STORE_UNAVAILABLE', message, { cause })
+}
