@@ -14,8 +14,11 @@ import type { IngestThread } from './ingest-thread.ts'
 const PATH = '/api/v1/device/records'
 const tags = ['devices']
 
-/** Batches that are read at once, and that wait with their bodies of a megabyte at most. */
-const TURNS = { each: 64, running: 2, waiting: 128 } as const
+/**
+ * Batches that are stored at once, whose commits are one, and that wait with their bodies of a
+ * megabyte at most.
+ */
+const TURNS = { each: 64, running: 8, waiting: 128, runningEach: 4 } as const
 /** Of one device. A full batch holds 5,000 lines, and an agent records 10,000 in a minute. */
 const BATCHES_PER_MINUTE = 20
 const MINUTE_MS = 60_000
@@ -39,7 +42,7 @@ export interface RecordRouteDeps {
 /** `GET` and `POST /api/v1/device/records` */
 export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
   const requireDiskRoom = createDiskReserve(deps.storage)
-  const turns = createAnswerTurns(TURNS.each, TURNS.running, TURNS.waiting)
+  const turns = createAnswerTurns(TURNS.each, TURNS.running, TURNS.waiting, TURNS.runningEach)
   const batches = countAttempts({ most: BATCHES_PER_MINUTE, windowMs: MINUTE_MS }, deps.monotonicMs)
   const prove = async (request: FastifyRequest): Promise<string> => {
     await deps.proofs.requireTokenProof(request)

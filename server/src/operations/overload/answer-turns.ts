@@ -10,8 +10,8 @@ const MAX_WAITING = 64
 /** Schedules the making of large answers. */
 export interface AnswerTurns {
   /**
-   * Runs `work` when it is the organization's turn: one of each organization at a time,
-   * `maxRunning` of all, so that one organization cannot occupy the server. Callers of one
+   * Runs `work` when it is the organization's turn: `maxRunningEach` of each organization at a
+   * time, `maxRunning` of all, so that one organization cannot occupy the server. Callers of one
    * organization take turns too. Throws 429 when `maxWaitingEach` of it wait already, or
    * `maxWaiting` of all. If another caller or organization has so many more waiting, its last one
    * is refused instead.
@@ -29,13 +29,18 @@ export function createAnswerTurns(
   maxWaitingEach = MAX_WAITING_EACH,
   maxRunning = MAX_RUNNING,
   maxWaiting = MAX_WAITING,
+  maxRunningEach = 1,
 ): AnswerTurns {
-  const running = new Set<string>()
+  /** One entry for each piece of work. */
+  const running: string[] = []
   const waiting = createFairQueue<Waiting>()
+
+  const mayRun = (org: string): boolean =>
+    running.filter((each) => each === org).length < maxRunningEach
 
   async function enter(path: readonly [org: string, caller: string]): Promise<void> {
     const [org] = path
-    if (running.size < maxRunning && !running.has(org)) return void running.add(org)
+    if (running.length < maxRunning && mayRun(org)) return void running.push(org)
     if (waiting.size([org]) >= maxWaitingEach) makeRoom(path, 1)
     else if (waiting.size() >= maxWaiting) makeRoom(path, 0)
     await new Promise<void>((begin, refuse) => waiting.push(path, { org, begin, refuse }))
@@ -47,12 +52,12 @@ export function createAnswerTurns(
     refused.refuse(tooMany())
   }
 
-  /** The next in line whose organization has no turn; the place is taken before any other looks. */
+  /** The next in line that may run; the place is taken before any other looks. */
   function leave(org: string): void {
-    running.delete(org)
-    const next = waiting.shift((other) => !running.has(other))
+    running.splice(running.indexOf(org), 1)
+    const next = waiting.shift(mayRun)
     if (next === undefined) return
-    running.add(next.org)
+    running.push(next.org)
     next.begin()
   }
 

@@ -4,8 +4,7 @@ import { ApiError } from '../../../../server/src/platform/api-error.ts'
 import { nextTurn } from '../../../../server/src/platform/next-turn.ts'
 
 /** Work that runs until it is told to end, and is listed while it runs. */
-function openTurns() {
-  const turns = createAnswerTurns()
+function openTurns(turns = createAnswerTurns()) {
   const running: string[] = []
   const ends = new Map<string, (error?: Error) => void>()
   const begin = (org: string, name = org): Promise<string> =>
@@ -43,6 +42,20 @@ describe('large answers', () => {
     await end('a2')
     await end('a3')
     expect(await Promise.all(all)).toEqual(['a1', 'a2', 'b', 'c', 'a3'])
+  })
+
+  it('run as many at a time for each organization as it may have, and no more of all', async () => {
+    const { begin, end, running } = openTurns(createAnswerTurns(4, 3, 64, 2))
+    const all = ['a1', 'a2', 'a3', 'b1', 'b2'].map((name) => begin(name.charAt(0), name))
+
+    await nextTurn()
+    expect(running).toEqual(['a1', 'a2', 'b1'])
+    await end('b1')
+    expect(running).toEqual(['a1', 'a2', 'b2'])
+    await end('a2')
+    expect(running).toEqual(['a1', 'b2', 'a3'])
+    for (const name of ['a1', 'b2', 'a3']) await end(name)
+    expect(await Promise.all(all)).toHaveLength(5)
   })
 
   it('free their place when they fail', async () => {
