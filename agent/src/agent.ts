@@ -166,6 +166,7 @@ function watchAgeOf(deps: AgentDeps): AgeWatch {
   const keepTime = createTimeKeeper({
     keep: synchronizer.keepTime,
     uptime,
+    hasExpiry: () => active.nextExpiryMs() !== null,
     onError: (err) => log.warn({ err }, TIME_NOT_KEPT),
   })
   // An end that is on disk stays one, also when the clock is set back over a restart.

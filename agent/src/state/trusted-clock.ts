@@ -1,5 +1,7 @@
 /** A power loss forgets at most this much elapsed time. */
 const KEEP_EVERY_MS = 10 * 60_000
+/** The same while a grant or a rule is to end: forgotten time would prolong it. */
+const KEEP_WITH_EXPIRY_EVERY_MS = 60_000
 
 /** Kept on disk, so that a restart does not set the time back. */
 export interface KeptTime {
@@ -66,19 +68,21 @@ export function createTrustedClock(clocks: {
 }
 
 /**
- * Call often: keeps the known time on disk every ten minutes. A failed write is reported, and
- * retried after another ten.
+ * Call often: keeps the known time on disk every ten minutes, and every minute while something is
+ * to end by it. A failed write is reported, and retried after the same time.
  */
 export function createTimeKeeper(deps: {
   readonly keep: () => Promise<void>
   /** Monotonic milliseconds. */
   readonly uptime: () => number
+  readonly hasExpiry: () => boolean
   readonly onError: (error: unknown) => void
 }): () => void {
   let triedAtMs = deps.uptime()
   return () => {
     const nowMs = deps.uptime()
-    if (nowMs - triedAtMs < KEEP_EVERY_MS) return
+    const everyMs = deps.hasExpiry() ? KEEP_WITH_EXPIRY_EVERY_MS : KEEP_EVERY_MS
+    if (nowMs - triedAtMs < everyMs) return
     triedAtMs = nowMs
     deps.keep().catch(deps.onError)
   }

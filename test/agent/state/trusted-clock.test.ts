@@ -10,6 +10,7 @@ it('keeps the time at most every ten minutes, and continues after a failure', as
       if (kept === 1) throw new Error('ENOSPC')
     },
     uptime: () => uptimeMs,
+    hasExpiry: () => false,
     onError: (error) => errors.push(error),
   })
 
@@ -18,4 +19,18 @@ it('keeps the time at most every ten minutes, and continues after a failure', as
 
   expect(kept).toBe(5)
   expect(errors).toHaveLength(1)
+})
+
+it('keeps the time every minute while something is to end by it', async () => {
+  let [uptimeMs, kept] = [0, 0]
+  const keepTime = createTimeKeeper({
+    keep: async () => void (kept += 1),
+    uptime: () => uptimeMs,
+    hasExpiry: () => uptimeMs < 10 * 60_000,
+    onError: () => {},
+  })
+
+  for (; uptimeMs <= 30 * 60_000; uptimeMs += 30_000) keepTime()
+
+  expect(kept).toBe(9 + 2)
 })
