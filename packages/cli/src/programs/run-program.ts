@@ -24,11 +24,12 @@ const FROM_TERMINAL: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT']
 export function createRunProgram(own: NodeJS.Process): RunProgram {
   return ([program, ...args], env) => {
     const { promise, resolve, reject } = Promise.withResolvers<ProgramEnd>()
-    const child = spawn(program, args, { stdio: 'inherit', env: { ...env } })
     const pass = (signal: NodeJS.Signals): void => {
       if (!(own.stdin.isTTY && FROM_TERMINAL.has(signal))) child.kill(signal)
     }
+    // Before the start: a signal in between would end this program alone.
     for (const signal of FORWARDED) own.on(signal, pass)
+    const child = spawn(program, args, { stdio: 'inherit', env: { ...env } })
     child.once('error', (error) => {
       const code = systemCode(error)
       if (code === '') reject(error)
