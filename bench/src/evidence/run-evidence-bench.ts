@@ -10,22 +10,27 @@ import { formatRange, formatRangedGoals } from '../report/ranged-goals-table.ts'
 import { roundNumber } from '../report/write-results.ts'
 import { measureAudit, type AuditResult } from './cases/audit.ts'
 import { measurePolls, type PollsResult } from './cases/polls.ts'
+import { measureShare, type StoreShare } from './cases/share.ts'
 
-export const EVIDENCE_GROUPS = ['polls', 'audit'] as const
+export const EVIDENCE_GROUPS = ['polls', 'share', 'audit'] as const
 export type EvidenceGroup = (typeof EVIDENCE_GROUPS)[number]
 
 const FULL = {
   polls: { rounds: 5, forMs: 15_000, recordsPerSecond: 5_000 },
+  // A tenth of 100,000 machines that send 50 records in five minutes.
+  share: { machines: 500, forMs: 60_000, recordsPerSecond: 1_700 },
   rows: 10_000_000,
 } as const
 /** Checks that every case works. */
 const QUICK = {
   polls: { rounds: 1, forMs: 3_000, recordsPerSecond: 5_000 },
+  share: { machines: 50, forMs: 5_000, recordsPerSecond: 1_700 },
   rows: 100_000,
 } as const
 
 interface EvidenceFigures {
   readonly polls: PollsResult | null
+  readonly share: readonly StoreShare[] | null
   readonly audit: AuditResult | null
 }
 
@@ -47,6 +52,7 @@ export async function runEvidenceBench(
   try {
     const figures: EvidenceFigures = {
       polls: await inTurn('polls', () => measurePolls(folder, extent.polls)),
+      share: await inTurn('share', () => measureShare(folder, extent.share)),
       audit: await inTurn('audit', () => measureAudit(folder, { rows: extent.rows, tell })),
     }
     const goals = judgeEvidence(figures)
@@ -76,13 +82,20 @@ function rangeOfAudit({ p50_ms, p95_ms, most_ms }: AuditResult): Range {
   return { median: p95_ms, least: p50_ms, most: most_ms }
 }
 
-function formatFigures({ polls, audit }: EvidenceFigures): string {
+function formatFigures({ polls, share, audit }: EvidenceFigures): string {
   const lines: string[] = []
   if (polls !== null)
     lines.push(
       `polls: p99 ${formatRange(polls.rest_p99)} ms at rest, ${formatRange(polls.beside_p99)} ms ` +
         `beside ${formatRange(polls.records_per_second)} records/s; ` +
         `${polls.failed_polls} polls and ${polls.failed_batches} batches failed`,
+    )
+  for (const each of share ?? [])
+    lines.push(
+      `share: ${each.store}, ${formatNumber(each.records_per_second)} records/s: server ` +
+        `${formatNumber(each.server_cores)} of a core, database ` +
+        `${formatNumber(each.database_cores)}, ${formatNumber(each.written_kib_per_second)} ` +
+        `KiB/s written; ${each.failed_batches} batches failed`,
     )
   if (audit !== null)
     lines.push(

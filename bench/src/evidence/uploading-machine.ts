@@ -1,14 +1,15 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { createDeviceAccess } from '../../../agent/src/sync/transport/device-access.ts'
 import { createFileFetcher } from '../../../agent/src/sync/transport/fetch-file.ts'
 import { createHttpFetch } from '../../../agent/src/sync/transport/fetch-over-http.ts'
 import { createProver } from '../../../packages/client/src/device/proof.ts'
-import type {
-  BatchHeader,
-  BatchLine,
-  UploadedRecord,
+import {
+  FIRST_PREVIOUS,
+  type BatchHeader,
+  type BatchLine,
+  type UploadedRecord,
 } from '../../../packages/protocol/src/index.ts'
 import type { FleetMachine } from '../hints/fill-fleet.ts'
 
@@ -30,7 +31,7 @@ export interface UploadingMachine {
 
 /** `random` returns 0 to 1, exclusive. */
 export function createUploadingMachine(
-  { deviceId, key }: FleetMachine,
+  { key }: Pick<FleetMachine, 'key'>,
   server: string,
   random: () => number,
 ): UploadingMachine {
@@ -40,16 +41,18 @@ export function createUploadingMachine(
   const access = createDeviceAccess({ ...wire, clock, random })
   const fetchFile = createFileFetcher({ ...wire, access })
   const signal = new AbortController().signal
-  let previous = '0'.repeat(64)
+  // A new one each time: the server knows the lines of an earlier one, and stores none again.
+  const boot = randomUUID()
+  let previous = FIRST_PREVIOUS
   let first = 1
 
   return {
     async upload(count) {
-      const header: BatchHeader = { boot: deviceId, first, previous }
+      const header: BatchHeader = { boot, first, previous }
       const from = Math.floor(random() * TARGETS)
       const lines = Array.from({ length: count }, (_, index): BatchLine => {
         const seq = first + index
-        const hash = createHash('sha256').update(`${deviceId} ${seq}`).digest('hex')
+        const hash = createHash('sha256').update(`${boot} ${seq}`).digest('hex')
         return { seq, hash, record: makeRecord((from + index) % TARGETS, clock()) }
       })
       const body = await compress(

@@ -31,3 +31,8 @@ export function rssOf(pid: number): { readonly now: number; readonly peak: numbe
     Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024
   return { now: bytes('VmRSS'), peak: bytes('VmHWM') }
 }
+
+/** Bytes that a process has had written to storage so far; see proc_pid_io(5). */
+export function writtenBytesOf(pid: number): number {
+  return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1])
+}
