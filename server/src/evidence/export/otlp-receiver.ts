@@ -45,7 +45,9 @@ export function createOtlpReceiver(
         'content-length': body.length,
       },
     })
-    sent.on('response', resolve).on('error', reject).end(body)
+    // A collector that switches protocols closes the call without a response and without an error.
+    const onClose = (): void => reject(new Error('the connection was closed'))
+    sent.on('response', resolve).on('error', reject).on('close', onClose).end(body)
     const answer = await promise
     return readReceipt(answer, await readBounded(answer), now)
   }
