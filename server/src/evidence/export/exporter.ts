@@ -14,6 +14,8 @@ const MOST_SENT = 500
 const LEASE_MS = 60_000
 const OTHERS_EVERY_MS = 15_000
 const COUNTED_EVERY_MS = 15_000
+/** A count of millions of records has at most this part of the time. */
+const LEAST_TIMES_COUNTING = 20
 const REFUSED_EVERY_MS = 60_000
 const LEAST_WAIT_MS = 1_000
 const MOST_WAIT_MS = 5 * 60_000
@@ -64,7 +66,7 @@ export function createExporter(deps: ExporterDeps): Exporter {
     oldestMs: null,
   }
   let notBeforeMs = 0
-  let countedAtMs = Number.NEGATIVE_INFINITY
+  let countAgainMs = Number.NEGATIVE_INFINITY
   let refusedAtMs = Number.NEGATIVE_INFINITY
   let waitMs = LEAST_WAIT_MS
 
@@ -82,11 +84,13 @@ export function createExporter(deps: ExporterDeps): Exporter {
   }
 
   async function count(): Promise<void> {
-    if (monotonicMs() - countedAtMs < COUNTED_EVERY_MS) return
-    countedAtMs = monotonicMs()
+    const begunMs = monotonicMs()
+    if (begunMs < countAgainMs) return
     const { records, oldest_ms } = await evidence.countUnexported(name)
     counts.pending = records
     counts.oldestMs = oldest_ms
+    const tookMs = monotonicMs() - begunMs
+    countAgainMs = begunMs + Math.max(COUNTED_EVERY_MS, tookMs * LEAST_TIMES_COUNTING)
   }
 
   /** Returns whether the receiver has them all, or will never take them. */

@@ -75,11 +75,8 @@ function startTogether(
   evidence: Pick<EvidenceStore, 'setExporters'>,
   log: Log,
 ): BackgroundTask {
-  let isKnown = false
-  async function makeKnown(): Promise<void> {
-    if (isKnown) return
+  async function setExporters(): Promise<void> {
     const left = await evidence.setExporters(exporters.map(({ name }) => name))
-    isKnown = true
     if (left > 0)
       log.warn(
         { records: left },
@@ -87,17 +84,22 @@ function startTogether(
       )
     for (const each of exporters) each.start()
   }
-  const onError = (err: unknown): void => log.warn({ err }, 'the export of records cannot begin')
-  const again = createBackgroundTask({ intervalMs: AGAIN_MS, run: makeKnown, onError })
-  let beginning: Promise<void> = Promise.resolve()
+  // One at a time: an exporter that is started twice would send everything twice.
+  let known: Promise<void> | null = null
+  const makeKnown = (): Promise<void> =>
+    (known ??= setExporters().catch((err: unknown) => {
+      known = null
+      log.warn({ err }, 'the export of records cannot begin')
+    }))
+  const again = createBackgroundTask({ intervalMs: AGAIN_MS, run: makeKnown, onError: () => {} })
   return {
     start() {
-      beginning = makeKnown().catch(onError)
+      void makeKnown()
       again.start()
     },
     async stop() {
       await again.stop()
-      await beginning
+      await known
       await Promise.all(exporters.map((each) => each.stop()))
     },
   }

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readConfig } from '../../../../server/src/config/config.ts'
+import { openExports } from '../../../../server/src/evidence/export/open-exports.ts'
 import { openOwner } from '../../owner.ts'
 import { enrolTestDevice, headersOf } from '../../test-device.ts'
 import { openTestServer } from '../../test-server.ts'
@@ -43,6 +44,41 @@ describe('a server with an export', () => {
       .poll(metrics, PATIENCE)
       .toContain('palisade_export_records_total{exporter="syslog"} 1')
     expect(await metrics()).toContain('palisade_export_dropped_total 0')
+  })
+})
+
+describe('exporters that become known', () => {
+  it('are started once, however long that takes', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { promise, resolve } = Promise.withResolvers<number>()
+    const looks: string[] = []
+    const { task } = openExports({
+      settings: {
+        otlp: { url: 'http://127.0.0.1:1/v1/logs', headers: {} },
+        syslog: null,
+        caFile: null,
+      },
+      evidence: {
+        setExporters: () => promise,
+        countUnexported: async () => ({ records: 0, oldest_ms: null }),
+        unexported: async (name: string) => {
+          looks.push(name)
+          return { ids: [], rows: [] }
+        },
+      } as never,
+      store: { read: async () => new Map() as never },
+      version: '1',
+      log: { info: () => undefined, warn: () => undefined } as never,
+      sources: { monotonicMs: () => 0, newId: () => 'a', now: () => new Date(0) },
+    })
+    task.start()
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(looks).toEqual([])
+    resolve(0)
+    await vi.advanceTimersByTimeAsync(1_500)
+    expect(looks).toEqual(['otlp'])
+    await task.stop()
   })
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EvidenceStore } from '../../../../server/src/evidence/store/evidence-store.ts'
-import { appendRows, DAY_MS, listAll, NOW_MS, row, TODAY } from './evidence-batches.ts'
+import { appendRows, chain, DAY_MS, listAll, NOW_MS, row, TODAY } from './evidence-batches.ts'
 
 /** Guarantees of every driver for the export of records. */
 export function describeExports(current: () => EvidenceStore): void {
@@ -66,6 +66,22 @@ export function describeExports(current: () => EvidenceStore): void {
       expect(await store.dropUnexported(TODAY)).toBe(1)
       await store.dropBefore(TODAY)
       expect([await ids('otlp'), await store.dropUnexported(TODAY)]).toEqual([[2], 0])
+    })
+
+    it('counts and forgets what has waited for days, however many sessions it has', async () => {
+      const store = current()
+      await store.setExporters(['otlp', 'syslog', 'third'])
+      const sessions = Array.from({ length: 4_001 }, (_, index) => row({ session: `s${index}` }))
+      await appendRows(store, sessions, { chain: chain(4_001, { received_ms: NOW_MS + 9 }) })
+      await appendRows(store, [row({ last_ms: NOW_MS + DAY_MS })])
+
+      const waiting = { records: 4_002, oldest_ms: NOW_MS + 9 }
+      expect(await store.countUnexported('otlp')).toEqual(waiting)
+      expect(await store.setExporters(['syslog', 'third'])).toBe(4_002)
+      expect(await ids('otlp')).toEqual([])
+      expect(await store.countUnexported('third')).toEqual(waiting)
+      expect(await store.dropUnexported(TODAY + 1)).toBe(8_002)
+      expect([await ids('syslog'), await ids('third')]).toEqual([[4_002], [4_002]])
     })
 
     it('is lent to one holder, until its time is over', async () => {

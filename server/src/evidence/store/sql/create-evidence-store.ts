@@ -1,6 +1,7 @@
 import type { EvidenceBatch, EvidenceStore } from '../evidence-store.ts'
 import type { UnusedPlace } from './drop-rows.ts'
 import type { EvidenceReader, EvidenceWriter } from './evidence-rows.ts'
+import type { RemovedParts } from './unexported-rows.ts'
 
 /** Connections and transactions of a database. */
 export interface EvidenceDriver {
@@ -27,6 +28,18 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
     }
   }
 
+  /** Returns the records. */
+  async function removeParts(
+    step: (writer: EvidenceWriter) => Promise<RemovedParts>,
+  ): Promise<number> {
+    let records = 0
+    for (;;) {
+      const removed = await driver.alone(step)
+      records += removed.records
+      if (removed.isLast) return records
+    }
+  }
+
   return {
     chain: (deviceId) => driver.read((reader) => reader.chain(deviceId)),
     append: (batch) => driver.append(batch, (writer) => writer.append(batch)),
@@ -38,13 +51,13 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
     ruleUse: (org, rule, from) => driver.read((reader) => reader.ruleUse(org, rule, from)),
     firstDay: (org) => driver.read((reader) => reader.firstDay(org)),
     days: () => driver.read((reader) => reader.days()),
-    setExporters: (names) => driver.alone((writer) => writer.setExporters(names)),
+    setExporters: (names) => removeParts((writer) => writer.setExporters(names)),
     lease: (exporter, holder, nowMs, forMs) =>
       driver.write((writer) => writer.lease(exporter, holder, nowMs, forMs)),
     unexported: (exporter, most) => driver.read((reader) => reader.unexported.take(exporter, most)),
     exported: (ids) => driver.write((writer) => writer.exported(ids)),
     countUnexported: (exporter) => driver.read((reader) => reader.unexported.count(exporter)),
-    dropUnexported: (day) => driver.alone((writer) => writer.dropUnexported(day)),
+    dropUnexported: (day) => removeParts((writer) => writer.dropUnexported(day)),
     async dropBefore(day) {
       const rows = await driver.alone((writer) => writer.dropDays(day))
       await driver.dropWholeDays(day)

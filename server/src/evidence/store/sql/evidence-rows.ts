@@ -62,7 +62,7 @@ export function createEvidenceReader(
       return (await firstDay.get(org))?.day ?? null
     },
     days: () => days.all(),
-    unexported: createUnexportedReader(connection),
+    unexported: createUnexportedReader(connection, pause),
     async requireTables() {
       await everyTable.get()
     },

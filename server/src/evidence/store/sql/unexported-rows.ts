@@ -5,6 +5,12 @@ import { createRecordReader } from './record-rows.ts'
 
 /** Parts of batches that one call looks at. */
 const PARTS_IN_A_CALL = 64
+/**
+ * Parts that one statement counts or removes. While a receiver is away for days there are millions,
+ * and one statement for all of them would hold the event loop, or reach the time limit of
+ * PostgreSQL each time.
+ */
+const PARTS_IN_A_STEP = 2_000
 
 /** The rows of a batch of one day and one source: a range of an index of `records`. */
 interface Part {
@@ -20,20 +26,31 @@ interface Part {
   readonly records: number
 }
 
+interface CountedParts {
+  readonly records: number
+  readonly oldest_ms: number | null
+  readonly last_id: number | null
+}
+
 export interface UnexportedReader {
   take(exporter: string, most: number): Promise<Unexported>
   count(exporter: string): Promise<UnexportedCount>
 }
 
 /** Ids are those of the parts, because these can commit in another order than they were made. */
-export function createUnexportedReader(connection: Connection): UnexportedReader {
+export function createUnexportedReader(
+  connection: Connection,
+  pause: () => Promise<void>,
+): UnexportedReader {
   const parts = connection.prepare<Part>(
     `SELECT u.*, o.name FROM unexported u JOIN organizations o ON o.id = u.org
      WHERE u.exporter = ? ORDER BY u.id LIMIT ${PARTS_IN_A_CALL}`,
   )
-  const count = connection.prepare<{ readonly records: number; readonly oldest_ms: number | null }>(
-    `SELECT CAST(COALESCE(SUM(records), 0) AS BIGINT) AS records, MIN(received_ms) AS oldest_ms
-     FROM unexported WHERE exporter = ?`,
+  const countNext = connection.prepare<CountedParts>(
+    `SELECT CAST(COALESCE(SUM(records), 0) AS BIGINT) AS records, MIN(received_ms) AS oldest_ms,
+       MAX(id) AS last_id
+     FROM (SELECT id, records, received_ms FROM unexported
+           WHERE exporter = ? AND id > ? ORDER BY id LIMIT ${PARTS_IN_A_STEP}) parts`,
   )
   const records = createRecordReader(connection)
   return {
@@ -46,13 +63,24 @@ export function createUnexportedReader(connection: Connection): UnexportedReader
         taken.push(part)
       }
       const rows = []
-      for (const { org: id, name, ...part } of taken)
+      for (const { org: id, name, ...part } of taken) {
         rows.push(...(await records.ofSource({ org: { id, name }, ...part })))
+        await pause()
+      }
       return { ids: taken.map(({ id }) => id), rows }
     },
     async count(exporter) {
-      const { records: waiting = 0, oldest_ms = null } = (await count.get(exporter)) ?? {}
-      return { records: waiting, oldest_ms }
+      const sum: { records: number; oldest_ms: number | null } = { records: 0, oldest_ms: null }
+      let after: number | null = 0
+      while (after !== null) {
+        const next: CountedParts | undefined = await countNext.get(exporter, after)
+        sum.records += next?.records ?? 0
+        const oldest = next?.oldest_ms ?? null
+        if (oldest !== null) sum.oldest_ms = Math.min(sum.oldest_ms ?? oldest, oldest)
+        after = next?.last_id ?? null
+        await pause()
+      }
+      return sum
     },
   }
 }
@@ -109,13 +137,19 @@ function partsOf(
   return [...parts.values()]
 }
 
+/** Some of the parts of a longer removal. */
+export interface RemovedParts {
+  readonly records: number
+  readonly isLast: boolean
+}
+
 export interface ExportWriter {
-  /** Returns how many records the exporters that are left out still had to export. */
-  setExporters(names: readonly string[]): Promise<number>
+  /** Removes parts of exporters that are left out. The last call sets who exports. */
+  setExporters(names: readonly string[]): Promise<RemovedParts>
   lease(exporter: string, holder: string, nowMs: number, forMs: number): Promise<boolean>
   exported(ids: readonly number[]): Promise<void>
-  /** Forgets what was not exported of the days before this one. Returns the records. */
-  dropUnexported(before: number): Promise<number>
+  /** Removes parts of the days before this one. */
+  dropUnexported(before: number): Promise<RemovedParts>
 }
 
 export function createExportWriter(connection: Connection): ExportWriter {
@@ -124,31 +158,25 @@ export function createExportWriter(connection: Connection): ExportWriter {
     'INSERT INTO exporters (name, holder, until_ms) VALUES (?, NULL, 0) ON CONFLICT DO NOTHING',
   )
   const remove = connection.prepare('DELETE FROM exporters WHERE name = ?')
-  const count = connection.prepare<{ readonly records: number }>(
-    `SELECT CAST(COALESCE(SUM(records), 0) AS BIGINT) AS records FROM unexported
-     WHERE exporter = ?`,
-  )
-  const removeAll = connection.prepare('DELETE FROM unexported WHERE exporter = ?')
+  const removeSome = createRemoveParts(connection, 'exporter')
   const take = connection.prepare(
     'UPDATE exporters SET holder = ?, until_ms = ? WHERE name = ? AND (holder = ? OR until_ms < ?)',
   )
   const removeOne = connection.prepare('DELETE FROM unexported WHERE id = ?')
-  const countOld = connection.prepare<{ readonly records: number }>(
-    'SELECT CAST(COALESCE(SUM(records), 0) AS BIGINT) AS records FROM unexported WHERE day < ?',
-  )
-  const removeOld = connection.prepare('DELETE FROM unexported WHERE day < ?')
+  const removeOld = createRemoveParts(connection, 'day')
 
   return {
     async setExporters(names) {
-      let left = 0
+      let records = 0
       for (const { name } of await known.all()) {
         if (names.includes(name)) continue
-        left += (await count.get(name))?.records ?? 0
-        await removeAll.run(name)
+        const removed = await removeSome(name)
+        records += removed.records
+        if (!removed.isLast) return { records, isLast: false }
         await remove.run(name)
       }
       for (const name of names) await insert.run(name)
-      return left
+      return { records, isLast: true }
     },
     async lease(exporter, holder, nowMs, forMs) {
       return (await take.run(holder, nowMs + forMs, exporter, holder, nowMs)) > 0
@@ -156,10 +184,24 @@ export function createExportWriter(connection: Connection): ExportWriter {
     async exported(ids) {
       for (const id of ids) await removeOne.run(id)
     },
-    async dropUnexported(before) {
-      const records = (await countOld.get(before))?.records ?? 0
-      await removeOld.run(before)
-      return records
-    },
+    dropUnexported: removeOld,
+  }
+}
+
+/** Of an exporter, or of the days before one. */
+function createRemoveParts(
+  connection: Connection,
+  by: 'day' | 'exporter',
+): (value: number | string) => Promise<RemovedParts> {
+  // In the order of an index: PostgreSQL would read the whole table in each step.
+  const which = by === 'day' ? 'day < ? ORDER BY day' : 'exporter = ? ORDER BY id'
+  const remove = connection.prepare<{ readonly records: number }>(
+    `DELETE FROM unexported WHERE id IN
+       (SELECT id FROM unexported WHERE ${which} LIMIT ${PARTS_IN_A_STEP}) RETURNING records`,
+  )
+  return async (value) => {
+    const removed = await remove.all(value)
+    const records = removed.reduce((sum, part) => sum + part.records, 0)
+    return { records, isLast: removed.length < PARTS_IN_A_STEP }
   }
 }
