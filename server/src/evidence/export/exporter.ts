@@ -10,6 +10,11 @@ const INTERVAL_MS = 1_000
 /** Records that are read at once, unless one batch has more, and that are sent at once. */
 const MOST_TAKEN = 2_000
 const MOST_SENT = 500
+/**
+ * Characters that are sent at once, of the texts that a machine chooses; unless one record has
+ * more. A receiver that takes usual records in time must not fail at those of one machine.
+ */
+const MOST_SENT_LENGTH = 500_000
 /** Longer than one call of a receiver, which a lease must outlive. */
 const LEASE_MS = 60_000
 const OTHERS_EVERY_MS = 15_000
@@ -95,12 +100,12 @@ export function createExporter(deps: ExporterDeps): Exporter {
 
   /** Returns whether the receiver has them all, or will never take them. */
   async function sendAll(events: readonly AuditEvent[]): Promise<boolean> {
-    for (let first = 0; first < events.length; first += MOST_SENT) {
+    for (const call of splitCalls(events)) {
       if (!(await evidence.lease(name, holder, now().getTime(), LEASE_MS))) {
         notBeforeMs = monotonicMs() + OTHERS_EVERY_MS
         return false
       }
-      if (!(await send(events.slice(first, first + MOST_SENT)))) return false
+      if (!(await send(call))) return false
     }
     return true
   }
@@ -166,4 +171,28 @@ export function createExporter(deps: ExporterDeps): Exporter {
       return task.stop()
     },
   }
+}
+
+function splitCalls(events: readonly AuditEvent[]): AuditEvent[][] {
+  const calls: AuditEvent[][] = []
+  let call: AuditEvent[] = []
+  let length = 0
+  for (const event of events) {
+    const more = lengthOf(event)
+    if (call.length > 0 && (call.length >= MOST_SENT || length + more > MOST_SENT_LENGTH)) {
+      calls.push(call)
+      call = []
+      length = 0
+    }
+    call.push(event)
+    length += more
+  }
+  return call.length > 0 ? [...calls, call] : calls
+}
+
+function lengthOf({ payload, agent, rules, shadow }: AuditEvent): number {
+  return [...rules, ...(shadow?.rules ?? [])].reduce(
+    (sum, { policy_id, rule_id }) => sum + policy_id.length + rule_id.length,
+    payload.resource_id.length + (agent ?? '').length,
+  )
 }

@@ -1,4 +1,5 @@
 import type { AuditEvent } from '@palisade/protocol'
+import { formatInTurns } from './receiver.ts'
 
 /** Attributes of a record, by the members of the audit log. */
 const ATTRIBUTES: Readonly<Record<string, (event: AuditEvent) => string | number | null>> = {
@@ -34,11 +35,15 @@ const ATTRIBUTES: Readonly<Record<string, (event: AuditEvent) => string | number
 const SEVERITIES = { allow: [9, 'INFO'], deny: [13, 'WARN'] } as const
 
 /** The body of `POST /v1/logs`, in the JSON encoding of OTLP 1.x. */
-export function formatOtlpLogs(events: readonly AuditEvent[], version: string): string {
-  const resource = { attributes: [attribute('service.name', 'palisade-server')] }
-  const scope = { name: 'palisade.evidence', version }
-  const logRecords = events.map(formatRecord)
-  return JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ scope, logRecords }] }] })
+export async function formatOtlpLogs(
+  events: readonly AuditEvent[],
+  version: string,
+): Promise<string> {
+  const resource = JSON.stringify({ attributes: [attribute('service.name', 'palisade-server')] })
+  const scope = JSON.stringify({ name: 'palisade.evidence', version })
+  const records = await formatInTurns(events, (event) => JSON.stringify(formatRecord(event)))
+  const scopeLogs = `[{"scope":${scope},"logRecords":[${records.join()}]}]`
+  return `{"resourceLogs":[{"resource":${resource},"scopeLogs":${scopeLogs}}]}`
 }
 
 function formatRecord(event: AuditEvent): object {

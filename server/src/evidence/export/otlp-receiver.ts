@@ -54,9 +54,8 @@ export function createOtlpReceiver(
 
   return {
     async send(events) {
-      const body = await pack(formatOtlpLogs(events, version))
       try {
-        return await post(body)
+        return await post(await pack(await formatOtlpLogs(events, version)))
       } catch (error) {
         return failed(error instanceof Error ? error.message : String(error))
       }

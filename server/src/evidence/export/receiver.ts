@@ -1,4 +1,5 @@
 import type { AuditEvent } from '@palisade/protocol'
+import { createTurnEnds } from '../../platform/next-turn.ts'
 
 /**
  * How a receiver has answered.
@@ -22,6 +23,20 @@ export interface Receiver {
 
 /** The longest that a receiver may take to answer. */
 export const SEND_TIMEOUT_MS = 20_000
+
+/** Machines choose how long the names of an event are, so others have their turn between two. */
+export async function formatInTurns(
+  events: readonly AuditEvent[],
+  format: (event: AuditEvent) => string,
+): Promise<string[]> {
+  const pause = createTurnEnds()
+  const texts: string[] = []
+  for (const event of events) {
+    texts.push(format(event))
+    await pause()
+  }
+  return texts
+}
 
 export function failed(why: string, retryAfterMs: number | null = null): Receipt {
   return { kind: 'failed', why, retryAfterMs }

@@ -1,6 +1,6 @@
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { failed, SEND_TIMEOUT_MS, type Receipt, type Receiver } from './receiver.ts'
+import { failed, formatInTurns, SEND_TIMEOUT_MS, type Receipt, type Receiver } from './receiver.ts'
 import { formatSyslog } from './syslog-message.ts'
 
 export interface SyslogSettings {
@@ -59,9 +59,10 @@ export function createSyslogReceiver(settings: SyslogSettings): Receiver {
 
   return {
     async send(events): Promise<Receipt> {
+      const messages = await formatInTurns(events, formatSyslog)
       if (isClosed) return failed('the export ends')
       try {
-        await write(events.map(formatSyslog).join(''))
+        await write(messages.join(''))
         return { kind: 'taken', refused: 0 }
       } catch (error) {
         // Half of a message may be on its way: the next one needs a connection of its own.

@@ -4,8 +4,12 @@ import { describeRows } from '../../../../server/src/evidence/audit/audited-devi
 import { createExporter, type Exporter } from '../../../../server/src/evidence/export/exporter.ts'
 import { createOtlpReceiver } from '../../../../server/src/evidence/export/otlp-receiver.ts'
 import type { Receiver } from '../../../../server/src/evidence/export/receiver.ts'
+import { formatSyslog } from '../../../../server/src/evidence/export/syslog-message.ts'
 import { createSyslogReceiver } from '../../../../server/src/evidence/export/syslog-receiver.ts'
-import type { EvidenceStore } from '../../../../server/src/evidence/store/evidence-store.ts'
+import type {
+  EvidenceStore,
+  StoredEvidence,
+} from '../../../../server/src/evidence/store/evidence-store.ts'
 import { openSqliteEvidence } from '../../../../server/src/evidence/store/sqlite/open-sqlite-evidence.ts'
 import { makeCertificate } from '../../operations/tls/make-certificate.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
@@ -178,6 +182,53 @@ describe('the export to a collector of OpenTelemetry', () => {
     await appendRows(evidence, rowsOf(3))
     await exporter.stop()
     expect(await pending(evidence, 'otlp')).toBe(6)
+  })
+})
+
+describe('records of a machine that chooses long names', () => {
+  const long = (index: number) => {
+    const text = `/${index}${'é'.repeat(4_000)}`
+    const ids = { policy_id: 'é'.repeat(512), rule_id: 'é'.repeat(512) }
+    const rules = Array.from({ length: 10 }, () => ({ ...ids, decision: 'deny', origin: 'org' }))
+    return { text, rules: rules as StoredEvidence['tuple']['rules'] }
+  }
+
+  it('reach the receiver in small calls, so that a slow one has them in time', async () => {
+    const evidence = await openEvidence(['otlp'])
+    const collector = await startCollector()
+    const rows = Array.from({ length: 90 }, (_, index) => {
+      const { text, rules } = long(index)
+      return row({ tuple: { action: 'read', host: null, port: null, path: text, rules } })
+    })
+    await appendRows(evidence, rows)
+    const { exporter } = start(evidence, 'otlp', otlp(collector.url))
+    await expect.poll(() => exporter.counts.exported, PATIENCE).toBe(90)
+    expect(Math.max(...collector.calls.map((ids) => ids.length))).toBeLessThan(40)
+    expect(collector.calls.flat().toSorted()).toEqual(idsFrom(1, 90))
+  })
+
+  it('leave turns to others while they are formatted', async () => {
+    const { text, rules } = long(1)
+    const payload = { resource_id: text, deny_reason: [] }
+    const events = Array.from({ length: 200 }, () => auditEvent({ payload, rules: [...rules] }))
+    const { port } = await startSyslog()
+    const receiver = createSyslogReceiver({ host: '127.0.0.1', port, tls: false, ca: null })
+    onTestFinished(() => receiver.close())
+    const begunMs = performance.now()
+    events.map(formatSyslog)
+    const wholeMs = performance.now() - begunMs
+
+    let lastMs = performance.now()
+    let longestMs = 0
+    const turn = setInterval(() => {
+      const nowMs = performance.now()
+      longestMs = Math.max(longestMs, nowMs - lastMs)
+      lastMs = nowMs
+    }, 1)
+    await receiver.send(events)
+    clearInterval(turn)
+    longestMs = Math.max(longestMs, performance.now() - lastMs)
+    expect(longestMs).toBeLessThan(wholeMs / 2)
   })
 })
 

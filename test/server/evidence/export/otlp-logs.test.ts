@@ -3,9 +3,9 @@ import { formatOtlpLogs } from '../../../../server/src/evidence/export/otlp-logs
 import { auditEvent } from './audit-events.ts'
 
 describe('decisions as logs of OpenTelemetry', () => {
-  it('have the JSON encoding of OTLP', () => {
+  it('have the JSON encoding of OTLP', async () => {
     const event = auditEvent({ agent: '/bin/x\ud800', revision: null })
-    const { resourceLogs } = JSON.parse(formatOtlpLogs([event], '1.2.3'))
+    const { resourceLogs } = JSON.parse(await formatOtlpLogs([event], '1.2.3'))
     expect(resourceLogs).toHaveLength(1)
     const [{ resource, scopeLogs }] = resourceLogs
     expect(resource.attributes).toEqual([
