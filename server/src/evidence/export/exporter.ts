@@ -74,15 +74,26 @@ export function createExporter(deps: ExporterDeps): Exporter {
   let countAgainMs = Number.NEGATIVE_INFINITY
   let refusedAtMs = Number.NEGATIVE_INFINITY
   let waitMs = LEAST_WAIT_MS
+  /** Halved for what the receiver refuses, until one record alone is refused. */
+  let mostSent = MOST_SENT
+  /**
+   * Records of the present parts that are done with. A receiver that takes few calls in a while
+   * would otherwise get the first ones again each time, and never the last.
+   */
+  const done = new Set<string>()
 
   async function run(isStopping: () => boolean): Promise<void> {
     await count()
     while (!isStopping() && monotonicMs() >= notBeforeMs) {
       const { ids, rows } = await evidence.unexported(name, MOST_TAKEN)
       if (ids.length === 0) return
-      if (!(await sendAll(await describe(rows)))) return
+      const events = await describe(rows)
+      // The parts may be others than before, when another server has exported some.
+      const present = new Set(events.map(keyOf))
+      for (const key of done) if (!present.has(key)) done.delete(key)
+      if (!(await sendAll(events.filter((event) => !done.has(keyOf(event)))))) return
       await evidence.exported(ids)
-      waitMs = LEAST_WAIT_MS
+      done.clear()
       await count()
       await nextTurn()
     }
@@ -100,38 +111,39 @@ export function createExporter(deps: ExporterDeps): Exporter {
 
   /** Returns whether the receiver has them all, or will never take them. */
   async function sendAll(events: readonly AuditEvent[]): Promise<boolean> {
-    for (const call of splitCalls(events)) {
+    let rest = events
+    while (rest.length > 0) {
       if (!(await evidence.lease(name, holder, now().getTime(), LEASE_MS))) {
         notBeforeMs = monotonicMs() + OTHERS_EVERY_MS
         return false
       }
-      if (!(await send(call))) return false
+      const call = firstCall(rest, mostSent)
+      const receipt = await receiver.send(call)
+      if (receipt.kind === 'failed') {
+        backOff(receipt)
+        return false
+      }
+      if (receipt.kind === 'refused' && call.length > 1) {
+        mostSent = Math.ceil(call.length / 2)
+        continue
+      }
+      finish(call, receipt)
+      rest = rest.slice(call.length)
     }
     return true
   }
 
-  /** Halves what the receiver refuses, until one record alone is refused. */
-  async function send(events: readonly AuditEvent[]): Promise<boolean> {
-    const receipt = await receiver.send(events)
-    switch (receipt.kind) {
-      case 'taken':
-        counts.exported += events.length - Math.min(receipt.refused, events.length)
-        counts.rejected += Math.min(receipt.refused, events.length)
-        return true
-      case 'refused': {
-        if (events.length > 1) {
-          const half = Math.ceil(events.length / 2)
-          return (await send(events.slice(0, half))) && (await send(events.slice(half)))
-        }
-        const [event] = events
-        counts.rejected += events.length
-        noteRefusal(event?.audit_event_id, receipt.why)
-        return true
-      }
-      case 'failed':
-        backOff(receipt)
-        return false
-    }
+  function finish(
+    call: readonly AuditEvent[],
+    receipt: Exclude<Receipt, { readonly kind: 'failed' }>,
+  ): void {
+    const refused = receipt.kind === 'taken' ? Math.min(receipt.refused, call.length) : call.length
+    counts.exported += call.length - refused
+    counts.rejected += refused
+    if (receipt.kind === 'refused') noteRefusal(call[0]?.audit_event_id, receipt.why)
+    for (const event of call) done.add(keyOf(event))
+    mostSent = Math.min(mostSent * 2, MOST_SENT)
+    waitMs = LEAST_WAIT_MS
   }
 
   /** Once a minute: a receiver may refuse all of them. */
@@ -173,21 +185,18 @@ export function createExporter(deps: ExporterDeps): Exporter {
   }
 }
 
-function splitCalls(events: readonly AuditEvent[]): AuditEvent[][] {
-  const calls: AuditEvent[][] = []
-  let call: AuditEvent[] = []
+/** As many of the first ones as one call may have. */
+function firstCall(events: readonly AuditEvent[], most: number): readonly AuditEvent[] {
   let length = 0
-  for (const event of events) {
-    const more = lengthOf(event)
-    if (call.length > 0 && (call.length >= MOST_SENT || length + more > MOST_SENT_LENGTH)) {
-      calls.push(call)
-      call = []
-      length = 0
-    }
-    call.push(event)
-    length += more
-  }
-  return call.length > 0 ? [...calls, call] : calls
+  const end = events.findIndex((event, index) => {
+    length += lengthOf(event)
+    return index === most || (index > 0 && length > MOST_SENT_LENGTH)
+  })
+  return end === -1 ? events : events.slice(0, end)
+}
+
+function keyOf({ org_id, audit_event_id }: AuditEvent): string {
+  return `${org_id} ${audit_event_id}`
 }
 
 function lengthOf({ payload, agent, rules, shadow }: AuditEvent): number {

@@ -132,6 +132,29 @@ describe('the export to a collector of OpenTelemetry', () => {
     await expect.poll(() => pending(evidence, 'otlp'), PATIENCE).toBe(0)
   })
 
+  it('sends no record again that a receiver took before it asked for a pause', async () => {
+    const evidence = await openEvidence(['otlp'])
+    const collector = await startCollector()
+    await appendRows(evidence, rowsOf(1_203))
+    const taken: string[] = []
+    let calls = 0
+    collector.answer = (response, { ids }) => {
+      calls += 1
+      if (calls % 2 === 0) return void response.writeHead(429, { 'retry-after': '1' }).end()
+      if (ids.includes('700')) return void response.writeHead(400).end()
+      taken.push(...ids)
+      response.end('{}')
+    }
+    const { exporter, advance } = start(evidence, 'otlp', otlp(collector.url))
+    const exportedLater = () => {
+      advance(1_000)
+      return exporter.counts
+    }
+    await expect.poll(exportedLater, PATIENCE).toMatchObject({ exported: 1_202, rejected: 1 })
+    await expect.poll(() => pending(evidence, 'otlp'), PATIENCE).toBe(0)
+    expect(taken.toSorted()).toEqual(idsFrom(1, 1_203).filter((id) => id !== '700'))
+  })
+
   it('repeats records whose mark was lost with the process', async () => {
     const evidence = await openEvidence(['otlp'])
     const collector = await startCollector()
