@@ -157,7 +157,9 @@ export function createExporter(deps: ExporterDeps): Exporter {
   function backOff({ why, retryAfterMs }: Extract<Receipt, { kind: 'failed' }>): void {
     counts.failures += 1
     // Half of it by chance, so that servers that failed together do not come back together.
-    const ms = retryAfterMs ?? waitMs * (0.5 + random() / 2)
+    const pauseMs = waitMs * (0.5 + random() / 2)
+    // `Retry-After` may be zero or in the past, each time.
+    const ms = Math.max(retryAfterMs ?? 0, pauseMs)
     notBeforeMs = monotonicMs() + ms
     waitMs = Math.min(waitMs * 2, MOST_WAIT_MS)
     log.warn(

@@ -116,6 +116,23 @@ describe('the export to a collector of OpenTelemetry', () => {
     await expect.poll(() => exporter.counts.exported, PATIENCE).toBe(1)
   })
 
+  it('waits longer each time for a collector that always says `Retry-After: 0`', async () => {
+    const evidence = await openEvidence(['otlp'])
+    const collector = await startCollector()
+    await appendRows(evidence, rowsOf(1))
+    collector.answer = (response) => void response.writeHead(503, { 'retry-after': '0' }).end()
+    const { exporter, advance } = start(evidence, 'otlp', otlp(collector.url))
+
+    await expect.poll(() => exporter.counts.failures, PATIENCE).toBe(1)
+    advance(1_000)
+    await expect.poll(() => exporter.counts.failures, PATIENCE).toBe(2)
+    advance(1_000)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(collector.calls).toHaveLength(2)
+    advance(1_000)
+    await expect.poll(() => exporter.counts.failures, PATIENCE).toBe(3)
+  })
+
   it('counts the records that the collector rejects, in part or alone', async () => {
     const evidence = await openEvidence(['otlp'])
     const collector = await startCollector()
