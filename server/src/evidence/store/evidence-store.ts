@@ -150,7 +150,8 @@ export interface ExportStore {
   setExporters(names: readonly string[]): Promise<number>
   /**
    * Lends an exporter to one holder, until it has not asked for `forMs`. Several servers so do not
-   * export the same; an export that lasts longer may be repeated by another.
+   * export the same; an export that lasts longer may be repeated by another. A lease that ends more
+   * than ten minutes later than one of now would is not obeyed: its clock was wrong.
    */
   lease(exporter: string, holder: string, nowMs: number, forMs: number): Promise<boolean>
   /** Parts of batches with together at most `most` records; one part at least. */

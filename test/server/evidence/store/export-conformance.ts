@@ -92,6 +92,11 @@ export function describeExports(current: () => EvidenceStore): void {
       expect(await store.lease('otlp', 'one', NOW_MS + 999, 1_000)).toBe(true)
       expect(await store.lease('otlp', 'other', NOW_MS + 1_500, 1_000)).toBe(false)
       expect(await store.lease('otlp', 'other', NOW_MS + 2_500, 1_000)).toBe(true)
+      // By a clock that was wrong, and by one that is a little ahead.
+      expect(await store.lease('otlp', 'wrong', Date.parse('2200-01-01'), 1_000)).toBe(true)
+      expect(await store.lease('otlp', 'one', NOW_MS, 1_000)).toBe(true)
+      expect(await store.lease('otlp', 'ahead', NOW_MS + 60_000, 1_000)).toBe(true)
+      expect(await store.lease('otlp', 'one', NOW_MS, 1_000)).toBe(false)
       expect(await store.lease('absent', 'one', NOW_MS, 1_000)).toBe(false)
     })
   })

@@ -152,6 +152,9 @@ export interface ExportWriter {
   dropUnexported(before: number): Promise<RemovedParts>
 }
 
+/** A server whose clock was in another year may have ended before it was set. */
+const MOST_CLOCKS_APART_MS = 10 * 60_000
+
 export function createExportWriter(connection: Connection): ExportWriter {
   const known = connection.prepare<{ readonly name: string }>('SELECT name FROM exporters')
   const insert = connection.prepare(
@@ -160,7 +163,8 @@ export function createExportWriter(connection: Connection): ExportWriter {
   const remove = connection.prepare('DELETE FROM exporters WHERE name = ?')
   const removeSome = createRemoveParts(connection, 'exporter')
   const take = connection.prepare(
-    'UPDATE exporters SET holder = ?, until_ms = ? WHERE name = ? AND (holder = ? OR until_ms < ?)',
+    `UPDATE exporters SET holder = ?, until_ms = ?
+     WHERE name = ? AND (holder = ? OR until_ms < ? OR until_ms > ?)`,
   )
   const removeOne = connection.prepare('DELETE FROM unexported WHERE id = ?')
   const removeOld = createRemoveParts(connection, 'day')
@@ -179,7 +183,9 @@ export function createExportWriter(connection: Connection): ExportWriter {
       return { records, isLast: true }
     },
     async lease(exporter, holder, nowMs, forMs) {
-      return (await take.run(holder, nowMs + forMs, exporter, holder, nowMs)) > 0
+      const untilMs = nowMs + forMs
+      const mostMs = untilMs + MOST_CLOCKS_APART_MS
+      return (await take.run(holder, untilMs, exporter, holder, nowMs, mostMs)) > 0
     },
     async exported(ids) {
       for (const id of ids) await removeOne.run(id)
