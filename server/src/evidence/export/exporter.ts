@@ -40,7 +40,10 @@ export interface ExportCounts {
 export interface ExporterDeps {
   readonly name: string
   readonly receiver: Receiver
-  readonly evidence: Pick<ExportStore, 'countUnexported' | 'exported' | 'lease' | 'unexported'>
+  readonly evidence: Pick<
+    ExportStore,
+    'addExporter' | 'countUnexported' | 'exported' | 'lease' | 'unexported'
+  >
   readonly describe: (rows: readonly StoredEvidence[]) => Promise<AuditEvent[]>
   /** Names this server among those of one database. */
   readonly holder: string
@@ -102,11 +105,21 @@ export function createExporter(deps: ExporterDeps): Exporter {
   async function count(): Promise<void> {
     const begunMs = monotonicMs()
     if (begunMs < countAgainMs) return
-    const { records, oldest_ms } = await evidence.countUnexported(name)
+    const { records, oldest_ms, is_known } = await evidence.countUnexported(name)
+    if (!is_known) await join()
     counts.pending = records
     counts.oldestMs = oldest_ms
     const tookMs = monotonicMs() - begunMs
     countAgainMs = begunMs + Math.max(COUNTED_EVERY_MS, tookMs * LEAST_TIMES_COUNTING)
+  }
+
+  /** A server that was started without this exporter has ended it for all. */
+  async function join(): Promise<void> {
+    await evidence.addExporter(name)
+    log.warn(
+      { exporter: name },
+      'another server ended this export: give all servers of one database the same settings',
+    )
   }
 
   /** Returns whether the receiver has them all, or will never take them. */

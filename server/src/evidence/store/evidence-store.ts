@@ -139,6 +139,8 @@ export interface UnexportedCount {
   readonly records: number
   /** Epoch milliseconds of the oldest batch among them; null without any. */
   readonly oldest_ms: number | null
+  /** False when another server has set exporters without this one. */
+  readonly is_known: boolean
 }
 
 /** The records that are to be exported: all that arrive while there is the exporter. */
@@ -148,6 +150,8 @@ export interface ExportStore {
    * more still had, which are forgotten.
    */
   setExporters(names: readonly string[]): Promise<number>
+  /** Adds one exporter to the others. */
+  addExporter(name: string): Promise<void>
   /**
    * Lends an exporter to one holder, until it has not asked for `forMs`. Several servers so do not
    * export the same; an export that lasts longer may be repeated by another. A lease that ends more

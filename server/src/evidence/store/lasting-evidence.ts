@@ -63,6 +63,7 @@ export async function openLastingEvidence(
     days: async () => (await use()).days(),
     dropBefore: async (...args) => (await use()).dropBefore(...args),
     setExporters: async (...args) => (await use()).setExporters(...args),
+    addExporter: async (...args) => (await use()).addExporter(...args),
     lease: async (...args) => (await use()).lease(...args),
     unexported: async (...args) => (await use()).unexported(...args),
     exported: async (...args) => (await use()).exported(...args),

@@ -211,6 +211,25 @@ describe('the export to a collector of OpenTelemetry', () => {
     await expect.poll(exportedLater, PATIENCE).toBe(3)
   })
 
+  it('goes on, and says so, after a server without it has ended it', async () => {
+    const evidence = await openEvidence(['otlp'])
+    const collector = await startCollector()
+    const { exporter, lines, advance } = start(evidence, 'otlp', otlp(collector.url))
+    await appendRows(evidence, rowsOf(2))
+    await expect.poll(() => exporter.counts.exported, PATIENCE).toBe(2)
+    await evidence.setExporters(['syslog'])
+    advance(15_000)
+    const known = async () => (await evidence.countUnexported('otlp')).is_known
+    await expect.poll(known, PATIENCE).toBe(true)
+
+    await appendRows(evidence, rowsOf(3))
+    await expect.poll(() => exporter.counts.exported, PATIENCE).toBe(5)
+    expect(lines).toEqual([
+      'another server ended this export: give all servers of one database the same settings',
+    ])
+    expect(await pending(evidence, 'syslog')).toBe(3)
+  })
+
   it('lets batches in while its receiver does not answer, and ends at once', async () => {
     const evidence = await openEvidence(['otlp'])
     const collector = await startCollector()

@@ -61,7 +61,7 @@ describe('exporters that become known', () => {
       },
       evidence: {
         setExporters: () => promise,
-        countUnexported: async () => ({ records: 0, oldest_ms: null }),
+        countUnexported: async () => ({ records: 0, oldest_ms: null, is_known: true }),
         unexported: async (name: string) => {
           looks.push(name)
           return { ids: [], rows: [] }

@@ -47,7 +47,11 @@ export function describeExports(current: () => EvidenceStore): void {
       const rest = await store.unexported('otlp', 2)
       await store.exported(rest.ids)
       expect(await store.unexported('otlp', 2)).toEqual({ ids: [], rows: [] })
-      expect(await store.countUnexported('otlp')).toEqual({ records: 0, oldest_ms: null })
+      expect(await store.countUnexported('otlp')).toEqual({
+        records: 0,
+        oldest_ms: null,
+        is_known: true,
+      })
     })
 
     it('forgets an exporter that is not named any more, and counts its records', async () => {
@@ -57,6 +61,13 @@ export function describeExports(current: () => EvidenceStore): void {
       expect(await store.setExporters(['syslog'])).toBe(2)
       await appendRows(store, [row()])
       expect([await ids('otlp'), await ids('syslog')]).toEqual([[], [1, 2, 3]])
+      expect(await store.countUnexported('otlp')).toMatchObject({ records: 0, is_known: false })
+
+      await store.addExporter('otlp')
+      await store.addExporter('otlp')
+      await appendRows(store, [row()])
+      expect([await ids('otlp'), await ids('syslog')]).toEqual([[4], [1, 2, 3, 4]])
+      expect(await store.countUnexported('otlp')).toMatchObject({ records: 1, is_known: true })
     })
 
     it('counts the rows that the retention takes before their export', async () => {
@@ -75,7 +86,7 @@ export function describeExports(current: () => EvidenceStore): void {
       await appendRows(store, sessions, { chain: chain(4_001, { received_ms: NOW_MS + 9 }) })
       await appendRows(store, [row({ last_ms: NOW_MS + DAY_MS })])
 
-      const waiting = { records: 4_002, oldest_ms: NOW_MS + 9 }
+      const waiting = { records: 4_002, oldest_ms: NOW_MS + 9, is_known: true }
       expect(await store.countUnexported('otlp')).toEqual(waiting)
       expect(await store.setExporters(['syslog', 'third'])).toBe(4_002)
       expect(await ids('otlp')).toEqual([])

@@ -52,6 +52,7 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
     firstDay: (org) => driver.read((reader) => reader.firstDay(org)),
     days: () => driver.read((reader) => reader.days()),
     setExporters: (names) => removeParts((writer) => writer.setExporters(names)),
+    addExporter: (name) => driver.write((writer) => writer.addExporter(name)),
     lease: (exporter, holder, nowMs, forMs) =>
       driver.write((writer) => writer.lease(exporter, holder, nowMs, forMs)),
     unexported: (exporter, most) => driver.read((reader) => reader.unexported.take(exporter, most)),

@@ -52,6 +52,7 @@ export function createUnexportedReader(
      FROM (SELECT id, records, received_ms FROM unexported
            WHERE exporter = ? AND id > ? ORDER BY id LIMIT ${PARTS_IN_A_STEP}) parts`,
   )
+  const known = connection.prepare('SELECT 1 FROM exporters WHERE name = ?')
   const records = createRecordReader(connection)
   return {
     async take(exporter, most) {
@@ -80,7 +81,7 @@ export function createUnexportedReader(
         after = next?.last_id ?? null
         await pause()
       }
-      return sum
+      return { ...sum, is_known: (await known.get(exporter)) !== undefined }
     },
   }
 }
@@ -146,6 +147,7 @@ export interface RemovedParts {
 export interface ExportWriter {
   /** Removes parts of exporters that are left out. The last call sets who exports. */
   setExporters(names: readonly string[]): Promise<RemovedParts>
+  addExporter(name: string): Promise<void>
   lease(exporter: string, holder: string, nowMs: number, forMs: number): Promise<boolean>
   exported(ids: readonly number[]): Promise<void>
   /** Removes parts of the days before this one. */
@@ -181,6 +183,9 @@ export function createExportWriter(connection: Connection): ExportWriter {
       }
       for (const name of names) await insert.run(name)
       return { records, isLast: true }
+    },
+    async addExporter(name) {
+      await insert.run(name)
     },
     async lease(exporter, holder, nowMs, forMs) {
       const untilMs = nowMs + forMs
