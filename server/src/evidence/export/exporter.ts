@@ -74,7 +74,7 @@ export function createExporter(deps: ExporterDeps): Exporter {
     oldestMs: null,
   }
   let notBeforeMs = 0
-  let countAgainMs = Number.NEGATIVE_INFINITY
+  const count = createCount(deps, counts)
   let refusedAtMs = Number.NEGATIVE_INFINITY
   let waitMs = LEAST_WAIT_MS
   /** Halved for what the receiver refuses, until one record alone is refused. */
@@ -100,26 +100,6 @@ export function createExporter(deps: ExporterDeps): Exporter {
       await count()
       await nextTurn()
     }
-  }
-
-  async function count(): Promise<void> {
-    const begunMs = monotonicMs()
-    if (begunMs < countAgainMs) return
-    const { records, oldest_ms, is_known } = await evidence.countUnexported(name)
-    if (!is_known) await join()
-    counts.pending = records
-    counts.oldestMs = oldest_ms
-    const tookMs = monotonicMs() - begunMs
-    countAgainMs = begunMs + Math.max(COUNTED_EVERY_MS, tookMs * LEAST_TIMES_COUNTING)
-  }
-
-  /** A server that was started without this exporter has ended it for all. */
-  async function join(): Promise<void> {
-    await evidence.addExporter(name)
-    log.warn(
-      { exporter: name },
-      'another server ended this export: give all servers of one database the same settings',
-    )
   }
 
   /** Returns whether the receiver has them all, or will never take them. */
@@ -197,6 +177,34 @@ export function createExporter(deps: ExporterDeps): Exporter {
       receiver.close()
       return task.stop()
     },
+  }
+}
+
+/** Counts what waits, at times, and joins the exporters again when another server ended this one. */
+function createCount(
+  { name, evidence, monotonicMs, log }: ExporterDeps,
+  counts: ExportCounts,
+): () => Promise<void> {
+  let againMs = Number.NEGATIVE_INFINITY
+
+  /** A server that was started without this exporter has ended it for all. */
+  async function join(): Promise<void> {
+    await evidence.addExporter(name)
+    log.warn(
+      { exporter: name },
+      'another server ended this export: give all servers of one database the same settings',
+    )
+  }
+
+  return async () => {
+    const begunMs = monotonicMs()
+    if (begunMs < againMs) return
+    const { records, oldest_ms, is_known } = await evidence.countUnexported(name)
+    if (!is_known) await join()
+    counts.pending = records
+    counts.oldestMs = oldest_ms
+    const tookMs = monotonicMs() - begunMs
+    againMs = begunMs + Math.max(COUNTED_EVERY_MS, tookMs * LEAST_TIMES_COUNTING)
   }
 }
 
