@@ -114,6 +114,8 @@ export function createExporter(deps: ExporterDeps): Exporter {
       const receipt = await receiver.send(call)
       if (receipt.kind === 'failed') {
         backOff(receipt)
+        // Those of the calls before may have been on their way.
+        if (!receiver.acknowledges) done.clear()
         return false
       }
       if (receipt.kind === 'refused' && call.length > 1) {

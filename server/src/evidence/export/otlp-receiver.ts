@@ -53,6 +53,7 @@ export function createOtlpReceiver(
   }
 
   return {
+    acknowledges: true,
     async send(events) {
       try {
         return await post(await pack(await formatOtlpLogs(events, version)))

@@ -15,6 +15,8 @@ export type Receipt =
 
 /** A program outside that keeps decision records. */
 export interface Receiver {
+  /** Whether `taken` is the receiver's own word. */
+  readonly acknowledges: boolean
   /** Never rejects. One call at a time. */
   send(events: readonly AuditEvent[]): Promise<Receipt>
   /** Ends a call that goes on, as failed. */

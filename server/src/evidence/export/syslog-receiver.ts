@@ -58,6 +58,7 @@ export function createSyslogReceiver(settings: SyslogSettings): Receiver {
   }
 
   return {
+    acknowledges: false,
     async send(events): Promise<Receipt> {
       const messages = await formatInTurns(events, formatSyslog)
       if (isClosed) return failed('the export ends')

@@ -337,6 +337,24 @@ describe('the export to syslog', () => {
     await expect.poll(() => messages.length, PATIENCE).toBe(2)
   })
 
+  it('repeats the calls before a failure, which may have been lost on their way', async () => {
+    const evidence = await openEvidence(['syslog'])
+    await appendRows(evidence, rowsOf(1_100))
+    const calls: number[] = []
+    const { exporter, advance } = start(evidence, 'syslog', {
+      acknowledges: false,
+      send: async (events) =>
+        calls.push(events.length) === 2
+          ? { kind: 'failed', why: 'closed', retryAfterMs: null }
+          : { kind: 'taken', refused: 0 },
+      close: () => undefined,
+    })
+    await expect.poll(() => exporter.counts.failures, PATIENCE).toBe(1)
+    advance(1_000)
+    await expect.poll(() => pending(evidence, 'syslog'), PATIENCE).toBe(0)
+    expect(calls).toEqual([500, 500, 500, 500, 100])
+  })
+
   it('marks no record that a receiver leaves in the network, and ends at once', async () => {
     const { port, sockets } = await startSyslog({ isDeaf: true })
     const receiver = createSyslogReceiver({ host: '127.0.0.1', port, tls: false, ca: null })
