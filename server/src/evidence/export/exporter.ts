@@ -90,7 +90,7 @@ export function createExporter(deps: ExporterDeps): Exporter {
     while (!isStopping() && monotonicMs() >= notBeforeMs) {
       const { ids, rows } = await evidence.unexported(name, MOST_TAKEN)
       if (ids.length === 0) return
-      const events = await describe(rows)
+      const events = await describeInTurns(describe, rows)
       // The parts may be others than before, when another server has exported some.
       const present = new Set(events.map(keyOf))
       for (const key of done) if (!present.has(key)) done.delete(key)
@@ -182,7 +182,7 @@ export function createExporter(deps: ExporterDeps): Exporter {
   }
 }
 
-/** Counts what waits, at times, and joins the exporters again when another server ended this one. */
+/** Counts what waits, at times, and joins the exporters again after another server ended this. */
 function createCount(
   { name, evidence, monotonicMs, log }: ExporterDeps,
   counts: ExportCounts,
@@ -208,6 +208,18 @@ function createCount(
     const tookMs = monotonicMs() - begunMs
     againMs = begunMs + Math.max(COUNTED_EVERY_MS, tookMs * LEAST_TIMES_COUNTING)
   }
+}
+
+async function describeInTurns(
+  describe: ExporterDeps['describe'],
+  rows: readonly StoredEvidence[],
+): Promise<AuditEvent[]> {
+  const events: AuditEvent[] = []
+  for (let first = 0; first < rows.length; first += MOST_SENT) {
+    events.push(...(await describe(rows.slice(first, first + MOST_SENT))))
+    await nextTurn()
+  }
+  return events
 }
 
 /** As many of the first ones as one call may have. */

@@ -11,6 +11,8 @@ const PARTS_IN_A_CALL = 64
  * PostgreSQL each time.
  */
 const PARTS_IN_A_STEP = 2_000
+/** Rows of a part after which other work of the process may come between. */
+const ROWS_IN_A_TURN = 250
 
 /** The rows of a batch of one day and one source: a range of an index of `records`. */
 interface Part {
@@ -24,6 +26,17 @@ interface Part {
   readonly from_ms: number
   readonly to_ms: number
   readonly records: number
+}
+
+/** A batch may have 5,000 rows, which are read in several turns. */
+function splitPart(part: Part): Part[] {
+  if (part.records <= ROWS_IN_A_TURN) return [part]
+  const pieces: Part[] = []
+  for (let first_id = part.first_id; first_id <= part.last_id; first_id += ROWS_IN_A_TURN) {
+    const last_id = Math.min(first_id + ROWS_IN_A_TURN - 1, part.last_id)
+    pieces.push({ ...part, first_id, last_id })
+  }
+  return pieces
 }
 
 interface CountedParts {
@@ -64,7 +77,7 @@ export function createUnexportedReader(
         taken.push(part)
       }
       const rows = []
-      for (const { org: id, name, ...part } of taken) {
+      for (const { org: id, name, ...part } of taken.flatMap(splitPart)) {
         rows.push(...(await records.ofSource({ org: { id, name }, ...part })))
         await pause()
       }
