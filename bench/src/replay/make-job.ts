@@ -35,6 +35,7 @@ export function makeJob(dataDir: string, { users, teamSets }: ReplayExtent): Rep
     after: after.map((policy) => all.indexOf(policy)),
     members: new Map(members),
     groups: 100,
+    names: true,
     upload: { upload: 'full', sample_percent: null },
   }
 }

@@ -97,7 +97,8 @@ const groupSchema = replayCountSchema
     target: z.string(),
     before: decisionSchema,
     after: decisionSchema,
-    example: exampleSchema,
+    /** Null without `audit:read`. */
+    example: exampleSchema.nullable(),
   })
   .meta({ id: 'ReplayGroup', description: 'Records of one target that the same rules decide' })
 export type ReplayedGroup = z.infer<typeof groupSchema>
@@ -108,7 +109,7 @@ const changeSchema = z
     count: countSchema,
     /** The most frequent first. */
     groups: z.array(groupSchema),
-    /** Groups that are not listed, and their records. */
+    /** Groups that are not listed, such as single devices without `audit:read`; their records. */
     more_groups: countSchema,
     more_count: countSchema,
   })

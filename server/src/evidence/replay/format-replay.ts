@@ -7,7 +7,7 @@ import {
   type ReplayResult as ReplayAnswer,
 } from '@palisade/protocol'
 import type { ReplayJob } from './replay-job.ts'
-import type { ReplayCount, ReplayExample } from './replay-tally.ts'
+import type { ReplayCount } from './replay-tally.ts'
 import type { ReplayedDecision, ReplayGroup, ReplayResult } from './replay.ts'
 
 /** Formats the result of a job. `leftOut` decisions were beyond the bound of the reader. */
@@ -17,7 +17,7 @@ export function formatReplay(
   { job, leftOut }: { readonly job: ReplayJob; readonly leftOut: number },
 ): ReplayAnswer {
   const notJudged: ReplayAnswer['not_judged'] = [...result.notJudged].map(([cause, count]) =>
-    formatCause<NotJudgedCause>(cause, count),
+    formatCause<NotJudgedCause>(cause, count, job),
   )
   const tooMany = { ...NONE, count: leftOut, cause: 'too_many' as const, example: null }
   return {
@@ -26,22 +26,33 @@ export function formatReplay(
     to: formatInstant(job.toMs),
     ...job.upload,
     recorded: { ...formatCount(recorded), count: recorded.decisions + leftOut },
-    newly_denied: formatChange(newlyDenied, job.groups),
-    newly_allowed: formatChange(newlyAllowed, job.groups),
+    newly_denied: formatChange(newlyDenied, job),
+    newly_allowed: formatChange(newlyAllowed, job),
     unchanged: formatCount(unchanged),
     without_address: formatCount(result.withoutAddress),
     not_judged: (leftOut === 0 ? notJudged : [...notJudged, tooMany]).toSorted(mostFirst),
-    drift: [...result.drift].map(([cause, count]) => formatCause(cause, count)).toSorted(mostFirst),
+    drift: [...result.drift]
+      .map(([cause, count]) => formatCause(cause, count, job))
+      .toSorted(mostFirst),
   }
 }
 
 const NONE = { count: 0, users: 0, devices: 0, first_at: null, last_at: null }
 
-function formatChange(groups: readonly ReplayGroup[], most: number): ReplayedChange {
-  const more = groups.slice(most)
+/** The target of a single device would show what its user does. */
+const LEAST_DEVICES = 2
+
+type Bounds = Pick<ReplayJob, 'groups' | 'names'>
+
+function formatChange(groups: readonly ReplayGroup[], bounds: Bounds): ReplayedChange {
+  const shown = groups
+    .filter(({ devices }) => bounds.names || devices >= LEAST_DEVICES)
+    .slice(0, bounds.groups)
+  const listed = new Set(shown)
+  const more = groups.filter((group) => !listed.has(group))
   return {
     count: sum(groups),
-    groups: groups.slice(0, most).map(formatGroup),
+    groups: shown.map((group) => formatGroup(group, bounds)),
     more_groups: more.length,
     more_count: sum(more),
   }
@@ -51,15 +62,17 @@ function sum(groups: readonly ReplayGroup[]): number {
   return groups.reduce((total, { decisions }) => total + decisions, 0)
 }
 
-function formatGroup({ action, target, before, after, ...count }: ReplayGroup): ReplayedGroup {
-  if (count.example === null) throw new TypeError('a group has a record')
+function formatGroup(
+  { action, target, before, after, ...count }: ReplayGroup,
+  bounds: Bounds,
+): ReplayedGroup {
   return {
     action,
     target,
     before: formatDecision(before),
     after: formatDecision(after),
     ...formatCount(count),
-    example: formatExample(count.example),
+    example: formatExample(count, bounds),
   }
 }
 
@@ -67,13 +80,8 @@ function formatDecision({ decision, reason, rules }: ReplayedDecision): Replayed
   return { decision, reason, rules: rules.slice(0, MAX_REPLAY_RULES) }
 }
 
-function formatCause<Cause extends string>(cause: Cause, count: ReplayCount) {
-  const { example } = count
-  return {
-    cause,
-    ...formatCount(count),
-    example: example === null ? null : formatExample(example),
-  }
+function formatCause<Cause extends string>(cause: Cause, count: ReplayCount, bounds: Bounds) {
+  return { cause, ...formatCount(count), example: formatExample(count, bounds) }
 }
 
 function formatCount({ decisions, users, devices, first_ms, last_ms }: ReplayCount) {
@@ -86,7 +94,9 @@ function formatCount({ decisions, users, devices, first_ms, last_ms }: ReplayCou
   }
 }
 
-function formatExample({ device_id, username, tuple, last_ms }: ReplayExample): ReplayedExample {
+function formatExample({ example }: ReplayCount, { names }: Bounds): ReplayedExample | null {
+  if (example === null || !names) return null
+  const { device_id, username, tuple, last_ms } = example
   const { action, host, port, address, path, program, decision, reason, revision } = tuple
   return {
     device_id,

@@ -21,6 +21,8 @@ export interface ReplayJob {
   readonly members: ReadonlyMap<string, readonly string[]>
   /** Groups of each list. */
   readonly groups: number
+  /** Whether the answer may name people, devices and programs, and targets of single devices. */
+  readonly names: boolean
   readonly upload: Pick<ReplayResult, 'upload' | 'sample_percent'>
 }
 

@@ -10,12 +10,14 @@ import {
 import { finished } from 'node:stream/promises'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import { formatDetailedPolicy } from '../../history/format-policy.ts'
 import { readInput, readLargeJson } from '../../http/body/read-body.ts'
 import type { RawBody } from '../../http/body/raw-body.ts'
 import { readQuery, type RawQuery } from '../../http/input/read-query.ts'
-import { requireEntitled } from '../../identity/authorize.ts'
-import { formatPrincipal, type Principal } from '../../identity/principal.ts'
+import { authorize, requireEntitled, type Access } from '../../identity/authorize.ts'
+import { countAttempts } from '../../identity/limits/count-attempts.ts'
+import { formatPrincipal, type Caller, type Principal } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 import type { StoreSettings } from '../../operations/storage/open-store.ts'
@@ -31,6 +33,7 @@ const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 const MAX_VALUES = 500_000
 /** Replays of one organization that wait, those of all that run, and all that wait. */
 const TURNS = { each: 4, running: 2, waiting: 16 } as const
+const NOTED_EVERY_MS = 60 * 60_000
 const DAY_MS = 24 * 60 * 60_000
 const MAX_SPAN_MS = MAX_REPLAY_DAYS * DAY_MS
 const NDJSON = 'application/x-ndjson'
@@ -51,7 +54,7 @@ export interface Drafted {
 }
 
 export interface ReplayRouteDeps {
-  readonly store: Pick<Store, 'read'>
+  readonly store: Pick<AuditedStore, 'note' | 'read'>
   /** Where the evidence is, for the thread. */
   readonly storage: Pick<StoreSettings, 'dataDir' | 'databaseUrl'>
   /** Validates a document without applying it. Throws ApiError. */
@@ -61,12 +64,29 @@ export interface ReplayRouteDeps {
     readonly json: unknown
   }) => Promise<Drafted>
   readonly now: () => Date
+  readonly monotonicMs: () => number
   readonly thread?: ReplayThreadOptions | undefined
 }
 
 /** `POST /api/v1/orgs/:org/replay` */
 export function replayRoutes(deps: ReplayRouteDeps): readonly Route[] {
   const turns = createAnswerTurns(TURNS.each, TURNS.running, TURNS.waiting)
+  const noted = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, deps.monotonicMs)
+
+  /** An answer tells of the decisions of others: it is in the history, once an hour for each. */
+  const note = async (caller: Caller, org: string): Promise<void> => {
+    const key = `${org} ${formatPrincipal(caller)}`
+    if (noted.waitSeconds(key) > 0) return
+    await deps.store.note(caller.author, {
+      place: { org },
+      kind: 'audit_log.read',
+      subject: { id: org, name: org },
+      before: null,
+      after: { reader: formatPrincipal(caller), for: 'replay' },
+    })
+    noted.add(key)
+  }
+
   return [
     defineRoute(
       {
@@ -76,23 +96,19 @@ export function replayRoutes(deps: ReplayRouteDeps): readonly Route[] {
         tags: ['audit'],
         summary: 'Decide recorded requests anew, by the policies in force and by a document',
         permission: 'policies:read',
-        lookUp(_reader, _params, { access: { permissions, organization } }) {
-          // It tells who asked for a target, as the audit log does.
-          if (!permissions.includes('audit:read') && !permissions.includes('policies:write'))
-            throw permissionDenied('this needs the permission `audit:read` or `policies:write`')
-          requireEntitled(organization)
-        },
+        lookUp: (_reader, _params, { access }) => void requireRight(access),
         body: replayRequestSchema,
         bodyLimit: MAX_DOCUMENT_BYTES,
         deferred: true,
         answers: { 200: linesResponse },
         errors: [429],
       },
-      ({ principal, params: { org }, query, body, reply }) =>
+      ({ caller, principal, params: { org }, query, body, reply }) =>
         new Promise((resolve, reject) => {
           const run = async (): Promise<void> => {
             if (reply.raw.destroyed) throw invalidArgument('the caller has gone')
             const job = await prepare(deps, { principal, org, query, body })
+            await note(caller, org)
             const lines = Readable.from(replayInThread(job, deps.thread), { highWaterMark: 1 })
             resolve(reply.type(NDJSON).header('cache-control', 'no-store').send(lines))
             // A caller who goes destroys the stream, and with it the thread.
@@ -102,6 +118,18 @@ export function replayRoutes(deps: ReplayRouteDeps): readonly Route[] {
         }),
     ),
   ]
+}
+
+/**
+ * Replays are for those who write policies and for those who audit them. Without `audit:read` they
+ * name no people, devices and programs. Throws 403.
+ */
+function requireRight({ permissions, organization }: Access): Pick<ReplayJob, 'names'> {
+  const names = permissions.includes('audit:read')
+  if (!names && !permissions.includes('policies:write'))
+    throw permissionDenied('this needs the permission `audit:read` or `policies:write`')
+  requireEntitled(organization)
+  return { names }
 }
 
 interface ReplayCall {
@@ -117,6 +145,10 @@ async function prepare(deps: ReplayRouteDeps, call: ReplayCall): Promise<ReplayJ
   const nowMs = deps.now().getTime()
   const time = readTime(span, nowMs)
   const { revision, before, after } = await deps.draft({ principal, org, json })
+  // The right may have gone while the call waited.
+  const { names } = await deps.store.read(async (reader) =>
+    requireRight(await authorize(reader, principal, org, 'policies:read')),
+  )
   // Last in the order of checks.
   readQuery(z.strictObject({}), call.query)
   const all = [...new Set([...before, ...after])]
@@ -132,6 +164,7 @@ async function prepare(deps: ReplayRouteDeps, call: ReplayCall): Promise<ReplayJ
     before: places(before),
     after: places(after),
     groups: span.groups ?? DEFAULT_REPLAY_GROUPS,
+    names,
     ...(await readOrganization(deps, org)),
   }
 }
@@ -146,7 +179,7 @@ async function encodeInTurns(policies: readonly PolicyRecord[]): Promise<ReplayJ
 }
 
 function readOrganization(
-  { store }: Pick<ReplayRouteDeps, 'store'>,
+  { store }: { readonly store: Pick<Store, 'read'> },
   org: string,
 ): Promise<Pick<ReplayJob, 'members' | 'resolve_unlisted_names' | 'upload'>> {
   return store.read(async (reader) => {

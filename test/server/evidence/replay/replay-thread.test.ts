@@ -19,6 +19,7 @@ const JOB: ReplayJob = {
   after: [],
   members: new Map(),
   groups: 1,
+  names: true,
   upload: { upload: 'off', sample_percent: null },
 }
 
