@@ -8,7 +8,6 @@ import {
   type ReplayResult,
 } from '@palisade/protocol'
 import { finished } from 'node:stream/promises'
-import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import { formatDetailedPolicy } from '../../history/format-policy.ts'
@@ -26,7 +25,7 @@ import { nextTurn } from '../../platform/next-turn.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import { encodePolicy, type ReplayJob } from './replay-job.ts'
-import { replayInThread, type ReplayThreadOptions } from './replay-thread.ts'
+import { streamReplay, type ReplayThreadOptions } from './replay-thread.ts'
 
 /** As of a document to apply. */
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
@@ -109,7 +108,7 @@ export function replayRoutes(deps: ReplayRouteDeps): readonly Route[] {
             if (reply.raw.destroyed) throw invalidArgument('the caller has gone')
             const job = await prepare(deps, { principal, org, query, body })
             await note(caller, org)
-            const lines = Readable.from(replayInThread(job, deps.thread), { highWaterMark: 1 })
+            const lines = streamReplay(job, deps.thread)
             resolve(reply.type(NDJSON).header('cache-control', 'no-store').send(lines))
             // A caller who goes destroys the stream, and with it the thread.
             await finished(lines).catch(() => undefined)

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import { replayWorkerFile } from '../../platform/worker-file.ts'
 import type { ReplayJob, ReplayMessage } from './replay-job.ts'
@@ -6,6 +7,8 @@ import type { ReplayJob, ReplayMessage } from './replay-job.ts'
 const MAX_HEAP_MIB = 800
 /** Crafted patterns can take long to compile, and a database long to answer. */
 const TIME_LIMIT_MS = 10 * 60_000
+/** Enough for 20 MB at 350 kB/s. */
+const SEND_WITHIN_MS = 60_000
 
 export interface ReplayThreadOptions {
   readonly file?: URL
@@ -13,12 +16,36 @@ export interface ReplayThreadOptions {
 }
 
 /**
+ * Runs a job as a stream of lines. It is destroyed when its reader has not taken the last line
+ * within `sendWithinMs` of the end of the thread: a reader who stalls would keep a turn of all
+ * organizations.
+ */
+export function streamReplay(
+  job: ReplayJob,
+  {
+    sendWithinMs = SEND_WITHIN_MS,
+    ...options
+  }: ReplayThreadOptions & { readonly sendWithinMs?: number } = {},
+): Readable {
+  let timer: NodeJS.Timeout | undefined
+  const stop = (): void => void stream.destroy(new Error('the replay was read too slowly'))
+  const onLast = (): void => {
+    timer = setTimeout(stop, sendWithinMs).unref()
+  }
+  // As a stream of objects: each line is one.
+  const stream = Readable.from(replayInThread(job, options, onLast), { highWaterMark: 1 })
+  return stream.once('close', () => clearTimeout(timer))
+}
+
+/**
  * Runs a job in a thread of its own and yields its lines: progress, and at the end a result or an
  * error. Progress that the reader is too slow for is left out. The thread ends with the iteration.
+ * `onLast` is called once the last line is known.
  */
 export async function* replayInThread(
   job: ReplayJob,
   { file = replayWorkerFile(), timeLimitMs = TIME_LIMIT_MS }: ReplayThreadOptions = {},
+  onLast: () => void = () => {},
 ): AsyncGenerator<string, void, undefined> {
   const worker = new Worker(file, {
     workerData: job,
@@ -32,6 +59,7 @@ export async function* replayInThread(
   const take = (message: ReplayMessage): void => {
     if (last !== null && last.kind !== 'progress') return
     last = message
+    if (message.kind !== 'progress') onLast()
     wake.resolve()
   }
   const fail = (message: string) => () => take({ kind: 'failed', message })

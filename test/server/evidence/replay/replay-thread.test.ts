@@ -1,9 +1,13 @@
 import { mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { finished } from 'node:stream/promises'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { ReplayJob } from '../../../../server/src/evidence/replay/replay-job.ts'
-import { replayInThread } from '../../../../server/src/evidence/replay/replay-thread.ts'
+import {
+  replayInThread,
+  streamReplay,
+} from '../../../../server/src/evidence/replay/replay-thread.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const JOB: ReplayJob = {
@@ -75,5 +79,30 @@ describe('the thread of a replay', () => {
     writeFileSync(join(marks, 'alive'), '')
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(statSync(join(marks, 'alive')).size).toBe(0)
+  })
+
+  it('gives its stream up when the reader stalls, at any line', async () => {
+    const progress = `parentPort.postMessage({ kind: 'progress', line: '{}' })\n`
+    const result = `parentPort.postMessage({ kind: 'result', line: '{}' })`
+    const failures = []
+    for (const text of [result, `for (let n = 0; n < 9; n += 1) ${progress}${result}`]) {
+      const stream = streamReplay(JOB, { file: worker(text), sendWithinMs: 50 })
+      // The first line is taken, and no other.
+      stream.once('readable', () => stream.read(0))
+      failures.push(await finished(stream).catch((error: unknown) => error))
+    }
+
+    expect(failures).toMatchObject([
+      { message: 'the replay was read too slowly' },
+      { message: 'the replay was read too slowly' },
+    ])
+  })
+
+  it('does not give up a stream that is read', async () => {
+    const result = `parentPort.postMessage({ kind: 'result', line: '{}' })`
+
+    const stream = streamReplay(JOB, { file: worker(result), sendWithinMs: 1_000_000 })
+
+    expect(await stream.toArray()).toEqual(['{}\n'])
   })
 })
