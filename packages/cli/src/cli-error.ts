@@ -14,6 +14,7 @@ export type CliErrorCode =
   | 'ERR_CANCELLED'
   | 'ERR_PLAN_STALE'
   | 'ERR_NEWLY_DENIED'
+  | 'ERR_NO_EVIDENCE'
   | 'ERR_OUTCOME_UNKNOWN'
 
 /** An expected failure, printed as its lines without a stack. Sets the exit code of the process. */

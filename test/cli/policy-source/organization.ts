@@ -8,7 +8,11 @@ export interface CliOrganization extends AsyncDisposable, Pick<TestServer, 'evid
   readonly directory: TemporaryDirectory
   run(argv: readonly string[], setting?: CliSetting): Promise<CliRun>
   /** Calls the API as the owner; resolves to the body. */
-  call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, payload?: object): Promise<unknown>
+  call(
+    method: 'GET' | 'PATCH' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    payload?: object,
+  ): Promise<unknown>
   /** Signs in with a token that has only these permissions. */
   limitTo(permissions: readonly string[]): Promise<void>
 }
@@ -27,7 +31,7 @@ export async function openCliOrganization(atEnd?: AtEnd): Promise<CliOrganizatio
     PALISADE_TOKEN: personal_token,
   }
   async function call(
-    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    method: 'GET' | 'PATCH' | 'POST' | 'PUT' | 'DELETE',
     path: string,
     payload?: object,
   ): Promise<unknown> {

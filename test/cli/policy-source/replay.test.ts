@@ -18,6 +18,10 @@ async function recordDecisions({ directory, run, evidence, now }: CliOrganizatio
   await directory.write('web.yaml', WEB.replace('- example.com:443', '- example.org:443'))
 }
 
+async function upload({ call }: CliOrganization, mode: string): Promise<void> {
+  await call('PATCH', '/api/v1/orgs/acme', { evidence: { upload: mode } })
+}
+
 describe('palisade plan --replay', () => {
   it('shows the recorded requests that files would newly deny and allow', async () => {
     await using organization = await openCliOrganization()
@@ -79,6 +83,7 @@ describe('palisade apply --require-replay', () => {
     await using organization = await openCliOrganization()
     await recordDecisions(organization)
     const { run } = organization
+    await upload(organization, 'full')
 
     const refused = await run(['apply', 'web.yaml', '--yes', '--require-replay'])
     const few = await run(['apply', 'web.yaml', '--yes', '--require-replay', '--max-denied', '4'])
@@ -92,7 +97,37 @@ describe('palisade apply --require-replay', () => {
     })
     expect(few.code).toBe(4)
     expect(enough.code).toBe(0)
-    expect(enough.out).toContain('applied; acme is at revision 4')
+    expect(enough.out).toContain('applied; acme is at revision 5')
+  })
+
+  it.each([
+    ['off', 'machines upload no records at present; see `palisade org set --upload`'],
+    ['denials', 'machines upload denials alone; see `palisade org set --upload`'],
+  ])('changes nothing while machines upload `%s`', async (mode, reason) => {
+    await using organization = await openCliOrganization()
+    await recordDecisions(organization)
+    await upload(organization, mode)
+
+    const argv = ['apply', 'web.yaml', '--yes', '--require-replay', '--max-denied=1000']
+    const refused = await organization.run(argv)
+
+    expect(refused).toMatchObject({
+      code: 1,
+      err: `error: nothing was changed: the records cannot show what would be denied: ${reason}\n`,
+    })
+    expect(refused.out).not.toContain('applied')
+  })
+
+  it('changes nothing when no request of the time is recorded', async () => {
+    await using organization = await openCliOrganization()
+    await recordDecisions(organization)
+    await upload(organization, 'full')
+
+    const argv = ['apply', 'web.yaml', '--yes', '--require-replay=2026-11-21T07:30:00Z']
+    const refused = await organization.run(argv)
+
+    expect(refused.code).toBe(1)
+    expect(refused.err).toContain('no request of this time is recorded')
   })
 
   it('refuses `--max-denied` alone, and one that is no number', async () => {

@@ -18,7 +18,13 @@ import {
   type MadePlan,
   type PlanOptions,
 } from './make-plan.ts'
-import { readMaxDenied, REPLAY_NOTES, replayPlan } from './replay-plan.ts'
+import {
+  mostDenied,
+  readMaxDenied,
+  REPLAY_NOTES,
+  replayPlan,
+  requireEvidence,
+} from './replay-plan.ts'
 
 interface ApplyOptions extends PlanOptions {
   readonly yes?: true
@@ -82,7 +88,10 @@ async function applyFiles(
   await warnOfRollout(context, made.organization)
 }
 
-/** Throws exit 4 when more recorded requests would be denied than `maxDenied`. */
+/**
+ * Throws exit 4 when more recorded requests would be denied than `maxDenied`, and exit 1 when the
+ * records cannot show it.
+ */
 async function requireReplay(
   { io, style }: RunContext,
   made: MadePlan,
@@ -92,12 +101,14 @@ async function requireReplay(
   const replay = await replayPlan(io, made, { age, option: '--require-replay' })
   if (replay === null) return
   if (json !== true) await write(io.stdout, `\n${formatReplay(replay, style)}`)
-  const denied = replay.newly_denied.count
+  requireEvidence(replay)
+  const denied = mostDenied(replay)
+  const may = denied === replay.newly_denied.count ? 'would' : 'could'
   if (denied > maxDenied)
     throw new CliError(
       'ERR_NEWLY_DENIED',
       EXIT.newlyDenied,
-      `nothing was changed: ${denied} recorded requests would be denied, ` +
+      `nothing was changed: ${denied} recorded requests ${may} be denied, ` +
         `more than ${maxDenied}; see \`palisade plan --replay\``,
     )
 }

@@ -1,5 +1,6 @@
 import type { ReplayResult, ReplaySpan } from '@palisade/protocol'
-import { usageError } from '../cli-error.ts'
+import { CliError, usageError } from '../cli-error.ts'
+import { EXIT } from '../exit-code.ts'
 import { parseInstant } from '../parse-instant.ts'
 import type { Io } from '../io.ts'
 import type { MadePlan } from './make-plan.ts'
@@ -41,6 +42,32 @@ export async function replayPlan(
 function readSpan(age: string, option: string, nowMs: number): ReplaySpan {
   const [, days] = /^(\d{1,3})d$/.exec(age) ?? []
   return days === undefined ? { from: parseInstant(age, option, nowMs) } : { days: Number(days) }
+}
+
+/** Throws exit 1 when the records cannot show denials: an empty log has nothing to deny. */
+export function requireEvidence({ recorded, upload }: ReplayResult): void {
+  const lack = upload === 'full' || upload === 'sampled' ? null : LACKS[upload]
+  const reason = lack ?? (recorded.count === 0 ? 'no request of this time is recorded' : null)
+  if (reason === null) return
+  throw new CliError(
+    'ERR_NO_EVIDENCE',
+    EXIT.failed,
+    `nothing was changed: the records cannot show what would be denied: ${reason}`,
+  )
+}
+
+const LACKS = {
+  off: 'machines upload no records at present; see `palisade org set --upload`',
+  denials: 'machines upload denials alone; see `palisade org set --upload`',
+} as const
+
+/** Requests beyond the bound of a replay count as denied. */
+export function mostDenied({
+  newly_denied,
+  not_judged,
+}: Pick<ReplayResult, 'newly_denied' | 'not_judged'>): number {
+  const beyond = not_judged.find(({ cause }) => cause === 'too_many')
+  return newly_denied.count + (beyond?.count ?? 0)
 }
 
 /** Reads `--max-denied`, which is 0 by default. Throws exit 2. */
