@@ -34,6 +34,7 @@ export function makeJob(dataDir: string, { users, teamSets }: ReplayExtent): Rep
     before: before.map((policy) => all.indexOf(policy)),
     after: after.map((policy) => all.indexOf(policy)),
     members: new Map(members),
+    defaults: { organization: null, teams: new Map() },
     groups: 100,
     names: true,
     upload: { upload: 'full', sample_percent: null },

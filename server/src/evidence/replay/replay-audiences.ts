@@ -7,6 +7,8 @@ export interface AudienceInput {
   readonly after: ReplaySide
   /** Ids of the teams of a member; null for a user who is no member. */
   readonly teamsOf: (username: string) => readonly string[] | null
+  /** Whether members of these teams observe at present; absent means that all enforce. */
+  readonly observes?: ((teams: readonly string[]) => boolean) | undefined
   /** The present time in milliseconds since 1970, by which rules of both sides expire. */
   readonly now: number
 }
@@ -37,7 +39,7 @@ export interface Audience {
 
 /** Devices without a user have the policies of everybody. */
 export function createAudiences(input: AudienceInput) {
-  const { before, after, teamsOf } = input
+  const { before, after, teamsOf, observes = () => false } = input
   const byUser = new Map<string | null, Audience | null>()
   const byTeams = new Map<string, Audience>()
   const byPolicies = new Map<string, Audience>()
@@ -47,10 +49,12 @@ export function createAudiences(input: AudienceInput) {
     const policies = [before, after].map((side) =>
       effectivePolicies(side.policies, teams).map(numberOf),
     )
-    const key = JSON.stringify(policies)
+    const isObserving = observes(teams)
+    const key = JSON.stringify([isObserving, policies])
     const known = byPolicies.get(key)
     if (known !== undefined) return known
-    const audience = { compile: () => compileJudge(input, teams) }
+    const compile = (): Judge => compileJudge(input, teams)
+    const audience = { compile: () => (isObserving ? observe(compile()) : compile()) }
     byPolicies.set(key, audience)
     return audience
   }
@@ -95,6 +99,26 @@ function compileJudge({ before, after, now }: AudienceInput, teams: readonly str
     if (decided.reason === 'invalid_request') return 'invalid_request'
     return { before: decided, after: one === other ? decided : decide(other.compiled, request) }
   }
+}
+
+/**
+ * A replay shows how machines would enforce. While they observe, a request that no rule matches is
+ * allowed nevertheless, so that a deny rule changes more than enforcement shows.
+ */
+function observe(judge: Judge): Judge {
+  return (tuple) => {
+    const judged = judge(tuple)
+    if (typeof judged === 'string') return judged
+    const { before, after } = judged
+    if (before.decision === 'allow' || after.decision === 'allow') return judged
+    if (before.reason === after.reason) return judged
+    return { before: toObserved(before), after: toObserved(after) }
+  }
+}
+
+function toObserved(decision: Decision): Decision {
+  if (decision.reason !== 'default_deny') return decision
+  return { ...decision, decision: 'allow', reason: 'observed' }
 }
 
 function hasSame(before: ReplaySide, after: ReplaySide, teams: readonly string[]): boolean {

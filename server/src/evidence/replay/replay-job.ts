@@ -19,6 +19,11 @@ export interface ReplayJob {
   readonly after: readonly number[]
   /** Members of the organization, with the ids of their teams. */
   readonly members: ReadonlyMap<string, readonly string[]>
+  /** The `default` of the organization, and those that teams have, by id. */
+  readonly defaults: {
+    readonly organization: string | null
+    readonly teams: ReadonlyMap<string, string>
+  }
   /** Groups of each list. */
   readonly groups: number
   /** Whether the answer may name people, devices and programs, and targets of single devices. */

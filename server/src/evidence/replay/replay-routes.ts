@@ -180,7 +180,7 @@ async function encodeInTurns(policies: readonly PolicyRecord[]): Promise<ReplayJ
 function readOrganization(
   { store }: { readonly store: Pick<Store, 'read'> },
   org: string,
-): Promise<Pick<ReplayJob, 'members' | 'resolve_unlisted_names' | 'upload'>> {
+): Promise<Pick<ReplayJob, 'defaults' | 'members' | 'resolve_unlisted_names' | 'upload'>> {
   return store.read(async (reader) => {
     const organization = await reader.organizations.find(org)
     const teams = await reader.teams.listOfUsers(org)
@@ -189,6 +189,10 @@ function readOrganization(
     return {
       members: new Map(members.map(({ username }) => [username, teams.get(username) ?? []])),
       resolve_unlisted_names: organization?.resolve_unlisted_names ?? false,
+      defaults: {
+        organization: organization?.default ?? null,
+        teams: await reader.teams.defaults(org),
+      },
       upload: formatUpload(upload, sample_percent),
     }
   })

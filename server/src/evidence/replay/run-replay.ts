@@ -1,4 +1,4 @@
-import type { Policy } from '@palisade/policy-core'
+import { effectiveDefault, type Policy } from '@palisade/policy-core'
 import type { ReplayLine, ReplayResult } from '@palisade/protocol'
 import { readObserved, type ObservedBounds } from '../observed/read-observed.ts'
 import type { EvidenceReading } from '../store/evidence-store.ts'
@@ -21,7 +21,7 @@ export async function runReplay(
   onProgress: OnProgress,
   bounds: ObservedBounds = BOUNDS,
 ): Promise<ReplayResult> {
-  const { org, fromMs, toMs, nowMs, revision, resolve_unlisted_names, members } = job
+  const { org, fromMs, toMs, nowMs, revision, resolve_unlisted_names, members, defaults } = job
   const policies = job.policies.map(decodePolicy)
   const side = (places: readonly number[]) => ({
     policies: places.flatMap((place): Policy[] => policies.slice(place, place + 1)),
@@ -31,6 +31,9 @@ export async function runReplay(
     before: side(job.before),
     after: side(job.after),
     teamsOf: (username) => members.get(username) ?? null,
+    observes: (teams) =>
+      effectiveDefault([defaults.organization, ...teams.map((id) => defaults.teams.get(id))]) ===
+      'observe',
     now: nowMs,
     revision,
   })

@@ -22,6 +22,7 @@ const JOB: ReplayJob = {
   before: [],
   after: [],
   members: new Map(),
+  defaults: { organization: null, teams: new Map() },
   groups: 1,
   names: true,
   upload: { upload: 'off', sample_percent: null },
