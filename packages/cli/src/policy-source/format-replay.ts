@@ -40,6 +40,7 @@ const DRIFT: Readonly<Record<DriftCause, string>> = {
   unsupported_policy: 'the machine could not read its policies',
   observed: 'the machine only observed',
   local_rule: 'a rule of the user denied',
+  grant: 'a grant of access allowed, which is not part of a replay',
   revision: 'another revision decided, or a rule has expired since',
   other: 'for teams, home directory or addresses of the machine',
 }

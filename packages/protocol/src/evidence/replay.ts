@@ -140,6 +140,7 @@ export type NotJudgedCause = (typeof NOT_JUDGED)[number]
  * - `break_glass`, `no_policy`, `policy_expired`, `unsupported_policy`: the state of the machine.
  * - `observed`: the machine allowed a request that no rule matched.
  * - `local_rule`: a rule of the machine's user denied.
+ * - `grant`: a grant of access allowed.
  * - `revision`: another revision decided, or a rule has expired since.
  * - `other`: the revision is the same. The teams of the user, the home directory or the addresses
  *   of the machine differ, or an address decided that the record does not have.
@@ -151,6 +152,7 @@ export const DRIFT_CAUSES = [
   'unsupported_policy',
   'observed',
   'local_rule',
+  'grant',
   'revision',
   'other',
 ] as const

@@ -6,6 +6,7 @@ import type { EvidenceTuple } from '../store/evidence-record.ts'
  * - `break_glass`, `no_policy`, `policy_expired`, `unsupported_policy`: the state of the machine.
  * - `observed`: the machine allowed a request that no rule matched.
  * - `local_rule`: a rule of the machine's user denied.
+ * - `grant`: a grant of access allowed.
  * - `revision`: another revision decided, or a rule has expired since.
  * - `other`: the revision is the same. The teams of the user, the home directory or the addresses
  *   of the machine differ, or an address decided that the record does not have.
@@ -17,6 +18,7 @@ export const DRIFT_CAUSES = [
   'unsupported_policy',
   'observed',
   'local_rule',
+  'grant',
   'revision',
   'other',
 ] as const
@@ -37,5 +39,6 @@ export function explainDrift(
   if (break_glass) return 'break_glass'
   if (STATES.has(reason)) return reason as DriftCause
   if (rules.some(({ origin }) => origin === 'local')) return 'local_rule'
+  if (rules.some(({ origin }) => origin === 'grant')) return 'grant'
   return recorded === revision ? 'other' : 'revision'
 }

@@ -90,12 +90,16 @@ describe('a replay', () => {
       record('a.example', 3, { decision: 'deny', reason: 'policy_expired' }),
       record('z.example', 2, { break_glass: true }),
       record('y.example', 1, { reason: 'observed' }),
+      record('x.example', 5, {
+        rules: [{ policy_id: 'acr_1', rule_id: 'acr_1', decision: 'allow', origin: 'grant' }],
+      }),
     ])
 
     const result = await replay({ policies: [] })
 
     expect(result).toMatchObject({ newly_denied: { count: 0 }, newly_allowed: { count: 0 } })
     expect(result.drift.map(({ cause, count }) => [cause, count])).toEqual([
+      ['grant', 5],
       ['revision', 4],
       ['policy_expired', 3],
       ['break_glass', 2],
