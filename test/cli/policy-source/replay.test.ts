@@ -67,6 +67,26 @@ COUNT  USERS  DEVICES  LAST        ACTION       TARGET           BEFORE        A
     expect(err.endsWith('\r\u001B[K')).toBe(true)
   })
 
+  it('shows no replay of another revision than that of the plan', async () => {
+    await using organization = await openCliOrganization()
+    await recordDecisions(organization)
+    const others = { policies: [{ name: 'other', rules: [] }] }
+    const interrupted: typeof fetch = async (url, init) => {
+      if (String(url).endsWith('/replay'))
+        await organization.call('POST', '/api/v1/orgs/acme/apply', others)
+      return fetch(url, init)
+    }
+
+    const argv = ['plan', 'web.yaml', '--replay']
+    const planned = await organization.run(argv, { fetch: interrupted })
+
+    expect(planned).toMatchObject({
+      code: 1,
+      out: '',
+      err: 'error: somebody else changed the organization since the plan; run it again\n',
+    })
+  })
+
   it('refuses a period that it cannot read', async () => {
     await using organization = await openCliOrganization()
     await organization.directory.write('web.yaml', WEB)

@@ -11,10 +11,13 @@ export const REPLAY_NOTES = `
 A replay decides the requests that machines have uploaded anew, with the policies in force and with
 the files, for each user with the present teams. It needs \`policies:write\` or \`audit:read\`.`
 
-/** Asks the server for a replay; null without `age`, which is true for the default. */
+/**
+ * Asks the server for a replay; null without `age`, which is true for the default. Throws exit 1
+ * when it is of another revision than the plan.
+ */
 export async function replayPlan(
   io: Io,
-  { organization, document }: Pick<MadePlan, 'organization' | 'document'>,
+  { organization, document, plan }: Pick<MadePlan, 'organization' | 'document' | 'plan'>,
   { age, option }: { readonly age: string | true | undefined; readonly option: string },
 ): Promise<ReplayResult | null> {
   if (age === undefined) return null
@@ -24,7 +27,7 @@ export async function replayPlan(
     if (io.progress) io.stderr.write(`\r${text}\u001B[K`)
   }
   try {
-    return await organization.policySet.replay(document, span, (progress) => {
+    const replay = await organization.policySet.replay(document, span, (progress) => {
       const { read_from, requests, decided } = progress
       const share = requests === 0 ? 0 : Math.floor((100 * decided) / requests)
       show(
@@ -33,9 +36,15 @@ export async function replayPlan(
           : `deciding ${requests} different requests, ${share} %`,
       )
     })
+    if (replay.revision === plan.revision) return replay
   } finally {
     show('')
   }
+  throw new CliError(
+    'ERR_PLAN_STALE',
+    EXIT.failed,
+    'somebody else changed the organization since the plan; run it again',
+  )
 }
 
 /** Whole days count back from the server's clock. */
