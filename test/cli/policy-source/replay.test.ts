@@ -72,7 +72,7 @@ COUNT  USERS  DEVICES  LAST        ACTION       TARGET           BEFORE        A
     await recordDecisions(organization)
     const others = { policies: [{ name: 'other', rules: [] }] }
     const interrupted: typeof fetch = async (url, init) => {
-      if (String(url).endsWith('/replay'))
+      if (typeof url === 'string' && url.endsWith('/replay'))
         await organization.call('POST', '/api/v1/orgs/acme/apply', others)
       return fetch(url, init)
     }

@@ -102,7 +102,7 @@ async function requireReplay(
   if (replay === null) return
   if (json !== true) await write(io.stdout, `\n${formatReplay(replay, style)}`)
   requireEvidence(replay)
-  const denied = mostDenied(replay)
+  const denied = mostDenied(replay, made.plan.changes)
   const may = denied === replay.newly_denied.count ? 'would' : 'could'
   if (denied > maxDenied)
     throw new CliError(

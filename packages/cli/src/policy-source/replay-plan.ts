@@ -1,4 +1,4 @@
-import type { ReplayResult, ReplaySpan } from '@palisade/protocol'
+import type { ApplyResponse, NotJudgedCause, ReplayResult, ReplaySpan } from '@palisade/protocol'
 import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { parseInstant } from '../parse-instant.ts'
@@ -70,13 +70,28 @@ const LACKS = {
   denials: 'machines upload denials alone; see `palisade org set --upload`',
 } as const
 
-/** Requests beyond the bound of a replay count as denied. */
-export function mostDenied({
-  newly_denied,
-  not_judged,
-}: Pick<ReplayResult, 'newly_denied' | 'not_judged'>): number {
-  const beyond = not_judged.find(({ cause }) => cause === 'too_many')
-  return newly_denied.count + (beyond?.count ?? 0)
+/**
+ * Requests that may be denied: those newly denied, those beyond the bound of a replay, and paths
+ * that it could not judge, if `changes` could deny a path.
+ */
+export function mostDenied(
+  { newly_denied, not_judged }: Pick<ReplayResult, 'newly_denied' | 'not_judged'>,
+  changes: ApplyResponse['changes'],
+): number {
+  const causes = changes.some(mayDenyPaths) ? [...OF_PATHS, 'too_many'] : ['too_many']
+  return not_judged
+    .filter(({ cause }) => causes.includes(cause))
+    .reduce((sum, { count }) => sum + count, newly_denied.count)
+}
+
+const OF_PATHS: readonly NotJudgedCause[] = ['path_cut', 'home_unknown']
+
+/** An old rule may be gone or narrower; a new one denies only if it says so. */
+function mayDenyPaths({ old, new: policy }: ApplyResponse['changes'][number]): boolean {
+  const denies = (policy?.rules ?? []).filter(({ decision }) => decision === 'deny')
+  return [...(old?.rules ?? []), ...denies].some(({ actions }) =>
+    actions.some((action) => action === 'read' || action === 'write'),
+  )
 }
 
 /** Reads `--max-denied`, which is 0 by default. Throws exit 2. */
