@@ -89,7 +89,7 @@ async function sumUp(
   time: Pick<EvidenceFilter, 'fromMs' | 'toMs'>,
   { bounds, onProgress }: ReadObservedOptions,
 ): Promise<{ readonly subjects: readonly Subject[]; readonly sums: Sums['byTuple'] }> {
-  const { subjects, indexOf } = createSubjects(evidence)
+  const { subjects, indexOf } = createSubjects(evidence, bounds.sightings)
   const sums = createSums(bounds.sightings)
   let before: EvidencePlace | null = null
   do {
@@ -140,14 +140,18 @@ function createSums(mostSightings: number): Sums {
   }
 }
 
-/** One number for all sources with the same device and user. */
-function createSubjects(evidence: Pick<EvidenceStore, 'sources'>) {
+/**
+ * One number for all sources with the same device and user. A machine can name any number of
+ * sandboxes, each a source, so that those beyond `mostKept` are looked up again.
+ */
+function createSubjects(evidence: Pick<EvidenceStore, 'sources'>, mostKept: number) {
   const subjects: Subject[] = []
   const bySource = new Map<number, number>()
   const byName = new Map<string, number>()
   return {
     subjects,
     async indexOf(sources: ReadonlySet<number>): Promise<ReadonlyMap<number, number>> {
+      if (bySource.size >= mostKept) bySource.clear()
       const unknown = [...sources].filter((source) => !bySource.has(source))
       for (const [source, subject] of await evidence.sources(unknown)) {
         const name = JSON.stringify([subject.device_id, subject.username])
