@@ -33,6 +33,7 @@ describe('palisade plan --replay', () => {
     expect(planned.out.slice(planned.out.indexOf('Replay of'))).toBe(
       `Replay of 10 recorded requests, 2026-11-14 to 2026-11-21
 machines upload no records at present; see \`palisade org set --upload\`
+no records before 2026-11-21
 5 newly denied
 COUNT  USERS  DEVICES  LAST        ACTION       TARGET           BEFORE      AFTER
 5      1      1        2026-11-21  connect:tcp  example.com:443  web: sites  default_deny

@@ -16,6 +16,7 @@ export function formatReplay(replay: ReplayResult, style: Style): string {
   return [
     `${style.strong(`Replay of ${count(recorded.count, 'recorded request')}, ${period}`)}\n`,
     formatUpload(replay, style),
+    formatBeginning(replay, style),
     formatChange('newly denied', newly_denied, style),
     formatChange('newly allowed', newly_allowed, style),
     `${unchanged.count} stay as they are\n`,
@@ -54,6 +55,14 @@ function formatUpload({ upload, sample_percent, recorded }: ReplayResult, style:
   }
   const text = recorded.count === 0 && upload !== 'off' ? 'no records' : texts[upload]
   return `${style.warning(text)}\n`
+}
+
+const DAY_MS = 24 * 60 * 60_000
+
+/** Machines may upload for a shorter time than the replay asks for. */
+function formatBeginning({ from, recorded: { first_at } }: ReplayResult, style: Style): string {
+  if (first_at === null || Date.parse(first_at) - Date.parse(from) < DAY_MS) return ''
+  return `${style.warning(`no records before ${first_at.slice(0, 10)}`)}\n`
 }
 
 function formatByName({ without_address }: ReplayResult): string {
