@@ -1,4 +1,9 @@
-import { isFilesystemAction, isNetworkAction, type Action } from '@palisade/policy-core'
+import {
+  canonicalHost,
+  isFilesystemAction,
+  isNetworkAction,
+  type Action,
+} from '@palisade/policy-core'
 import type { SuggestRules, RecordedRequest, Seen } from './suggest-input.ts'
 import type { UncoveredReason } from '@palisade/protocol'
 
@@ -105,10 +110,20 @@ function readTarget(tuple: Tuple, by: SuggestRules['by']): Target | null {
   const { action, host, port, path } = tuple
   const program = by === 'program' ? tuple.program : null
   if (isNetworkAction(action) && host !== null && port !== null)
-    return { action, host, port, path: null, program }
+    return { action, host: canonicalize(host), port, path: null, program }
   if (isFilesystemAction(action) && path !== null)
     return { action, host: null, port: null, path, program }
   return null
+}
+
+/**
+ * A machine may upload any spelling. `GITHUB.IO` and `github\u3002io` are no public suffixes as
+ * text, and the rule for them would open `github.io`. One that is no host is found invalid later.
+ */
+function canonicalize(host: string): string {
+  const canonical = canonicalHost(host)
+  if (canonical === null) return host
+  return canonical.kind === 'name' ? canonical.name : canonical.address
 }
 
 function addOpen(open: Map<string, OpenTarget>, target: Target, line: OpenLine): void {

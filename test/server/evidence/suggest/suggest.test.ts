@@ -116,6 +116,7 @@ describe('the audience of a suggestion', () => {
 describe('a target that no suggestion covers', () => {
   it.each<[string, RecordedRequest]>([
     ['few_devices', denied('a.example.com', ['ann'])],
+    ['unreadable', denied('*.github.io', BACKEND)],
     ['denied_by_rule', denied('a.example.com', BACKEND, { reason: 'rule', rules: [rule('deny')] })],
     ['protected_address', denied('a.example.com', BACKEND, { reason: 'protected_address' })],
     ['protected_address', denied('169.254.169.254', BACKEND)],
@@ -125,6 +126,10 @@ describe('a target that no suggestion covers', () => {
     ['public_suffix', denied('github.io', BACKEND)],
     ['public_suffix', denied('s3.amazonaws.com', BACKEND)],
     ['public_suffix', denied('co.uk', BACKEND)],
+    ['public_suffix', denied('GITHUB.IO', BACKEND)],
+    ['public_suffix', denied('S3.amazonaws.com.', BACKEND)],
+    ['public_suffix', denied('github\u3002io', BACKEND)],
+    ['public_suffix', denied('\uff27ithub.io', BACKEND)],
     ['path_cut', unread('/srv/data/app', BACKEND, { path_cut: true })],
     ['sensitive_path', unread('/', BACKEND)],
     ['sensitive_path', unread('/home', BACKEND)],
@@ -225,6 +230,29 @@ describe('the evidence', () => {
     const { suggestions } = suggested([denied('mail.example.com', BACKEND, { port: 25 })])
 
     expect(suggestions[0]?.marks).toEqual(['sensitive_port'])
+  })
+})
+
+describe('a name in another spelling', () => {
+  it('is one with its canonical name, with the same marks', () => {
+    const answer = suggested([
+      denied('a.example.com', ['ann', 'ben']),
+      denied('A.EXAMPLE.com.', ['cas']),
+      denied('X.GITHUB\u3002io', BACKEND),
+    ])
+
+    expect(answer.suggestions).toMatchObject([
+      { resource: 'a.example.com:443', evidence: { users: 3 } },
+      { resource: 'x.github.io:443', marks: ['shared_hosting'] },
+    ])
+  })
+
+  it('makes no wildcard across a public suffix', () => {
+    const requests = ['A', 'B', 'C', 'D'].map((label) => denied(`${label}.GITHUB.IO`, BACKEND))
+
+    const found = resources(suggested(requests, { generalize: true }))
+
+    expect(found.filter((each) => each.includes('*'))).toEqual([])
   })
 })
 
