@@ -1,26 +1,37 @@
-/** Directories of homes, with the number of segments of one home below them. */
+/** Directories of homes, with the number of segments of one home below them. In lower case. */
 const HOMES: readonly (readonly [directory: string, segments: number])[] = [
   ['/home', 1],
-  ['/Users', 1],
+  ['/users', 1],
   ['/root', 0],
   ['/var/home', 1],
   ['/var/root', 0],
   ['/export/home', 1],
 ]
 
-/** Directories of the system, closed with everything below them. */
+/** Places where the root of a system is too: those of macOS, and drives of Windows. */
+const OTHER_ROOT =
+  /^\/(?:private|system\/volumes\/data|volumes\/[^/]+|(?:mnt\/|cygdrive\/)?[a-z]:?)(?=\/)/
+
+/** Directories of the system, closed with everything below them. In lower case. */
 const SYSTEM: readonly string[] = [
   '/boot',
   '/dev',
   '/etc/gshadow',
+  '/etc/krb5.keytab',
+  '/etc/kubernetes',
   '/etc/shadow',
   '/etc/ssh',
   '/etc/ssl/private',
   '/etc/sudoers',
   '/etc/sudoers.d',
   '/proc',
+  '/run/containerd',
+  '/run/docker.sock',
   '/run/secrets',
+  '/run/user',
   '/sys',
+  '/var/run/containerd',
+  '/var/run/docker.sock',
   '/var/run/secrets',
 ]
 
@@ -30,26 +41,59 @@ const SECRETS: ReadonlySet<string> = new Set([
   '.aws',
   '.azure',
   '.bash_history',
+  '.boto',
   '.cargo/credentials',
   '.cargo/credentials.toml',
+  '.claude',
+  '.codex',
+  '.config/bravesoftware',
+  '.config/chromium',
   '.config/gcloud',
   '.config/gh',
+  '.config/git/credentials',
+  '.config/google-chrome',
+  '.config/google-chrome-beta',
+  '.config/microsoft-edge',
+  '.config/op',
+  '.config/opera',
+  '.config/rclone',
+  '.config/vivaldi',
+  '.databrickscfg',
   '.docker',
   '.env',
+  '.gem/credentials',
   '.git-credentials',
   '.gnupg',
   '.kube',
   '.local/share/keyrings',
+  '.m2/settings.xml',
   '.mozilla',
+  '.my.cnf',
+  '.mysql_history',
   '.netrc',
   '.npmrc',
   '.password-store',
   '.pgpass',
+  '.psql_history',
   '.pypirc',
+  '.s3cfg',
   '.ssh',
   '.terraform.d',
+  '.thunderbird',
   '.vault-token',
   '.zsh_history',
+  'appdata/local/google',
+  'appdata/local/microsoft',
+  'appdata/roaming/microsoft',
+  'appdata/roaming/mozilla',
+  'library/application support/bravesoftware',
+  'library/application support/chromium',
+  'library/application support/firefox',
+  'library/application support/google',
+  'library/application support/microsoft edge',
+  'library/cookies',
+  'library/keychains',
+  'library/safari',
 ])
 
 /** Least number of segments of a directory that a wildcard may open. */
@@ -62,6 +106,11 @@ const LEAST_BELOW_HOME = 2
  * part of the system, or a place of secrets. Null for any other path.
  */
 export function describeSensitivePath(path: string): string | null {
+  const folded = fold(path)
+  return describeFolded(folded) ?? describeFolded(folded.replace(OTHER_ROOT, ''))
+}
+
+function describeFolded(path: string): string | null {
   const segments = segmentsOf(path)
   if (segments.length < 2) return 'the root, or a directory of it'
   if (belowHome(segments) === 0 || isAboveHomes(path)) return 'a home directory'
@@ -71,8 +120,8 @@ export function describeSensitivePath(path: string): string | null {
 
 /** Tells whether a wildcard may open everything below a directory. */
 export function mayOpenDirectory(segments: readonly string[]): boolean {
-  const below = belowHome(segments)
   const path = `/${segments.join('/')}`
+  const below = belowHome(segmentsOf(fold(path).replace(OTHER_ROOT, '')))
   if (segments.length < LEAST_DEPTH || describeSensitivePath(path) !== null) return false
   if (below === null) return true
   // Programs keep their settings and credentials in hidden directories of a home.
@@ -102,17 +151,32 @@ function isAtOrBelow(path: string, directory: string): boolean {
 }
 
 function holdsSecret(segments: readonly string[]): boolean {
-  const lower = segments.map((each) => each.toLowerCase())
-  return lower.some((each, index) => {
-    const pair = `${each}/${lower[index + 1] ?? ''}`
-    const triple = `${pair}/${lower[index + 2] ?? ''}`
-    return SECRETS.has(each) || SECRETS.has(pair) || SECRETS.has(triple) || isKeyFile(each)
+  return segments.some((each, index) => {
+    const pair = `${each}/${segments[index + 1] ?? ''}`
+    const triple = `${pair}/${segments[index + 2] ?? ''}`
+    return SECRETS.has(each) || SECRETS.has(pair) || SECRETS.has(triple) || isSecretFile(each)
   })
 }
 
-/** Private keys have customary names: `id_ed25519`, `server.pem`. */
-function isKeyFile(name: string): boolean {
-  return /^id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?$|\.(?:pem|key|p12|pfx|kdbx|keystore|jks)$/.test(
-    name,
+/** Such files have customary names: `id_ed25519`, `server.pem`, `.env.local`. */
+function isSecretFile(name: string): boolean {
+  return (
+    /^id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?$|^\.env\./.test(name) ||
+    /\.(?:pem|key|ppk|p12|pfx|kdbx|keystore|keytab|jks)$/.test(name)
   )
+}
+
+/**
+ * The form that names of one file share where case, width and invisible characters do not count:
+ * on macOS `.SSH`, and a `.ssh` with a zero-width joiner in it, are `.ssh`.
+ */
+function fold(path: string): string {
+  const segments = path.split('/').map((each) =>
+    each
+      .normalize('NFKC')
+      .replaceAll(/[\p{Cf}/]/gu, '')
+      .toUpperCase()
+      .toLowerCase(),
+  )
+  return segments.join('/')
 }

@@ -21,6 +21,12 @@ export function writeResource(target: Target): WrittenResource {
       'public_suffix',
       `\`${host}\` is a public suffix: strangers have names below it, or content in it`,
     )
+  // A reader of the file would take the path for another one.
+  if (/[\p{Cf}\p{Zl}\p{Zp}]/u.test(path ?? ''))
+    return refuse(
+      'not_expressible',
+      'the path has an invisible character; write such a rule by hand',
+    )
   // `*` is a letter of the name on disk, and a wildcard in a rule.
   const isWildcard = resource.includes('*')
   const [problem] = checkRule({ actions: [action], decision: 'allow', resources: [resource] })
