@@ -115,7 +115,9 @@ const suggestionSchema = z
     marks: z.array(z.enum(SUGGESTION_MARKS)),
     similar_to: z.string().nullable().meta({ description: 'The domain of `similar_name`' }),
     replaces: z.array(z.string()).meta({
-      description: 'Exact resources in place of the wildcard, at most 50; empty without one',
+      description:
+        'Exact resources in place of the wildcard, at most 50; empty without one, and without ' +
+        'the permission `audit:read`',
     }),
   })
   .meta({ id: 'Suggestion' })

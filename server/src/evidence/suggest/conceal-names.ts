@@ -5,7 +5,7 @@ const LEAST_DEVICES = 2
 
 /**
  * Leaves out people, devices and programs, for callers who write policies but may not read the
- * decisions of others. Requests of single devices are left out entirely.
+ * decisions of others. Requests of single devices are left out entirely, also those in a wildcard.
  */
 export function concealNames(answer: SuggestionsResponse): SuggestionsResponse {
   return {
@@ -13,6 +13,7 @@ export function concealNames(answer: SuggestionsResponse): SuggestionsResponse {
     suggestions: answer.suggestions.map((each) => ({
       ...each,
       evidence: withoutNames(each.evidence),
+      replaces: [],
     })),
     not_covered: answer.not_covered
       .filter(({ evidence }) => evidence.devices >= LEAST_DEVICES)

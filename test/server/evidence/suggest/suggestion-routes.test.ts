@@ -34,15 +34,15 @@ describe('suggestions', () => {
   }
 
   /** A team of three people, each with a device that was denied these hosts. */
-  const populate = async (hosts: readonly string[]) => {
+  const populate = async (hosts: readonly string[], hostsOf = (_user: string) => hosts) => {
     const { id } = await api('POST', '/teams', { name: 'backend' })
-    const records = hosts.map((host) =>
-      recordOf({ request: { action: 'connect:tcp', host, port: 443 }, program: '/usr/bin/git' }),
-    )
     for (const [index, user] of PEOPLE.entries()) {
       await owner.addMember(user, 'member', `a long password of ${user}`)
       await api('PUT', `/teams/${id}/members/${user}`)
       const device = await enrolTestDevice(test, owner.as, 'acme', { user })
+      const records = hostsOf(user).map((host) =>
+        recordOf({ request: { action: 'connect:tcp', host, port: 443 }, program: '/usr/bin/git' }),
+      )
       const sent = await test.server.app.inject({
         method: 'POST',
         url: RECORDS,
@@ -137,6 +137,18 @@ describe('suggestions', () => {
     ])
     for (const refused of [{ by: 'program' }, { by: 'user' }, { min_devices: 1 }] as const)
       expect((await ask(refused, editor)).statusCode).toBe(403)
+  })
+
+  it('show no name of a single device in a wildcard without `audit:read`', async () => {
+    await populate([], (user) => [`${user}-1.example.com`, `${user}-2.example.com`])
+    const editor = await owner.addMember('edith', 'editor', 'a long password of edith')
+
+    const answer = await ask({ generalize: true }, editor)
+    const named = await ask({ generalize: true })
+
+    expect(answer.json().suggestions).toMatchObject([{ resource: '*.example.com:443' }])
+    expect(PEOPLE.filter((user) => answer.body.includes(user))).toEqual([])
+    expect(named.body).toContain('ann-1.example.com')
   })
 
   it('are for owners, editors and auditors alone', async () => {
