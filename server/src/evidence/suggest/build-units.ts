@@ -115,6 +115,7 @@ function findWildcards(
         return (
           mayOpen(base) &&
           reasonOfFew(seen, rules) === null &&
+          (rules.min_devices === 1 || !isWidenedByOne(audience, base, some)) &&
           audiences.fits(audience, usersOf(seen))
         )
       },
@@ -125,6 +126,27 @@ function findWildcards(
       return [makeUnit(audience, writeWildcard(wildcard, first.target), [first, ...others], true)]
     })
   })
+}
+
+/**
+ * Tells whether one device alone takes the wildcard up to `base`: without it, the requests of the
+ * others would be below one branch of `base`, or would not make a wildcard.
+ */
+function isWidenedByOne(
+  audience: Audience,
+  base: readonly string[],
+  items: readonly Placed[],
+): boolean {
+  const branches = groupBy(items, ({ segments }) => segments[base.length] ?? '')
+  const ofOneDevice = new Map<string, number>()
+  for (const branch of branches.values()) {
+    const seen = branch.flatMap(({ candidate }) => seenBy(audience, candidate))
+    const [device, ...others] = new Set(seen.map(({ device_id }) => device_id))
+    if (device === undefined || others.length > 0) continue
+    ofOneDevice.set(device, (ofOneDevice.get(device) ?? 0) + 1)
+  }
+  const most = [...ofOneDevice.values()].reduce((a, b) => Math.max(a, b), 0)
+  return branches.size - most < 2
 }
 
 interface Placed {

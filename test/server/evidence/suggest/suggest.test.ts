@@ -307,6 +307,28 @@ describe('a wildcard', () => {
     expect(answer.not_covered).toEqual([])
   })
 
+  it('is not made, nor widened, by the names of one device', () => {
+    const liar = (...hosts: string[]) => hosts.map((host) => denied(host, ['cas']))
+    const honest = (...hosts: string[]) => hosts.map((host) => denied(host, BACKEND))
+    const below = labels.map((label) => `${label}.cdn.example.com`)
+
+    const made = [
+      ...honest('d.example.com'),
+      ...liar('a.example.com', 'b.example.com', 'c.example.com'),
+    ]
+    const widened = [
+      ...honest('a.x.example.org', 'b.x.example.org', 'c.x.example.org'),
+      ...liar('evil.example.org'),
+    ]
+
+    expect(resources(suggested(made, { generalize: true }))).toEqual(['d.example.com:443'])
+    expect(resources(suggested(widened, { generalize: true }))).not.toContain('**.example.org:443')
+    const asked = suggested([...honest(...below), ...liar('evil.example.com')], {
+      generalize: true,
+    })
+    expect(resources(asked)).toEqual(['*.cdn.example.com:443'])
+  })
+
   it.each([
     ['a public suffix', labels.map((label) => `${label}.github.io`)],
     ['a domain with public suffixes below it', labels.map((label) => `${label}.amazonaws.com`)],
