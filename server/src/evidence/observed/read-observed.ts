@@ -9,6 +9,13 @@ import type {
 /** Tuples that are read from the store, and yielded, at once. */
 const TUPLES_AT_ONCE = 1_000
 
+/**
+ * Once the bound of sightings is reached, a device with less than the small part of it takes places
+ * of the one with the most, if that has more than the large part: a machine that uploads very many
+ * different requests, all of them newer, would keep out those of all others.
+ */
+const [SMALL_PART, LARGE_PART] = [1 / 20, 1 / 10]
+
 /** Decisions of one device for one user that have one tuple. */
 export interface Sighting {
   readonly device_id: string
@@ -90,7 +97,7 @@ async function sumUp(
   { bounds, onProgress }: ReadObservedOptions,
 ): Promise<{ readonly subjects: readonly Subject[]; readonly sums: Sums['byTuple'] }> {
   const { subjects, indexOf } = createSubjects(evidence, bounds.sightings)
-  const sums = createSums(bounds.sightings)
+  const sums = createSums(bounds.sightings, (subject) => subjects[subject]?.device_id ?? '')
   let before: EvidencePlace | null = null
   do {
     const page: EvidencePlace | null = before
@@ -113,27 +120,69 @@ interface Sums {
   add(subject: number, tally: EvidenceTally): void
 }
 
-function createSums(mostSightings: number): Sums {
+/** The sightings of a device. */
+interface DeviceShare {
+  /** Tuple and subject of each, in turn; those of the newest rows first. */
+  readonly places: number[]
+  /** Whether it lost some to others; it gets no new ones. */
+  isCut: boolean
+}
+
+function createSums(mostSightings: number, deviceOf: (subject: number) => string): Sums {
   const byTuple: Sums['byTuple'] = new Map()
   const counts = { sightings: 0, leftOut: 0 }
+  const shares = new Map<string, DeviceShare>()
+  let largest: DeviceShare = { places: [], isCut: false }
+  const larger = (a: DeviceShare, b: DeviceShare) => (b.places.length > a.places.length ? b : a)
+
+  /** Takes the older half, at least a twentieth of the bound, so that this happens rarely. */
+  const cut = (share: DeviceShare): void => {
+    const kept = 2 * Math.floor(share.places.length / 4)
+    const dropped = share.places.splice(kept)
+    share.isCut = true
+    counts.sightings -= dropped.length / 2
+    for (let at = 0; at < dropped.length; at += 2) {
+      const [tuple = 0, subject = 0] = [dropped[at], dropped[at + 1]]
+      const bySubject = byTuple.get(tuple)
+      counts.leftOut += bySubject?.get(subject)?.decisions ?? 0
+      bySubject?.delete(subject)
+      if (bySubject?.size === 0) byTuple.delete(tuple)
+    }
+    largest = [...shares.values()].reduce(larger, share)
+  }
+
+  const hasPlace = (share: DeviceShare): boolean => {
+    if (share.isCut) return false
+    if (counts.sightings < mostSightings) return true
+    const isSmall = share.places.length / 2 < mostSightings * SMALL_PART
+    if (!isSmall || largest.places.length / 2 <= mostSightings * LARGE_PART) return false
+    cut(largest)
+    return true
+  }
+
   return {
     byTuple,
     counts,
     add(subject, { tuple, decisions, first_ms, last_ms }) {
-      const bySubject = byTuple.get(tuple)
-      const sum = bySubject?.get(subject)
+      const sum = byTuple.get(tuple)?.get(subject)
       if (sum !== undefined) {
         sum.decisions += decisions
         sum.first_ms = Math.min(sum.first_ms, first_ms)
         sum.last_ms = Math.max(sum.last_ms, last_ms)
         return
       }
-      if (counts.sightings === mostSightings) {
+      const device = deviceOf(subject)
+      const share = shares.get(device) ?? { places: [], isCut: false }
+      if (!hasPlace(share)) {
         counts.leftOut += decisions
         return
       }
       counts.sightings += 1
+      share.places.push(tuple, subject)
+      shares.set(device, share)
+      largest = larger(largest, share)
       const made = { decisions, first_ms, last_ms }
+      const bySubject = byTuple.get(tuple)
       if (bySubject === undefined) byTuple.set(tuple, new Map([[subject, made]]))
       else bySubject.set(subject, made)
     },

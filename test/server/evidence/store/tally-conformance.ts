@@ -100,6 +100,39 @@ export function describeEvidenceTallies(current: () => EvidenceStore): void {
       expect(progress.at(-1)).toEqual({ readFromMs: 0, sightings: 1, leftOut: 7 })
     })
 
+    it('of a machine that floods keep out no others', async () => {
+      const flood = Array.from({ length: 300 }, (_, index) =>
+        row({ last_ms: NOW_MS - index, tuple: { host: `f${index}.example` } }),
+      )
+      const old = { last_ms: NOW_MS - DAY_MS }
+      await appendRows(current(), [...flood, row({ ...old, decisions: 3 })])
+      for (const device_id of ['dev_2', 'dev_3', 'dev_4'])
+        await appendRows(current(), [row(old)], { device_id })
+      const progress: ObservedProgress[] = []
+      const onProgress = (each: ObservedProgress) => void progress.push(each)
+      const seen: string[] = []
+
+      const options = { bounds: { records: 50, sightings: 100 }, onProgress }
+      for await (const requests of readObserved(current(), 'acme', EVERYTHING, options))
+        for (const { sightings } of requests)
+          seen.push(...sightings.map(({ device_id }) => device_id))
+
+      expect(seen.filter((device) => device !== 'dev_1')).toHaveLength(3)
+      const kept = seen.length - 3
+      expect(kept).toBeGreaterThanOrEqual(50)
+      expect(progress.at(-1)).toMatchObject({ sightings: kept + 3, leftOut: 303 - kept })
+    })
+
+    it('of one machine alone fill the whole bound', async () => {
+      const rows = Array.from({ length: 30 }, (_, index) =>
+        row({ last_ms: NOW_MS - index, tuple: { host: `h${index}.example` } }),
+      )
+      await appendRows(current(), rows)
+
+      const bounds = { records: 7, sightings: 20 }
+      expect(await observed(EVERYTHING, { bounds })).toHaveLength(20)
+    })
+
     it('of a machine that claims the largest numbers can still be added', async () => {
       const largest = Number.MAX_SAFE_INTEGER
       await appendRows(
