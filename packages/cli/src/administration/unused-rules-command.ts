@@ -25,8 +25,9 @@ export function addUnusedRulesCommand(rule: Command, context: RunContext): void 
       'after',
       `
 The list is as good as the evidence: records of the kept days, of the decisions that machines
-upload (\`palisade org set --upload\`). While they upload denials alone, allow rules cannot be
-judged. A rule for a rare case may be needed although no kept record has it.
+upload (\`palisade org set --upload\`). Allow rules are judged while they upload all decisions, on
+all days of the list; after a change, ask with a later \`--since\`. A rule for a rare
+case may be needed although no kept record has it.
 
 Examples:
   palisade rule unused
@@ -65,7 +66,11 @@ function stateOf({ expired, expires_at, mode }: UnusedRule): string {
   return mode === 'shadow' ? 'in a shadow policy' : ''
 }
 
-function describeEvidence({ since, upload }: UnusedRulesReport['evidence']): string[] {
+function describeEvidence({
+  since,
+  upload,
+  judges_allows,
+}: UnusedRulesReport['evidence']): string[] {
   if (since === null)
     return ['no records are kept, so no rule can be judged; see `palisade org set --upload`']
   const kept = `records since ${since.slice(0, 10)}`
@@ -75,8 +80,10 @@ function describeEvidence({ since, upload }: UnusedRulesReport['evidence']): str
     case 'denials':
       return [`${kept}; machines upload denials alone, so allow rules cannot be judged`]
     case 'sampled':
-      return [`${kept}; machines upload a part of the allowed requests, so an allow may be missing`]
+      return [`${kept}; machines upload a part of the allowed requests, so no allow can be judged`]
     case 'full':
-      return [kept]
+      return judges_allows
+        ? [kept]
+        : [`${kept}; machines did not upload all decisions of that time: ask with a later --since`]
   }
 }

@@ -8,7 +8,7 @@ import { UPLOAD_MODES } from './evidence-settings.ts'
  * - `never`: no kept record has it.
  * - `shadowed`: it decided no request, and would have changed decisions with the shadow policies.
  * - `gone_devices`: it decided on devices that are revoked now, and on no other.
- * - `unknown`: machines do not upload the records in which it would appear.
+ * - `unknown`: machines did not upload all records in which it would appear, in all of the time.
  * - `used`: it decided. Only expired rules are listed with it.
  */
 export const RULE_USES = ['never', 'shadowed', 'gone_devices', 'unknown', 'used'] as const
@@ -54,7 +54,7 @@ export const unusedRulesResponseSchema = z
       /** Start of the first day with records that counts; null without records. */
       since: timestampSchema.nullable(),
       judges_allows: z.boolean().meta({
-        description: 'False while machines upload denials alone, or nothing',
+        description: 'False unless machines uploaded all decisions in all of that time',
       }),
     }),
     data: z.array(unusedRuleSchema),

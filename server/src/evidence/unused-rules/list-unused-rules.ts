@@ -1,10 +1,17 @@
 import { parseInstant } from '@palisade/policy-core'
-import type { RuleUse, UnusedRule, UnusedRules, UnusedRulesQuery } from '@palisade/protocol'
+import type {
+  EvidenceSettings,
+  RuleUse,
+  UnusedRule,
+  UnusedRules,
+  UnusedRulesQuery,
+} from '@palisade/protocol'
 import { readPage } from '../../http/input/read-page.ts'
 import { nextTurn } from '../../platform/next-turn.ts'
 import type { PolicyRecord, RuleRecord } from '../../store/records.ts'
-import type { Store } from '../../store/store.ts'
-import type { EvidenceStore } from '../store/evidence-store.ts'
+import type { Store, StoreReader } from '../../store/store.ts'
+import { MAX_AHEAD_MS } from '../store/evidence-record.ts'
+import type { EvidenceFilter, EvidenceStore } from '../store/evidence-store.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 /** A policy may have thousands of rules, each with some look-ups. */
@@ -13,9 +20,24 @@ const MOST_POLICIES = 10
 const RULES_IN_A_TURN = 20
 /** Of the first look at a rule, and of the second one when it found devices that are gone. */
 const [FEW_SEEKS, MOST_SEEKS] = [2, 300]
+/** Changes of settings that are read; with more of them no rule is judged. */
+const MOST_CHANGES = 500
+
+const ANY_RECORD: Omit<EvidenceFilter, 'fromMs' | 'toMs'> = {
+  username: null,
+  device_id: null,
+  session: null,
+  decision: null,
+  actions: null,
+  program: null,
+  mode: null,
+  rule_id: null,
+  resource: null,
+  text: null,
+}
 
 export interface UnusedRulesDeps {
-  readonly evidence: Pick<EvidenceStore, 'firstDay' | 'ruleUse'>
+  readonly evidence: Pick<EvidenceStore, 'firstDay' | 'list' | 'ruleUse'>
   readonly store: Pick<Store, 'read'>
   readonly pageTokenKey: Uint8Array
   readonly now: () => Date
@@ -39,25 +61,35 @@ export async function listUnusedRules(
 ): Promise<UnusedRules> {
   const { evidence, store } = deps
   const firstDay = await evidence.firstDay(org)
+  const day = Math.max(since === undefined ? 0 : dayOf(Date.parse(since)), firstDay ?? 0)
   const size = String(Math.min(Number(page_size ?? 0) || MOST_POLICIES, MOST_POLICIES))
   const query = { page_size: size, ...(page_token === undefined ? {} : { page_token }) }
-  const { upload, policies, next_page_token } = await store.read(async (reader) => {
+  const { upload, earlier, policies, next_page_token } = await store.read(async (reader) => {
     const list = { of: 'unused_rules', owner: org } as const
     const { rows, ...page } = await readPage(deps, list, query, {
       read: ({ after, limit }) => reader.policies.list(org, { afterId: after, limit }),
       placeOf: ({ id }) => id,
     })
     const read = await Promise.all(rows.map(({ id }) => reader.policies.find(org, id)))
-    const settings = await reader.organizations.evidence(org)
-    return { ...page, upload: settings.upload, policies: read.filter((one) => one !== null) }
+    return {
+      ...page,
+      upload: (await reader.organizations.evidence(org)).upload,
+      earlier: await readUploadsBefore(reader, org, day + 1),
+      policies: read.filter((one) => one !== null),
+    }
   })
-  const day = Math.max(since === undefined ? 0 : dayOf(Date.parse(since)), firstDay ?? 0)
-  const judgesAllows = firstDay !== null && (upload === 'full' || upload === 'sampled')
+  const uploads = [upload, ...(earlier ?? ['off'])]
+  const nowMs = deps.now().getTime()
+  const time = { fromMs: day * DAY_MS, toMs: nowMs + MAX_AHEAD_MS }
+  const newest = await evidence.list(org, { ...ANY_RECORD, ...time }, { before: null, limit: 1 })
+  const judgesDenies = newest.rows.length > 0 && !uploads.includes('off')
+  // A machine draws the same requests each time, so those of a rule may never be in the sample.
+  const judgesAllows = judgesDenies && uploads.every((each) => each === 'full')
   const inquiry: Inquiry = {
     org,
-    nowMs: deps.now().getTime(),
+    nowMs,
     day,
-    judges: { allow: judgesAllows, deny: firstDay !== null && upload !== 'off' },
+    judges: { allow: judgesAllows, deny: judgesDenies },
     isGone: createIsGone(store),
   }
   return {
@@ -69,6 +101,30 @@ export async function listUnusedRules(
     data: await listRules(evidence, inquiry, policies),
     next_page_token,
   }
+}
+
+/**
+ * The settings that were in force before each change from a day on: the records of that time have
+ * no more than they let through. Null for too many changes.
+ */
+async function readUploadsBefore(
+  { events }: StoreReader,
+  org: string,
+  day: number,
+): Promise<readonly EvidenceSettings['upload'][] | null> {
+  const head = await events.head(org)
+  const changes = await events.list(org, {
+    after: 0,
+    through: head?.sequence ?? 0,
+    limit: MOST_CHANGES,
+    kind: 'organization.updated',
+    since: new Date(day * DAY_MS).toISOString(),
+  })
+  if (changes.length === MOST_CHANGES) return null
+  return changes.flatMap(({ before }) => {
+    const evidence = before?.['evidence'] as EvidenceSettings | undefined
+    return evidence === undefined ? [] : [evidence.upload]
+  })
 }
 
 async function listRules(

@@ -168,10 +168,41 @@ describe('the report of unused rules', () => {
 
   it('leaves out the days before `since`', async () => {
     await choose('full')
+    const time = '2026-11-20T08:00:00.000Z'
+    await upload(await enrol('laptop'), { ...allowedBy('used'), time }, allowedBy('never'))
+
+    expect(await uses('?since=2026-11-20T20:00:00Z')).not.toContain('used never')
+    expect(await uses('?since=2026-11-21T00:00:00Z')).toContain('used never')
+  })
+
+  it('judges no rule by days without records', async () => {
+    await choose('full')
     await upload(await enrol('laptop'), allowedBy('used'))
 
-    expect(await uses('?since=2026-11-21T20:00:00Z')).not.toContain('used never')
-    expect(await uses('?since=2026-11-22T00:00:00Z')).toContain('used never')
+    expect(await uses('?since=2026-11-22T00:00:00Z')).toEqual([
+      'used unknown',
+      'never unknown',
+      'denied unknown',
+      'expired unknown',
+    ])
+  })
+
+  it('judges no allow by a sample, which may leave out a request for ever', async () => {
+    await choose('sampled')
+    await upload(await enrol('laptop'), allowedBy('used'))
+
+    expect((await report()).evidence.judges_allows).toBe(false)
+    expect(await uses()).toEqual(['never unknown', 'denied never', 'expired unknown'])
+  })
+
+  it('judges no rule by days on which machines uploaded less', async () => {
+    await choose('denials')
+    await upload(await enrol('laptop'), { ...recordOf(), time: '2026-11-20T08:00:00.000Z' })
+    await choose('full')
+    await upload(await enrol('other'), allowedBy('used'))
+
+    expect(await uses()).toEqual(['never unknown', 'denied unknown', 'expired unknown'])
+    expect(await uses('?since=2026-11-21T00:00:00Z')).toContain('never never')
   })
 
   it('is paged by policies', async () => {
