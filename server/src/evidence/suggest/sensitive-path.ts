@@ -107,7 +107,9 @@ const LEAST_BELOW_HOME = 2
  */
 export function describeSensitivePath(path: string): string | null {
   const folded = fold(path)
-  return describeFolded(folded) ?? describeFolded(folded.replace(OTHER_ROOT, ''))
+  const sensitive = describeFolded(folded)
+  if (sensitive !== null || !OTHER_ROOT.test(folded)) return sensitive
+  return describeFolded(folded.replace(OTHER_ROOT, ''))
 }
 
 function describeFolded(path: string): string | null {
@@ -152,9 +154,11 @@ function isAtOrBelow(path: string, directory: string): boolean {
 
 function holdsSecret(segments: readonly string[]): boolean {
   return segments.some((each, index) => {
+    if (SECRETS.has(each) || isSecretFile(each)) return true
+    // A path may have thousands of segments, and all records of a machine such paths.
+    if (!/^(?:\.|appdata$|library$)/.test(each)) return false
     const pair = `${each}/${segments[index + 1] ?? ''}`
-    const triple = `${pair}/${segments[index + 2] ?? ''}`
-    return SECRETS.has(each) || SECRETS.has(pair) || SECRETS.has(triple) || isSecretFile(each)
+    return SECRETS.has(pair) || SECRETS.has(`${pair}/${segments[index + 2] ?? ''}`)
   })
 }
 
@@ -171,6 +175,7 @@ function isSecretFile(name: string): boolean {
  * on macOS `.SSH`, and a `.ssh` with a zero-width joiner in it, are `.ssh`.
  */
 function fold(path: string): string {
+  if (/^[ -~]*$/.test(path)) return path.toLowerCase()
   const segments = path.split('/').map((each) =>
     each
       .normalize('NFKC')
