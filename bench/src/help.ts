@@ -19,8 +19,8 @@ subjects:
   sandbox    start of \`palisade run\` beside other sandboxes, requests inside, large workspaces,
              masks, memory; four minutes; start, requests, large, masks, many
   hints      how soon 1,000 agents enforce a change; nine minutes; changes, waiting
-  evidence   polls beside uploads of decision records, the share of a fleet's uploads, queries of ten
-             million records; twenty minutes; polls, share, audit
+  evidence   polls beside uploads of decision records, the share of a fleet's uploads, queries of
+             ten million records; twenty minutes; polls, share, audit
   replay     decisions of 10,000,000 recorded requests anew, beside a bare scan of them; ten minutes
   fleet      100,000 agents through a change and an outage; half an hour
 
