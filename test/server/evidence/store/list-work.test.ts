@@ -57,6 +57,59 @@ describe('a list of evidence', () => {
   })
 })
 
+describe('a list of one session and one resource', () => {
+  const sought = async (filter: Partial<EvidenceFilter>) => {
+    const { statements } = watch(await fillSessions())
+    const list = createListRecords(statements.connection, () => Promise.resolve())
+    const { rows } = await list('acme', { ...EVERYTHING, ...filter }, { before: null, limit: 20 })
+    const seeks = [...statements.texts].filter((sql) => sql.startsWith('SELECT r.id'))
+    const columns = ['source', 'tuple'].filter((column) =>
+      seeks.some((sql) => sql.includes(`r.${column} IN`)),
+    )
+    return { columns, found: rows.length }
+  }
+
+  it('seeks the resource where the session has many more records', async () => {
+    expect(await sought({ session: 'big', resource: '/rare' })).toEqual({
+      columns: ['tuple'],
+      found: 1,
+    })
+  })
+
+  it('seeks the session where the resource has many more records', async () => {
+    expect(await sought({ session: 'small', resource: '/t/0' })).toEqual({
+      columns: ['source'],
+      found: 10,
+    })
+  })
+})
+
+/** A session with many records and one with few, behind more new ones than are visited first. */
+async function fillSessions(): Promise<string> {
+  const path = join(temporaryDirectory(), 'evidence.db')
+  const store = openSqliteEvidence(path)
+  let lastMs = NOW_MS
+  const rowOf = (session: string, target: string) =>
+    row({
+      session,
+      last_ms: (lastMs -= 1),
+      tuple: { action: 'file:read', host: null, port: null, path: target },
+    })
+  const repeat = (count: number, make: (index: number) => ReturnType<typeof rowOf>) =>
+    Array.from({ length: count }, (_, index) => make(index))
+  await appendRows(
+    store,
+    repeat(5_000, () => rowOf('new', '/new')),
+  )
+  await appendRows(
+    store,
+    repeat(5_000, (index) => rowOf('big', `/t/${index % 10}`)),
+  )
+  await appendRows(store, [rowOf('big', '/rare'), ...repeat(10, () => rowOf('small', '/t/0'))])
+  await store.close()
+  return path
+}
+
 /** Rows of allowed requests, and behind them different ones that were denied. */
 async function fill(count: number): Promise<string> {
   const path = join(temporaryDirectory(), 'evidence.db')

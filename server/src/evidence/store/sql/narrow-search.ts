@@ -1,4 +1,5 @@
 import type { Connection, Statement, Value } from '../../../store/sql/connection.ts'
+import { createSelectIn } from '../../../store/sql/select-in.ts'
 import type { EvidenceFilter } from '../evidence-store.ts'
 import { dayOf } from './day.ts'
 import {
@@ -12,11 +13,19 @@ import type { DaySpan } from './widen-days.ts'
 
 /** With more sources or tuples than this, records with them are not rare. */
 export const MOST_IDS = 3_000
-/** So few sources are taken without a look at the tuples. */
+/** With so few sources, fewer tuples are tested: the records of the sources are not many. */
 const FEW_IDS = 64
 /** Tuples that a search without an index tests between two turns of the event loop, and in all. */
 const TUPLES_IN_A_TURN = 5_000
 const MOST_TUPLES = 300_000
+const MOST_TUPLES_BESIDE_FEW_SOURCES = 50_000
+/** Records that are counted for the choice between sources and tuples. */
+const MOST_COUNTED = 10_000
+/**
+ * The records of a source arrived together and share pages of the database. Those of a tuple have a
+ * page each, about. // bench: evidence/audit
+ */
+const WORK_OF_TUPLES = 8
 
 /** The sources or the tuples that a filter matches. */
 export interface NarrowIds {
@@ -39,6 +48,16 @@ export function createNarrowSearch(
   const endOfTurn = connection.prepare<{ readonly id: number }>(
     'SELECT id FROM tuples WHERE org = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?',
   )
+
+  const countIn = (column: NarrowIds['column']) =>
+    createSelectIn<{ readonly records: number }>(
+      connection,
+      (list) =>
+        `SELECT COUNT(*) AS records FROM
+           (SELECT 1 FROM records r WHERE r.day = ? AND r.org = ? AND r.${column} IN (${list})
+            LIMIT ${MOST_COUNTED}) counted`,
+    )
+  const counts = { source: countIn('source'), tuple: countIn('tuple') }
 
   function select(sql: string, values: readonly Value[]): Promise<NarrowId[]> {
     const statement = statements.get(sql) ?? connection.prepare<NarrowId>(sql)
@@ -65,11 +84,12 @@ export function createNarrowSearch(
   async function scanTuples(
     org: number,
     conditions: readonly Condition[],
+    most: number,
   ): Promise<readonly NarrowId[] | null> {
     const { sql, values } = joinConditions(conditions)
     const found: NarrowId[] = []
     let after = 0
-    for (let tested = 0; tested < MOST_TUPLES; tested += TUPLES_IN_A_TURN) {
+    for (let tested = 0; tested < most; tested += TUPLES_IN_A_TURN) {
       const end = await endOfTurn.get(org, after, TUPLES_IN_A_TURN - 1)
       const rows = await select(
         `SELECT t.id, t.first_day, t.last_day FROM tuples t
@@ -84,11 +104,11 @@ export function createNarrowSearch(
     return null
   }
 
-  async function findTuples(org: number, filter: EvidenceFilter) {
+  async function findTuples(org: number, filter: EvidenceFilter, most: number) {
     const indexed = indexedTupleConditions(org, filter)
     const others = [...otherTupleConditions(filter), ...inDays('t', filter)]
     if (indexed.length > 0) return selectIndexed('tuples t', org, [...indexed, ...others])
-    return otherTupleConditions(filter).length > 0 ? scanTuples(org, others) : null
+    return otherTupleConditions(filter).length > 0 ? scanTuples(org, others, most) : null
   }
 
   async function findSources(org: number, filter: EvidenceFilter) {
@@ -98,15 +118,32 @@ export function createNarrowSearch(
       : selectIndexed('sources s', org, [...conditions, ...inDays('s', filter)])
   }
 
-  return async (org, filter) => {
-    const sources = await findSources(org, filter)
-    const tuples =
-      sources !== null && sources.length <= FEW_IDS ? null : await findTuples(org, filter)
-    return fewest([
-      { column: 'source', ids: sources },
-      { column: 'tuple', ids: tuples },
-    ])
+  /** About the records of the ids: those of the newest day, on each day in which one occurs. */
+  async function estimate(org: number, { column, ids }: NarrowIds, fromMs: number) {
+    const newest = ids.reduce((day, { last_day }) => Math.max(day, last_day), 0)
+    const oldest = ids.reduce((day, { first_day }) => Math.min(day, first_day), newest)
+    const some = ids.filter(({ last_day }) => last_day === newest).map(({ id }) => id)
+    const counted = await counts[column]([newest, org], some)
+    const days = 1 + newest - Math.max(oldest, dayOf(fromMs))
+    return counted.reduce((sum, { records }) => sum + records, 0) * days
   }
+
+  return async (org, filter) => {
+    const sources = narrowOf('source', await findSources(org, filter))
+    const hasFew = sources !== null && sources.ids.length <= FEW_IDS
+    const most = hasFew ? MOST_TUPLES_BESIDE_FEW_SOURCES : MOST_TUPLES
+    const tuples = narrowOf('tuple', await findTuples(org, filter, most))
+    if (sources === null || tuples === null) return sources ?? tuples
+    // A source may have few records or many, and a tuple as well.
+    const ofSources = await estimate(org, sources, filter.fromMs)
+    const ofTuples = (await estimate(org, tuples, filter.fromMs)) * WORK_OF_TUPLES
+    return ofTuples < ofSources ? tuples : sources
+  }
+}
+
+/** Null when there are too many ids, or it is not known which. */
+function narrowOf(column: NarrowIds['column'], ids: readonly NarrowId[] | null): NarrowIds | null {
+  return ids === null || ids.length > MOST_IDS ? null : { column, ids }
 }
 
 function inDays(letter: 's' | 't', { fromMs, toMs }: EvidenceFilter): Condition[] {
@@ -114,13 +151,4 @@ function inDays(letter: 's' | 't', { fromMs, toMs }: EvidenceFilter): Condition[
     { sql: `${letter}.last_day >= ?`, values: [dayOf(fromMs)] },
     { sql: `${letter}.first_day <= ?`, values: [dayOf(toMs)] },
   ]
-}
-
-function fewest(
-  found: readonly { column: NarrowIds['column']; ids: readonly NarrowId[] | null }[],
-): NarrowIds | null {
-  const [least] = found
-    .flatMap(({ column, ids }) => (ids === null || ids.length > MOST_IDS ? [] : [{ column, ids }]))
-    .toSorted((one, other) => one.ids.length - other.ids.length)
-  return least ?? null
 }
