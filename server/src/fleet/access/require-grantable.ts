@@ -24,10 +24,10 @@ const HOME = '/home/user'
 const MAX_STEPS = 100_000
 /** Every address that is not protected. */
 const EVERY_ADDRESS = ['0.0.0.0/0', '::/0']
-/** A whole home directory or all of them, or everything, however it ends. */
-const WHOLE_HOME = /^(?:~|\/root|\/(?:home|Users)(?:\/[^/]+)?)?(?:\/\*\*?)*\/?$/
-/** The first segment is a wildcard: the rest is looked for in every directory. */
-const EVERYWHERE = /^\/[^/]*\*/
+/** Home directories, `*` for the name of a user; also what is above them. */
+const HOMES = ['~', 'root', 'home/*', 'Users/*', 'var/home/*', 'var/root', 'export/home/*'].map(
+  (each) => each.split('/'),
+)
 
 /**
  * Throws ApiError 400 for resources that no grant may have: ones that are not patterns of the
@@ -78,9 +78,33 @@ function faultOfNetwork(action: Action, resource: string): string | null {
 }
 
 function faultOfPath(action: Action, resource: string): string | null {
-  if (WHOLE_HOME.test(resource) || EVERYWHERE.test(resource))
+  const segments = resource.split('/').filter((each) => each !== '')
+  if (isAtHome(segments))
     return 'opens a whole home directory or more; name a folder such as `~/project/**`'
+  // `/proc/self/root` is another name of `/`, and there are such of every open file.
+  if (segments[0] === 'proc' && (segments.length > 2 || WILDCARD.test(resource)))
+    return 'opens files under other names; name their own directory'
   return faultOfBreadth({ action, resources: [resource] })
+}
+
+const WILDCARD = /[*?]/
+
+/**
+ * Whether a pattern is a home directory or one above it, or has wildcards there, for directories or
+ * for everything. `~/*.txt` has none of these.
+ */
+function isAtHome(segments: readonly string[]): boolean {
+  return HOMES.some((home) => {
+    for (const [index, name] of home.entries()) {
+      const segment = segments[index]
+      if (segment === undefined) return true
+      const isNamed = name === '*' ? !segment.includes('**') : segment === name
+      if (!isNamed) return WILDCARD.test(segment)
+    }
+    const [first, ...others] = segments.slice(home.length)
+    if (first === undefined) return true
+    return WILDCARD.test(first) && (others.length > 0 || /^\*+$/.test(first))
+  })
 }
 
 function faultOfBreadth(allowed: Allowed): string | null {

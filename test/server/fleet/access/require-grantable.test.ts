@@ -57,15 +57,34 @@ describe('a grant', () => {
     },
   )
 
-  it.each(['/data/project/**', '~/project/**', '~/.npmrc', '/home/alice/project/x', '/tmp/*'])(
-    'may open the path %s',
-    (resource) => {
-      expect(refusalOf('read', resource)).toBeNull()
-      expect(refusalOf('write', resource)).toBeNull()
-    },
-  )
+  it.each([
+    '/data/project/**',
+    '~/project/**',
+    '~/.npmrc',
+    '/home/alice/project/x',
+    '/tmp/*',
+    '~/*.txt',
+    '/home/alice/*.txt',
+    '/home/*/project/**',
+    '/var/lib/*/x',
+    '/home/alice/project/*/x',
+    '/proc/cpuinfo',
+  ])('may open the path %s', (resource) => {
+    expect(refusalOf('read', resource)).toBeNull()
+    expect(refusalOf('write', resource)).toBeNull()
+  })
 
   it.each([
+    '/var/home/alice',
+    '/var/home/alice/**',
+    '/var/**',
+    '/home/**/x',
+    '/var/*/alice/**',
+    '/home/*/*/x',
+    '~/*a*/**',
+    '~/**/x',
+    '/root/*/x',
+    '/export/home/alice/*',
     '/',
     '/**',
     '/*',
@@ -83,6 +102,10 @@ describe('a grant', () => {
     '/home/alice',
     '/home/alice/**',
     '/home/al*/**',
+    '/home/al*',
+    '/proc/self/root/**',
+    '/proc/self/root/etc/passwd',
+    '/proc/*',
     '/root/**',
     '/Users/alice/**',
   ])('never opens the whole %s', (resource) => {
