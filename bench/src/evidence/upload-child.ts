@@ -1,3 +1,4 @@
+import { setPriority } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FleetMachine } from '../hints/fill-fleet.ts'
 import { createUploadingMachine } from './uploading-machine.ts'
@@ -18,6 +19,10 @@ export interface UploadReport {
   readonly elapsed_ms: number
 }
 
+/** Machines do not make their batches on the server's processors. */
+const NICENESS = 19
+
+setPriority(NICENESS)
 process.on('message', (request: UploadRequest) => void answer(request))
 
 async function answer(request: UploadRequest): Promise<void> {
