@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import {
+  administer,
   binariesOf,
   createCluster,
   startCluster,
@@ -50,7 +51,7 @@ export async function measureShare(
   const measured = { directory, machines, options }
   const binaries = binariesOf()
   const onPostgres = binaries === null ? [] : [await measurePostgres(folder, binaries, measured)]
-  return [...onPostgres, await measure('SQLite', measured, {}, [])]
+  return [...onPostgres, await measure('SQLite', measured)]
 }
 
 interface Measured {
@@ -78,22 +79,35 @@ async function measurePostgres(
     const url = urlOf(place, 'postgres')
     const copy = ['copy', '--from', join(measured.directory, DATABASE_FILE), '--to', url]
     await promisify(execFile)(process.execPath, [SERVER_MAIN, ...copy])
-    return await measure('PostgreSQL', measured, { DATABASE_URL: url }, [cluster.process.pid ?? 0])
+    return await measure('PostgreSQL', measured, {
+      settings: { DATABASE_URL: url },
+      pids: [cluster.process.pid ?? 0],
+      // As its autovacuum does within the first minutes of a new table.
+      warmed: async () => void (await administer(place, 'postgres', 'ANALYZE')),
+    })
   } finally {
     cluster.process.ref()
     await stopCluster(cluster)
   }
 }
 
+interface Database {
+  readonly settings: Readonly<Record<string, string>>
+  readonly pids: readonly number[]
+  /** Called after the first batches. */
+  warmed(): Promise<void>
+}
+
+const IN_THE_SERVER: Database = { settings: {}, pids: [], warmed: () => Promise.resolve() }
+
 async function measure(
   store: StoreShare['store'],
   { directory, machines, options: { forMs, recordsPerSecond } }: Measured,
-  settings: Readonly<Record<string, string>>,
-  databases: readonly number[],
+  database = IN_THE_SERVER,
 ): Promise<StoreShare> {
-  const server = await startServer(directory, settings)
+  const server = await startServer(directory, database.settings)
   const counted = () => {
-    const pids = databases.flatMap(treeOf).map(({ pid }) => pid)
+    const pids = database.pids.flatMap(treeOf).map(({ pid }) => pid)
     const sum = (of: (pid: number) => number) => pids.reduce((all, pid) => all + of(pid), 0)
     return {
       serverUs: server.cpuUs(),
@@ -111,6 +125,7 @@ async function measure(
     // One batch of each machine: the first one brings it a token, as once an hour.
     const eachMs = (1000 * machines.length * RECORDS_PER_BATCH) / recordsPerSecond
     await uploadFrom({ ...load, forMs: eachMs })
+    await database.warmed()
     await pause(SETTLE_MS)
     const before = counted()
     const { records, elapsed_ms, failed_batches } = await uploadFrom({ ...load, forMs })
