@@ -9,16 +9,13 @@ import {
 import { z } from 'zod'
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import { authorize, type Access } from '../../identity/authorize.ts'
-import { countAttempts } from '../../identity/limits/count-attempts.ts'
 import { formatPrincipal, type Caller, type Principal } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 import { ApiError, permissionDenied } from '../../platform/api-error.ts'
+import { createNoteReading } from '../note-reading.ts'
 import { DOWNLOAD_TYPES, downloadAuditLog, pageQuery } from './download-audit-log.ts'
 import { listAuditEvents, type AuditListDeps } from './list-audit-events.ts'
-
-/** A caller that follows the log reads it every few seconds. */
-const NOTED_EVERY_MS = 60 * 60_000
 
 export interface AuditRouteDeps extends Omit<AuditListDeps, 'store'> {
   readonly store: Pick<AuditedStore, 'note' | 'read'>
@@ -29,21 +26,7 @@ export interface AuditRouteDeps extends Omit<AuditListDeps, 'store'> {
 export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
   const turns = createAnswerTurns()
   const downloads = createDownloads()
-  const noted = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, deps.monotonicMs)
-
-  /** Reading the decisions of others is itself in the history, once an hour for each caller. */
-  const note = async (caller: Caller, org: string): Promise<void> => {
-    const key = `${org} ${formatPrincipal(caller)}`
-    if (noted.waitSeconds(key) > 0) return
-    await deps.store.note(caller.author, {
-      place: { org },
-      kind: 'audit_log.read',
-      subject: { id: org, name: org },
-      before: null,
-      after: { reader: formatPrincipal(caller) },
-    })
-    noted.add(key)
-  }
+  const note = createNoteReading(deps, null)
 
   /** Throws 403; the query is that of the caller's own devices where only those may be seen. */
   const admit = async (caller: Caller, org: string, query: AuditQuery): Promise<AuditQuery> => {

@@ -15,8 +15,7 @@ import { readInput, readLargeJson } from '../../http/body/read-body.ts'
 import type { RawBody } from '../../http/body/raw-body.ts'
 import { readQuery, type RawQuery } from '../../http/input/read-query.ts'
 import { authorize, requireEntitled, type Access } from '../../identity/authorize.ts'
-import { countAttempts } from '../../identity/limits/count-attempts.ts'
-import { formatPrincipal, type Caller, type Principal } from '../../identity/principal.ts'
+import { formatPrincipal, type Principal } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 import type { StoreSettings } from '../../operations/storage/open-store.ts'
@@ -24,6 +23,7 @@ import { invalidArgument, permissionDenied } from '../../platform/api-error.ts'
 import { nextTurn } from '../../platform/next-turn.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
+import { createNoteReading } from '../note-reading.ts'
 import { encodePolicy, type ReplayJob } from './replay-job.ts'
 import { streamReplay, type ReplayThreadOptions } from './replay-thread.ts'
 
@@ -32,7 +32,6 @@ const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 const MAX_VALUES = 500_000
 /** Replays of one organization that wait, those of all that run, and all that wait. */
 const TURNS = { each: 4, running: 2, waiting: 16 } as const
-const NOTED_EVERY_MS = 60 * 60_000
 const DAY_MS = 24 * 60 * 60_000
 const MAX_SPAN_MS = MAX_REPLAY_DAYS * DAY_MS
 const NDJSON = 'application/x-ndjson'
@@ -70,21 +69,7 @@ export interface ReplayRouteDeps {
 /** `POST /api/v1/orgs/:org/replay` */
 export function replayRoutes(deps: ReplayRouteDeps): readonly Route[] {
   const turns = createAnswerTurns(TURNS.each, TURNS.running, TURNS.waiting)
-  const noted = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, deps.monotonicMs)
-
-  /** An answer tells of the decisions of others: it is in the history, once an hour for each. */
-  const note = async (caller: Caller, org: string): Promise<void> => {
-    const key = `${org} ${formatPrincipal(caller)}`
-    if (noted.waitSeconds(key) > 0) return
-    await deps.store.note(caller.author, {
-      place: { org },
-      kind: 'audit_log.read',
-      subject: { id: org, name: org },
-      before: null,
-      after: { reader: formatPrincipal(caller), for: 'replay' },
-    })
-    noted.add(key)
-  }
+  const note = createNoteReading(deps, 'replay')
 
   return [
     defineRoute(

@@ -2,12 +2,12 @@ import { suggestionsRequestSchema, suggestionsResponseSchema } from '@palisade/p
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import { authorize, requireEntitled, type Access } from '../../identity/authorize.ts'
 import { payerOf } from '../../identity/payer.ts'
-import { formatPrincipal, type Caller } from '../../identity/principal.ts'
+import { formatPrincipal } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
-import { countAttempts } from '../../identity/limits/count-attempts.ts'
 import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 import type { WorkBudget } from '../../operations/overload/work-budget.ts'
 import { permissionDenied } from '../../platform/api-error.ts'
+import { createNoteReading } from '../note-reading.ts'
 import { answerSuggestions, type AnswerSuggestionsDeps } from './answer-suggestions.ts'
 import { concealNames } from './conceal-names.ts'
 import { startSuggestWorker } from './suggest-worker-client.ts'
@@ -15,7 +15,6 @@ import { startSuggestWorker } from './suggest-worker-client.ts'
 /** Calls of one organization that may wait; each takes seconds. */
 const MAX_WAITING_EACH = 2
 const MAX_RUNNING = 1
-const NOTED_EVERY_MS = 60 * 60_000
 
 export interface SuggestionRouteDeps extends Omit<AnswerSuggestionsDeps, 'startWorker' | 'store'> {
   readonly store: Pick<AuditedStore, 'note' | 'read'>
@@ -26,22 +25,7 @@ export interface SuggestionRouteDeps extends Omit<AnswerSuggestionsDeps, 'startW
 export function suggestionRoutes(deps: SuggestionRouteDeps): readonly Route[] {
   const turns = createAnswerTurns(MAX_WAITING_EACH, MAX_RUNNING)
   const startWorker = () => startSuggestWorker()
-
-  const noted = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, deps.monotonicMs)
-
-  /** An answer tells of the decisions of others: it is in the history, once an hour for each. */
-  const note = async (caller: Caller, org: string): Promise<void> => {
-    const key = `${org} ${formatPrincipal(caller)}`
-    if (noted.waitSeconds(key) > 0) return
-    await deps.store.note(caller.author, {
-      place: { org },
-      kind: 'audit_log.read',
-      subject: { id: org, name: org },
-      before: null,
-      after: { reader: formatPrincipal(caller), for: 'suggestions' },
-    })
-    noted.add(key)
-  }
+  const note = createNoteReading(deps, 'suggestions')
 
   return [
     defineRoute(

@@ -1,0 +1,33 @@
+import type { AuditedStore } from '../history/audit/audited-store.ts'
+import { countAttempts } from '../identity/limits/count-attempts.ts'
+import { formatPrincipal, type Caller } from '../identity/principal.ts'
+
+/** A caller that follows the log reads it every few seconds. */
+const NOTED_EVERY_MS = 60 * 60_000
+
+/** Reading the decisions of others is itself in the history, once an hour for each caller. */
+export type NoteReading = (caller: Caller, org: string) => Promise<void>
+
+/** `purpose` is null for the log itself. */
+export function createNoteReading(
+  {
+    store,
+    monotonicMs,
+  }: { readonly store: Pick<AuditedStore, 'note'>; readonly monotonicMs: () => number },
+  purpose: 'replay' | 'suggestions' | null,
+): NoteReading {
+  const noted = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, monotonicMs)
+  return async (caller, org) => {
+    const reader = formatPrincipal(caller)
+    const key = `${org} ${reader}`
+    if (noted.waitSeconds(key) > 0) return
+    await store.note(caller.author, {
+      place: { org },
+      kind: 'audit_log.read',
+      subject: { id: org, name: org },
+      before: null,
+      after: { reader, ...(purpose === null ? {} : { for: purpose }) },
+    })
+    noted.add(key)
+  }
+}
