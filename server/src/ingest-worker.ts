@@ -1,4 +1,3 @@
-import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import {
   encodeFailure,
@@ -9,12 +8,12 @@ import {
 import { ingestBatch } from './evidence/ingest/ingest-service.ts'
 import { openLastingEvidence } from './evidence/store/lasting-evidence.ts'
 import { openEvidenceStore } from './evidence/store/open-evidence-store.ts'
+import { lowerPriority } from './platform/lower-priority.ts'
 
 /** Machines can wait; this gives it a third of the request thread's share of a busy CPU. */
 const NICENESS = 5
 
-// Linux sets the priority of one thread; other systems would set that of the whole server.
-if (process.platform === 'linux') setPriority(NICENESS)
+lowerPriority(NICENESS)
 
 const settings = workerData as IngestWorkerData
 const opening = openLastingEvidence(

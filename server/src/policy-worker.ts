@@ -1,13 +1,12 @@
-import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { createWorkerSets } from './governance/compilation/compile-in-worker.ts'
 import { READY, type WorkerRequest } from './governance/compilation/worker-messages.ts'
+import { lowerPriority } from './platform/lower-priority.ts'
 
 /** Compiling takes seconds; this gives it a third of the request thread's share of a busy CPU. */
 const NICENESS = 5
 
-// Linux sets the priority of one thread; other systems would set that of the whole server.
-if (process.platform === 'linux') setPriority(NICENESS)
+lowerPriority(NICENESS)
 
 const handle = createWorkerSets((reply) => parentPort?.postMessage(reply, []))
 parentPort?.on('message', (message: WorkerRequest) => handle(message))

@@ -1,15 +1,14 @@
-import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { openEvidenceReading } from './evidence/store/open-evidence-store.ts'
 import type { ReplayJob, ReplayMessage } from './evidence/replay/replay-job.ts'
 import { runReplay, type OnProgress } from './evidence/replay/run-replay.ts'
+import { lowerPriority } from './platform/lower-priority.ts'
 
 /** A replay takes seconds; this gives it a tenth of the request thread's share of a busy CPU. */
 const NICENESS = 10
 const PROGRESS_MS = 200
 
-// Linux sets the priority of one thread; other systems would set that of the whole server.
-if (process.platform === 'linux') setPriority(NICENESS)
+lowerPriority(NICENESS)
 
 const job = workerData as ReplayJob
 
