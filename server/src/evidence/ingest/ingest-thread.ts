@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { RawBody } from '../../http/body/raw-body.ts'
 import { ingestWorkerFile } from '../../platform/worker-file.ts'
 import { StoreError } from '../../store/store-error.ts'
+import type { EvidenceStore } from '../store/evidence-store.ts'
 import {
   decodeFailure,
   type IngestReply,
@@ -40,11 +41,17 @@ interface Thread {
   readonly ended: Promise<void>
 }
 
+/**
+ * `evidence` is the server's own, and answers before a thread starts: a thread would make a new
+ * database in the place of one that was deleted, which the server does not read.
+ */
 export function createIngestThread(
   { dataDir, databaseUrl, databaseConnections }: IngestWorkerData,
+  evidence: Pick<EvidenceStore, 'ping'>,
   { file = ingestWorkerFile() }: { readonly file?: URL } = {},
 ): IngestThread {
   let current: Thread | null = null
+  let pinging: Promise<void> | null = null
   let isClosed = false
   let numbers = 0
 
@@ -77,9 +84,17 @@ export function createIngestThread(
     return thread
   }
 
+  function ping(): Promise<void> {
+    pinging ??= evidence.ping().finally(() => {
+      pinging = null
+    })
+    return pinging
+  }
+
   return {
     async ingest(body, sender, receivedMs) {
       if (isClosed) throw unavailable('the server is stopping')
+      if (current === null) await ping()
       const thread = (current ??= start())
       const { promise, resolve, reject } = Promise.withResolvers<Ingested>()
       const id = (numbers += 1)
@@ -92,6 +107,8 @@ export function createIngestThread(
     },
     async close() {
       isClosed = true
+      // Batches that wait for it start a thread.
+      await pinging?.catch(() => {})
       const thread = current
       if (thread === null) return
       thread.worker.ref()

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -13,8 +13,12 @@ import { bodyOf, HASH, HEADER, linesOf, recordOf, textOf } from './batch-text.ts
 const NOON_MS = Date.parse('2026-11-21T12:00:00Z')
 const SENDER = { org: 'acme', deviceId: 'dev_1', username: 'ann' }
 
-function openThread(dataDir: string, options?: { readonly file: URL }): IngestThread {
-  const thread = createIngestThread({ dataDir, databaseUrl: null, databaseConnections: 1 }, options)
+function openThread(
+  dataDir: string,
+  { file, ping = () => Promise.resolve() }: { file?: URL; ping?: () => Promise<void> } = {},
+): IngestThread {
+  const settings = { dataDir, databaseUrl: null, databaseConnections: 1 }
+  const thread = createIngestThread(settings, { ping }, file === undefined ? {} : { file })
   onTestFinished(() => thread.close())
   return thread
 }
@@ -112,6 +116,25 @@ describe('the thread that stores batches', () => {
       { status: 'rejected', reason: { code: 'ERR_STORE_UNAVAILABLE' } },
     ])
     expect(await thread.ingest(batch(), SENDER, NOON_MS)).toEqual({ position: 'again', mark: null })
+  })
+
+  it('refuses batches where the database of the server was deleted before it started', async () => {
+    const directory = temporaryDirectory()
+    const evidence = await openTestEvidence(directory)
+    onTestFinished(() => evidence.close())
+    const thread = openThread(directory, { ping: evidence.ping })
+    const path = join(directory, 'evidence.db')
+
+    renameSync(path, `${path}.away`)
+    await expect(thread.ingest(batch(), SENDER, NOON_MS)).rejects.toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+    })
+    const isMade = existsSync(path)
+    renameSync(`${path}.away`, path)
+
+    expect(isMade).toBe(false)
+    expect(await thread.ingest(batch(), SENDER, NOON_MS)).toMatchObject({ position: { seq: 1 } })
+    expect(await evidence.chain('dev_1')).toMatchObject({ position: { seq: 1 } })
   })
 
   it('stores what has arrived before it is closed, and refuses what comes later', async () => {
