@@ -24,10 +24,22 @@ const HOME = '/home/user'
 const MAX_STEPS = 100_000
 /** Every address that is not protected. */
 const EVERY_ADDRESS = ['0.0.0.0/0', '::/0']
-/** Home directories, `*` for the name of a user; also what is above them. */
-const HOMES = ['~', 'root', 'home/*', 'Users/*', 'var/home/*', 'var/root', 'export/home/*'].map(
-  (each) => each.split('/'),
-)
+/**
+ * Home directories in lower case, `*` for the name of a user; also what is above them. macOS has
+ * some under several names, and Linux in Windows has those of Windows.
+ */
+const HOMES = [
+  '~',
+  'root',
+  'home/*',
+  'users/*',
+  'var/home/*',
+  'var/root',
+  'private/var/root',
+  'export/home/*',
+  'system/volumes/data/users/*',
+  'mnt/c/users/*',
+].map((each) => each.split('/'))
 
 /**
  * Throws ApiError 400 for resources that no grant may have: ones that are not patterns of the
@@ -82,28 +94,28 @@ function faultOfPath(action: Action, resource: string): string | null {
   if (isAtHome(segments))
     return 'opens a whole home directory or more; name a folder such as `~/project/**`'
   // `/proc/self/root` is another name of `/`, and there are such of every open file.
-  if (segments[0] === 'proc' && (segments.length > 2 || WILDCARD.test(resource)))
+  if (segments[0]?.toLowerCase() === 'proc' && (segments.length > 2 || WILDCARD.test(resource)))
     return 'opens files under other names; name their own directory'
   return faultOfBreadth({ action, resources: [resource] })
 }
 
-const WILDCARD = /[*?]/
+const WILDCARD = /\*/
 
 /**
  * Whether a pattern is a home directory or one above it, or has wildcards there, for directories or
- * for everything. `~/*.txt` has none of these.
+ * for everything, such as `~/.*`. `~/*.txt` has none of these. A disk may ignore the case of names.
  */
 function isAtHome(segments: readonly string[]): boolean {
   return HOMES.some((home) => {
     for (const [index, name] of home.entries()) {
       const segment = segments[index]
       if (segment === undefined) return true
-      const isNamed = name === '*' ? !segment.includes('**') : segment === name
+      const isNamed = name === '*' ? !segment.includes('**') : segment.toLowerCase() === name
       if (!isNamed) return WILDCARD.test(segment)
     }
     const [first, ...others] = segments.slice(home.length)
     if (first === undefined) return true
-    return WILDCARD.test(first) && (others.length > 0 || /^\*+$/.test(first))
+    return WILDCARD.test(first) && (others.length > 0 || !/[\p{L}\p{N}]/u.test(first))
   })
 }
 

@@ -69,6 +69,10 @@ describe('a grant', () => {
     '/var/lib/*/x',
     '/home/alice/project/*/x',
     '/proc/cpuinfo',
+    '~/*.md',
+    '~/why?/**',
+    '/mnt/data/**',
+    '/private/var/log/**',
   ])('may open the path %s', (resource) => {
     expect(refusalOf('read', resource)).toBeNull()
     expect(refusalOf('write', resource)).toBeNull()
@@ -108,6 +112,15 @@ describe('a grant', () => {
     '/proc/*',
     '/root/**',
     '/Users/alice/**',
+    '~/.*',
+    '~/*.*',
+    '/home/alice/.*',
+    '/users/alice/**',
+    '/HOME/alice/**',
+    '/private/var/root/**',
+    '/System/Volumes/Data/**',
+    '/System/Volumes/Data/Users/alice/**',
+    '/mnt/c/Users/alice/**',
   ])('never opens the whole %s', (resource) => {
     const refusal = refusalOf('read', resource)?.slice(0, 3)
     expect(refusal).toEqual([400, 'resources[0]', 'not_grantable'])
