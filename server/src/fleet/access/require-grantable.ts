@@ -38,6 +38,7 @@ const HOMES = [
   'private/var/root',
   'export/home/*',
   'system/volumes/data/users/*',
+  'volumes/macintosh hd/users/*',
   'mnt/c/users/*',
 ].map((each) => each.split('/'))
 

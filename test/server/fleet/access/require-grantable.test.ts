@@ -119,6 +119,7 @@ describe('a grant', () => {
     '/HOME/alice/**',
     '/private/var/root/**',
     '/System/Volumes/Data/**',
+    '/Volumes/Macintosh HD/**',
     '/System/Volumes/Data/Users/alice/**',
     '/mnt/c/Users/alice/**',
   ])('never opens the whole %s', (resource) => {
