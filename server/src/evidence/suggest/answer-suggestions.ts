@@ -20,6 +20,8 @@ const READ_LIMIT_MS = 60_000
 const CHARGED_MS = 1_000
 /** Sightings in one message to the worker: some milliseconds to write as JSON. */
 const MESSAGE_SIGHTINGS = 2_000
+/** The same for the texts of its requests. A path may have 4,096 characters. */
+const MESSAGE_CHARACTERS = 256 * 1024
 
 export interface AnswerSuggestionsDeps {
   readonly store: Pick<Store, 'read'>
@@ -111,20 +113,34 @@ async function read(reader: StoreReader, org: string): Promise<Snapshot> {
   }
 }
 
-/** Parts of at most `MESSAGE_SIGHTINGS`; a request with more is in several parts. */
-function* splitRequests(requests: readonly ObservedRequest[]): Generator<ObservedRequest[]> {
+/**
+ * Parts of at most `MESSAGE_SIGHTINGS` and `MESSAGE_CHARACTERS`; a request with more sightings is in
+ * several parts.
+ */
+export function* splitRequests(requests: readonly ObservedRequest[]): Generator<ObservedRequest[]> {
   let part: ObservedRequest[] = []
-  let count = 0
-  for (const { tuple, sightings } of requests)
+  let [count, characters] = [0, 0]
+  for (const { tuple, sightings } of requests) {
+    const length = charactersOf(tuple)
     for (let first = 0; first < sightings.length; first += MESSAGE_SIGHTINGS) {
       const some = sightings.slice(first, first + MESSAGE_SIGHTINGS)
-      if (count + some.length > MESSAGE_SIGHTINGS && part.length > 0) {
+      const isFull =
+        count + some.length > MESSAGE_SIGHTINGS || characters + length > MESSAGE_CHARACTERS
+      if (isFull && part.length > 0) {
         yield part
         part = []
         count = 0
+        characters = 0
       }
       part.push({ tuple, sightings: some })
       count += some.length
+      characters += length
     }
+  }
   if (part.length > 0) yield part
+}
+
+/** Of the members that a machine chooses freely. */
+function charactersOf({ host, path, program }: ObservedRequest['tuple']): number {
+  return (host?.length ?? 0) + (path?.length ?? 0) + (program?.length ?? 0)
 }
