@@ -136,10 +136,10 @@ export function segmentsOf(path: string): readonly string[] {
 
 /** Segments below the home that holds the path, 0 for the home itself; null outside of homes. */
 function belowHome(segments: readonly string[]): number | null {
+  const path = `/${segments.join('/')}`
   for (const [directory, ofHome] of HOMES) {
     const length = segmentsOf(directory).length + ofHome
-    if (segments.length >= length && isAtOrBelow(`/${segments.join('/')}`, directory))
-      return segments.length - length
+    if (segments.length >= length && isAtOrBelow(path, directory)) return segments.length - length
   }
   return null
 }

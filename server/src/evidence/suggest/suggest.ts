@@ -47,7 +47,9 @@ export function suggest(
   const uncovered = new Map<string, Uncovered>()
   for (const { seen, ...each } of sorted.uncovered) addUncovered(uncovered, each, seen)
   const sets = compileSets(organization)
-  const candidates = sorted.open.flatMap((each) => toCandidate(each, sets, now, uncovered))
+  const candidates = sorted.open.flatMap((each) =>
+    toCandidate(each, sets, { rules, now }, uncovered),
+  )
   const audiences = createAudiences(organization, rules)
   const units = buildUnits(candidates, audiences, rules)
   const composed = composeDocument(units, organization.policies)
@@ -74,7 +76,7 @@ export function suggest(
 function toCandidate(
   { target, lines }: OpenTarget,
   sets: CompiledSets,
-  now: number,
+  { rules, now }: { readonly rules: SuggestRules; readonly now: number },
   uncovered: Map<string, Uncovered>,
 ): readonly Candidate[] {
   const add = (reason: UncoveredReason, detail: string, seen: readonly Seen[]): void => {
@@ -93,6 +95,12 @@ function toCandidate(
     add('protected_address', 'the policies of now protect its address', judged.protected)
   }
   if (open.length === 0) return []
+  // One machine can record very many long paths, and each is costly to write.
+  const few = target.path === null || rules.generalize ? null : reasonOfFew(open, rules)
+  if (few !== null) {
+    add(few, describeLeftOver(few, rules), open)
+    return []
+  }
   const written = writeResource(target)
   if (written.ok) return [{ target, resource: written.resource, seen: open }]
   add(written.reason, written.detail, open)

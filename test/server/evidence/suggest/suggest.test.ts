@@ -116,6 +116,7 @@ describe('the audience of a suggestion', () => {
 describe('a target that no suggestion covers', () => {
   it.each<[string, RecordedRequest]>([
     ['few_devices', denied('a.example.com', ['ann'])],
+    ['few_devices', unread('/srv/data/*', ['ann'])],
     ['unreadable', denied('*.github.io', BACKEND)],
     ['denied_by_rule', denied('a.example.com', BACKEND, { reason: 'rule', rules: [rule('deny')] })],
     ['protected_address', denied('a.example.com', BACKEND, { reason: 'protected_address' })],
