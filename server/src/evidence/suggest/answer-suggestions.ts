@@ -74,7 +74,7 @@ export async function answerSuggestions(
     const min_devices = rules.min_devices ?? (rules.by === 'user' ? 1 : 2)
     worker.send('rules', { rules: { ...rules, min_devices }, now: nowMs })
     work.charge(CHARGED_MS)
-    const made = await worker.answer()
+    const made = await worker.answer(isGone)
     return {
       ...made,
       since: new Date(time.fromMs).toISOString(),

@@ -13,14 +13,17 @@ import {
 const MAX_HEAP_MIB = 512
 /** Crafted patterns can take long to compile and to compare. */
 const TIME_LIMIT_MS = 60_000
+/** Others wait for the only worker. */
+const GONE_CHECK_MS = 500
 
 /** One calculation in a thread of its own. */
 export interface SuggestWorker {
   send<Part extends keyof SuggestWorkerParts>(part: Part, value: SuggestWorkerParts[Part]): void
   /**
-   * After the last part. Throws ApiError 403 when the calculation takes too much time or memory.
+   * After the last part. Throws ApiError 403 when the calculation takes too much time or memory,
+   * and an error soon after the caller has gone.
    */
-  answer(): Promise<Suggestions>
+  answer(isGone?: () => boolean): Promise<Suggestions>
   stop(): Promise<void>
 }
 
@@ -50,14 +53,18 @@ export function startSuggestWorker({
       const message: SuggestWorkerMessage = { part, json }
       worker.postMessage(message, [json.buffer])
     },
-    async answer() {
+    async answer(isGone = () => false) {
       const timer = setTimeout(() => reject(tooMuch()), timeLimitMs)
+      const watch = setInterval(() => {
+        if (isGone()) reject(limitExceeded('the caller has gone'))
+      }, GONE_CHECK_MS)
       try {
         const reply = await promise
         if (!reply.ok) throw new Error(`the suggestions failed: ${reply.message}`)
         return decodeSuggestions(reply.json)
       } finally {
         clearTimeout(timer)
+        clearInterval(watch)
       }
     },
     async stop() {

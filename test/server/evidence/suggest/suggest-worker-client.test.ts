@@ -29,6 +29,17 @@ describe('the worker that suggests', () => {
     await worker.stop()
   })
 
+  it('gives its place to the next caller when its own has gone', async () => {
+    const worker = startSuggestWorker()
+    let isGone = false
+
+    const answer = worker.answer(() => isGone)
+    isGone = true
+
+    await expect(answer).rejects.toThrow('the caller has gone')
+    await worker.stop()
+  })
+
   it('fails for policies that do not compile', async () => {
     const worker = startSuggestWorker()
     const rule = {
