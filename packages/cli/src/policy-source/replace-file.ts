@@ -30,3 +30,20 @@ export async function replaceFile(path: string, shown: string, text: string): Pr
     throw notWritten(shown, error)
   }
 }
+
+/**
+ * Writes a file that must not exist yet, not even as a link. Throws exit 78, with the file named as
+ * `shown`.
+ */
+export async function createFile(path: string, shown: string, text: string): Promise<void> {
+  let isOurs = false
+  try {
+    await using handle = await open(path, 'wx')
+    isOurs = true
+    await handle.writeFile(text)
+    await handle.sync()
+  } catch (error) {
+    if (isOurs) await rm(path, { force: true }).catch(() => undefined)
+    throw notWritten(shown, error)
+  }
+}

@@ -11,7 +11,7 @@ import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
 import { resolveFile, unreadable } from '../file-argument.ts'
 import { parseInstant } from '../parse-instant.ts'
-import { replaceFile } from '../policy-source/replace-file.ts'
+import { createFile } from '../policy-source/replace-file.ts'
 import type { RunContext } from '../run-context.ts'
 import { jsonLine } from '../terminal/printable.ts'
 import { write } from '../terminal/write.ts'
@@ -111,7 +111,7 @@ async function suggest(context: RunContext, options: SuggestOptions): Promise<vo
     await write(io.stdout, text)
     return
   }
-  await replaceFile(resolveFile(io, out), out, text)
+  await createFile(resolveFile(io, out), out, text)
   await write(io.stdout, formatSuggestions(answer, out, style))
 }
 
