@@ -22,6 +22,12 @@ const CHARGED_MS = 1_000
 const MESSAGE_SIGHTINGS = 2_000
 /** The same for the texts of its requests. A path may have 4,096 characters. */
 const MESSAGE_CHARACTERS = 256 * 1024
+/**
+ * Characters of all requests with long texts. A machine can record very many, which would take all
+ * memory of the worker; short ones are never left out for them.
+ */
+const LONG_CHARACTERS = 32 * 1024 * 1024
+const LONG = 256
 
 export interface AnswerSuggestionsDeps {
   readonly store: Pick<Store, 'read'>
@@ -60,8 +66,9 @@ export async function answerSuggestions(
           throw limitExceeded('reading the evidence takes too long; ask for a shorter time')
       },
     })
+    const long = createLongBound()
     for await (const slice of observed)
-      for (const requests of splitRequests(slice)) {
+      for (const requests of splitRequests(slice.filter(long.hasPlace))) {
         worker.send('requests', requests)
         await work.turn()
       }
@@ -80,7 +87,7 @@ export async function answerSuggestions(
       since: new Date(time.fromMs).toISOString(),
       until: new Date(Math.min(time.toMs, nowMs)).toISOString(),
       revision,
-      examined: { ...made.examined, left_out: leftOut },
+      examined: { ...made.examined, left_out: leftOut + long.leftOut() },
     }
   } finally {
     await worker.stop()
@@ -138,6 +145,28 @@ export function* splitRequests(requests: readonly ObservedRequest[]): Generator<
     }
   }
   if (part.length > 0) yield part
+}
+
+/** Leaves out requests with long texts once they have `most` characters together. */
+export function createLongBound(most: number = LONG_CHARACTERS): {
+  readonly hasPlace: (request: ObservedRequest) => boolean
+  /** Decisions. */
+  readonly leftOut: () => number
+} {
+  let [characters, leftOut] = [0, 0]
+  return {
+    hasPlace({ tuple, sightings }) {
+      const length = charactersOf(tuple)
+      if (length <= LONG) return true
+      if (characters + length > most) {
+        leftOut += sightings.reduce((sum, { decisions }) => sum + decisions, 0)
+        return false
+      }
+      characters += length
+      return true
+    },
+    leftOut: () => leftOut,
+  }
 }
 
 /** Of the members that a machine chooses freely. */

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { splitRequests } from '../../../../server/src/evidence/suggest/answer-suggestions.ts'
+import {
+  createLongBound,
+  splitRequests,
+} from '../../../../server/src/evidence/suggest/answer-suggestions.ts'
 import type {
   ObservedRequest,
   Sighting,
@@ -33,6 +36,18 @@ describe('the parts for the worker', () => {
 
     expect(Math.max(...sizes.map(([count = 0]) => count))).toBe(64)
     expect(sizes.reduce((sum, [count = 0]) => sum + count, 0)).toBe(1_000)
+  })
+})
+
+describe('the bound of long texts', () => {
+  it('leaves out and counts the long ones beyond it, and never a short one', () => {
+    const { hasPlace, leftOut } = createLongBound(2_500)
+    const paths = [1_000, 1_000, 1_000, 200, 1_000].map((length) => '/'.padEnd(length, 'x'))
+
+    const kept = paths.map((path) => hasPlace(requestOf(path, 3)))
+
+    expect(kept).toEqual([true, true, false, true, false])
+    expect(leftOut()).toBe(6)
   })
 })
 
