@@ -121,8 +121,8 @@ async function read(reader: StoreReader, org: string): Promise<Snapshot> {
 }
 
 /**
- * Parts of at most `MESSAGE_SIGHTINGS` and `MESSAGE_CHARACTERS`; a request with more sightings is in
- * several parts.
+ * Parts of at most `MESSAGE_SIGHTINGS` and `MESSAGE_CHARACTERS`; a request with more sightings is
+ * in several parts.
  */
 export function* splitRequests(requests: readonly ObservedRequest[]): Generator<ObservedRequest[]> {
   let part: ObservedRequest[] = []
