@@ -17,11 +17,24 @@ function cpuUsOfThreads(pid: number): number {
   return spentNs.reduce((sum, ns) => sum + ns, 0) / 1000
 }
 
-/** See proc_pid_stat(5): the name may hold any character; `utime` and `stime` are 14 and 15. */
 function cpuUsWithEnded(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const fields = statOf(pid)
   return (Number(fields[11]) + Number(fields[12])) * TICK_US
+}
+
+/**
+ * See proc_pid_stat(5): the name may hold any character. From the third on: `utime` is number 14
+ * there, then come `stime`, `cutime` and `cstime`.
+ */
+function statOf(pid: number): readonly string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+/** Microseconds of processor time of the children of a process that have ended. */
+export function cpuUsOfEnded(pid: number): number {
+  const fields = statOf(pid)
+  return (Number(fields[13]) + Number(fields[14])) * TICK_US
 }
 
 /** Resident bytes of a process, now and at their peak. */

@@ -11,7 +11,7 @@ import {
   stopCluster,
   urlOf,
 } from '../../../../test/server/postgres/cluster.ts'
-import { cpuUsOf, writtenBytesOf } from '../../measure/process-counters.ts'
+import { cpuUsOf, cpuUsOfEnded, writtenBytesOf } from '../../measure/process-counters.ts'
 import { treeOf } from '../../measure/process-tree.ts'
 import { fillFleet } from '../../hints/fill-fleet.ts'
 import { DATABASE_FILE } from '../../../../server/src/operations/storage/data-directory.ts'
@@ -111,7 +111,8 @@ async function measure(
     const sum = (of: (pid: number) => number) => pids.reduce((all, pid) => all + of(pid), 0)
     return {
       serverUs: server.cpuUs(),
-      databaseUs: sum(cpuUsOf),
+      // A connection of PostgreSQL is a process, which ends with it.
+      databaseUs: sum(cpuUsOf) + sum(cpuUsOfEnded),
       written: sum(writtenBytesOf) + writtenBytesOf(server.pid),
     }
   }
