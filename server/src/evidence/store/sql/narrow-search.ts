@@ -13,7 +13,7 @@ import type { DaySpan } from './widen-days.ts'
 
 /** With more sources or tuples than this, records with them are not rare. */
 export const MOST_IDS = 3_000
-/** With so few sources, fewer tuples are tested: the records of the sources are not many. */
+/** With so few sources a test of very many tuples seldom pays, so fewer are tested. */
 const FEW_IDS = 64
 /** Tuples that a search without an index tests between two turns of the event loop, and in all. */
 const TUPLES_IN_A_TURN = 5_000
