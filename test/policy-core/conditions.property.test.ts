@@ -42,9 +42,9 @@ describe('expiry, mode and default', () => {
 
     expect(
       outcomes.rarerThan({
-        'allow rule': 0.1,
+        'allow rule': 0.07,
         'allow observed': 0.05,
-        'deny rule': 0.05,
+        'deny rule': 0.03,
         'deny default_deny': 0.1,
         'deny protected_address': 0.02,
         'deny invalid_request': 0.02,

@@ -39,13 +39,13 @@ describe('grants', () => {
 
     expect(
       outcomes.rarerThan({
-        'allow rule': 0.1,
+        'allow rule': 0.07,
         'allow observed': 0.05,
-        'deny rule': 0.05,
+        'deny rule': 0.03,
         'deny default_deny': 0.05,
         'deny protected_address': 0.02,
         'deny invalid_request': 0.02,
-        granted: 0.05,
+        granted: 0.03,
       }),
     ).toEqual([])
   })
