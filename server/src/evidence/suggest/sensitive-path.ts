@@ -1,16 +1,4 @@
-/** Directories of homes, with the number of segments of one home below them. In lower case. */
-const HOMES: readonly (readonly [directory: string, segments: number])[] = [
-  ['/home', 1],
-  ['/users', 1],
-  ['/root', 0],
-  ['/var/home', 1],
-  ['/var/root', 0],
-  ['/export/home', 1],
-]
-
-/** Places where the root of a system is too: those of macOS, and drives of Windows. */
-const OTHER_ROOT =
-  /^\/(?:private|system\/volumes\/data|volumes\/[^/]+|(?:mnt\/|cygdrive\/)?[a-z]:?)(?=\/)/
+import { HOMES, isInPlace, OTHER_ROOTS } from '../../platform/home-directories.ts'
 
 /** Directories of the system, closed with everything below them. In lower case. */
 const SYSTEM: readonly string[] = [
@@ -106,16 +94,15 @@ const LEAST_BELOW_HOME = 2
  * part of the system, or a place of secrets. Null for any other path.
  */
 export function describeSensitivePath(path: string): string | null {
-  const folded = fold(path)
-  const sensitive = describeFolded(folded)
-  if (sensitive !== null || !OTHER_ROOT.test(folded)) return sensitive
-  return describeFolded(folded.replace(OTHER_ROOT, ''))
+  const segments = segmentsOf(fold(path))
+  const below = belowOtherRoot(segments)
+  return describeFolded(segments) ?? (below === segments ? null : describeFolded(below))
 }
 
-function describeFolded(path: string): string | null {
-  const segments = segmentsOf(path)
+function describeFolded(segments: readonly string[]): string | null {
   if (segments.length < 2) return 'the root, or a directory of it'
-  if (belowHome(segments) === 0 || isAboveHomes(path)) return 'a home directory'
+  if (belowHome(segments) === 0 || isAboveHomes(segments)) return 'a home directory'
+  const path = `/${segments.join('/')}`
   if (SYSTEM.some((each) => isAtOrBelow(path, each))) return 'a part of the operating system'
   return holdsSecret(segments) ? 'a place of credentials' : null
 }
@@ -123,7 +110,7 @@ function describeFolded(path: string): string | null {
 /** Tells whether a wildcard may open everything below a directory. */
 export function mayOpenDirectory(segments: readonly string[]): boolean {
   const path = `/${segments.join('/')}`
-  const below = belowHome(segmentsOf(fold(path).replace(OTHER_ROOT, '')))
+  const below = belowHome(belowOtherRoot(segmentsOf(fold(path))))
   if (segments.length < LEAST_DEPTH || describeSensitivePath(path) !== null) return false
   if (below === null) return true
   // Programs keep their settings and credentials in hidden directories of a home.
@@ -134,18 +121,24 @@ export function segmentsOf(path: string): readonly string[] {
   return path.split('/').slice(1)
 }
 
-/** Segments below the home that holds the path, 0 for the home itself; null outside of homes. */
-function belowHome(segments: readonly string[]): number | null {
-  const path = `/${segments.join('/')}`
-  for (const [directory, ofHome] of HOMES) {
-    const length = segmentsOf(directory).length + ofHome
-    if (segments.length >= length && isAtOrBelow(path, directory)) return segments.length - length
-  }
-  return null
+/** The same segments where no other name of the root leads. */
+function belowOtherRoot(segments: readonly string[]): readonly string[] {
+  const root = OTHER_ROOTS.find(
+    (each) => segments.length > each.length && isInPlace(segments, each),
+  )
+  return root === undefined ? segments : segments.slice(root.length)
 }
 
-function isAboveHomes(path: string): boolean {
-  return HOMES.some(([directory]) => isAtOrBelow(directory, path))
+/** Segments below the home that holds the path, 0 for the home itself; null outside of homes. */
+function belowHome(segments: readonly string[]): number | null {
+  const home = HOMES.find((each) => isInPlace(segments, each))
+  return home === undefined ? null : segments.length - home.length
+}
+
+function isAboveHomes(segments: readonly string[]): boolean {
+  return HOMES.some(
+    (each) => segments.length < each.length && isInPlace(segments, each.slice(0, segments.length)),
+  )
 }
 
 function isAtOrBelow(path: string, directory: string): boolean {

@@ -11,6 +11,7 @@ import {
 } from '@palisade/policy-core'
 import { invalidArgument } from '../../platform/api-error.ts'
 import { quote } from '../../http/input/describe-issue.ts'
+import { HOMES, isNamed, OTHER_ROOTS, type Place } from '../../platform/home-directories.ts'
 
 /** Allows of one action, as a request asks for them or a grant gives them. */
 export interface Allowed {
@@ -24,23 +25,12 @@ const HOME = '/home/user'
 const MAX_STEPS = 100_000
 /** Every address that is not protected. */
 const EVERY_ADDRESS = ['0.0.0.0/0', '::/0']
-/**
- * Home directories in lower case, `*` for the name of a user; also what is above them. macOS has
- * some under several names, and Linux in Windows has those of Windows.
- */
-const HOMES = [
-  '~',
-  'root',
-  'home/*',
-  'users/*',
-  'var/home/*',
-  'var/root',
-  'private/var/root',
-  'export/home/*',
-  'system/volumes/data/users/*',
-  'volumes/macintosh hd/users/*',
-  'mnt/c/users/*',
-].map((each) => each.split('/'))
+/** Home directories under each name that a system may have for its root. */
+const EVERY_HOME: readonly Place[] = [
+  ['~'],
+  ...HOMES,
+  ...OTHER_ROOTS.flatMap((root) => HOMES.map((home) => [...root, ...home])),
+]
 
 /**
  * Throws ApiError 400 for resources that no grant may have: ones that are not patterns of the
@@ -107,12 +97,12 @@ const WILDCARD = /\*/
  * for everything, such as `~/.*`. `~/*.txt` has none of these. A disk may ignore the case of names.
  */
 function isAtHome(segments: readonly string[]): boolean {
-  return HOMES.some((home) => {
+  return EVERY_HOME.some((home) => {
     for (const [index, name] of home.entries()) {
       const segment = segments[index]
       if (segment === undefined) return true
-      const isNamed = name === '*' ? !segment.includes('**') : segment.toLowerCase() === name
-      if (!isNamed) return WILDCARD.test(segment)
+      if (segment.includes('**') || !isNamed(segment.toLowerCase(), name))
+        return WILDCARD.test(segment)
     }
     const [first, ...others] = segments.slice(home.length)
     if (first === undefined) return true

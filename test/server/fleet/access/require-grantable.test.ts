@@ -73,6 +73,9 @@ describe('a grant', () => {
     '~/why?/**',
     '/mnt/data/**',
     '/private/var/log/**',
+    '/Volumes/Backup/project/**',
+    '/mnt/d/project/**',
+    '/private/Users/alice/project/**',
   ])('may open the path %s', (resource) => {
     expect(refusalOf('read', resource)).toBeNull()
     expect(refusalOf('write', resource)).toBeNull()
@@ -122,6 +125,13 @@ describe('a grant', () => {
     '/Volumes/Macintosh HD/**',
     '/System/Volumes/Data/Users/alice/**',
     '/mnt/c/Users/alice/**',
+    '/mnt/d/**',
+    '/cygdrive/d/Users/alice/**',
+    '/d/Users/alice/**',
+    '/c:/Users/alice/**',
+    '/Volumes/Backup/**',
+    '/Volumes/Backup/Users/alice/**',
+    '/private/var/home/alice/**',
   ])('never opens the whole %s', (resource) => {
     const refusal = refusalOf('read', resource)?.slice(0, 3)
     expect(refusal).toEqual([400, 'resources[0]', 'not_grantable'])
