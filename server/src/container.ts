@@ -132,7 +132,7 @@ export async function createServer(
     createRevocationFinish({ store: audited, log }),
   ]
 
-  const ingestThread = createIngestThread(config, evidence)
+  const ingestThread = createIngestThread(config, evidence, log)
   const identity = openIdentity({ settings: config, store, audited, metrics, log, sources })
   watchQueues(metrics, identity, machines)
   const shared = { ...identity, quotas: config.quotas, ...policies, ...sources }

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { RawBody } from '../../http/body/raw-body.ts'
+import type { Log } from '../../operations/log/create-log.ts'
 import { ingestWorkerFile } from '../../platform/worker-file.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { EvidenceStore } from '../store/evidence-store.ts'
@@ -15,6 +16,9 @@ import type { Ingested, Sender } from './ingest-service.ts'
 const MAX_HEAP_MIB = 512
 /** Longest wait for a database that does not answer, when the server stops. */
 const CLOSE_WITHIN_MS = 10_000
+/** Longest silence while batches wait. A statement of PostgreSQL ends after 12 s at most. */
+const ANSWER_WITHIN_MS = 60_000
+const ENDED = 'the thread that stores decision records has ended'
 
 /**
  * Stores batches in a thread of its own, which starts with the first one: a commit flushes
@@ -22,8 +26,8 @@ const CLOSE_WITHIN_MS = 10_000
  */
 export interface IngestThread {
   /**
-   * Throws the errors of `ingestBatch`, and `ERR_STORE_UNAVAILABLE` when the thread ends meanwhile;
-   * the next batch starts another one.
+   * Throws the errors of `ingestBatch`, and `ERR_STORE_UNAVAILABLE` when the thread ends meanwhile
+   * or answers no batch for a minute; the next batch starts another one.
    */
   ingest(body: RawBody, sender: Sender, receivedMs: number): Promise<Ingested>
   /** Resolves when all batches are through and their store is closed. */
@@ -38,6 +42,8 @@ interface Waiting {
 interface Thread {
   readonly worker: Worker
   readonly waiting: Map<number, Waiting>
+  /** Begins to wait for the next answer, if there is one to come. */
+  readonly watch: () => void
   readonly ended: Promise<void>
 }
 
@@ -48,7 +54,11 @@ interface Thread {
 export function createIngestThread(
   { dataDir, databaseUrl, databaseConnections }: IngestWorkerData,
   evidence: Pick<EvidenceStore, 'ping'>,
-  { file = ingestWorkerFile() }: { readonly file?: URL } = {},
+  log: Log,
+  {
+    file = ingestWorkerFile(),
+    answerWithinMs = ANSWER_WITHIN_MS,
+  }: { readonly file?: URL; readonly answerWithinMs?: number } = {},
 ): IngestThread {
   let current: Thread | null = null
   let pinging: Promise<void> | null = null
@@ -65,22 +75,37 @@ export function createIngestThread(
     // The process must not wait for this thread when it stops.
     worker.unref()
     const { promise: ended, resolve } = Promise.withResolvers<void>()
-    const thread: Thread = { worker, waiting: new Map(), ended }
+    const waiting: Thread['waiting'] = new Map()
+    let silence: NodeJS.Timeout | undefined
+    const watch = (): void => {
+      clearTimeout(silence)
+      if (waiting.size > 0) silence = setTimeout(giveUp, answerWithinMs).unref()
+    }
+    const thread: Thread = { worker, waiting, watch, ended }
     worker.on('message', (reply: IngestReply) => {
-      const waiting = thread.waiting.get(reply.id)
-      thread.waiting.delete(reply.id)
-      if ('ingested' in reply) waiting?.resolve(reply.ingested)
-      else waiting?.reject(decodeFailure(reply.failure))
+      const batch = waiting.get(reply.id)
+      waiting.delete(reply.id)
+      watch()
+      if ('ingested' in reply) batch?.resolve(reply.ingested)
+      else batch?.reject(decodeFailure(reply.failure))
     })
-    const end = (cause?: unknown): void => {
-      if (current === thread) current = null
-      for (const { reject } of thread.waiting.values())
-        reject(unavailable('the thread that stores decision records has ended', cause))
-      thread.waiting.clear()
+    const end = (cause: unknown): void => {
+      if (current === thread) {
+        current = null
+        if (!isClosed) log.error({ err: cause }, ENDED)
+      }
+      clearTimeout(silence)
+      for (const { reject } of waiting.values()) reject(unavailable(ENDED, cause))
+      waiting.clear()
       resolve()
     }
+    // A thread that answers nothing would hold the turns of its organizations for good.
+    function giveUp(): void {
+      end(new Error(`no answer within ${answerWithinMs} ms`))
+      void worker.terminate()
+    }
     worker.once('error', end)
-    worker.once('exit', () => end())
+    worker.once('exit', (code) => end(new Error(`it exited with code ${code}`)))
     return thread
   }
 
@@ -99,6 +124,7 @@ export function createIngestThread(
       const { promise, resolve, reject } = Promise.withResolvers<Ingested>()
       const id = (numbers += 1)
       thread.waiting.set(id, { resolve, reject })
+      if (thread.waiting.size === 1) thread.watch()
       // A copy, whose memory is moved: the memory of a small body is shared with others.
       const bytes = new Uint8Array(body.bytes)
       const request: IngestRequest = { id, body: { ...body, bytes }, sender, receivedMs }

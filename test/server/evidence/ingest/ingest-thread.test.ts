@@ -6,6 +6,7 @@ import {
   createIngestThread,
   type IngestThread,
 } from '../../../../server/src/evidence/ingest/ingest-thread.ts'
+import { createLog } from '../../../../server/src/operations/log/create-log.ts'
 import { openTestEvidence } from '../../store/test-store.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 import { bodyOf, HASH, HEADER, linesOf, recordOf, textOf } from './batch-text.ts'
@@ -13,12 +14,21 @@ import { bodyOf, HASH, HEADER, linesOf, recordOf, textOf } from './batch-text.ts
 const NOON_MS = Date.parse('2026-11-21T12:00:00Z')
 const SENDER = { org: 'acme', deviceId: 'dev_1', username: 'ann' }
 
+interface ThreadOptions {
+  readonly file?: URL
+  readonly answerWithinMs?: number
+  readonly ping?: () => Promise<void>
+  /** Receives the lines of the log. */
+  readonly lines?: string[]
+}
+
 function openThread(
   dataDir: string,
-  { file, ping = () => Promise.resolve() }: { file?: URL; ping?: () => Promise<void> } = {},
+  { ping = () => Promise.resolve(), lines = [], ...options }: ThreadOptions = {},
 ): IngestThread {
   const settings = { dataDir, databaseUrl: null, databaseConnections: 1 }
-  const thread = createIngestThread(settings, { ping }, file === undefined ? {} : { file })
+  const log = createLog({ level: 'info', stream: { write: (line) => void lines.push(line) } })
+  const thread = createIngestThread(settings, { ping }, log, options)
   onTestFinished(() => thread.close())
   return thread
 }
@@ -116,6 +126,42 @@ describe('the thread that stores batches', () => {
       { status: 'rejected', reason: { code: 'ERR_STORE_UNAVAILABLE' } },
     ])
     expect(await thread.ingest(batch(), SENDER, NOON_MS)).toEqual({ position: 'again', mark: null })
+  })
+
+  it('is ended and replaced when it answers nothing, which the log tells', async () => {
+    const directory = temporaryDirectory()
+    const flag = join(directory, 'flag')
+    const text = `import { existsSync, writeFileSync } from 'node:fs'
+    const isSilent = !existsSync(${JSON.stringify(flag)})
+    writeFileSync(${JSON.stringify(flag)}, '')
+    parentPort.on('message', (request) => {
+      if (request === 'close') return parentPort.close()
+      if (isSilent) for (;;);
+      parentPort.postMessage({ id: request.id, ingested: { position: 'again', mark: null } })
+    })`
+    const lines: string[] = []
+    const thread = openThread(directory, { file: worker(text), answerWithinMs: 2_000, lines })
+
+    await expect(thread.ingest(batch(), SENDER, NOON_MS)).rejects.toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+    })
+
+    expect(lines).toEqual([expect.stringContaining('no answer within 2000 ms')])
+    expect(await thread.ingest(batch(), SENDER, NOON_MS)).toEqual({ position: 'again', mark: null })
+  })
+
+  it('is named in the log when it ends while no batch waits', async () => {
+    const text = `parentPort.on('message', (request) => {
+      if (request === 'close') return parentPort.close()
+      parentPort.postMessage({ id: request.id, ingested: { position: 'once', mark: null } })
+      setTimeout(() => process.exit(7))
+    })`
+    const lines: string[] = []
+    const thread = openThread(temporaryDirectory(), { file: worker(text), lines })
+
+    await thread.ingest(batch(), SENDER, NOON_MS)
+
+    await expect.poll(() => lines).toEqual([expect.stringContaining('it exited with code 7')])
   })
 
   it('refuses batches where the database of the server was deleted before it started', async () => {
