@@ -229,7 +229,7 @@ describe('the upload of decision records', () => {
     expect(methods(server)).toEqual(['GET', 'POST', 'POST'])
     const [, first, second] = server.asked
     expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(990)
-    expect(scene.uploader.status()).toMatchObject({ last_error: null })
+    await expect.poll(() => scene.uploader.status(), WAIT).toMatchObject({ last_error: null })
   })
 
   it('asks for the position again after a 409', async () => {

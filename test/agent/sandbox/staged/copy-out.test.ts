@@ -265,9 +265,10 @@ describe('the copy-out of a strict sandbox', () => {
       '--',
       'sh',
       '-c',
-      'echo in >>edited; echo in >>removed; rm deleted; echo in >>quiet; echo in >made; ' +
+      // `made` is the last change, so the ones outside come after all of them.
+      'echo in >>edited; echo in >>removed; rm deleted; echo in >>quiet; rm -r tree; ' +
         // The overlay may remember that a name was missing, but it lists names anew.
-        'rm -r tree; until ls | grep -qx go; do sleep 0.05; done',
+        'echo in >made; until ls | grep -qx go; do sleep 0.05; done',
     ])
     await untilStaged(scene, 'made')
     writeFileSync(scene.at('edited'), 'outside')
