@@ -66,14 +66,9 @@ export interface Exporter extends BackgroundTask {
  */
 export function createExporter(deps: ExporterDeps): Exporter {
   const { name, receiver, evidence, describe, holder, log, now, monotonicMs, random } = deps
-  const counts: ExportCounts = {
-    exported: 0,
-    rejected: 0,
-    failures: 0,
-    pending: 0,
-    oldestMs: null,
-  }
+  const counts = noCounts()
   let notBeforeMs = 0
+  let hasLease = false
   const count = createCount(deps, counts)
   let refusedAtMs = Number.NEGATIVE_INFINITY
   let waitMs = LEAST_WAIT_MS
@@ -106,7 +101,8 @@ export function createExporter(deps: ExporterDeps): Exporter {
   async function sendAll(events: readonly AuditEvent[]): Promise<boolean> {
     let rest = events
     while (rest.length > 0) {
-      if (!(await evidence.lease(name, holder, now().getTime(), LEASE_MS))) {
+      hasLease = await evidence.lease(name, holder, now().getTime(), LEASE_MS)
+      if (!hasLease) {
         notBeforeMs = monotonicMs() + OTHERS_EVERY_MS
         return false
       }
@@ -175,11 +171,17 @@ export function createExporter(deps: ExporterDeps): Exporter {
     name,
     counts,
     start: () => task.start(),
-    stop() {
+    async stop() {
       receiver.close()
-      return task.stop()
+      await task.stop()
+      // Another server, or this one after its start, can then go on at once.
+      if (hasLease) await evidence.lease(name, holder, now().getTime(), -1).catch(() => {})
     },
   }
+}
+
+function noCounts(): ExportCounts {
+  return { exported: 0, rejected: 0, failures: 0, pending: 0, oldestMs: null }
 }
 
 /** Counts what waits, at times, and joins the exporters again after another server ended this. */

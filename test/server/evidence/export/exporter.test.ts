@@ -211,6 +211,33 @@ describe('the export to a collector of OpenTelemetry', () => {
     await expect.poll(exportedLater, PATIENCE).toBe(3)
   })
 
+  it('goes on at another server, without waiting, when one stops', async () => {
+    const evidence = await openEvidence(['otlp'])
+    const collector = await startCollector()
+    await appendRows(evidence, rowsOf(3))
+    const first = start(evidence, 'otlp', otlp(collector.url))
+    await expect.poll(() => first.exporter.counts.exported, PATIENCE).toBe(3)
+    await first.exporter.stop()
+    await appendRows(evidence, rowsOf(2))
+
+    const second = start(evidence, 'otlp', otlp(collector.url), { holder: 'server-2' })
+
+    await expect.poll(() => second.exporter.counts.exported, PATIENCE).toBe(2)
+  })
+
+  it('keeps the lease of another server when it stops', async () => {
+    const evidence = await openEvidence(['otlp'])
+    const collector = await startCollector()
+    await appendRows(evidence, rowsOf(3))
+    await evidence.lease('otlp', 'server-2', NOW.getTime(), 60_000)
+    const { exporter } = start(evidence, 'otlp', otlp(collector.url))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+
+    await exporter.stop()
+
+    expect(await evidence.lease('otlp', 'server-3', NOW.getTime(), 60_000)).toBe(false)
+  })
+
   it('goes on, and says so, after a server without it has ended it', async () => {
     const evidence = await openEvidence(['otlp'])
     const collector = await startCollector()
