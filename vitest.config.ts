@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { AreaReporter } from './test/area-reporter.ts'
 import { fullSize } from './test/run-size.ts'
@@ -80,8 +81,8 @@ export default defineConfig({
       project('on PostgreSQL', 'postgres', { include: ON_EVERY_STORE, env: fullSize() }),
     ],
     reporters: ['default', new AreaReporter()],
-    // Many tests wait for a process, a timer or a disk; the default leaves one of two cores idle.
-    maxWorkers: '200%',
+    // Many tests wait for a process, a timer or a disk. `200%` would be no more than `100%`.
+    maxWorkers: 2 * availableParallelism(),
     globalSetup: ['test/server/postgres/global-setup.ts'],
     coverage: {
       provider: 'v8',
