@@ -80,8 +80,8 @@ export function addAuditCommand(program: Command, context: RunContext): void {
       `
 The settings of the organization choose the records that machines upload: see
 \`palisade org set --help\`.
-\`--follow\` leaves out decisions that arrive more than 15 minutes after their time, such as those of a
-machine that was offline.
+\`--follow\` leaves out decisions that arrive more than 15 minutes after their time, such as those
+of a machine that was offline.
 Without the permission \`audit:read\` you see the decisions on your own machines. Reading those of
 others is itself in the history (\`palisade events\`).
 
