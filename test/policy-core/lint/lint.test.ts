@@ -284,6 +284,16 @@ describe('lint', () => {
       ['too_broad a 0.0.0.0/0', 'too_broad b 2000::/3', 'too_broad c 64:ff9b::/96'],
     ],
     [
+      'parts of the range of an IPv6 gateway that are too broad',
+      of(allow('a', '64:ff9b::/97', '64:ff9b::8000:0/103', '2002:8000::/17')),
+      ['too_broad a 2002:8000::/17', 'too_broad a 64:ff9b::/97', 'too_broad a 64:ff9b::8000:0/103'],
+    ],
+    [
+      'parts of the range of an IPv6 gateway with a single purpose',
+      of(allow('a', '64:ff9b::a00:0/104', '64:ff9b::e000:0/100', '2002:a00::/24')),
+      [],
+    ],
+    [
       'ranges with a single purpose',
       of(allow('a', '224.0.0.0/4', 'fc00::/7', '10.0.0.0/8')),
       ['protected_address a fc00::/7'],

@@ -1,6 +1,7 @@
 import { embeddedIpv4 } from '../address/embedded-ipv4.ts'
 import { rangeCovers, type IpRange } from '../address/ip-range.ts'
-import { protectedClasses } from '../address/protected-address.ts'
+import type { IpAddress } from '../address/ip-address.ts'
+import { protectedClasses, protectionsOf } from '../address/protected-address.ts'
 import type { GlobSegment } from '../path/glob.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
 import { quote } from '../quote.ts'
@@ -56,10 +57,14 @@ function isAny(segment: GlobSegment): boolean {
 function describeBroadRange(range: IpRange): Broad | null {
   const mend = 'name the networks that are needed, or allow names instead'
   if (range.prefix === 0) return { what: `every IPv${range.family} address`, mend }
-  const first = { family: range.family, value: range.base }
-  // An IPv6 gateway in such a range forwards to all of IPv4.
-  if (embeddedIpv4(first).some(({ outerBits }) => range.prefix <= outerBits(0)))
-    return { what: 'every IPv4 address through an IPv6 gateway', mend }
+  const first: IpAddress = { family: range.family, value: range.base }
+  // An IPv6 gateway in such a range forwards to all of IPv4, or to a great part.
+  for (const { outerBits } of embeddedIpv4(first)) {
+    if (range.prefix <= outerBits(0))
+      return { what: 'every IPv4 address through an IPv6 gateway', mend }
+    if (range.prefix < outerBits(LEAST_PREFIX[4]) && !isProtected(range, first))
+      return { what: 'a great part of IPv4 through an IPv6 gateway', mend }
+  }
   if (range.prefix >= LEAST_PREFIX[range.family] || isOfOneKind(range)) return null
   return { what: 'a great part of the internet', mend }
 }
@@ -68,4 +73,9 @@ function describeBroadRange(range: IpRange): Broad | null {
 function isOfOneKind(range: IpRange): boolean {
   const kinds = [UNIQUE_LOCAL, ...protectedClasses([]).map((each) => each.range)]
   return kinds.some((kind) => rangeCovers(kind, range))
+}
+
+/** Tells whether the whole range carries IPv4 addresses of one protected class. */
+function isProtected(range: IpRange, first: IpAddress): boolean {
+  return protectionsOf(first, []).some(({ isOpenedBy }) => isOpenedBy(range))
 }

@@ -50,12 +50,20 @@ describe('a grant', () => {
     ])
   })
 
-  it.each(['0.0.0.0/0', '::/0', '0.0.0.0/1', '**.com', '*.com', '::/8', 'localhost:80'])(
-    'never opens the broad %s',
-    (resource) => {
-      expect(refusalOf('connect:tcp', resource)?.slice(0, 2)).toEqual([400, 'resources[0]'])
-    },
-  )
+  it.each([
+    '0.0.0.0/0',
+    '::/0',
+    '0.0.0.0/1',
+    '64:ff9b::/97',
+    '64:ff9b::8000:0/97',
+    '2002:8000::/17',
+    '**.com',
+    '*.com',
+    '::/8',
+    'localhost:80',
+  ])('never opens the broad %s', (resource) => {
+    expect(refusalOf('connect:tcp', resource)?.slice(0, 2)).toEqual([400, 'resources[0]'])
+  })
 
   it.each([
     '/data/project/**',
