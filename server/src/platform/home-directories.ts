@@ -8,10 +8,14 @@ export const HOMES: readonly Place[] = [
   'users/*',
   'var/home/*',
   'var/root',
+  'var/roothome',
   'export/home/*',
 ].map(segmentsOfPlace)
 
-/** Places where the root of a system is too: those of macOS, and drives of Windows. */
+/**
+ * Places where the root of a system is too: those of macOS, drives of Windows, and those of a host
+ * with images of its system, or below a container. Places that hold others come last.
+ */
 export const OTHER_ROOTS: readonly Place[] = [
   'private',
   'system/volumes/data',
@@ -19,6 +23,9 @@ export const OTHER_ROOTS: readonly Place[] = [
   '?',
   'mnt/?',
   'cygdrive/?',
+  'run/host',
+  'sysroot/ostree/deploy/*',
+  'sysroot',
 ].map(segmentsOfPlace)
 
 /** Tells whether a segment in lower case has a name of a place. */
@@ -27,12 +34,31 @@ export function isNamed(segment: string, name: string): boolean {
   return name === '*' || segment === name
 }
 
-/** Tells whether a place holds a path of these segments, or is it. */
-export function isInPlace(segments: readonly string[], place: Place): boolean {
+/** Tells whether a place holds a path of these segments from an index on, or is it. */
+export function isInPlace(segments: readonly string[], place: Place, from = 0): boolean {
   return (
-    segments.length >= place.length &&
-    place.every((name, index) => isNamed(segments[index] ?? '', name))
+    segments.length >= from + place.length &&
+    place.every((name, index) => isNamed(segments[from + index] ?? '', name))
   )
+}
+
+/** The index of the first segment below each name of the root that a path begins with; 0 first. */
+export function* indicesBelowRoots(
+  segments: readonly string[],
+): Generator<number, undefined, undefined> {
+  // A root may be below another one: `/Volumes/Macintosh HD` has `System/Volumes/Data`.
+  let from: number | null = 0
+  while (from !== null) {
+    yield from
+    from = indexBelowRoot(segments, from)
+  }
+}
+
+function indexBelowRoot(segments: readonly string[], from: number): number | null {
+  const root = OTHER_ROOTS.find(
+    (each) => segments.length > from + each.length && isInPlace(segments, each, from),
+  )
+  return root === undefined ? null : from + root.length
 }
 
 function segmentsOfPlace(text: string): Place {

@@ -1,4 +1,4 @@
-import { HOMES, isInPlace, OTHER_ROOTS } from '../../platform/home-directories.ts'
+import { HOMES, indicesBelowRoots, isInPlace } from '../../platform/home-directories.ts'
 
 /** Directories of the system, closed with everything below them. In lower case. */
 const SYSTEM: readonly string[] = [
@@ -123,10 +123,8 @@ export function segmentsOf(path: string): readonly string[] {
 
 /** The same segments where no other name of the root leads. */
 function belowOtherRoot(segments: readonly string[]): readonly string[] {
-  const root = OTHER_ROOTS.find(
-    (each) => segments.length > each.length && isInPlace(segments, each),
-  )
-  return root === undefined ? segments : segments.slice(root.length)
+  const from = [...indicesBelowRoots(segments)].at(-1) ?? 0
+  return from === 0 ? segments : segments.slice(from)
 }
 
 /** Segments below the home that holds the path, 0 for the home itself; null outside of homes. */

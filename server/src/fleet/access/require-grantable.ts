@@ -11,7 +11,13 @@ import {
 } from '@palisade/policy-core'
 import { invalidArgument } from '../../platform/api-error.ts'
 import { quote } from '../../http/input/describe-issue.ts'
-import { HOMES, isNamed, OTHER_ROOTS, type Place } from '../../platform/home-directories.ts'
+import {
+  HOMES,
+  indicesBelowRoots,
+  isNamed,
+  OTHER_ROOTS,
+  type Place,
+} from '../../platform/home-directories.ts'
 
 /** Allows of one action, as a request asks for them or a grant gives them. */
 export interface Allowed {
@@ -25,12 +31,7 @@ const HOME = '/home/user'
 const MAX_STEPS = 100_000
 /** Every address that is not protected. */
 const EVERY_ADDRESS = ['0.0.0.0/0', '::/0']
-/** Home directories under each name that a system may have for its root. */
-const EVERY_HOME: readonly Place[] = [
-  ['~'],
-  ...HOMES,
-  ...OTHER_ROOTS.flatMap((root) => HOMES.map((home) => [...root, ...home])),
-]
+const EVERY_HOME: readonly Place[] = [['~'], ...HOMES]
 
 /**
  * Throws ApiError 400 for resources that no grant may have: ones that are not patterns of the
@@ -82,7 +83,8 @@ function faultOfNetwork(action: Action, resource: string): string | null {
 
 function faultOfPath(action: Action, resource: string): string | null {
   const segments = resource.split('/').filter((each) => each !== '')
-  if (isAtHome(segments))
+  const lowered = segments.map((each) => each.toLowerCase())
+  if ([...indicesBelowRoots(lowered)].some((from) => isAtHome(lowered, from)))
     return 'opens a whole home directory or more; name a folder such as `~/project/**`'
   // `/proc/self/root` is another name of `/`, and there are such of every open file.
   if (segments[0]?.toLowerCase() === 'proc' && (segments.length > 2 || WILDCARD.test(resource)))
@@ -93,21 +95,33 @@ function faultOfPath(action: Action, resource: string): string | null {
 const WILDCARD = /\*/
 
 /**
- * Whether a pattern is a home directory or one above it, or has wildcards there, for directories or
- * for everything, such as `~/.*`. `~/*.txt` has none of these. A disk may ignore the case of names.
+ * Whether a pattern in lower case is a home directory or one above it, or has wildcards there, for
+ * directories or for everything, such as `~/.*`. `~/*.txt` has none of these. A disk may ignore the
+ * case of names. The pattern begins at an index: below another name of the root it is judged anew.
  */
-function isAtHome(segments: readonly string[]): boolean {
+function isAtHome(segments: readonly string[], from: number): boolean {
+  if (OTHER_ROOTS.some((root) => endsIn(segments, root, from) === 'above')) return true
   return EVERY_HOME.some((home) => {
-    for (const [index, name] of home.entries()) {
-      const segment = segments[index]
-      if (segment === undefined) return true
-      if (segment.includes('**') || !isNamed(segment.toLowerCase(), name))
-        return WILDCARD.test(segment)
-    }
-    const [first, ...others] = segments.slice(home.length)
-    if (first === undefined) return true
+    const end = endsIn(segments, home, from)
+    if (end !== 'below') return end === 'above'
+    const [first = '', ...others] = segments.slice(from + home.length)
     return WILDCARD.test(first) && (others.length > 0 || !/[\p{L}\p{N}]/u.test(first))
   })
+}
+
+/** Where a pattern leads: to a place or what is above it, to what is below it, or elsewhere. */
+function endsIn(
+  segments: readonly string[],
+  place: Place,
+  from: number,
+): 'above' | 'below' | 'elsewhere' {
+  for (const [index, name] of place.entries()) {
+    const segment = segments[from + index]
+    if (segment === undefined) return 'above'
+    if (segment.includes('**') || !isNamed(segment, name))
+      return WILDCARD.test(segment) ? 'above' : 'elsewhere'
+  }
+  return segments.length === from + place.length ? 'above' : 'below'
 }
 
 function faultOfBreadth(allowed: Allowed): string | null {

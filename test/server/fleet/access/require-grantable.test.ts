@@ -84,6 +84,9 @@ describe('a grant', () => {
     '/Volumes/Backup/project/**',
     '/mnt/d/project/**',
     '/private/Users/alice/project/**',
+    '/System/Volumes/Data/private/var/log/**',
+    '/sysroot/ostree/repo/**',
+    '/run/app/**',
   ])('may open the path %s', (resource) => {
     expect(refusalOf('read', resource)).toBeNull()
     expect(refusalOf('write', resource)).toBeNull()
@@ -140,6 +143,14 @@ describe('a grant', () => {
     '/Volumes/Backup/**',
     '/Volumes/Backup/Users/alice/**',
     '/private/var/home/alice/**',
+    '/System/Volumes/Data/private/var/root/**',
+    '/Volumes/Macintosh HD/System/Volumes/Data/Users/alice/**',
+    '/Volumes/Macintosh HD/private',
+    '/private/Volumes/**/x',
+    '/var/roothome/**',
+    '/sysroot/ostree/deploy/fedora/var/home/alice/**',
+    '/sysroot/home/alice/**',
+    '/run/host/home/alice/**',
   ])('never opens the whole %s', (resource) => {
     const refusal = refusalOf('read', resource)?.slice(0, 3)
     expect(refusal).toEqual([400, 'resources[0]', 'not_grantable'])
