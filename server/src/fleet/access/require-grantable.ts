@@ -84,10 +84,10 @@ function faultOfNetwork(action: Action, resource: string): string | null {
 function faultOfPath(action: Action, resource: string): string | null {
   const segments = resource.split('/').filter((each) => each !== '')
   const lowered = segments.map((each) => each.toLowerCase())
-  if ([...indicesBelowRoots(lowered)].some((from) => isAtHome(lowered, from)))
+  const beginnings = [...indicesBelowRoots(lowered)]
+  if (beginnings.some((from) => isAtHome(lowered, from)))
     return 'opens a whole home directory or more; name a folder such as `~/project/**`'
-  // `/proc/self/root` is another name of `/`, and there are such of every open file.
-  if (segments[0]?.toLowerCase() === 'proc' && (segments.length > 2 || WILDCARD.test(resource)))
+  if (beginnings.some((from) => isUnderOtherName(lowered, from)))
     return 'opens files under other names; name their own directory'
   return faultOfBreadth({ action, resources: [resource] })
 }
@@ -122,6 +122,19 @@ function endsIn(
       return WILDCARD.test(segment) ? 'above' : 'elsewhere'
   }
   return segments.length === from + place.length ? 'above' : 'below'
+}
+
+/**
+ * Directories of names for any file: `/proc/self/root` is another name of `/`, and there are such of
+ * every open file. macOS has names by number, and names that follow links otherwise.
+ */
+const OTHER_NAMES: readonly Place[] = [['dev', 'fd'], ['.vol'], ['.nofollow'], ['.resolve']]
+
+/** Names of the system's own files, such as `/proc/cpuinfo`, are none. */
+function isUnderOtherName(segments: readonly string[], from: number): boolean {
+  if (segments[from] === 'proc')
+    return segments.length > from + 2 || WILDCARD.test(segments[from + 1] ?? '')
+  return OTHER_NAMES.some((place) => endsIn(segments, place, from) !== 'elsewhere')
 }
 
 function faultOfBreadth(allowed: Allowed): string | null {

@@ -87,6 +87,8 @@ describe('a grant', () => {
     '/System/Volumes/Data/private/var/log/**',
     '/sysroot/ostree/repo/**',
     '/run/app/**',
+    '/dev/shm/build/**',
+    '/dev/dri/*',
   ])('may open the path %s', (resource) => {
     expect(refusalOf('read', resource)).toBeNull()
     expect(refusalOf('write', resource)).toBeNull()
@@ -151,6 +153,14 @@ describe('a grant', () => {
     '/sysroot/ostree/deploy/fedora/var/home/alice/**',
     '/sysroot/home/alice/**',
     '/run/host/home/alice/**',
+    '/run/host/proc/1/root/etc/passwd',
+    '/dev/fd/**',
+    '/dev/fd/3/etc/passwd',
+    '/dev/**',
+    '/dev/*/3/etc/passwd',
+    '/.vol/16777220/2/Users/alice/**',
+    '/.nofollow/Users/alice/**',
+    '/.resolve/1/Users/alice/**',
   ])('never opens the whole %s', (resource) => {
     const refusal = refusalOf('read', resource)?.slice(0, 3)
     expect(refusal).toEqual([400, 'resources[0]', 'not_grantable'])
