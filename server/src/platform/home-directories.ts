@@ -1,4 +1,4 @@
-/** Segments of a path in lower case: a name, `*` for any name, `?` for the letter of a drive. */
+/** Segments of a folded path: a name, `*` for any name, `?` for the letter of a drive. */
 export type Place = readonly string[]
 
 /** The directory of one user each. */
@@ -28,7 +28,7 @@ export const OTHER_ROOTS: readonly Place[] = [
   'sysroot',
 ].map(segmentsOfPlace)
 
-/** Tells whether a segment in lower case has a name of a place. */
+/** Tells whether a segment of a folded path has a name of a place. */
 export function isNamed(segment: string, name: string): boolean {
   if (name === '?') return /^[a-z]:?$/.test(segment)
   return name === '*' || segment === name
@@ -59,6 +59,22 @@ function indexBelowRoot(segments: readonly string[], from: number): number | nul
     (each) => segments.length > from + each.length && isInPlace(segments, each, from),
   )
   return root === undefined ? null : from + root.length
+}
+
+/**
+ * The form that names of one file share where case, width and invisible characters do not count:
+ * on macOS `.SSH`, and a `.ssh` with a zero-width joiner in it, are `.ssh`.
+ */
+export function foldPath(path: string): string {
+  if (/^[ -~]*$/.test(path)) return path.toLowerCase()
+  const segments = path.split('/').map((each) =>
+    each
+      .normalize('NFKC')
+      .replaceAll(/[\p{Cf}/]/gu, '')
+      .toUpperCase()
+      .toLowerCase(),
+  )
+  return segments.join('/')
 }
 
 function segmentsOfPlace(text: string): Place {

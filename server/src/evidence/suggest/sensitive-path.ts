@@ -1,4 +1,4 @@
-import { HOMES, indicesBelowRoots, isInPlace } from '../../platform/home-directories.ts'
+import { foldPath, HOMES, indicesBelowRoots, isInPlace } from '../../platform/home-directories.ts'
 
 /** Directories of the system, closed with everything below them. In lower case. */
 const SYSTEM: readonly string[] = [
@@ -94,7 +94,7 @@ const LEAST_BELOW_HOME = 2
  * part of the system, or a place of secrets. Null for any other path.
  */
 export function describeSensitivePath(path: string): string | null {
-  const segments = segmentsOf(fold(path))
+  const segments = segmentsOf(foldPath(path))
   const below = belowOtherRoot(segments)
   return describeFolded(segments) ?? (below === segments ? null : describeFolded(below))
 }
@@ -110,7 +110,7 @@ function describeFolded(segments: readonly string[]): string | null {
 /** Tells whether a wildcard may open everything below a directory. */
 export function mayOpenDirectory(segments: readonly string[]): boolean {
   const path = `/${segments.join('/')}`
-  const below = belowHome(belowOtherRoot(segmentsOf(fold(path))))
+  const below = belowHome(belowOtherRoot(segmentsOf(foldPath(path))))
   if (segments.length < LEAST_DEPTH || describeSensitivePath(path) !== null) return false
   if (below === null) return true
   // Programs keep their settings and credentials in hidden directories of a home.
@@ -159,20 +159,4 @@ function isSecretFile(name: string): boolean {
     /^id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?$|^\.env\./.test(name) ||
     /\.(?:pem|key|ppk|p12|pfx|kdbx|keystore|keytab|jks)$/.test(name)
   )
-}
-
-/**
- * The form that names of one file share where case, width and invisible characters do not count:
- * on macOS `.SSH`, and a `.ssh` with a zero-width joiner in it, are `.ssh`.
- */
-function fold(path: string): string {
-  if (/^[ -~]*$/.test(path)) return path.toLowerCase()
-  const segments = path.split('/').map((each) =>
-    each
-      .normalize('NFKC')
-      .replaceAll(/[\p{Cf}/]/gu, '')
-      .toUpperCase()
-      .toLowerCase(),
-  )
-  return segments.join('/')
 }

@@ -12,6 +12,7 @@ import {
 import { invalidArgument } from '../../platform/api-error.ts'
 import { quote } from '../../http/input/describe-issue.ts'
 import {
+  foldPath,
   HOMES,
   indicesBelowRoots,
   isNamed,
@@ -82,12 +83,13 @@ function faultOfNetwork(action: Action, resource: string): string | null {
 }
 
 function faultOfPath(action: Action, resource: string): string | null {
-  const segments = resource.split('/').filter((each) => each !== '')
-  const lowered = segments.map((each) => each.toLowerCase())
-  const beginnings = [...indicesBelowRoots(lowered)]
-  if (beginnings.some((from) => isAtHome(lowered, from)))
+  const segments = foldPath(resource)
+    .split('/')
+    .filter((each) => each !== '')
+  const beginnings = [...indicesBelowRoots(segments)]
+  if (beginnings.some((from) => isAtHome(segments, from)))
     return 'opens a whole home directory or more; name a folder such as `~/project/**`'
-  if (beginnings.some((from) => isUnderOtherName(lowered, from)))
+  if (beginnings.some((from) => isUnderOtherName(segments, from)))
     return 'opens files under other names; name their own directory'
   return faultOfBreadth({ action, resources: [resource] })
 }
@@ -95,9 +97,9 @@ function faultOfPath(action: Action, resource: string): string | null {
 const WILDCARD = /\*/
 
 /**
- * Whether a pattern in lower case is a home directory or one above it, or has wildcards there, for
- * directories or for everything, such as `~/.*`. `~/*.txt` has none of these. A disk may ignore the
- * case of names. The pattern begins at an index: below another name of the root it is judged anew.
+ * Whether a folded pattern is a home directory or one above it, or has wildcards there, for
+ * directories or for everything, such as `~/.*`. `~/*.txt` has none of these. The pattern begins at
+ * an index: below another name of the root it is judged anew.
  */
 function isAtHome(segments: readonly string[], from: number): boolean {
   if (OTHER_ROOTS.some((root) => endsIn(segments, root, from) === 'above')) return true
@@ -125,8 +127,8 @@ function endsIn(
 }
 
 /**
- * Directories of names for any file: `/proc/self/root` is another name of `/`, and there are such of
- * every open file. macOS has names by number, and names that follow links otherwise.
+ * Directories of names for any file: `/proc/self/root` is another name of `/`, and there are such
+ * of every open file. macOS has names by number, and names that follow links otherwise.
  */
 const OTHER_NAMES: readonly Place[] = [['dev', 'fd'], ['.vol'], ['.nofollow'], ['.resolve']]
 
