@@ -5,6 +5,9 @@ import {
   compilePolicy,
   isNetworkAction,
   lint,
+  MAX_PATH_COST,
+  pathCost,
+  pathLoad,
   type Action,
   type CompiledPolicy,
   type Policy,
@@ -30,14 +33,19 @@ export interface Allowed {
 const HOME = '/home/user'
 /** Each takes a fraction of a millisecond: the policies are of ten patterns at most. */
 const MAX_STEPS = 100_000
+/**
+ * Most steps of one decision on the paths of a grant. A machine has several beside its policies, and
+ * a review decides thousands of records.
+ */
+const MAX_GRANT_COST = MAX_PATH_COST / 10
 /** Every address that is not protected. */
 const EVERY_ADDRESS = ['0.0.0.0/0', '::/0']
 const EVERY_HOME: readonly Place[] = [['~'], ...HOMES]
 
 /**
  * Throws ApiError 400 for resources that no grant may have: ones that are not patterns of the
- * action, that open a protected address, everything, or a whole home directory. Policies can open
- * those, with the review that policies get.
+ * action, that open a protected address, everything, or a whole home directory, or that make
+ * decisions slow. Policies can open those, with the review that policies get.
  */
 export function requireGrantable({
   action,
@@ -56,6 +64,13 @@ export function requireGrantable({
       field: problem.member,
       reason: problem.reason,
     })
+  const cost = pathCost(pathLoad([rule]))
+  if (cost > MAX_GRANT_COST)
+    throw invalidArgument(
+      `the path patterns can make one decision take ${cost} steps, and ${MAX_GRANT_COST} is the ` +
+        'limit of a grant; write fewer `*` and `**`',
+      { field: 'resources', reason: 'path_cost' },
+    )
   for (const [index, resource] of resources.entries()) {
     const fault = isNetworkAction(action)
       ? faultOfNetwork(action, resource)
@@ -158,5 +173,5 @@ export function policyOf({ action, resources }: Allowed): Policy {
 
 /** `home` is the meaning of `~`. */
 export function compileAllowed(allowed: Allowed, home: string = HOME): CompiledPolicy {
-  return compilePolicy({ policies: [policyOf(allowed)], home })
+  return compilePolicy({ policies: [policyOf(allowed)], home }, { patternLimits: false })
 }

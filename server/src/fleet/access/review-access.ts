@@ -91,7 +91,9 @@ function effectOf(
 ): AccessEffect {
   const options = { maxSteps: MAX_STEPS, now }
   const grant = policyOf(allowed)
-  const compile = (policies: readonly Policy[]) => compilePolicy({ policies, home })
+  // Policies may have the highest cost already, and nothing is decided here.
+  const compile = (policies: readonly Policy[]) =>
+    compilePolicy({ policies, home }, { patternLimits: false })
   const denies = rules.map(onlyDenies)
   const left = compare(compile([]), compile([...denies, grant]), options)
   if (!left.complete) return 'unknown'

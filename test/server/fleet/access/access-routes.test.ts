@@ -388,6 +388,24 @@ describe('access requests', () => {
     ])
   })
 
+  it('have a review where the policies have the highest cost of path patterns', async () => {
+    const as = scene.owner.as
+    const POLICIES = '/v2/orgs/acme/governance/policies'
+    const { id } = (await scene.post(POLICIES, as, { name: 'files' })).json<{ id: string }>()
+    const written = await scene.post(`${POLICIES}/${id}/rules`, as, {
+      name: 'expensive',
+      actions: ['read'],
+      decision: 'allow',
+      resources: ['a', 'b', 'c', 'd'].map((name) => `/srv/**/x${'/*'.repeat(55)}/**/${name}`),
+    })
+    expect(written.statusCode, written.body).toBe(201)
+    const resources = [`/data/**/y${'/*'.repeat(20)}/**/z`]
+    const asked = await scene.ask({ action: 'read', resources })
+
+    expect((await scene.get(asked)).review?.resources).toHaveLength(1)
+    expect((await scene.approve(asked)).grant?.resources).toEqual(resources)
+  })
+
   it('of a removed member end, and do not come back with the member', async () => {
     const [granted, pending] = [await scene.ask(), await scene.ask()]
     await scene.approve(granted)

@@ -169,6 +169,14 @@ describe('a grant', () => {
     expect(refusal).toEqual([400, 'resources[0]', 'not_grantable'])
   })
 
+  it('has no path patterns that make decisions slow together', () => {
+    const patterns = ['a', 'b'].map((name) => `/data/**/x${'/*'.repeat(20)}/**/${name}`)
+    const [one = '', other = ''] = patterns
+
+    expect(refusalOf('read', one)).toBeNull()
+    expect(refusalOf('read', one, other)?.slice(0, 3)).toEqual([400, 'resources', 'path_cost'])
+  })
+
   it.each(['https://example.com/', 'a b', '', '/data', 'example.com:99999'])(
     'is no pattern such as `%s`',
     (resource) => {
