@@ -151,8 +151,9 @@ async function countRecorded(
 }
 
 function isAllowedBy(grant: CompiledPolicy, { tuple }: StoredEvidence): boolean {
-  const { action, host, port, address, path, path_cut } = tuple
-  if (path_cut) return false
+  const { action, host, port, address, path, path_cut, reason } = tuple
+  // A grant lifts no other denial.
+  if (path_cut || reason !== 'default_deny') return false
   const request =
     host === null
       ? { action, path }

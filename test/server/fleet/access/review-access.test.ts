@@ -73,6 +73,9 @@ describe('the review of an access request', () => {
       recordOf({ request, count: 3 }),
       recordOf({ request: { ...request, port: 80 } }),
       recordOf({ request, decision: 'allow', reason: 'rule' }),
+      // No grant lifts a deny of a rule, or counts without a policy in force.
+      recordOf({ request, reason: 'rule', count: 5 }),
+      recordOf({ request, reason: 'policy_expired', count: 7 }),
       recordOf({ request: { action: 'read', path: '/data/x' } }),
     ]
     const { bytes } = bodyOf(textOf(HEADER, linesOf(records)))
