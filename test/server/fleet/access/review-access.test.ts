@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { reviewAccess } from '../../../../server/src/fleet/access/review-access.ts'
 import { bodyOf, HEADER, linesOf, recordOf, textOf } from '../../evidence/ingest/batch-text.ts'
 import { headersOf } from '../../test-device.ts'
 import { openAccessScene, WANTED, type AccessScene } from './access-scene.ts'
@@ -101,4 +102,32 @@ describe('the review of an access request', () => {
     expect((await scene.get(asAlice)).review?.recorded.requests).toBe(0)
     expect(WANTED.resources).toEqual(['registry.example.com:443'])
   })
+
+  it('lets others have turns while it decides expensive records', async () => {
+    const resources = Array.from({ length: 10 }, (_, i) => `/data${`/**/a${i}*b`.repeat(30)}`)
+    const asked = { org: 'acme', username: 'bob', action: 'read', resources } as const
+    const reviewed = async (count: number): Promise<number> => {
+      const rows = Array.from({ length: count }, (_, i) =>
+        denialOf(`/data${`/a${i}b`.repeat(400)}`),
+      )
+      const list = async () => ({ rows, next: null })
+      let turns = 0
+      const turn = (): void => {
+        turns += 1
+        next = setImmediate(turn)
+      }
+      let next = setImmediate(turn)
+      await reviewAccess({ evidence: { list } as never, now: () => new Date() }, asked, null)
+      clearImmediate(next)
+      return turns
+    }
+    const without = await reviewed(0)
+
+    expect(await reviewed(500)).toBeGreaterThan(without + 20)
+  })
 })
+
+function denialOf(path: string) {
+  const tuple = { action: 'read', host: null, path, path_cut: false, reason: 'default_deny' }
+  return { tuple, decisions: 1, last_ms: 0 }
+}
