@@ -1,5 +1,6 @@
 import {
   canonicalAddress,
+  canonicalHost,
   checkRule,
   compare,
   compilePolicy,
@@ -12,6 +13,11 @@ import {
   type CompiledPolicy,
   type Policy,
 } from '@palisade/policy-core'
+import {
+  hasOneOwner,
+  isPublicSuffix,
+  ownerOfName,
+} from '../../evidence/suggest/registrable-domain.ts'
 import { invalidArgument } from '../../platform/api-error.ts'
 import { quote } from '../../http/input/describe-issue.ts'
 import {
@@ -34,8 +40,8 @@ const HOME = '/home/user'
 /** Each takes a fraction of a millisecond: the policies are of ten patterns at most. */
 const MAX_STEPS = 100_000
 /**
- * Most steps of one decision on the paths of a grant. A machine has several beside its policies, and
- * a review decides thousands of records.
+ * Most steps of one decision on the paths of a grant. A machine has several beside its policies,
+ * and a review decides thousands of records.
  */
 const MAX_GRANT_COST = MAX_PATH_COST / 10
 /** Every address that is not protected. */
@@ -94,7 +100,17 @@ function faultOfNetwork(action: Action, resource: string): string | null {
   )
   if (opens || !found.complete)
     return 'opens a protected address, which no grant may do; an editor can write a policy for it'
+  if (isBelowPublicSuffix(resource))
+    return 'is too broad for a grant: strangers have names there; name the domains that are needed'
   return faultOfBreadth({ action, resources: [resource] })
+}
+
+/** The linter knows the most common suffixes only, because the list is large. */
+function isBelowPublicSuffix(resource: string): boolean {
+  const [, stars, domain = ''] = /^(\*{1,2})\.(.+?)(?::\d+)?$/.exec(resource) ?? []
+  const host = canonicalHost(domain)
+  if (host?.kind !== 'name' || ownerOfName(host.name).suffix === 'unknown') return false
+  return stars === '*' ? isPublicSuffix(host.name) : !hasOneOwner(host.name)
 }
 
 function faultOfPath(action: Action, resource: string): string | null {
