@@ -1,5 +1,6 @@
 import { isNoWider } from '@palisade/policy-core'
 import type { AccessRequest, AccessState } from '@palisade/protocol'
+import { randomUUID } from 'node:crypto'
 import { formatAccessRequest } from '../../history/format-access-request.ts'
 import { conflict, invalidArgument, limitExceeded } from '../../platform/api-error.ts'
 import type { AccessRequestRecord } from '../../store/access-records.ts'
@@ -9,11 +10,6 @@ import { requireDuration } from './create-request.ts'
 import { compileAllowed } from './require-grantable.ts'
 
 const MAX_NARROWING_STEPS = 100_000
-/**
- * The server does not know the directory that `~` stands for. A full path is in one of these at
- * most, so it is never taken for a path with `~`, or the other way round.
- */
-const HOMES = ['/home/user', '/Users/user', '/root']
 
 /** Who decides, when. */
 export interface Decider {
@@ -102,10 +98,10 @@ export function requireNarrower(
     )
   const granted = { action: request.action, resources }
   const maxSteps = MAX_NARROWING_STEPS
-  const isNarrowerAt = (home: string): boolean =>
-    isNoWider(compileAllowed(request, home), compileAllowed(granted, home), { maxSteps }).answer ===
-    'yes'
-  if (!HOMES.every(isNarrowerAt))
+  // The server does not know the directory that `~` stands for, and no full path names this one.
+  const home = `/${randomUUID()}`
+  const [before, after] = [compileAllowed(request, home), compileAllowed(granted, home)]
+  if (isNoWider(before, after, { maxSteps }).answer !== 'yes')
     throw invalidArgument('`resources` must open no more than the requested ones', {
       field: 'resources',
       reason: 'wider',

@@ -106,8 +106,9 @@ describe('access requests', () => {
       ['/home/user/project/**', '~/project/**'],
       ['/home/*/project/**', '~/project/**'],
       ['~/project/**', '/home/*/project/**'],
+      ['/home/*/project/** /Users/*/project/** /root/project/**', '~/project/**'],
     ] as const) {
-      const id = await scene.ask({ action: 'read', resources: [asked] })
+      const id = await scene.ask({ action: 'read', resources: asked.split(/ (?=\/)/) })
       const path = `${REQUESTS}/${id}/approve`
 
       expect(await refusal(path, scene.owner.as, { resources: [granted] })).toEqual([
