@@ -55,6 +55,23 @@ describe('a list of evidence', () => {
     expect(second.rows).toHaveLength(10)
     expect(second.rows[0]).toMatchObject({ id: NEW_ROWS + 1, tuple: { decision: 'deny' } })
   })
+
+  it('takes little longer for a text that almost occurs at each place of long targets', async () => {
+    const store = openSqliteEvidence(join(temporaryDirectory(), 'evidence.db'))
+    onTestFinished(() => store.close())
+    const paths = Array.from({ length: 3_000 }, (_, index) => `/${index}${'a'.repeat(4_000)}`)
+    await appendRows(
+      store,
+      paths.map((path) => row({ tuple: { action: 'read', host: null, port: null, path } })),
+    )
+    const filter = { ...EVERYTHING, text: `${'a'.repeat(255)}b` }
+
+    const begunMs = performance.now()
+    const { rows } = await store.list('acme', filter, { before: null, limit: 10 })
+
+    expect(rows).toEqual([])
+    expect(performance.now() - begunMs).toBeLessThan(1_000)
+  })
 })
 
 describe('a list of one session and one resource', () => {
