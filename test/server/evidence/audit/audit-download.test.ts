@@ -1,7 +1,7 @@
 import type { UploadedRecord } from '@palisade/protocol'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   downloadAuditLog,
   pageQuery,
@@ -56,6 +56,22 @@ describe('the download of the audit log', () => {
     const csv = await download('?format=csv&resource_id=host-7.example')
     expect(csv.headers['content-type']).toContain('text/csv')
     expect(csv.body).toMatch(/^audit_event_id,created_at,.*\r\n\d+,.*host-7\.example:443.*\r\n$/)
+  })
+
+  it('reads no further page for a HEAD, which nobody would take', async () => {
+    const hosts = Array.from({ length: 1_201 }, (_, index) => `host-${index}.example`)
+    await upload(hosts.map((host) => recordOf({ request: hostOf(host) })))
+    const pages = vi.spyOn(test.evidence, 'list')
+
+    const { statusCode, headers, body } = await test.server.app.inject({
+      method: 'HEAD',
+      url: DOWNLOAD,
+      headers: { authorization: `Bearer ${owner.as}` },
+    })
+
+    expect([statusCode, headers['content-type'], body]).toEqual([200, 'application/x-ndjson', ''])
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(pages).toHaveBeenCalledTimes(1)
   })
 
   it('has no formula and no line that a machine has chosen', async () => {
