@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { EvidenceFilter } from '../../../../server/src/evidence/store/evidence-store.ts'
 import { createListRecords } from '../../../../server/src/evidence/store/sql/list-records.ts'
+import { createFindRuleUse } from '../../../../server/src/evidence/store/sql/rule-use.ts'
 import { openSqliteEvidence } from '../../../../server/src/evidence/store/sqlite/open-sqlite-evidence.ts'
 import { createSqliteConnection } from '../../../../server/src/store/sqlite/sqlite-connection.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
@@ -71,6 +72,22 @@ describe('a list of evidence', () => {
 
     expect(rows).toEqual([])
     expect(performance.now() - begunMs).toBeLessThan(1_000)
+  })
+})
+
+describe('the use of a rule', () => {
+  it('is sought by its tuples, and never in a whole day', async () => {
+    const path = join(temporaryDirectory(), 'evidence.db')
+    const store = openSqliteEvidence(path)
+    const rules = [{ policy_id: 'p', rule_id: 'r', decision: 'deny', origin: 'org' }] as const
+    await appendRows(store, [row({ tuple: { rules } })])
+    await store.close()
+    const { database, statements } = watch(path)
+    const findUse = createFindRuleUse(statements.connection)
+
+    expect(await findUse('acme', 'r', { day: 0, seeks: 2 })).toMatchObject({ devices: ['dev_1'] })
+
+    for (const sql of statements.texts) expect([sql, scansOf(database, sql)]).toEqual([sql, []])
   })
 })
 
@@ -188,7 +205,7 @@ function scansOf(database: Database, sql: string): string[] {
     .map(({ detail }) => detail)
     .filter(
       (detail) =>
-        /^SCAN (?!r$)/.test(detail) ||
-        /^SEARCH r USING PRIMARY KEY \(day=\? AND org=\?\)$/.test(detail),
+        /^SCAN (?![rk]$)/.test(detail) ||
+        /^SEARCH \w+ USING PRIMARY KEY \(day=\? AND org=\?\)$/.test(detail),
     )
 }
