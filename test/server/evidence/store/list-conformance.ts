@@ -128,6 +128,23 @@ export function describeEvidenceLists(current: () => EvidenceStore): void {
       expect(await listAll(store, { fromMs: NOW_MS, toMs: NOW_MS })).toEqual([])
     })
 
+    it('ends where it does, also when it goes on from a place of a longer one', async () => {
+      const store = current()
+      await appendRows(
+        store,
+        [0, 1, 1, 2].map((age) => row({ last_ms: NOW_MS - age })),
+      )
+      const filter = { ...EVERYTHING, toMs: NOW_MS - 1 }
+
+      for (const before of [
+        { last_ms: NOW_MS + DAY_MS, id: 0 },
+        { last_ms: NOW_MS - 1, id: 3 },
+      ]) {
+        const { rows } = await store.list('acme', filter, { before, limit: 10 })
+        expect(rows.map(({ last_ms }) => NOW_MS - last_ms)).toEqual([2])
+      }
+    })
+
     it('is of one organization', async () => {
       const store = current()
       await appendRows(store, [row()])

@@ -76,7 +76,9 @@ export function createListRecords(connection: Connection, pause: () => Promise<v
     filter: EvidenceFilter,
     page: EvidencePage,
   ): Promise<Search> {
-    const below = page.before ?? { last_ms: filter.toMs, id: 0 }
+    const end = { last_ms: filter.toMs, id: 0 }
+    // The place may be of a list with other filters, and so be later than this one ends.
+    const below = page.before === null || newestFirst(page.before, end) < 0 ? end : page.before
     const days = await findDays.all(org.id, dayOf(filter.fromMs), dayOf(below.last_ms), MOST_DAYS)
     return {
       org,
