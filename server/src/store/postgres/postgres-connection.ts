@@ -102,11 +102,17 @@ function convert(sql: string, texts: StatementTexts): NamedText {
   return converted
 }
 
-/** A quoted text, a quoted name, a comment, or a parameter. */
-const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\?/g
+/** A quoted text, a quoted name, a comment, the choice of an index, or a parameter. */
+const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\bINDEXED BY \w+|\?/g
 
-/** Writes the parameters of shared SQL the way PostgreSQL does: `?` becomes `$1`, `$2`, … */
+/**
+ * Writes the parameters of shared SQL the way PostgreSQL does: `?` becomes `$1`, `$2`, … An index
+ * is chosen for SQLite alone, which knows nothing of the rows.
+ */
 function numberParameters(sql: string): string {
   let count = 0
-  return sql.replace(TOKEN, (token) => (token === '?' ? `$${++count}` : token))
+  return sql.replace(TOKEN, (token) => {
+    if (token === '?') return `$${++count}`
+    return token.startsWith('INDEXED BY') ? '' : token
+  })
 }

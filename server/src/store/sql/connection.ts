@@ -9,7 +9,8 @@ export type Value = string | number | null | Uint8Array
 
 /**
  * One open connection of a driver. SQL is of the kind that SQLite and PostgreSQL share, with `?`
- * for parameters; where they differ, the driver's dialect has the words.
+ * for parameters; where they differ, the driver's dialect has the words. `INDEXED BY`, which only
+ * SQLite has, is left out for PostgreSQL.
  */
 export interface Connection {
   /**

@@ -203,6 +203,30 @@ export function describeEvidenceLists(current: () => EvidenceStore): void {
       expect(await listAll(store, { text: 'rare', device_id: 'dev_1' })).toEqual([])
     })
 
+    it('finds rare rows of a user with thousands of others, in order and once', async () => {
+      const store = current()
+      // Three in a millisecond; the denials are the oldest, and too many to be sought one by one.
+      const rows = Array.from({ length: 12_000 }, (_, index) =>
+        row({
+          session: `session-${index % 3}`,
+          last_ms: NOW_MS - Math.floor(index / 3),
+          tuple: { decision: index < 10_500 ? 'allow' : 'deny', port: 1 + (index % 7) },
+        }),
+      )
+      for (let first = 0; first < rows.length; first += 4_000)
+        await appendRows(store, rows.slice(first, first + 4_000))
+
+      const found = await listAll(
+        store,
+        { username: 'alice', decision: 'deny', session: 'session-1' },
+        { limit: 123 },
+      )
+      const expected = rows
+        .map((each, index) => ({ ...each, id: index + 1 }))
+        .filter(({ session, tuple }) => session === 'session-1' && tuple.decision === 'deny')
+      expect(found.map(({ id }) => id)).toEqual(expected.map(({ id }) => id))
+    })
+
     it('stores and finds the longest targets and programs', async () => {
       const store = current()
       const draw = pseudoRandom(7)

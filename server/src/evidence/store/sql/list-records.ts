@@ -15,7 +15,13 @@ import {
   sourceConditions,
   type Condition,
 } from './record-conditions.ts'
-import { createRecordReader, LARGEST_SEEK, type RecordRange } from './record-rows.ts'
+import {
+  createRecordReader,
+  LARGEST_SEEK,
+  type RecordRange,
+  type RecordReader,
+  type SoughtIds,
+} from './record-rows.ts'
 
 /** Records that one statement visits. */
 const VISITED = 2_000
@@ -25,6 +31,8 @@ const MOST_VISITED = 40_000
 /** Records that one part of a day has, about, in which sources or tuples are sought. */
 const RECORDS_IN_A_PART = 50_000
 const LEAST_PART_MS = 1_000
+/** With more records of sources or tuples in a part, these are not rare there. */
+const MOST_SOUGHT = 5_000
 /** Statements of one call that seek, and days that one call looks into. */
 const MOST_SEEKS = 400
 const MOST_DAYS = 400
@@ -69,6 +77,7 @@ export function createListRecords(connection: Connection, pause: () => Promise<v
      ORDER BY day DESC LIMIT ?`,
   )
   const records = createRecordReader(connection)
+  const seekInPart = createSeekInPart(records, pause)
   const findNarrow = createNarrowSearch(connection, pause)
 
   async function begin(
@@ -112,10 +121,13 @@ export function createListRecords(connection: Connection, pause: () => Promise<v
     }
   }
 
-  /** Seeks ids in the days in which they occur, the days in parts of about as many records. */
+  /**
+   * Seeks ids in the days in which they occur, the days in parts of about as many records. A part
+   * in which they are not rare is read in the order of time, in bounded steps.
+   */
   async function seek(search: Search, { column, ids }: NarrowIds): Promise<void> {
     let seeks = MOST_SEEKS
-    // Doubled while little is found: rare records need not be sought in small parts.
+    // Doubled while little is there: rare records need not be sought in small parts.
     let scale = 1
     for (let [first] = search.days; first !== undefined && seeks > 0; [first] = search.days) {
       const { day } = first
@@ -125,15 +137,14 @@ export function createListRecords(connection: Connection, pause: () => Promise<v
         continue
       }
       const range = partOf(search, first, scale)
-      const found: StoredEvidence[] = []
-      for (let index = 0; index < wanted.length; index += LARGEST_SEEK) {
-        const some = wanted.slice(index, index + LARGEST_SEEK).map(({ id }) => id)
-        const { conditions } = search
-        found.push(
-          ...(await records.seek(range, { column, wanted: some }, conditions, room(search))),
-        )
-        seeks -= 1
-        await pause()
+      const found = await seekInPart(search, range, { column, wanted: wanted.map(({ id }) => id) })
+      seeks -= Math.ceil(wanted.length / LARGEST_SEEK)
+      if (found === null) {
+        await scan(search, RECORDS_IN_A_PART)
+        if (isFull(search)) return
+        seeks -= RECORDS_IN_A_PART / VISITED
+        scale = 1
+        continue
       }
       take(search, found.toSorted(newestFirst))
       if (isFull(search)) return
@@ -156,6 +167,26 @@ export function createListRecords(connection: Connection, pause: () => Promise<v
     }
     const isAtEnd = search.days.length === 0 && !isFull(search) && !hasMoreDays
     return { rows: search.rows, next: isAtEnd ? null : search.below }
+  }
+}
+
+type SeekInPart = (
+  search: Search,
+  range: RecordRange,
+  sought: SoughtIds,
+) => Promise<StoredEvidence[] | null>
+
+/** Answers null when there are too many records of the ids. */
+function createSeekInPart(records: RecordReader, pause: () => Promise<void>): SeekInPart {
+  return async (search, range, { column, wanted }) => {
+    const found: StoredEvidence[] = []
+    for (let index = 0; index < wanted.length; index += LARGEST_SEEK) {
+      const sought = { column, wanted: wanted.slice(index, index + LARGEST_SEEK) }
+      if (await records.hasMore(range, sought, MOST_SOUGHT)) return null
+      found.push(...(await records.seek(range, sought, search.conditions, room(search))))
+      await pause()
+    }
+    return found
   }
 }
 

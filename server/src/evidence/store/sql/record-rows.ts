@@ -5,7 +5,7 @@ import { readTuple, TUPLE_COLUMNS, type TupleRow } from './tuple-columns.ts'
 
 /** Numbers of ids for which a statement is kept; fewer are filled up with the last one again. */
 const SIZES = [1, 4, 16, 64, 256]
-/** Ids that `seekRecords` takes. */
+/** Ids that `seek` and `hasMore` take. */
 export const LARGEST_SEEK = 256
 
 const NOT_READ: ReadonlySet<string> = new Set(['hash', 'target', 'folded', 'shadow_decision'])
@@ -61,13 +61,21 @@ export interface RecordReader {
   placeAfter(range: RecordRange, visited: number): Promise<EvidencePlace | undefined>
   /** Records of one source with an id and a time within bounds, all inclusive. */
   ofSource(part: SourceRange): Promise<StoredEvidence[]>
-  /** Records of these sources or tuples, at most `LARGEST_SEEK`. */
+  /** Records of these sources or tuples. */
   seek(
     range: RecordRange,
-    ids: { readonly column: 'source' | 'tuple'; readonly wanted: readonly number[] },
+    ids: SoughtIds,
     conditions: Condition,
     limit: number,
   ): Promise<StoredEvidence[]>
+  /** Whether these sources or tuples have more records than so many. */
+  hasMore(range: RecordRange, ids: SoughtIds, than: number): Promise<boolean>
+}
+
+/** At most `LARGEST_SEEK`. */
+export interface SoughtIds {
+  readonly column: 'source' | 'tuple'
+  readonly wanted: readonly number[]
 }
 
 const NEWEST_FIRST = 'ORDER BY r.last_ms DESC, r.id DESC'
@@ -75,6 +83,16 @@ const IN_RANGE = `r.day = ? AND r.org = ? AND r.last_ms >= ? AND (r.last_ms, r.i
 
 /** CROSS JOIN: SQLite then takes the tables in this order. */
 const JOINED = 'CROSS JOIN sources s CROSS JOIN tuples t WHERE s.id = r.source AND t.id = r.tuple'
+
+/** Without the name of an index, SQLite reads all records of the range. */
+function fromSought(column: SoughtIds['column']): string {
+  return `records r INDEXED BY records_${column}`
+}
+
+function fillUp(wanted: SoughtIds['wanted']): Value[] {
+  const size = SIZES.find((each) => each >= wanted.length) ?? LARGEST_SEEK
+  return Array.from({ length: size }, (_, index) => wanted[index] ?? wanted.at(-1) ?? null)
+}
 
 export function createRecordReader(connection: Connection): RecordReader {
   const statements = new Map<string, Statement<RecordRow>>()
@@ -109,13 +127,20 @@ export function createRecordReader(connection: Connection): RecordReader {
     },
     placeAfter: (range, visited) => placeAfter.get(...valuesOf(range), visited - 1),
     async seek(range, { column, wanted }, { sql, values }, limit) {
-      const size = SIZES.find((each) => each >= wanted.length) ?? LARGEST_SEEK
-      const ids = Array.from({ length: size }, (_, index) => wanted[index] ?? wanted.at(-1) ?? null)
+      const ids = fillUp(wanted)
       const rows = await statementOf(
-        `SELECT ${COLUMNS} FROM records r ${JOINED} AND ${IN_RANGE}
+        `SELECT ${COLUMNS} FROM ${fromSought(column)} ${JOINED} AND ${IN_RANGE}
            AND r.${column} IN (${ids.map(() => '?').join()})${sql} ${NEWEST_FIRST} LIMIT ?`,
       ).all(...valuesOf(range), ...ids, ...values, limit)
       return rows.map((row) => readRecord(range.org.name, row))
+    },
+    async hasMore(range, { column, wanted }, than) {
+      const ids = fillUp(wanted)
+      const statement = statementOf(
+        `SELECT r.id FROM ${fromSought(column)} WHERE ${IN_RANGE}
+           AND r.${column} IN (${ids.map(() => '?').join()}) LIMIT 1 OFFSET ?`,
+      )
+      return (await statement.get(...valuesOf(range), ...ids, than)) !== undefined
     },
   }
 }

@@ -23,14 +23,12 @@ export function createFindRuleUse(connection: Connection): EvidenceStore['ruleUs
     )
   const decided = findTuples('tuple_rules')
   const shadowed = findTuples('shadow_rules')
-  // The inner query needs no more than an index has. Otherwise SQLite reads the whole day for it.
+  // Without the name of an index, SQLite reads the whole day.
   const findDevices = connection.prepare<{ readonly device_id: string; readonly records: number }>(
     `SELECT s.device_id, CAST(COUNT(*) AS BIGINT) AS records FROM
-       (SELECT last_ms, id FROM records WHERE day = ? AND org = ? AND tuple = ?
-        LIMIT ${MOST_RECORDS}) k
-     CROSS JOIN records r CROSS JOIN sources s
-     WHERE r.day = ? AND r.org = ? AND r.last_ms = k.last_ms AND r.id = k.id AND s.id = r.source
-     GROUP BY s.device_id`,
+       (SELECT source FROM records INDEXED BY records_tuple
+        WHERE day = ? AND org = ? AND tuple = ? LIMIT ${MOST_RECORDS}) r
+     CROSS JOIN sources s WHERE s.id = r.source GROUP BY s.device_id`,
   )
 
   return async (name, ruleId, { day: from, seeks }) => {
@@ -46,7 +44,7 @@ export function createFindRuleUse(connection: Connection): EvidenceStore['ruleUs
       for (let day = last_day; day >= Math.max(first_day, from); day -= 1) {
         if (left === 0) return { devices: [...devices], isComplete: false, isShadowed }
         left -= 1
-        const found = await findDevices.all(day, org.id, id, day, org.id)
+        const found = await findDevices.all(day, org.id, id)
         for (const { device_id } of found) devices.add(device_id)
         if (found.reduce((sum, { records }) => sum + records, 0) === MOST_RECORDS)
           isComplete = false
