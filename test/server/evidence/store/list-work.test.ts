@@ -57,6 +57,17 @@ describe('a list of evidence', () => {
     expect(second.rows[0]).toMatchObject({ id: NEW_ROWS + 1, tuple: { decision: 'deny' } })
   })
 
+  it('tests the tuples of a frequent resource in turns', async () => {
+    const { statements } = watch(await fill(NEW_ROWS + OLD_ROWS))
+    const list = createListRecords(statements.connection, () => Promise.resolve())
+    const filter = { ...EVERYTHING, resource: '/srv', text: 'rare' }
+
+    expect((await list('acme', filter, { before: null, limit: 10 })).rows).toEqual([])
+
+    const tests = [...statements.texts].filter((sql) => sql.startsWith('SELECT t.id, t.first_day'))
+    expect(tests).toEqual([expect.stringContaining('t.id > ? AND t.id <= ?')])
+  })
+
   it('takes little longer for a text that almost occurs at each place of a target', async () => {
     const store = openSqliteEvidence(join(temporaryDirectory(), 'evidence.db'))
     onTestFinished(() => store.close())

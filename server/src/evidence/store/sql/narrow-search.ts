@@ -4,10 +4,12 @@ import type { EvidenceFilter } from '../evidence-store.ts'
 import { dayOf } from './day.ts'
 import {
   indexedTupleConditions,
+  indexedTuples,
   joinConditions,
   otherTupleConditions,
   sourceConditions,
   type Condition,
+  type IndexedTuples,
 } from './record-conditions.ts'
 import type { DaySpan } from './widen-days.ts'
 
@@ -15,7 +17,7 @@ import type { DaySpan } from './widen-days.ts'
 export const MOST_IDS = 3_000
 /** With so few sources a test of very many tuples seldom pays, so fewer are tested. */
 const FEW_IDS = 64
-/** Tuples that a search without an index tests between two turns of the event loop, and in all. */
+/** Tuples that a search tests between two turns of the event loop, and in all. */
 const TUPLES_IN_A_TURN = 5_000
 const MOST_TUPLES = 300_000
 const MOST_TUPLES_BESIDE_FEW_SOURCES = 50_000
@@ -67,20 +69,31 @@ export function createNarrowSearch(
 
   /** At most one more than `MOST_IDS`. */
   async function selectIndexed(
-    table: 'sources s' | 'tuples t',
+    from: string,
+    letter: 's' | 't',
     org: number,
     conditions: readonly Condition[],
   ): Promise<readonly NarrowId[]> {
-    const letter = table.slice(-1)
     const { sql, values } = joinConditions(conditions)
     return select(
-      `SELECT ${letter}.id, ${letter}.first_day, ${letter}.last_day FROM ${table}
+      `SELECT ${letter}.id, ${letter}.first_day, ${letter}.last_day FROM ${from}
        WHERE ${letter}.org = ?${sql} LIMIT ?`,
       [org, ...values, MOST_IDS + 1],
     )
   }
 
-  /** Null when there are more tuples than one call tests. */
+  /** Whether an index finds no more tuples than are tested in one turn. */
+  async function findsFew(org: number, { from, conditions }: IndexedTuples): Promise<boolean> {
+    const { sql, values } = joinConditions(conditions)
+    const more = await select(`SELECT t.id FROM ${from} WHERE t.org = ?${sql} LIMIT 1 OFFSET ?`, [
+      org,
+      ...values,
+      TUPLES_IN_A_TURN,
+    ])
+    return more.length === 0
+  }
+
+  /** Of all tuples; null when there are more than one call tests. */
   async function scanTuples(
     org: number,
     conditions: readonly Condition[],
@@ -92,7 +105,7 @@ export function createNarrowSearch(
     for (let tested = 0; tested < most; tested += TUPLES_IN_A_TURN) {
       const end = await endOfTurn.get(org, after, TUPLES_IN_A_TURN - 1)
       const rows = await select(
-        `SELECT t.id, t.first_day, t.last_day FROM tuples t
+        `SELECT t.id, t.first_day, t.last_day FROM tuples t INDEXED BY tuples_org
          WHERE t.org = ? AND t.id > ? AND t.id <= ?${sql}`,
         [org, after, end?.id ?? Number.MAX_SAFE_INTEGER, ...values],
       )
@@ -105,17 +118,20 @@ export function createNarrowSearch(
   }
 
   async function findTuples(org: number, filter: EvidenceFilter, most: number) {
-    const indexed = indexedTupleConditions(org, filter)
-    const others = [...otherTupleConditions(filter), ...inDays('t', filter)]
-    if (indexed.length > 0) return selectIndexed('tuples t', org, [...indexed, ...others])
-    return otherTupleConditions(filter).length > 0 ? scanTuples(org, others, most) : null
+    const conditions = [...indexedTupleConditions(org, filter), ...otherTupleConditions(filter)]
+    if (conditions.length === 0) return null
+    const wanted = [...conditions, ...inDays('t', filter)]
+    for (const indexed of indexedTuples(org, filter))
+      if (await findsFew(org, indexed))
+        return selectIndexed(indexed.from, 't', org, [...indexed.conditions, ...wanted])
+    return scanTuples(org, wanted, most)
   }
 
   async function findSources(org: number, filter: EvidenceFilter) {
     const conditions = sourceConditions(filter)
     return conditions.length === 0
       ? null
-      : selectIndexed('sources s', org, [...conditions, ...inDays('s', filter)])
+      : selectIndexed('sources s', 's', org, [...conditions, ...inDays('s', filter)])
   }
 
   /** About the records of the ids: those of the newest day, on each day in which one occurs. */

@@ -36,6 +36,32 @@ export function indexedTupleConditions(org: number, filter: EvidenceFilter): Con
   ]
 }
 
+/** Tuples that one index finds: a part of a FROM clause, with the index for SQLite. */
+export interface IndexedTuples {
+  readonly from: string
+  readonly conditions: readonly Condition[]
+}
+
+/** One for each part of `indexedTupleConditions`. */
+export function indexedTuples(org: number, filter: EvidenceFilter): IndexedTuples[] {
+  const { rule_id, program, resource } = filter
+  const found: IndexedTuples[] = []
+  if (rule_id !== null) {
+    const sql = 'x.org = ? AND x.rule_id = ? AND t.id = x.tuple'
+    const conditions = [{ sql, values: [org, toStorable(rule_id)] }]
+    found.push({ from: 'tuple_rules x CROSS JOIN tuples t', conditions })
+  }
+  if (program !== null) {
+    const conditions = isProgram(toStorable(program))
+    found.push({ from: 'tuples t INDEXED BY tuples_program', conditions })
+  }
+  if (resource !== null) {
+    const conditions = beginsWith(toStorable(resource))
+    found.push({ from: 'tuples t INDEXED BY tuples_target', conditions })
+  }
+  return found
+}
+
 /** Other conditions on a row `t` of `tuples`. */
 export function otherTupleConditions(filter: EvidenceFilter): Condition[] {
   return [
@@ -57,9 +83,11 @@ function isInMode(mode: EvidenceFilter['mode']): Condition[] {
   return [{ sql: `t.reason ${mode === 'audit' ? '=' : '<>'} ?`, values: ['observed'] }]
 }
 
+/** Looked up for each tuple: a rule may have very many. */
 function hasRule(org: number, ruleId: string): Condition {
   return {
-    sql: 't.id IN (SELECT x.tuple FROM tuple_rules x WHERE x.org = ? AND x.rule_id = ?)',
+    sql: `EXISTS (SELECT 1 FROM tuple_rules x
+       WHERE x.org = ? AND x.rule_id = ? AND x.tuple = t.id)`,
     values: [org, toStorable(ruleId)],
   }
 }
