@@ -18,8 +18,9 @@ import { describeRows } from './audited-devices.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const DEFAULT_DAYS = 7
-const ACTIONS: Readonly<Record<AuditActionType, readonly string[]>> = {
-  network_egress: ['connect:tcp', 'connect:udp'],
+/** As `formatAuditEvent` has them. */
+const ACTIONS: Readonly<Record<AuditActionType, readonly (string | null)[]>> = {
+  network_egress: ['connect:tcp', 'connect:udp', null],
   filesystem_mount: ['read', 'write'],
 }
 

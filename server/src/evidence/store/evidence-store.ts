@@ -37,8 +37,8 @@ export interface EvidenceFilter {
   readonly decision: 'allow' | 'deny' | null
   /** The differing decision with the shadow policies. */
   readonly shadow?: 'allow' | 'deny' | null
-  /** Any of them. */
-  readonly actions: readonly string[] | null
+  /** Any of them; null among them for requests that could not be read. */
+  readonly actions: readonly (string | null)[] | null
   readonly program: string | null
   /** `audit` for requests that were allowed because no rule denies them. */
   readonly mode: 'audit' | 'enforce' | null

@@ -102,6 +102,19 @@ describe('the download of the audit log', () => {
     expect((await download('', stranger.as)).statusCode).toBe(404)
   })
 
+  it('filters by the action type of events, also of a request that is unreadable', async () => {
+    await upload([
+      recordOf({ request: null }),
+      recordOf({ request: { action: 'read', path: '/' } }),
+    ])
+    for (const type of ['network_egress', 'filesystem_mount']) {
+      const { events } = (
+        await test.send('GET', `${AUDIT}?action_type=${type}`, { as: owner.as })
+      ).json<{ events: { action_type: string }[] }>()
+      expect(events.map(({ action_type }) => action_type)).toEqual([type])
+    }
+  })
+
   it('filters by enforcement mode, and by the class that the device has now', async () => {
     await upload([
       recordOf({ request: hostOf('denied.example') }),

@@ -32,6 +32,8 @@ const FILTERS: readonly Partial<EvidenceFilter>[] = [
   { mode: 'audit' },
   { mode: 'enforce' },
   { actions: ['file:read', 'connect:udp', 'file:write'] },
+  { actions: ['connect:tcp', null] },
+  { actions: [null] },
   { actions: [] },
   { program: '/usr/bin/node' },
   { rule_id: 'rule-1' },
@@ -292,7 +294,7 @@ async function fill(store: EvidenceStore): Promise<void> {
             tuple: {
               action: isFile
                 ? pick(['file:read', 'file:write'])
-                : pick(['connect:tcp', 'connect:udp']),
+                : pick(['connect:tcp', 'connect:udp', null]),
               host: isFile ? null : pick(HOSTS),
               port: isFile ? null : pick([443, 80]),
               path: isFile ? pick(PATHS) : null,
@@ -329,7 +331,7 @@ function matches(
     is(filter.device_id, each.device_id),
     is(filter.session, each.session),
     is(filter.decision, tuple.decision),
-    filter.actions === null || filter.actions.includes(tuple.action ?? ''),
+    filter.actions === null || filter.actions.includes(tuple.action),
     is(filter.program, tuple.program),
     filter.mode === null || (filter.mode === 'audit') === (tuple.reason === 'observed'),
     filter.rule_id === null || tuple.rules.some(({ rule_id }) => rule_id === filter.rule_id),

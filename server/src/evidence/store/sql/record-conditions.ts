@@ -93,13 +93,15 @@ function hasRule(org: number, ruleId: string): Condition {
 }
 
 /** Filled up to a power of two, so there are few different statements. */
-function isOneOf(column: string, wanted: readonly string[]): Condition {
-  if (wanted.length === 0) return { sql: '1 = 0', values: [] }
-  const size = 2 ** Math.ceil(Math.log2(wanted.length))
+function isOneOf(column: string, wanted: readonly (string | null)[]): Condition {
+  const texts = wanted.filter((each) => each !== null)
+  const orNull = texts.length < wanted.length ? `${column} IS NULL` : '1 = 0'
+  if (texts.length === 0) return { sql: orNull, values: [] }
+  const size = 2 ** Math.ceil(Math.log2(texts.length))
   const values = Array.from({ length: size }, (_, index) =>
-    toStorable(wanted[Math.min(index, wanted.length - 1)] ?? ''),
+    toStorable(texts[Math.min(index, texts.length - 1)] ?? ''),
   )
-  return { sql: `${column} IN (${values.map(() => '?').join()})`, values }
+  return { sql: `(${column} IN (${values.map(() => '?').join()}) OR ${orNull})`, values }
 }
 
 /** The first condition is for the index, which has the beginning of long texts. */
