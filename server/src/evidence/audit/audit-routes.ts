@@ -83,7 +83,7 @@ export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
         const startedAt = deps.now()
         const listPage = (page: AuditQuery): Promise<AuditPage> =>
           list({ caller, org, now: () => startedAt }, page)
-        const leave = downloads.enter(org)
+        const leave = downloads.enter(org, formatPrincipal(caller))
         reply.raw.once('close', leave)
         // Its refusals, such as that of a period, are answers with a status of their own.
         const first = await listPage(pageQuery(filter))
@@ -110,19 +110,27 @@ const DOWNLOAD = {
 /** Downloads at once, each with the memory of two pages; of each organization, and of all. */
 const MOST_DOWNLOADS_EACH = 4
 const MOST_DOWNLOADS = 32
+/** Of one caller, who may take nothing of them for ever. */
+const MOST_DOWNLOADS_OF_CALLER = 2
 
 /** Counts the downloads that go on. */
-function createDownloads(): { enter(org: string): () => void } {
-  const running: string[] = []
+function createDownloads(): { enter(org: string, caller: string): () => void } {
+  const running: { readonly org: string; readonly caller: string }[] = []
   return {
-    enter(org) {
-      const ofOrganization = running.filter((each) => each === org).length
-      if (running.length >= MOST_DOWNLOADS || ofOrganization >= MOST_DOWNLOADS_EACH)
+    enter(org, caller) {
+      const ofOrganization = running.filter((each) => each.org === org)
+      const ofCaller = ofOrganization.filter((each) => each.caller === caller)
+      if (
+        running.length >= MOST_DOWNLOADS ||
+        ofOrganization.length >= MOST_DOWNLOADS_EACH ||
+        ofCaller.length >= MOST_DOWNLOADS_OF_CALLER
+      )
         throw new ApiError(429, 'limit_exceeded', 'too many downloads at once; wait for one', {
           headers: { 'retry-after': '10' },
         })
-      running.push(org)
-      return () => void running.splice(running.indexOf(org), 1)
+      const entry = { org, caller }
+      running.push(entry)
+      return () => void running.splice(running.indexOf(entry), 1)
     },
   }
 }

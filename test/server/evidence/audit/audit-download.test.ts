@@ -1,7 +1,7 @@
 import type { UploadedRecord } from '@palisade/protocol'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   downloadAuditLog,
   pageQuery,
@@ -9,7 +9,7 @@ import {
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, headersOf, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
-import { HEADER, linesOf, recordOf, textOf } from '../ingest/batch-text.ts'
+import { HASH, HEADER, linesOf, recordOf, textOf } from '../ingest/batch-text.ts'
 
 const RECORDS = '/api/v1/device/records'
 const DOWNLOAD = '/api/v1/orgs/acme/audit-log'
@@ -26,16 +26,17 @@ describe('the download of the audit log', () => {
     device = await enrolTestDevice(test, owner.as, 'acme', { name: 'laptop', user: 'alice' })
   })
 
-  const upload = async (records: readonly UploadedRecord[]) => {
+  const upload = async (records: readonly UploadedRecord[], from = device, first = 1) => {
+    const header = first === 1 ? HEADER : { ...HEADER, first, previous: HASH }
     const answer = await test.server.app.inject({
       method: 'POST',
       url: RECORDS,
       headers: {
-        ...headersOf(device, 'POST', RECORDS),
+        ...headersOf(from, 'POST', RECORDS),
         'content-type': 'application/x-ndjson',
         'content-encoding': 'gzip',
       },
-      payload: gzipSync(textOf(HEADER, linesOf(records))),
+      payload: gzipSync(textOf(header, linesOf(records, first))),
     })
     expect(answer.statusCode).toBe(200)
   }
@@ -79,6 +80,31 @@ describe('the download of the audit log', () => {
     const { body } = await download('?format=csv')
     expect(body.split('\r\n')).toHaveLength(3)
     expect(body).toContain(`"'=cmd()\\u000d\\u000a""x"",y:443"`)
+  })
+
+  it('leaves room for others beside one who takes nothing of many downloads', async () => {
+    const bob = await owner.addMember('bob', 'member', 'a long password of bob')
+    const { app } = test.server
+    const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+    const other = await enrolTestDevice(test, bob, 'acme', { name: 'desktop', user: 'bob' })
+    for (let part = 0; part < 4; part += 1)
+      await upload(
+        Array.from({ length: 1_000 }, (_, index) =>
+          recordOf({ request: { action: 'read', path: `/${part}/${index}/${'x'.repeat(3_000)}` } }),
+        ),
+        other,
+        part * 1_000 + 1,
+      )
+
+    const statuses: number[] = []
+    for (let count = 0; count < 4; count += 1) {
+      const answer = await fetch(origin + DOWNLOAD, { headers: { authorization: `Bearer ${bob}` } })
+      onTestFinished(() => answer.body?.cancel())
+      statuses.push(answer.status)
+    }
+
+    expect(statuses).toEqual([200, 200, 429, 429])
+    expect((await download('?resource_id=none')).statusCode).toBe(200)
   })
 
   it('leaves an event, is bounded as the list, and is closed to others', async () => {
