@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { EvidenceFilter } from '../../../../server/src/evidence/store/evidence-store.ts'
 import { createListRecords } from '../../../../server/src/evidence/store/sql/list-records.ts'
 import { createFindRuleUse } from '../../../../server/src/evidence/store/sql/rule-use.ts'
+import { createUnexportedReader } from '../../../../server/src/evidence/store/sql/unexported-rows.ts'
 import { openSqliteEvidence } from '../../../../server/src/evidence/store/sqlite/open-sqlite-evidence.ts'
 import { createSqliteConnection } from '../../../../server/src/store/sqlite/sqlite-connection.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
@@ -99,6 +100,23 @@ describe('the use of a rule', () => {
     expect(await findUse('acme', 'r', { day: 0, seeks: 2 })).toMatchObject({ devices: ['dev_1'] })
 
     for (const sql of statements.texts) expect([sql, scansOf(database, sql)]).toEqual([sql, []])
+  })
+})
+
+describe('the export', () => {
+  it('reads the records of a batch, and not those of others in the same time', async () => {
+    const path = join(temporaryDirectory(), 'evidence.db')
+    const store = openSqliteEvidence(path)
+    await store.setExporters(['otlp'])
+    await appendRows(store, [row()])
+    await store.close()
+    const { database, statements } = watch(path)
+    const reader = createUnexportedReader(statements.connection, () => Promise.resolve())
+
+    expect((await reader.take('otlp', 10)).rows).toHaveLength(1)
+
+    const [read = ''] = [...statements.texts].filter((sql) => sql.startsWith('SELECT r.id'))
+    expect(planOf(database, read)[0]).toContain('INDEX records_source')
   })
 })
 

@@ -119,7 +119,7 @@ export function createRecordReader(connection: Connection): RecordReader {
     },
     async ofSource({ day, org, source, from_ms, to_ms, first_id, last_id }) {
       const rows = await statementOf(
-        `SELECT ${COLUMNS} FROM records r ${JOINED}
+        `SELECT ${COLUMNS} FROM ${fromSought('source')} ${JOINED}
            AND r.day = ? AND r.org = ? AND r.source = ? AND r.last_ms >= ? AND r.last_ms <= ?
            AND r.id >= ? AND r.id <= ? ORDER BY r.last_ms, r.id`,
       ).all(day, org.id, source, from_ms, to_ms, first_id, last_id)
