@@ -8,7 +8,7 @@ import { createUnexportedReader } from '../../../../server/src/evidence/store/sq
 import { openSqliteEvidence } from '../../../../server/src/evidence/store/sqlite/open-sqlite-evidence.ts'
 import { createSqliteConnection } from '../../../../server/src/store/sqlite/sqlite-connection.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
-import { appendRows, EVERYTHING, NOW_MS, row } from './evidence-batches.ts'
+import { appendRows, DAY_MS, EVERYTHING, NOW_MS, row, TODAY } from './evidence-batches.ts'
 
 /** More new rows than one call visits, and more old tuples than are sought one by one. */
 const NEW_ROWS = 50_000
@@ -95,11 +95,40 @@ describe('the use of a rule', () => {
     await appendRows(store, [row({ tuple: { rules } })])
     await store.close()
     const { database, statements } = watch(path)
-    const findUse = createFindRuleUse(statements.connection)
+    const findUse = createFindRuleUse(statements.connection, () => Promise.resolve())
 
     expect(await findUse('acme', 'r', { day: 0, seeks: 2 })).toMatchObject({ devices: ['dev_1'] })
 
     for (const sql of statements.texts) expect([sql, scansOf(database, sql)]).toEqual([sql, []])
+  })
+})
+
+describe('the use of a rule with very many tuples', () => {
+  it('is sought in turns, through all of them', async () => {
+    const path = join(temporaryDirectory(), 'evidence.db')
+    const store = openSqliteEvidence(path)
+    const rules = [{ policy_id: 'p', rule_id: 'r', decision: 'deny', origin: 'org' }] as const
+    await appendRows(store, [row({ tuple: { rules } })])
+    for (let part = 0; part < 3; part += 1)
+      await appendRows(
+        store,
+        Array.from({ length: 4_000 }, (_, index) =>
+          row({ last_ms: NOW_MS - 5 * DAY_MS, tuple: { rules, host: `${part}-${index}.example` } }),
+        ),
+      )
+    await store.close()
+    let turns = 0
+    const findUse = createFindRuleUse(watch(path).statements.connection, async () => {
+      turns += 1
+    })
+
+    expect(await findUse('acme', 'r', { day: TODAY, seeks: 2 })).toEqual({
+      devices: ['dev_1'],
+      isComplete: true,
+      isShadowed: false,
+    })
+    expect(turns).toBe(2)
+    expect((await findUse('acme', 'r', { day: TODAY + 1, seeks: 2 })).devices).toEqual([])
   })
 })
 
@@ -243,7 +272,7 @@ function planOf(database: Database, sql: string): string[] {
 function scansOf(database: Database, sql: string): string[] {
   return planOf(database, sql).filter(
     (detail) =>
-      /^SCAN (?!r$)/.test(detail) ||
+      /^SCAN (?![rx]$)/.test(detail) ||
       /^SEARCH \w+ USING PRIMARY KEY \(day=\? AND org=\?\)$/.test(detail),
   )
 }

@@ -57,7 +57,7 @@ export function createEvidenceReader(
     tuples: createReadTuples(connection),
     sources: createReadSources(connection),
     losses: createListLosses(connection),
-    ruleUse: createFindRuleUse(connection),
+    ruleUse: createFindRuleUse(connection, pause),
     async firstDay(org) {
       return (await firstDay.get(org))?.day ?? null
     },
