@@ -126,11 +126,13 @@ function faultOfPath(action: Action, resource: string): string | null {
 }
 
 const WILDCARD = /\*/
+/** Directories seldom have an ending, and a workspace opens all that is in them. */
+const ENDING = /\*[^*]*\.[\p{L}\p{N}]+$/u
 
 /**
  * Whether a folded pattern is a home directory or one above it, or has wildcards there, for
- * directories or for everything, such as `~/.*`. `~/*.txt` has none of these. The pattern begins at
- * an index: below another name of the root it is judged anew.
+ * directories or for everything, such as `~/.*` and `~/*o*`. `~/*.txt` has none of these. The
+ * pattern begins at an index: below another name of the root it is judged anew.
  */
 function isAtHome(segments: readonly string[], from: number): boolean {
   if (OTHER_ROOTS.some((root) => endsIn(segments, root, from) === 'above')) return true
@@ -138,7 +140,7 @@ function isAtHome(segments: readonly string[], from: number): boolean {
     const end = endsIn(segments, home, from)
     if (end !== 'below') return end === 'above'
     const [first = '', ...others] = segments.slice(from + home.length)
-    return WILDCARD.test(first) && (others.length > 0 || !/[\p{L}\p{N}]/u.test(first))
+    return WILDCARD.test(first) && (others.length > 0 || !ENDING.test(first))
   })
 }
 

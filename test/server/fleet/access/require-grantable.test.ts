@@ -140,6 +140,8 @@ describe('a grant', () => {
     '/Users/alice/**',
     '~/.*',
     '~/*.*',
+    '~/*o*',
+    '/home/alice/Doc*',
     '/home/alice/.*',
     '/users/alice/**',
     '/HOME/alice/**',
