@@ -17,17 +17,25 @@ export function createNoteReading(
   purpose: 'replay' | 'suggestions' | null,
 ): NoteReading {
   const noted = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, monotonicMs)
+  /** Readings at once are one reading. */
+  const running = new Map<string, Promise<unknown>>()
   return async (caller, org) => {
     const reader = formatPrincipal(caller)
     const key = `${org} ${reader}`
     if (noted.waitSeconds(key) > 0) return
-    await store.note(caller.author, {
-      place: { org },
-      kind: 'audit_log.read',
-      subject: { id: org, name: org },
-      before: null,
-      after: { reader, ...(purpose === null ? {} : { for: purpose }) },
-    })
-    noted.add(key)
+    const note =
+      running.get(key) ??
+      store
+        .note(caller.author, {
+          place: { org },
+          kind: 'audit_log.read',
+          subject: { id: org, name: org },
+          before: null,
+          after: { reader, ...(purpose === null ? {} : { for: purpose }) },
+        })
+        .then(() => noted.add(key))
+        .finally(() => running.delete(key))
+    running.set(key, note)
+    await note
   }
 }

@@ -248,6 +248,11 @@ describe('the evidence of machines', () => {
     expect(await events('audit_log.read', later)).toHaveLength(2)
   })
 
+  it('leaves one event for readings at once', async () => {
+    await Promise.all([audit(), audit(), audit('?page_size=1')])
+    expect(await events('audit_log.read')).toHaveLength(1)
+  })
+
   it('leaves an event where the chain of a machine does not hold', async () => {
     await upload([recordOf()])
     await upload([recordOf()], { ...HEADER, previous: 'b'.repeat(64) }, 5)
