@@ -9,12 +9,18 @@ import {
   type AuditQuery,
 } from '@palisade/protocol'
 import { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import { ApiError } from '../../platform/api-error.ts'
 
 /** Media types by format. */
 export const DOWNLOAD_TYPES: Readonly<Record<AuditFormat, string>> = {
   csv: 'text/csv; charset=utf-8',
   jsonl: 'application/x-ndjson',
 }
+
+/** A page that is refused, because many others are asked for, is asked for again. */
+const AGAIN_MS = 1_000
+const MOST_ATTEMPTS = 60
 
 /**
  * A stream of all events that the query matches, newest first. A page is read when the reader has
@@ -25,6 +31,7 @@ export function downloadAuditLog(
   { format = 'jsonl', ...query }: AuditDownloadQuery,
   first: AuditPage,
   list: (query: AuditQuery) => Promise<AuditPage>,
+  againMs = AGAIN_MS,
 ): Readable {
   async function* read(): AsyncGenerator<string> {
     if (format === 'csv') yield formatAuditCsvHead()
@@ -33,10 +40,24 @@ export function downloadAuditLog(
       // An empty text would be the end of the stream.
       if (text !== '') yield text
       if (page.next_page_token === '') return
-      page = await list(pageQuery(query, page.next_page_token))
+      const next = pageQuery(query, page.next_page_token)
+      page = await untilAdmitted(() => list(next), againMs)
     }
   }
   return Readable.from(read(), { objectMode: true, highWaterMark: 1 })
+}
+
+/** The answer has begun, so it can say 429 no more. */
+async function untilAdmitted<T>(read: () => Promise<T>, againMs: number): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await read()
+    } catch (error) {
+      const isRefused = error instanceof ApiError && error.status === 429
+      if (!isRefused || attempt === MOST_ATTEMPTS) throw error
+      await wait(againMs)
+    }
+  }
 }
 
 /** The first page when `token` is absent. */

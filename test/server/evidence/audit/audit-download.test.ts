@@ -6,6 +6,7 @@ import {
   downloadAuditLog,
   pageQuery,
 } from '../../../../server/src/evidence/audit/download-audit-log.ts'
+import { ApiError } from '../../../../server/src/platform/api-error.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, headersOf, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
@@ -181,6 +182,19 @@ describe('downloadAuditLog', () => {
     const after = read
     await new Promise((resolve) => setTimeout(resolve, 20))
     expect([stream.destroyed, read]).toEqual([true, after])
+  })
+
+  it('asks again for a page that is refused because many are asked for', async () => {
+    let attempts = 0
+    const list = async () => {
+      attempts += 1
+      if (attempts < 4) throw new ApiError(429, 'limit_exceeded', 'too many')
+      return { events: [{ id: 'last' }], next_page_token: '' } as never
+    }
+    const stream = downloadAuditLog({}, { events: [], next_page_token: 'next' }, list, 1)
+
+    expect(await stream.toArray()).toEqual(['{"id":"last"}\n'])
+    expect(attempts).toBe(4)
   })
 
   it('breaks off without an end when a page cannot be read', async () => {
