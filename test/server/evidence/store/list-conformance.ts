@@ -251,6 +251,16 @@ export function describeEvidenceLists(current: () => EvidenceStore): void {
       expect(await countOf({ program })).toBe(0)
     })
 
+    it('finds a part of a target in any case, whatever follows it', async () => {
+      const store = current()
+      for (const path of ['/ΟΔΟΣΑ/x', '/straße/οδος']) {
+        await appendRows(store, [row({ tuple: { path, host: null, port: null } })])
+      }
+
+      const found = async (text: string) => (await listAll(store, { text })).length
+      expect(await Promise.all(['ΟΔΟΣ', 'οδος', 'οδοσ', 'STRAßE'].map(found))).toEqual([2, 2, 2, 1])
+    })
+
     it('stores and finds U+0000 as U+FFFD, and keeps hostile text as it is', async () => {
       const store = current()
       const path = `/a\0b'"; DROP TABLE records; --\u{202E}\u{1F600}`

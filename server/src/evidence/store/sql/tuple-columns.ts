@@ -131,7 +131,8 @@ export function readTuple(row: TupleRow): EvidenceTuple {
 
 /** Here and not by the databases, which fold letters differently. */
 export function foldText(text: string): string {
-  return text.toLowerCase()
+  // A small sigma has another form at the end of a word, and a search may end within one.
+  return text.toLowerCase().replaceAll('ς', 'σ')
 }
 
 function targetOf({ host, port, path }: EvidenceTuple): string | null {
