@@ -56,7 +56,10 @@ export const TASKS = {
     summary: 'the long tests at full size, and those of the server on PostgreSQL',
     build: 'everything',
     product: false,
-    steps: [[VITEST, 'run', '--project', 'long', '--project', 'on PostgreSQL']],
+    // A worker for each processor: these tests compute, or share one PostgreSQL.
+    steps: [
+      [VITEST, 'run', '--project', 'long', '--project', 'on PostgreSQL', '--maxWorkers=100%'],
+    ],
   },
   coverage: {
     summary: 'the tests of policy-core, with thresholds for its coverage',
