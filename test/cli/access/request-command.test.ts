@@ -87,6 +87,7 @@ describe('palisade request', () => {
       { action: 'connect:udp', resources: ['[2001:db8::1]:53'] },
     ],
     [['/srv/data'], { action: 'read', resources: ['/srv/data'] }],
+    [['~/project/**'], { action: 'read', resources: ['~/project/**'] }],
     [
       ['/srv/data', '--action', 'write', '--for', '30m'],
       { action: 'write', duration_seconds: 1800 },

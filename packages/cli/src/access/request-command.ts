@@ -37,7 +37,7 @@ export function addRequestCommand(program: Command, context: RunContext): void {
       'Ask the organization to allow one target for a while. Without a target: of the last denial.',
     )
     .helpCommand(false)
-    .argument('[target]', '`HOST:PORT` or an absolute path')
+    .argument('[target]', '`HOST:PORT`, or a path that begins with `/` or `~/`')
     .option('--action <action>', `${ACTION_NAMES}; usually \`connect:tcp\` or \`read\``)
     .option('--for <duration>', 'such as `30m`, `8h` or `2d`', DEFAULT_DURATION)
     .option('--once', 'for one connection of this machine')
@@ -57,6 +57,7 @@ Examples:
   palisade request registry.example.com:443 --reason 'release of the week' --wait
   palisade request --for 30m --reason 'try the new mirror'
   palisade request /srv/data/report.csv --action read --reason 'figures for the audit'
+  palisade request '~/project/**' --reason 'the sandbox builds it'
   palisade request ls`,
     )
     .action(async (target: string | undefined, options: RequestOptions) =>
@@ -127,7 +128,7 @@ type Asked = Pick<CreateAccessRequest, 'action' | 'resources'>
 
 /** A path is read by default, and a host is connected to by TCP. */
 function parseAsked(target: string, { action }: RequestOptions): Asked {
-  const chosen = action ?? (target.startsWith('/') ? 'read' : 'connect:tcp')
+  const chosen = action ?? (/^~?\//.test(target) ? 'read' : 'connect:tcp')
   const { host, port, path } = parseTarget(chosen, target, undefined)
   if (!isAction(chosen)) throw usageError(`unknown action \`${chosen}\``)
   return { action: chosen, resources: [path ?? `${bracketed(host ?? '')}:${port}`] }
