@@ -18,7 +18,7 @@ import { describeRows } from './audited-devices.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const DEFAULT_DAYS = 7
-/** As `formatAuditEvent` has them. */
+/** Null is a request that was unreadable, whose event has the type of the network. */
 const ACTIONS: Readonly<Record<AuditActionType, readonly (string | null)[]>> = {
   network_egress: ['connect:tcp', 'connect:udp', null],
   filesystem_mount: ['read', 'write'],
