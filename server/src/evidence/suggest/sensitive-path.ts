@@ -1,4 +1,5 @@
-import { foldPath, HOMES, indicesBelowRoots, isInPlace } from '../../platform/home-directories.ts'
+import { foldPath } from '../../platform/fold-path.ts'
+import { HOMES, indicesBelowRoots, isInPlace } from '../../platform/home-directories.ts'
 
 /** Directories of the system, closed with everything below them. In lower case. */
 const SYSTEM: readonly string[] = [

@@ -20,8 +20,8 @@ import {
 } from '../../evidence/suggest/registrable-domain.ts'
 import { invalidArgument } from '../../platform/api-error.ts'
 import { quote } from '../../http/input/describe-issue.ts'
+import { foldPath } from '../../platform/fold-path.ts'
 import {
-  foldPath,
   HOMES,
   indicesBelowRoots,
   isNamed,
