@@ -1,96 +1,100 @@
 import { availableParallelism } from 'node:os'
+import { delimiter, dirname } from 'node:path'
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
-import { AreaReporter } from './test/area-reporter.ts'
-import { fullSize } from './test/run-size.ts'
+import { LaneReporter } from './test/lanes/lane-reporter.ts'
+import { fullSize, seedOfRun } from './test/lanes/run-size.ts'
 
-/**
- * Tests of the server that mean the same on every store; they run on PostgreSQL once more. Those
- * that take longest stay out: the time of a run is everybody's.
- */
-const ON_EVERY_STORE = [
-  'test/server/organizations/{admin,organization}-routes.test.ts',
-  'test/server/organizations/{foreign-members,revocation}.test.ts',
-  'test/server/identity/exchange-secret.test.ts',
-  'test/server/contract/{bodies,check-order,idempotency,transport}.test.ts',
-  'test/server/fleet/access/access-routes.test.ts',
-  'test/server/fleet/rollout/{roll-back,rollout-watch}.test.ts',
-  'test/server/governance/{policy,rule}-routes.test.ts',
-  'test/server/governance/{check-order,limits,list-policies,policy-views,preconditions,what-if}.test.ts',
-  'test/server/governance/compilation/path-cost-limit.test.ts',
-  'test/server/governance/document/{apply,export,refused}-*.test.ts',
-  'test/server/evidence/replay/replay-routes.test.ts',
-  'test/server/history/prune-history.test.ts',
-  'test/server/operations/storage/retention.test.ts',
-  'test/server/http/input/read-page.test.ts',
-  'test/server/identity/idempotency/answer-once.test.ts',
-  'test/server/webhooks/list-deliveries.test.ts',
-]
+// One seed for the whole run, which the workers inherit.
+process.env['PALISADE_SEED'] = String(seedOfRun())
 
-/**
- * Tests whose size `test/run-size.ts` sets: properties, kill cycles, loads, whole-store matrices.
- */
-const LONG = [
-  'test/**/*.property.test.ts',
-  'test/policy-core/**/*.test.ts',
-  'test/agent/sync/state/crash/*.test.ts',
-  'test/agent/sync/trust/{attacks,view-marks}.test.ts',
-  'test/cli/policy-source/export-directory.test.ts',
-  'test/server/{kill,load,store}/**/*.test.ts',
-  'test/server/contract/malformed.test.ts',
-]
+const PROCESS = 'test/**/*.process.test.ts'
 
-/** Every law of the store once more, which takes minutes; `all` has the laws on SQLite. */
-const WHOLE_MATRIX = ['test/server/store/postgres-store.test.ts']
-
-interface Selection {
-  readonly include: string[]
-  readonly exclude?: string[]
-  readonly env?: Record<string, string>
+interface Lane {
+  readonly include: string
+  readonly exclude?: string
+  readonly fullSize: boolean
+  readonly driver?: 'sqlite' | 'postgres'
+  /** Ends what hangs. */
+  readonly timeoutMs: number
+  readonly setupFiles?: string[]
+  /** Lanes of one turn run together. */
+  readonly turn: number
+  /** For each processor. */
+  readonly workers: number
 }
 
-function project(
-  name: string,
-  driver: 'sqlite' | 'postgres',
-  { include, exclude = [], env = {} }: Selection,
-): TestProjectInlineConfiguration {
+function lane(name: string, { driver = 'sqlite', ...lane }: Lane): TestProjectInlineConfiguration {
   return {
     ssr: { resolve: { conditions: ['palisade-source'] } },
     resolve: { conditions: ['palisade-source'] },
     test: {
       name,
-      include,
-      exclude: [...configDefaults.exclude, ...exclude],
-      env,
+      include: [lane.include],
+      exclude: [...configDefaults.exclude, ...(lane.exclude === undefined ? [] : [lane.exclude])],
+      env: {
+        ...(lane.fullSize ? fullSize() : {}),
+        // Programs that a test starts as `node` are run by the Node of the checkout.
+        PATH: [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
+      },
       provide: { driver },
-      // Only to end what hangs: the longest takes 40 s, a shared machine ten times as long.
-      testTimeout: 600_000,
-      hookTimeout: 600_000,
+      testTimeout: lane.timeoutMs,
+      hookTimeout: lane.timeoutMs,
       // The default is a second, in which a machine under load does not always come to its turn.
-      expect: { poll: { timeout: 300_000 } },
-      // Node strips types by WebAssembly. V8 frees its compiled calls of JavaScript while another
-      // thread still uses them (`jit_page.has_value()`, SIGSEGV), so none is compiled.
-      execArgv: ['--wasm-wrapper-tiering-budget=2000000000'],
+      expect: { poll: { timeout: lane.timeoutMs / 2 } },
+      setupFiles: lane.setupFiles ?? [],
+      globalSetup: name === 'fast' ? [] : ['test/server/postgres/global-setup.ts'],
       // No module keeps state (a rule of its own), so files share a worker: a fifth less time.
       isolate: false,
+      sequence: { groupOrder: lane.turn },
+      maxWorkers: lane.workers * availableParallelism(),
     },
   }
 }
 
+const MINUTE_MS = 60_000
+
 export default defineConfig({
   test: {
     projects: [
-      project('all', 'sqlite', { include: ['test/**/*.test.ts'], exclude: WHOLE_MATRIX }),
-      project('long', 'sqlite', { include: LONG, env: fullSize() }),
-      project('on PostgreSQL', 'postgres', { include: ON_EVERY_STORE, env: fullSize() }),
+      lane('fast', {
+        include: 'test/**/*.test.ts',
+        exclude: PROCESS,
+        fullSize: false,
+        timeoutMs: MINUTE_MS,
+        setupFiles: ['test/lanes/fast-setup.ts'],
+        turn: 1,
+        workers: 1,
+      }),
+      lane('laws', {
+        include: 'test/**/*.property.test.ts',
+        fullSize: true,
+        timeoutMs: 10 * MINUTE_MS,
+        turn: 2,
+        workers: 1,
+      }),
+      lane('PostgreSQL', {
+        include: 'test/**/*.store.test.ts',
+        driver: 'postgres',
+        fullSize: true,
+        timeoutMs: 10 * MINUTE_MS,
+        turn: 2,
+        workers: 1,
+      }),
+      // Most of these wait for a process, a timer or a disk.
+      lane('process', {
+        include: PROCESS,
+        fullSize: true,
+        timeoutMs: 10 * MINUTE_MS,
+        turn: 3,
+        workers: 2,
+      }),
     ],
-    reporters: ['default', new AreaReporter()],
-    // Many tests wait for a process, a timer or a disk. `200%` would be no more than `100%`.
-    maxWorkers: 2 * availableParallelism(),
-    globalSetup: ['test/server/postgres/global-setup.ts'],
+    reporters: [new LaneReporter()],
+    silent: 'passed-only',
     coverage: {
       provider: 'v8',
       include: ['packages/policy-core/src/**/*.ts'],
-      reporter: ['text', 'json-summary'],
+      reporter: ['text-summary', 'json-summary'],
       thresholds: {
         'packages/policy-core/src/**': { lines: 98 },
         'packages/policy-core/src/decision/decide.ts': { branches: 100 },

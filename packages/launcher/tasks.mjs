@@ -13,7 +13,6 @@ import { AGENT, bundleOf, CLI, SERVER } from './programs.mjs'
  *   caller's arguments go to the last
  */
 
-const VITEST = 'node_modules/vitest/vitest.mjs'
 const PRETTIER = 'node_modules/prettier/bin/prettier.cjs'
 const OXLINT = 'node_modules/oxlint/bin/oxlint'
 
@@ -46,27 +45,17 @@ export const TASKS = {
     steps: [[bundleOf(AGENT)]],
   },
   test: {
-    summary: 'build, then every test, the long ones shortened; arguments go to vitest',
-    build: 'everything',
+    summary: 'the tests that need Node alone; `--help` has examples',
+    build: 'nothing',
     product: false,
-    extra: 'test/browser',
-    steps: [[VITEST, 'run', '--project', 'all']],
+    steps: [['test/lanes/main.ts', 'fast']],
   },
   'test:full': {
-    summary: 'the long tests at full size, and those of the server on PostgreSQL',
-    build: 'everything',
-    product: false,
-    // A worker for each processor: these tests compute, or share one PostgreSQL.
-    steps: [
-      [VITEST, 'run', '--project', 'long', '--project', 'on PostgreSQL', '--maxWorkers=100%'],
-    ],
-  },
-  coverage: {
-    summary: 'the tests of policy-core, with thresholds for its coverage',
-    build: 'everything',
+    summary: 'every test: laws at full size, processes, sandboxes, PostgreSQL',
+    build: 'product',
     product: false,
     extra: 'test/browser',
-    steps: [[VITEST, 'run', '--project', 'all', '--coverage', 'test/policy-core']],
+    steps: [['test/lanes/main.ts', 'full']],
   },
   bench: {
     summary: 'decision times beside peers, or `server`, `agent`, `sandbox` or `hints`; `--quick`',

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
-import { casesOfRun, factorOfRun, seedOfRun } from '../run-size.ts'
+import { casesOfRun, factorOfRun, isFullRun, seedOfRun } from '../lanes/run-size.ts'
 
-/** Time limit in milliseconds of one law, generous for slow machines. */
-export const LAW_TIMEOUT_MS = 1_200_000
+/** Time limit in milliseconds of one law at full size, generous for slow machines. */
+export const LAW_TIMEOUT_MS = isFullRun() ? 1_200_000 : 60_000
 
 interface Size {
   /** Number of values drawn from the arbitrary. */
@@ -46,7 +46,7 @@ export function everyCase<T>(
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
   const shares = [...counts].map(([outcome, n]) => `${outcome} ${((100 * n) / total).toFixed(1)} %`)
   const summary = [`${numRuns * casesPerRun} cases`, `seed ${seed}`, ...shares].join(', ')
-  process.stdout.write(`${expect.getState().currentTestName}: ${summary}\n`)
+  if (isFullRun()) process.stdout.write(`${expect.getState().currentTestName}: ${summary}\n`)
   return {
     rarerThan(least) {
       if (factorOfRun() < 1) return []

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { PolicyEvent } from '../../../agent/src/decision/active-policy.ts'
 import type { CompiledBundle } from '../../../agent/src/decision/compile-bundle.ts'
-import { casesOfRun, seedOfRun } from '../../run-size.ts'
+import { casesOfRun, seedOfRun } from '../../lanes/run-size.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleClaims, NOW_MS, policyOf, type RuleLine } from '../fixture/bundle.ts'
 

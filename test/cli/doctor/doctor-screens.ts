@@ -129,7 +129,7 @@ lines. A warning leaves the exit code at 0: the proxy enforces without sandboxes
 refuses on such a machine; there is no weaker mode.
 
 A test writes this page from the program's own text and fails when the text changes
-(\`test/cli/doctor/doctor-screens.test.ts\`). The answers of the machine are staged. Three of the
+(\`test/cli/doctor/doctor-screens.process.test.ts\`). The answers of the machine are staged. Three of the
 machines are also made for the test: without bubblewrap, with an old one, and without user
 namespaces.
 `

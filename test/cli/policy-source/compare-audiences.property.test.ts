@@ -3,7 +3,7 @@ import type { PolicyChange, ShownPolicy } from '@palisade/protocol'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { comparePlan } from '../../../packages/cli/src/policy-source/compare-audiences.ts'
-import { casesOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../lanes/run-size.ts'
 
 const HOME = '/home/user'
 const [EXPIRED, LATER] = ['2026-11-21T08:00:00.000Z', '2026-11-21T08:00:00.001Z'] as const

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createRandom } from '../../../bench/src/workload/random.ts'
 import { bundleOf } from '../../agent/fixture/bundle.ts'
 import { connectTo, startOrigin, startProxy } from '../../agent/fixture/proxy.ts'
-import { casesOfRun, seedOfRun } from '../../run-size.ts'
+import { casesOfRun, seedOfRun } from '../../lanes/run-size.ts'
 import { drawBytes } from './draw-bytes.ts'
 
 const AT_ONCE = 16

@@ -4,7 +4,7 @@ import { formatPolicy } from '../../../server/src/history/format-policy.ts'
 import { policyBytes, requirePolicySize } from '../../../server/src/governance/policy-limits.ts'
 import { formatCanonicalJson } from '../../../server/src/history/canonical-json.ts'
 import type { PolicyRecord, RuleRecord } from '../../../server/src/store/records.ts'
-import { casesOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../lanes/run-size.ts'
 
 function texts(): fc.Arbitrary<string> {
   return fc.oneof(

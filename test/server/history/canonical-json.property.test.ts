@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { formatCanonicalJson } from '../../../server/src/history/canonical-json.ts'
-import { casesOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../lanes/run-size.ts'
 
 /** RFC 8785 §3.2.3, implemented literally: every object by itself, member by member. */
 function formatByTheBook(value: unknown): string {

@@ -9,7 +9,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DeviceFilter } from '../../../server/src/store/contract/device-search.ts'
 import type { Store, StoreReader, StoreWriter } from '../../../server/src/store/store.ts'
-import { casesOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../lanes/run-size.ts'
 
 const STATES: readonly AgentState[] = ['fresh', 'stale', 'rejected', 'never_loaded']
 const LABELS = ['ci', 'c', 'linux'] as const

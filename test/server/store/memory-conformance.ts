@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { EventRecord, PolicyRecord } from '../../../server/src/store/records.ts'
 import type { Store, StoreReader, StoreWriter } from '../../../server/src/store/store.ts'
-import { casesOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../lanes/run-size.ts'
 import type { OpenStore } from './open-again.ts'
 
 const NOW = '2026-11-21T08:00:00Z'

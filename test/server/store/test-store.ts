@@ -5,7 +5,6 @@ import { openEvidenceStore } from '../../../server/src/evidence/store/open-evide
 import { openPostgresStore } from '../../../server/src/store/postgres/open-postgres-store.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../server/src/store/store.ts'
-import { openDatabase } from '../postgres/test-postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -28,6 +27,8 @@ export async function openTestStore(directory: string): Promise<TestStore> {
     const store = openSqliteStore(join(directory, 'server.db'))
     return { store, databaseUrl: null, discard: () => store.close() }
   }
+  // Loaded here alone, because it starts PostgreSQL.
+  const { openDatabase } = await import('../postgres/test-postgres.ts')
   const database = await openDatabase()
   const store = await openPostgresStore(database.url)
   return {

@@ -11,7 +11,7 @@ import {
 } from '../../../server/src/views/view-service.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
-import { casesOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../lanes/run-size.ts'
 import { rollout } from '../history/audit/audited-rollout-writes.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 

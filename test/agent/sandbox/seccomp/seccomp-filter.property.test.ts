@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeSeccompFilter } from '../../../../agent/src/sandbox/seccomp/seccomp-filter.ts'
 import type { Architecture } from '../../../../agent/src/sandbox/seccomp/system-calls.ts'
-import { casesOfRun, seedOfRun } from '../../../run-size.ts'
+import { casesOfRun, seedOfRun } from '../../../lanes/run-size.ts'
 import { runFilter, type CallData } from './run-filter.ts'
 
 /** The rules once more, with the numbers of each machine, from the manual pages. */

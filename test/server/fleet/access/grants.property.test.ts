@@ -16,7 +16,7 @@ import { ApiError } from '../../../../server/src/platform/api-error.ts'
 import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../../server/src/store/store.ts'
 import { createViewService, type ViewService } from '../../../../server/src/views/view-service.ts'
-import { casesOfRun } from '../../../run-size.ts'
+import { casesOfRun } from '../../../lanes/run-size.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const START_MS = Date.parse('2026-11-21T08:00:00.250Z')

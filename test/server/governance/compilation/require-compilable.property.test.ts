@@ -12,7 +12,7 @@ import type { PolicyRecord, RuleRecord } from '../../../../server/src/store/reco
 import { addressPatterns } from '../../../policy-core/arbitraries/address.ts'
 import { namePatterns } from '../../../policy-core/arbitraries/name.ts'
 import { pathPatterns } from '../../../policy-core/arbitraries/path.ts'
-import { casesOfRun } from '../../../run-size.ts'
+import { casesOfRun } from '../../../lanes/run-size.ts'
 
 const POLICY: PolicyRecord = {
   id: 'pol_1',

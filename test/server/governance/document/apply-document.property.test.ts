@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openGovernedApp, type GovernedApp } from '../../http/governed-app.ts'
 import { apply, exported } from './documents.ts'
 import { organizations } from './organizations.ts'
-import { casesOfRun } from '../../../run-size.ts'
+import { casesOfRun } from '../../../lanes/run-size.ts'
 
 let governed: GovernedApp
 

@@ -11,7 +11,7 @@ import {
   wide,
 } from '../../fixture/sync-scene.ts'
 import type { Served } from '../../fixture/pack-bundle.ts'
-import { casesOfRun } from '../../../run-size.ts'
+import { casesOfRun } from '../../../lanes/run-size.ts'
 import {
   alter,
   createKeys,

@@ -10,7 +10,7 @@ import {
 import { createSqliteConnection } from '../../../../server/src/store/sqlite/sqlite-connection.ts'
 import type { Statement } from '../../../../server/src/store/sql/connection.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
-import { casesOfRun } from '../../../run-size.ts'
+import { casesOfRun } from '../../../lanes/run-size.ts'
 
 const CASES = casesOfRun(60)
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { casesOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../lanes/run-size.ts'
 import { runServerCommand, startServerProcess } from '../server-process.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { organizations } from '../../server/governance/document/organizations.ts'
 import { openCliOrganization, WEB, type CliOrganization } from './organization.ts'
-import { casesOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../lanes/run-size.ts'
 
 const NAMES = ['web', 'Web', 'a b', 'a-b', '../up', '.git', 'con', '社内', 'x'.repeat(255)]
 const FILES = `policies:

@@ -11,7 +11,7 @@ import {
 import { openPostgresStore } from '../../../server/src/store/postgres/open-postgres-store.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../server/src/store/store.ts'
-import { casesOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../lanes/run-size.ts'
 import { hasPostgres, testDatabase } from '../postgres/test-postgres.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 

@@ -2,7 +2,7 @@ import packet from 'dns-packet'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MAX_QUERY_BYTES, readQuery } from '../../../../../agent/src/sandbox/network/dns/query.ts'
-import { casesOfRun, seedOfRun } from '../../../../run-size.ts'
+import { casesOfRun, seedOfRun } from '../../../../lanes/run-size.ts'
 
 const EDNS: packet.OptAnswer = {
   type: 'OPT',

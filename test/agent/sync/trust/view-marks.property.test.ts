@@ -13,7 +13,7 @@ import {
   type Issue,
   type ViewMarks,
 } from '../../../../agent/src/sync/trust/view-marks.ts'
-import { casesOfRun } from '../../../run-size.ts'
+import { casesOfRun } from '../../../lanes/run-size.ts'
 
 const MINUTE_MS = 60_000
 /** More than the marks that are kept, 1,024. */
