@@ -2,7 +2,6 @@
  * The programs that a source of the tests starts: a test needs those of all sources that it
  * reaches. `source` is the beginning of a path. Programs that only some cases of a file need are
  * left out there, case by case.
- * there, case by case.
  */
 export const NEEDED_BY: readonly {
   readonly source: string
