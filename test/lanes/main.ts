@@ -47,7 +47,11 @@ async function run(lane: Lane, args: readonly string[], watch: boolean): Promise
   const { promise, resolve } = Promise.withResolvers<number>()
   child.once('error', () => resolve(1))
   child.once('exit', (code) => resolve(code ?? 1))
-  for (const [signal, number] of [['SIGINT', 2], ['SIGTERM', 15], ['SIGHUP', 1]] as const)
+  for (const [signal, number] of [
+    ['SIGINT', 2],
+    ['SIGTERM', 15],
+    ['SIGHUP', 1],
+  ] as const)
     process.on(signal, () => {
       child.kill(signal)
       setTimeout(() => resolve(128 + number), END_WITHIN_MS)

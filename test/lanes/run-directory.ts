@@ -37,7 +37,9 @@ function endProcesses(directory: string): boolean {
 
 function processIds(): number[] {
   try {
-    return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number)
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
   } catch {
     return [] // no Linux
   }
