@@ -1,27 +1,7 @@
-import Sqlite from 'better-sqlite3'
-import { parentPort, workerData } from 'node:worker_threads'
-import type { CheckpointRequest, CheckpointWorkerData } from './store/sqlite/checkpoints.ts'
+import { serveThread } from './platform/start-worker.ts'
+import { serveCheckpoints } from './store/sqlite/serve-checkpoints.ts'
 
-const { path } = workerData as CheckpointWorkerData
-const database = new Sqlite(path, { fileMustExist: true, timeout: 0 })
-// FULL: SQLite syncs the log before it changes the database, and the database before it restarts
-// the log.
-database.pragma('synchronous = FULL')
+/** A checkpoint waits for the disk most of the time, so it keeps the priority of the server. */
+const NICENESS = 0
 
-/** A passive checkpoint blocks neither readers nor the writer. */
-function checkpoint(): void {
-  try {
-    database.pragma('wal_checkpoint(PASSIVE)')
-  } catch {
-    // A full disk or a replaced file; the server's next commit reports either.
-  }
-}
-
-parentPort?.on('message', (request: CheckpointRequest) => {
-  if (request === 'checkpoint') checkpoint()
-  else {
-    database.close()
-    parentPort?.close()
-  }
-  parentPort?.postMessage(null, [])
-})
+serveThread(NICENESS, serveCheckpoints)

@@ -42,6 +42,7 @@ import { takeTurnsWriting } from './operations/overload/take-turns-writing.ts'
 import { createWorkBudget } from './operations/overload/work-budget.ts'
 import { watchOverload, type WatchedOverload } from './operations/overload/watch-overload.ts'
 import type { Sources } from './platform/sources.ts'
+import { startThread, type StartWorker } from './platform/start-worker.ts'
 import type { Store } from './store/store.ts'
 import type { Certificate } from './operations/tls/certificate.ts'
 import { replaceCertificate } from './operations/tls/listener.ts'
@@ -83,6 +84,8 @@ export interface ServerOptions {
 
 /** The overload watch, which tests may replace. */
 export const OVERLOAD: InjectionToken<WatchedOverload> = Symbol('Overload')
+/** How threads are started; tests in process run their code without one. */
+export const START_WORKER: InjectionToken<StartWorker> = Symbol('StartWorker')
 const LOG: InjectionToken<Log> = Symbol('Log')
 
 export function createParts({
@@ -91,6 +94,7 @@ export function createParts({
 }: Pick<ServerOptions, 'config' | 'logger'>): DependencyContainer {
   const parts = root.createChildContainer()
   const limitMs = config.overloadDelayMs
+  parts.register(START_WORKER, { useValue: startThread })
   parts.register(LOG, { useValue: createLog(logger) })
   parts.register(OVERLOAD, {
     useFactory: instanceCachingFactory((made) =>
@@ -132,10 +136,11 @@ export async function createServer(
     createRevocationFinish({ store: audited, log }),
   ]
 
-  const ingestThread = createIngestThread(config, evidence, log)
+  const startWorker = parts.resolve(START_WORKER)
+  const ingestThread = createIngestThread(config, evidence, log, { startWorker })
   const identity = openIdentity({ settings: config, store, audited, metrics, log, sources })
   watchQueues(metrics, identity, machines)
-  const shared = { ...identity, quotas: config.quotas, ...policies, ...sources }
+  const shared = { ...identity, quotas: config.quotas, ...policies, ...sources, startWorker }
   const routes = [
     governanceRoutes({ store: audited, ...shared }),
     tokenRoutes({

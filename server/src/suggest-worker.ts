@@ -1,12 +1,7 @@
-import { parentPort } from 'node:worker_threads'
-import { createSuggestHandler } from './evidence/suggest/suggest-in-worker.ts'
-import type { SuggestWorkerMessage } from './evidence/suggest/suggest-worker-messages.ts'
-import { lowerPriority } from './platform/lower-priority.ts'
+import { serveSuggestions } from './evidence/suggest/serve-suggestions.ts'
+import { serveThread } from './platform/start-worker.ts'
 
 /** Suggestions take seconds; this gives a third of the request thread's share of a busy CPU. */
 const NICENESS = 5
 
-lowerPriority(NICENESS)
-
-const handle = createSuggestHandler((reply) => parentPort?.postMessage(reply, []))
-parentPort?.on('message', (message: SuggestWorkerMessage) => handle(message))
+serveThread(NICENESS, serveSuggestions)

@@ -3,6 +3,7 @@ import {
   createParts,
   createServer,
   OVERLOAD,
+  START_WORKER,
   type Server,
   type ServerOptions,
 } from '../../server/src/container.ts'
@@ -22,8 +23,10 @@ import { createAuditedStore } from '../../server/src/history/audit/audited-store
 import type { LogSettings } from '../../server/src/operations/log/create-log.ts'
 import { UNLIMITED, type Overload } from '../../server/src/operations/overload/overload.ts'
 import type { EvidenceStore } from '../../server/src/evidence/store/evidence-store.ts'
+import type { StartWorker } from '../../server/src/platform/start-worker.ts'
 import type { Store } from '../../server/src/store/store.ts'
 import { openTestEvidence, openTestStore } from './store/test-store.ts'
+import { startInProcess } from './in-process-worker.ts'
 import { headersOf, type TestDevice } from './test-device.ts'
 import { temporaryDirectory, type AtEnd } from './temporary-directory.ts'
 
@@ -80,12 +83,19 @@ export interface TestServerOptions {
   readonly dataDir?: string
   /** Default: no overload, because the load of the machine must not affect a test. */
   readonly overload?: Overload
+  /** Default: the code of threads runs in this one. */
+  readonly startWorker?: StartWorker
 }
 
-/** Calls `createServer` with a fixed overload. */
-export function createServerUnder(overload: Overload, options: ServerOptions): Promise<Server> {
+/** Calls `createServer` with a fixed overload, and without threads by default. */
+export function createServerUnder(
+  overload: Overload,
+  options: ServerOptions,
+  startWorker: StartWorker = startInProcess,
+): Promise<Server> {
   const parts = createParts(options)
   parts.register(OVERLOAD, { useValue: { overload, stop: () => undefined } })
+  parts.register(START_WORKER, { useValue: startWorker })
   return createServer(options, parts)
 }
 
@@ -96,7 +106,7 @@ function authorize(as: string | TestDevice | undefined, method: string, url: str
 
 export async function openTestServer(
   atEnd: AtEnd = onTestFinished,
-  { settings = {}, log, dataDir, overload = UNLIMITED }: TestServerOptions = {},
+  { settings = {}, log, dataDir, overload = UNLIMITED, startWorker }: TestServerOptions = {},
 ): Promise<TestServer> {
   let clockMs = Date.parse('2026-11-21T08:00:00.250Z')
   let monotonicMs = 1_000
@@ -111,14 +121,11 @@ export async function openTestServer(
   // Where the evidence is, for the threads that read it.
   const config = { ...readConfig(settings, directory), dataDir: dataDir ?? directory, databaseUrl }
   const evidence = await openTestEvidence(directory, databaseUrl)
-  const server = await createServerUnder(overload, {
-    config,
-    sources,
-    store,
-    evidence,
-    logger: log ?? false,
-  })
+  const options = { config, sources, store, evidence, logger: log ?? false }
+  const server = await createServerUnder(overload, options, startWorker)
   atEnd(async () => {
+    // `fetch` connects again after an abort, and a connection without a request lasts a minute.
+    server.app.server.on('connection', (socket) => socket.destroy()).closeAllConnections()
     await server.close()
     await evidence.close()
     await discard()

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { createAnswersBeingSent } from '../http/body/answers-being-sent.ts'
+import type { StartWorker } from '../platform/start-worker.ts'
 import type { Authenticate } from '../identity/authenticate.ts'
 import { registerRoutes } from '../identity/routes/register-routes.ts'
 import { createAnswerTurns } from '../operations/overload/answer-turns.ts'
@@ -24,7 +25,10 @@ const MAX_DOCUMENTS = 8
 const SMALL_TIME_LIMIT_MS = 1_000
 
 export type GovernanceRoutesDeps = Omit<GovernanceDeps, 'knownRules' | 'pathLoads'> &
-  Pick<GovernanceRouteDeps, 'pageTokenKey'> & { readonly authenticate: Authenticate }
+  Pick<GovernanceRouteDeps, 'pageTokenKey'> & {
+    readonly authenticate: Authenticate
+    readonly startWorker: StartWorker
+  }
 
 /** The governance API and the what-if endpoints, as one entry of `AppDeps.routes`. */
 export function governanceRoutes(deps: GovernanceRoutesDeps): FastifyPluginAsyncZod {
@@ -39,8 +43,11 @@ export function governanceRoutes(deps: GovernanceRoutesDeps): FastifyPluginAsync
       beingSent: createAnswersBeingSent(),
     }
     const workers = {
-      small: createPolicyWorker({ timeLimitMs: SMALL_TIME_LIMIT_MS }),
-      large: createPolicyWorker(),
+      small: createPolicyWorker({
+        startWorker: deps.startWorker,
+        timeLimitMs: SMALL_TIME_LIMIT_MS,
+      }),
+      large: createPolicyWorker({ startWorker: deps.startWorker }),
     }
     app.addHook('onClose', async () => {
       await workers.small.close()

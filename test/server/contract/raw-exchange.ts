@@ -54,7 +54,7 @@ export async function exchangeRaw(
   return parseAnswers(Buffer.concat(received).toString('latin1'), isHead)
 }
 
-/** Splits the bytes of a server into answers; bodies need a `content-length`. */
+/** Splits the bytes of a server into answers. */
 export function parseAnswers(text: string, isHead: boolean): RawAnswer[] {
   const answers: RawAnswer[] = []
   let rest = text
@@ -72,9 +72,29 @@ export function parseAnswers(text: string, isHead: boolean): RawAnswer[] {
     const after = others.join('\r\n\r\n')
     // Bytes that are not a request are refused with a body, even if they start with `HEAD`.
     const hasNoBody = isHead && /^(?:HTTP\/1\.1 |$)/.test(after)
-    const length = hasNoBody ? 0 : Number(headers.get('content-length') ?? 0)
-    answers.push({ status, headers, body: after.slice(0, length) })
-    rest = after.slice(length)
+    const isChunked = headers.get('transfer-encoding') === 'chunked'
+    const length = Number(headers.get('content-length') ?? 0)
+    const [body, next] = hasNoBody
+      ? ['', after]
+      : isChunked
+        ? readChunks(after)
+        : [after.slice(0, length), after.slice(length)]
+    answers.push({ status, headers, body })
+    rest = next
   }
   return answers
+}
+
+/** Returns the body, and the bytes after its last chunk (RFC 9112, section 7.1). */
+function readChunks(text: string): [body: string, rest: string] {
+  let body = ''
+  let rest = text
+  for (;;) {
+    const end = rest.indexOf('\r\n')
+    const size = Number.parseInt(rest.slice(0, end), 16)
+    if (end < 0 || Number.isNaN(size)) throw new Error(`not a chunk: ${rest.slice(0, 80)}`)
+    body += rest.slice(end + 2, end + 2 + size)
+    rest = rest.slice(end + 2 + size + 2)
+    if (size === 0) return [body, rest]
+  }
 }

@@ -20,6 +20,7 @@ import {
 import type { Store } from '../../../server/src/store/store.ts'
 import { createAccessTokenIssuer } from '../../../server/src/identity/tokens/access-token-jwt.ts'
 import { createAccessTokenKeys } from '../../../server/src/identity/tokens/access-token-keys.ts'
+import { startInProcess } from '../in-process-worker.ts'
 import { openTestStore } from '../store/test-store.ts'
 import { ensureSigningKeys } from '../../../server/src/identity/tokens/signing-keys.ts'
 
@@ -84,6 +85,7 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
     authenticate,
     now,
     random: randomBytes,
+    startWorker: startInProcess,
     limits,
     budget: options.budget ?? createWorkBudget({ limits: PLENTY }),
   })

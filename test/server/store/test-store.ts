@@ -4,7 +4,9 @@ import type { EvidenceStore } from '../../../server/src/evidence/store/evidence-
 import { openEvidenceStore } from '../../../server/src/evidence/store/open-evidence-store.ts'
 import { openPostgresStore } from '../../../server/src/store/postgres/open-postgres-store.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
+import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
 import type { Store } from '../../../server/src/store/store.ts'
+import { startInProcess } from '../in-process-worker.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,7 +26,12 @@ export interface TestStore {
 /** An empty store of the driver under test; SQLite in `directory`. */
 export async function openTestStore(directory: string): Promise<TestStore> {
   if (inject('driver') === 'sqlite') {
-    const store = openSqliteStore(join(directory, 'server.db'))
+    const store = openSqliteStore(
+      join(directory, 'server.db'),
+      'create',
+      MIGRATIONS,
+      startInProcess,
+    )
     return { store, databaseUrl: null, discard: () => store.close() }
   }
   // Loaded here alone, because it starts PostgreSQL.
@@ -46,5 +53,5 @@ export function openTestEvidence(
   dataDir: string,
   databaseUrl: string | null = null,
 ): Promise<EvidenceStore> {
-  return openEvidenceStore({ dataDir, databaseUrl, databaseConnections: 1 })
+  return openEvidenceStore({ dataDir, databaseUrl, databaseConnections: 1 }, startInProcess)
 }

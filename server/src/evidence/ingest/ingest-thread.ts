@@ -1,7 +1,6 @@
-import { Worker } from 'node:worker_threads'
 import type { RawBody } from '../../http/body/raw-body.ts'
 import type { Log } from '../../operations/log/create-log.ts'
-import { ingestWorkerFile } from '../../platform/worker-file.ts'
+import { startThread, type RunningWorker, type StartWorker } from '../../platform/start-worker.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { EvidenceStore } from '../store/evidence-store.ts'
 import {
@@ -40,7 +39,7 @@ interface Waiting {
 }
 
 interface Thread {
-  readonly worker: Worker
+  readonly worker: RunningWorker
   readonly waiting: Map<number, Waiting>
   /** Begins to wait for the next answer, if there is one to come. */
   readonly watch: () => void
@@ -56,9 +55,9 @@ export function createIngestThread(
   evidence: Pick<EvidenceStore, 'ping'>,
   log: Log,
   {
-    file = ingestWorkerFile(),
+    startWorker = startThread,
     answerWithinMs = ANSWER_WITHIN_MS,
-  }: { readonly file?: URL; readonly answerWithinMs?: number } = {},
+  }: { readonly startWorker?: StartWorker; readonly answerWithinMs?: number } = {},
 ): IngestThread {
   let current: Thread | null = null
   let pinging: Promise<void> | null = null
@@ -67,10 +66,9 @@ export function createIngestThread(
 
   function start(): Thread {
     const workerData: IngestWorkerData = { dataDir, databaseUrl, databaseConnections }
-    const worker = new Worker(file, {
+    const worker = startWorker('ingest-worker', {
       workerData,
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
-      execArgv: [],
     })
     // The process must not wait for this thread when it stops.
     worker.unref()

@@ -21,11 +21,12 @@ import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 import type { StoreSettings } from '../../operations/storage/open-store.ts'
 import { invalidArgument, permissionDenied } from '../../platform/api-error.ts'
 import { nextTurn } from '../../platform/next-turn.ts'
+import type { StartWorker } from '../../platform/start-worker.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import { createNoteReading } from '../note-reading.ts'
 import { encodePolicy, type ReplayJob } from './replay-job.ts'
-import { streamReplay, type ReplayThreadOptions } from './replay-thread.ts'
+import { streamReplay } from './replay-thread.ts'
 
 /** As of a document to apply. */
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
@@ -63,7 +64,7 @@ export interface ReplayRouteDeps {
   }) => Promise<Drafted>
   readonly now: () => Date
   readonly monotonicMs: () => number
-  readonly thread?: ReplayThreadOptions | undefined
+  readonly startWorker: StartWorker
 }
 
 /** `POST /api/v1/orgs/:org/replay` */
@@ -93,7 +94,7 @@ export function replayRoutes(deps: ReplayRouteDeps): readonly Route[] {
             if (reply.raw.destroyed) throw invalidArgument('the caller has gone')
             const job = await prepare(deps, { principal, org, query, body })
             await note(caller, org)
-            const lines = streamReplay(job, deps.thread)
+            const lines = streamReplay(job, { startWorker: deps.startWorker })
             resolve(reply.type(NDJSON).header('cache-control', 'no-store').send(lines))
             // A caller who goes destroys the stream, and with it the thread.
             await finished(lines).catch(() => undefined)

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
-import { Worker } from 'node:worker_threads'
-import { replayWorkerFile } from '../../platform/worker-file.ts'
+import { startThread, type StartWorker } from '../../platform/start-worker.ts'
 import type { ReplayJob, ReplayMessage } from './replay-job.ts'
 
 /** A million sightings with their groups take half of it. // bench: server/replay */
@@ -11,7 +10,7 @@ const TIME_LIMIT_MS = 10 * 60_000
 const SEND_WITHIN_MS = 60_000
 
 export interface ReplayThreadOptions {
-  readonly file?: URL
+  readonly startWorker?: StartWorker
   readonly timeLimitMs?: number
 }
 
@@ -44,14 +43,13 @@ export function streamReplay(
  */
 export async function* replayInThread(
   job: ReplayJob,
-  { file = replayWorkerFile(), timeLimitMs = TIME_LIMIT_MS }: ReplayThreadOptions = {},
+  { startWorker = startThread, timeLimitMs = TIME_LIMIT_MS }: ReplayThreadOptions = {},
   onLast: () => void = () => {},
 ): AsyncGenerator<string, void, undefined> {
-  const worker = new Worker(file, {
+  const worker = startWorker('replay-worker', {
     workerData: job,
     transferList: job.policies.map(({ buffer }) => buffer),
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
-    execArgv: [],
   })
   worker.unref()
   let last: ReplayMessage | null = null

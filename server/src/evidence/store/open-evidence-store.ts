@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { refuseDatabase, refuseFile } from '../../operations/storage/refused-store.ts'
 import type { StoreSettings } from '../../operations/storage/open-store.ts'
+import { startThread, type StartWorker } from '../../platform/start-worker.ts'
 import { parseDatabaseUrl } from '../../store/postgres/database-url.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { EvidenceReading, EvidenceStore } from './evidence-store.ts'
@@ -14,8 +15,12 @@ export const EVIDENCE_FILE = 'evidence.db'
  * database of `DATABASE_URL`, or in a file of its own. Throws ConfigError when it can never be
  * opened as it is, and StoreError when it does not answer at the moment.
  */
-export async function openEvidenceStore(settings: StoreSettings): Promise<EvidenceStore> {
-  if (settings.databaseUrl === null) return openFile(join(settings.dataDir, EVIDENCE_FILE))
+export async function openEvidenceStore(
+  settings: StoreSettings,
+  startWorker: StartWorker = startThread,
+): Promise<EvidenceStore> {
+  if (settings.databaseUrl === null)
+    return openFile(join(settings.dataDir, EVIDENCE_FILE), startWorker)
   // Loaded late: most servers have SQLite.
   const { openPostgresEvidence } = await import('./postgres/open-postgres-evidence.ts')
   const { label } = parseDatabaseUrl(settings.databaseUrl)
@@ -36,9 +41,9 @@ export async function openEvidenceReading({
   return openPostgresEvidenceReading(databaseUrl)
 }
 
-function openFile(path: string): EvidenceStore {
+function openFile(path: string, startWorker: StartWorker): EvidenceStore {
   try {
-    return openSqliteEvidence(path)
+    return openSqliteEvidence(path, startWorker)
   } catch (error) {
     throw error instanceof StoreError ? refuseFile(path, error) : error
   }

@@ -1,6 +1,5 @@
-import { Worker } from 'node:worker_threads'
 import { limitExceeded, type ApiError } from '../../platform/api-error.ts'
-import { suggestWorkerFile } from '../../platform/worker-file.ts'
+import { startThread, type StartWorker } from '../../platform/start-worker.ts'
 import type { Suggestions } from './suggest.ts'
 import {
   decodeSuggestions,
@@ -29,12 +28,11 @@ export interface SuggestWorker {
 
 /** Starts a thread that serves one request: suggestions are rare, and its memory is freed. */
 export function startSuggestWorker({
-  file = suggestWorkerFile(),
+  startWorker = startThread,
   timeLimitMs = TIME_LIMIT_MS,
-}: { readonly file?: URL; readonly timeLimitMs?: number } = {}): SuggestWorker {
-  const worker = new Worker(file, {
+}: { readonly startWorker?: StartWorker; readonly timeLimitMs?: number } = {}): SuggestWorker {
+  const worker = startWorker('suggest-worker', {
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
-    execArgv: [],
   })
   // The process must not wait for this thread when it stops.
   worker.unref()

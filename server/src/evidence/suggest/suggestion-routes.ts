@@ -7,6 +7,7 @@ import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 import type { WorkBudget } from '../../operations/overload/work-budget.ts'
 import { permissionDenied } from '../../platform/api-error.ts'
+import type { StartWorker } from '../../platform/start-worker.ts'
 import { createNoteReading } from '../note-reading.ts'
 import { answerSuggestions, type AnswerSuggestionsDeps } from './answer-suggestions.ts'
 import { concealNames } from './conceal-names.ts'
@@ -19,12 +20,13 @@ const MAX_RUNNING = 1
 export interface SuggestionRouteDeps extends Omit<AnswerSuggestionsDeps, 'startWorker' | 'store'> {
   readonly store: Pick<AuditedStore, 'note' | 'read'>
   readonly budget: WorkBudget
+  readonly startWorker: StartWorker
 }
 
 /** `POST /api/v1/orgs/:org/suggestions` */
 export function suggestionRoutes(deps: SuggestionRouteDeps): readonly Route[] {
   const turns = createAnswerTurns(MAX_WAITING_EACH, MAX_RUNNING)
-  const startWorker = () => startSuggestWorker()
+  const startWorker = () => startSuggestWorker({ startWorker: deps.startWorker })
   const note = createNoteReading(deps, 'suggestions')
 
   return [

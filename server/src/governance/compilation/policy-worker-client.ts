@@ -1,8 +1,7 @@
 import type { Decision } from '@palisade/policy-core'
 import type { DetailedPolicy } from '@palisade/protocol'
-import { Worker } from 'node:worker_threads'
 import { ApiError } from '../../platform/api-error.ts'
-import { policyWorkerFile } from '../../platform/worker-file.ts'
+import { startThread, type RunningWorker, type StartWorker } from '../../platform/start-worker.ts'
 import {
   READY,
   type EvaluatedSettings,
@@ -60,7 +59,7 @@ interface Job {
 
 /** One thread, started with the first set and again after a termination. */
 interface Thread {
-  readonly worker: Worker
+  readonly worker: RunningWorker
   /** In the order of sending, which is the order of the replies. */
   readonly jobs: Map<number, Job>
   isReady: boolean
@@ -71,17 +70,16 @@ interface Thread {
 }
 
 export function createPolicyWorker({
-  file = policyWorkerFile(),
+  startWorker = startThread,
   timeLimitMs = TIME_LIMIT_MS,
-}: { readonly file?: URL; readonly timeLimitMs?: number } = {}): PolicyWorker {
+}: { readonly startWorker?: StartWorker; readonly timeLimitMs?: number } = {}): PolicyWorker {
   let current: Thread | null = null
   let numbers = 0
   const next = (): number => (numbers += 1)
 
   function begin(): Thread {
-    const worker = new Worker(file, {
+    const worker = startWorker('policy-worker', {
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
-      execArgv: [],
     })
     // The process must not wait for this thread when it stops.
     worker.unref()

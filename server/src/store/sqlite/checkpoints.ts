@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { Worker } from 'node:worker_threads'
-import { checkpointWorkerFile } from '../../platform/worker-file.ts'
+import { startThread, type RunningWorker, type StartWorker } from '../../platform/start-worker.ts'
 import { guard } from './sqlite-error.ts'
 
 /**
@@ -39,11 +38,14 @@ interface LogSize {
 export function createCheckpoints(
   writing: Database,
   path: string,
-  { pages = PAGES, file = checkpointWorkerFile() } = {},
+  {
+    pages = PAGES,
+    startWorker = startThread,
+  }: { readonly pages?: number; readonly startWorker?: StartWorker } = {},
 ): Checkpoints {
   // Tells of the log without copying anything.
   const size = guard(() => writing.prepare<[], LogSize>('PRAGMA wal_checkpoint(NOOP)'))
-  let thread: Worker | null = null
+  let thread: RunningWorker | null = null
   let isBusy = false
   let hasFailed = false
 
@@ -57,9 +59,9 @@ export function createCheckpoints(
     }
   }
 
-  function start(): Worker {
+  function start(): RunningWorker {
     const workerData: CheckpointWorkerData = { path }
-    const worker = new Worker(file, { workerData, execArgv: [], env: {} })
+    const worker = startWorker('checkpoint-worker', { workerData, env: {} })
     worker.on('message', () => {
       isBusy = false
     })
@@ -70,7 +72,7 @@ export function createCheckpoints(
     return worker
   }
 
-  function send(worker: Worker, request: CheckpointRequest): void {
+  function send(worker: RunningWorker, request: CheckpointRequest): void {
     worker.postMessage(request, [])
   }
 

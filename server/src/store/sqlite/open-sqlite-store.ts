@@ -1,5 +1,6 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import type { OpenMode } from '../open-mode.ts'
+import { startThread, type StartWorker } from '../../platform/start-worker.ts'
 import { requireSchema } from '../require-schema.ts'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
 import type { Connection, Effect } from '../sql/connection.ts'
@@ -49,6 +50,7 @@ export function openSqliteStore(
   path: string,
   opening: OpenMode = 'create',
   migrations: readonly Migration[] = MIGRATIONS,
+  startWorker: StartWorker = startThread,
 ): Store {
   if (opening === 'create') createPrivateFile(path)
   else requireFile(path)
@@ -77,7 +79,7 @@ export function openSqliteStore(
     return createStore(writing, {
       schema,
       readers,
-      checkpoints: createCheckpoints(writing, path),
+      checkpoints: createCheckpoints(writing, path, { startWorker }),
       requireInPlace: watchFiles([path, `${path}-wal`]),
     })
   } catch (error) {

@@ -7,6 +7,8 @@ import {
   type IngestThread,
 } from '../../../../server/src/evidence/ingest/ingest-thread.ts'
 import { createLog } from '../../../../server/src/operations/log/create-log.ts'
+import type { StartWorker } from '../../../../server/src/platform/start-worker.ts'
+import { startBundle, startFile } from '../../started-thread.ts'
 import { openTestEvidence } from '../../store/test-store.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 import { bodyOf, HASH, HEADER, linesOf, recordOf, textOf } from './batch-text.ts'
@@ -15,7 +17,7 @@ const NOON_MS = Date.parse('2026-11-21T12:00:00Z')
 const SENDER = { org: 'acme', deviceId: 'dev_1', username: 'ann' }
 
 interface ThreadOptions {
-  readonly file?: URL
+  readonly startWorker?: StartWorker
   readonly answerWithinMs?: number
   readonly ping?: () => Promise<void>
   /** Receives the lines of the log. */
@@ -24,11 +26,16 @@ interface ThreadOptions {
 
 function openThread(
   dataDir: string,
-  { ping = () => Promise.resolve(), lines = [], ...options }: ThreadOptions = {},
+  {
+    ping = () => Promise.resolve(),
+    lines = [],
+    startWorker = startBundle,
+    ...options
+  }: ThreadOptions = {},
 ): IngestThread {
   const settings = { dataDir, databaseUrl: null, databaseConnections: 1 }
   const log = createLog({ level: 'info', stream: { write: (line) => void lines.push(line) } })
-  const thread = createIngestThread(settings, { ping }, log, options)
+  const thread = createIngestThread(settings, { ping }, log, { startWorker, ...options })
   onTestFinished(() => thread.close())
   return thread
 }
@@ -39,10 +46,10 @@ function batch(first = 1, previous = HEADER.previous) {
 }
 
 /** A worker with this text. */
-function worker(text: string): URL {
+function worker(text: string): StartWorker {
   const file = join(temporaryDirectory(), 'worker.mjs')
   writeFileSync(file, `import { parentPort } from 'node:worker_threads'\n${text}`)
-  return pathToFileURL(file)
+  return startFile(pathToFileURL(file))
 }
 
 describe('the thread that stores batches', () => {
@@ -97,7 +104,7 @@ describe('the thread that stores batches', () => {
       if (request === 'close') return parentPort.close()
       parentPort.postMessage({ id: request.id, failure: { kind: 'other', message: 'broken' } })
     })`
-    const thread = openThread(temporaryDirectory(), { file: worker(text) })
+    const thread = openThread(temporaryDirectory(), { startWorker: worker(text) })
 
     await expect(thread.ingest(batch(), SENDER, NOON_MS)).rejects.toThrow('broken')
   })
@@ -114,7 +121,7 @@ describe('the thread that stores batches', () => {
       }
       parentPort.postMessage({ id: request.id, ingested: { position: 'again', mark: null } })
     })`
-    const thread = openThread(directory, { file: worker(text) })
+    const thread = openThread(directory, { startWorker: worker(text) })
 
     const refused = await Promise.allSettled([
       thread.ingest(batch(), SENDER, NOON_MS),
@@ -140,7 +147,11 @@ describe('the thread that stores batches', () => {
       parentPort.postMessage({ id: request.id, ingested: { position: 'again', mark: null } })
     })`
     const lines: string[] = []
-    const thread = openThread(directory, { file: worker(text), answerWithinMs: 2_000, lines })
+    const thread = openThread(directory, {
+      startWorker: worker(text),
+      answerWithinMs: 2_000,
+      lines,
+    })
 
     await expect(thread.ingest(batch(), SENDER, NOON_MS)).rejects.toMatchObject({
       code: 'ERR_STORE_UNAVAILABLE',
@@ -157,7 +168,7 @@ describe('the thread that stores batches', () => {
       setTimeout(() => process.exit(7))
     })`
     const lines: string[] = []
-    const thread = openThread(temporaryDirectory(), { file: worker(text), lines })
+    const thread = openThread(temporaryDirectory(), { startWorker: worker(text), lines })
 
     await thread.ingest(batch(), SENDER, NOON_MS)
 

@@ -197,35 +197,6 @@ describe('a replay', () => {
     expect([answer.statusCode, answer.json().error.field]).toEqual([400, field])
   })
 
-  it('ends its thread when the caller goes, and is then free for others', async () => {
-    const { app } = test.server
-    const url = await app.listen({ host: '127.0.0.1', port: 0 })
-    const rows = Array.from({ length: 5_000 }, (_, index) => record(`h${index}.example`))
-    await appendRows(test.evidence, rows)
-    const request = {
-      method: 'POST',
-      headers: { authorization: `Bearer ${owner.as}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ policies: [] }),
-    }
-
-    // All turns of the organization are taken, and given up while they run or wait.
-    for (let round = 0; round < 4; round += 1) {
-      const calls = Array.from({ length: 5 }, () => {
-        const controller = new AbortController()
-        return {
-          controller,
-          answer: fetch(`${url}${REPLAY}`, { ...request, signal: controller.signal }),
-        }
-      })
-      await Promise.race(calls.map(({ answer }) => answer))
-      for (const { controller } of calls) controller.abort()
-      await Promise.allSettled(calls.map(({ answer }) => answer))
-    }
-
-    await expect.poll(async () => (await send({ policies: [] })).statusCode).toBe(200)
-    expect(await replay({ policies: [] })).toMatchObject({ recorded: { count: 5_000 } })
-  })
-
   it('of a document of 10 MB is refused or answered, while other requests are served', async () => {
     const rule = (index: number) => ({
       ...ALLOW,

@@ -8,6 +8,8 @@ import {
   replayInThread,
   streamReplay,
 } from '../../../../server/src/evidence/replay/replay-thread.ts'
+import type { StartWorker } from '../../../../server/src/platform/start-worker.ts'
+import { startFile } from '../../started-thread.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const JOB: ReplayJob = {
@@ -29,10 +31,10 @@ const JOB: ReplayJob = {
 }
 
 /** A worker with this text. */
-function worker(text: string): URL {
+function worker(text: string): StartWorker {
   const file = join(mkdtempSync(join(temporaryDirectory(), 'w-')), 'worker.mjs')
   writeFileSync(file, `import { parentPort } from 'node:worker_threads'\n${text}`)
-  return pathToFileURL(file)
+  return startFile(pathToFileURL(file))
 }
 
 async function linesOf(options: Parameters<typeof replayInThread>[1]): Promise<unknown[]> {
@@ -55,7 +57,7 @@ describe('the thread of a replay', () => {
       ['const all = []; for (;;) all.push(new Array(1e6).fill({}))', 600_000],
       ['process.exit(0)', 600_000],
     ] as const)
-      messages.push(await linesOf({ file: worker(text), timeLimitMs }))
+      messages.push(await linesOf({ startWorker: worker(text), timeLimitMs }))
 
     expect(messages).toMatchObject([
       [{ error: { message: 'the replay takes too long; replay fewer days' } }],
@@ -66,13 +68,13 @@ describe('the thread of a replay', () => {
 
   it('ends when its reader goes', async () => {
     const marks = temporaryDirectory()
-    const file = worker(`
+    const startWorker = worker(`
       import { appendFileSync } from 'node:fs'
       parentPort.postMessage({ kind: 'progress', line: '{"progress":1}' })
       setInterval(() => appendFileSync(${JSON.stringify(join(marks, 'alive'))}, '.'), 1)
     `)
 
-    for await (const line of replayInThread(JOB, { file })) {
+    for await (const line of replayInThread(JOB, { startWorker })) {
       expect(line).toBe('{"progress":1}\n')
       break
     }
@@ -87,7 +89,7 @@ describe('the thread of a replay', () => {
     const result = `parentPort.postMessage({ kind: 'result', line: '{}' })`
     const failures = []
     for (const text of [result, `for (let n = 0; n < 9; n += 1) ${progress}${result}`]) {
-      const stream = streamReplay(JOB, { file: worker(text), sendWithinMs: 50 })
+      const stream = streamReplay(JOB, { startWorker: worker(text), sendWithinMs: 50 })
       // The first line is taken, and no other.
       stream.once('readable', () => stream.read(0))
       failures.push(await finished(stream).catch((error: unknown) => error))
@@ -102,7 +104,7 @@ describe('the thread of a replay', () => {
   it('does not give up a stream that is read', async () => {
     const result = `parentPort.postMessage({ kind: 'result', line: '{}' })`
 
-    const stream = streamReplay(JOB, { file: worker(result), sendWithinMs: 1_000_000 })
+    const stream = streamReplay(JOB, { startWorker: worker(result), sendWithinMs: 1_000_000 })
 
     expect(await stream.toArray()).toEqual(['{}\n'])
   })

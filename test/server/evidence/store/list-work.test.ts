@@ -7,6 +7,7 @@ import { createFindRuleUse } from '../../../../server/src/evidence/store/sql/rul
 import { createUnexportedReader } from '../../../../server/src/evidence/store/sql/unexported-rows.ts'
 import { openSqliteEvidence } from '../../../../server/src/evidence/store/sqlite/open-sqlite-evidence.ts'
 import { createSqliteConnection } from '../../../../server/src/store/sqlite/sqlite-connection.ts'
+import { startInProcess } from '../../in-process-worker.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 import { appendRows, DAY_MS, EVERYTHING, NOW_MS, row, TODAY } from './evidence-batches.ts'
 
@@ -86,7 +87,7 @@ describe('a list of evidence', () => {
 describe('the use of a rule', () => {
   it('is sought by its tuples, and never in a whole day', async () => {
     const path = join(temporaryDirectory(), 'evidence.db')
-    const store = openSqliteEvidence(path)
+    const store = openSqliteEvidence(path, startInProcess)
     const rules = [{ policy_id: 'p', rule_id: 'r', decision: 'deny', origin: 'org' }] as const
     await appendRows(store, [row({ tuple: { rules } })])
     await store.close()
@@ -102,7 +103,7 @@ describe('the use of a rule', () => {
 describe('the use of a rule with very many tuples', () => {
   it('is sought in turns, through all of them', async () => {
     const path = join(temporaryDirectory(), 'evidence.db')
-    const store = openSqliteEvidence(path)
+    const store = openSqliteEvidence(path, startInProcess)
     const rules = [{ policy_id: 'p', rule_id: 'r', decision: 'deny', origin: 'org' }] as const
     await appendRows(store, [row({ tuple: { rules } })])
     for (let part = 0; part < 3; part += 1)
@@ -131,7 +132,7 @@ describe('the use of a rule with very many tuples', () => {
 describe('the export', () => {
   it('reads the records of a batch, and not those of others in the same time', async () => {
     const path = join(temporaryDirectory(), 'evidence.db')
-    const store = openSqliteEvidence(path)
+    const store = openSqliteEvidence(path, startInProcess)
     await store.setExporters(['otlp'])
     await appendRows(store, [row()])
     await store.close()
@@ -180,7 +181,7 @@ describe('a list of one session and one resource', () => {
 /** A session with many records and one with few, behind more new ones than are visited first. */
 async function fillSessions(): Promise<string> {
   const path = join(temporaryDirectory(), 'evidence.db')
-  const store = openSqliteEvidence(path)
+  const store = openSqliteEvidence(path, startInProcess)
   let lastMs = NOW_MS
   const rowOf = (session: string, target: string) =>
     row({
@@ -206,7 +207,7 @@ async function fillSessions(): Promise<string> {
 /** Rows of allowed requests, and behind them different ones that were denied. */
 async function fill(count: number): Promise<string> {
   const path = join(temporaryDirectory(), 'evidence.db')
-  const store = openSqliteEvidence(path)
+  const store = openSqliteEvidence(path, startInProcess)
   for (let first = 0; first < count; first += 5_000)
     await appendRows(
       store,

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { startSuggestWorker } from '../../../../server/src/evidence/suggest/suggest-worker-client.ts'
+import { startBundle } from '../../started-thread.ts'
 import { denied, NOW_MS, optionsOf, organizationOf } from './recorded.ts'
 
 const { policies, teams, members } = organizationOf({ backend: ['ann', 'ben'] })
 
 describe('the worker that suggests', () => {
   it('answers after all parts', async () => {
-    const worker = startSuggestWorker()
+    const worker = startSuggestWorker({ startWorker: startBundle })
 
     worker.send('requests', [denied('a.example.com', ['ann'])])
     worker.send('requests', [denied('a.example.com', ['ben'])])
@@ -21,7 +22,7 @@ describe('the worker that suggests', () => {
   })
 
   it('is ended when it takes too long, and the caller learns of it', async () => {
-    const worker = startSuggestWorker({ timeLimitMs: 1 })
+    const worker = startSuggestWorker({ startWorker: startBundle, timeLimitMs: 1 })
 
     const answer = worker.answer()
 
@@ -30,7 +31,7 @@ describe('the worker that suggests', () => {
   })
 
   it('gives its place to the next caller when its own has gone', async () => {
-    const worker = startSuggestWorker()
+    const worker = startSuggestWorker({ startWorker: startBundle })
     let isGone = false
 
     const answer = worker.answer(() => isGone)
@@ -41,7 +42,7 @@ describe('the worker that suggests', () => {
   })
 
   it('fails for policies that do not compile', async () => {
-    const worker = startSuggestWorker()
+    const worker = startSuggestWorker({ startWorker: startBundle })
     const rule = {
       id: 'r',
       name: 'r',

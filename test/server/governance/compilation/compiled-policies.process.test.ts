@@ -18,7 +18,8 @@ import {
   type Work,
 } from '../../../../server/src/operations/overload/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../../../../server/src/store/records.ts'
-import { policyWorkerFile } from '../../../../server/src/platform/worker-file.ts'
+import { workerFile } from '../../../../server/src/platform/start-worker.ts'
+import { startBundle, startFile } from '../../started-thread.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const REQUEST = { action: 'connect:tcp', host: 'example.com', port: 443 } as const
@@ -49,7 +50,10 @@ function loader(...policies: PolicyRecord[]) {
   }
 }
 
-const workers = { small: createPolicyWorker(), large: createPolicyWorker() }
+const workers = {
+  small: createPolicyWorker({ startWorker: startBundle }),
+  large: createPolicyWorker({ startWorker: startBundle }),
+}
 afterAll(async () => {
   await workers.small.close()
   await workers.large.close()
@@ -263,8 +267,14 @@ describe('compiled policies', () => {
   it('are compiled by a thread that takes longer to start than their time limit', async () => {
     const file = join(temporaryDirectory(), 'slow-to-start.mjs')
     const pause = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700)'
-    writeFileSync(file, `${pause}\nawait import(${JSON.stringify(policyWorkerFile().href)})\n`)
-    const late = createPolicyWorker({ file: pathToFileURL(file), timeLimitMs: 500 })
+    writeFileSync(
+      file,
+      `${pause}\nawait import(${JSON.stringify(workerFile('policy-worker').href)})\n`,
+    )
+    const late = createPolicyWorker({
+      startWorker: startFile(pathToFileURL(file)),
+      timeLimitMs: 500,
+    })
     onTestFinished(() => late.close())
     const kept = createCompiledPolicies({ workers: { small: late, large: late } })
 
@@ -278,7 +288,7 @@ describe('compiled policies', () => {
   })
 
   it('are refused, charged and not tried again when they take too long to compile', async () => {
-    const slow = createPolicyWorker({ timeLimitMs: 1 })
+    const slow = createPolicyWorker({ startWorker: startBundle, timeLimitMs: 1 })
     const large = policy('p', ...Array.from({ length: 20_000 }, (_, index) => `h${index}.example`))
     const kept = createCompiledPolicies({ workers: { small: slow, large: slow } })
     const { work, charged } = spending()
@@ -317,7 +327,7 @@ describe('compiled policies', () => {
   })
 
   it('are compiled with the large sets when they are small and slow', async () => {
-    const impatient = createPolicyWorker({ timeLimitMs: 1 })
+    const impatient = createPolicyWorker({ startWorker: startBundle, timeLimitMs: 1 })
     const kept = createCompiledPolicies({ workers: { ...workers, small: impatient } })
     const slow = policy('p', ...Array.from({ length: 4_000 }, (_, index) => `h${index}.example`))
 
@@ -332,7 +342,7 @@ describe('compiled policies', () => {
   })
 
   it('are compiled again in another worker after their worker has ended', async () => {
-    const ending = createPolicyWorker()
+    const ending = createPolicyWorker({ startWorker: startBundle })
     const kept = createCompiledPolicies({ workers: { ...workers, small: ending } })
     const source = loader(one)
     await kept.decide(set, source, REQUEST)

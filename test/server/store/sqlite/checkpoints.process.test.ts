@@ -8,6 +8,7 @@ import {
   createCheckpoints,
   type Checkpoints,
 } from '../../../../server/src/store/sqlite/checkpoints.ts'
+import { startBundle, startFile } from '../../started-thread.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const PAGES = 20
@@ -43,7 +44,7 @@ async function untilCopied(writing: Database, checkpoints: Checkpoints): Promise
 describe('checkpoints', () => {
   it('are done by a thread once the log is long', async () => {
     const { path, writing } = openLogged()
-    const checkpoints = createCheckpoints(writing, path, { pages: PAGES })
+    const checkpoints = createCheckpoints(writing, path, { pages: PAGES, startWorker: startBundle })
 
     for (let round = 0; round < 3; round += 1) {
       commit(writing, PAGES)
@@ -58,7 +59,10 @@ describe('checkpoints', () => {
     const { path, writing } = openLogged()
     // A thread that could not start would report it.
     const file = pathToFileURL(join(path, 'missing.js'))
-    const checkpoints = createCheckpoints(writing, path, { pages: PAGES, file })
+    const checkpoints = createCheckpoints(writing, path, {
+      pages: PAGES,
+      startWorker: startFile(file),
+    })
 
     commit(writing, 2)
     checkpoints.committed()
@@ -69,7 +73,7 @@ describe('checkpoints', () => {
 
   it('leave the database to the last connection when closed, even while running', async () => {
     const { path, writing } = openLogged()
-    const checkpoints = createCheckpoints(writing, path, { pages: PAGES })
+    const checkpoints = createCheckpoints(writing, path, { pages: PAGES, startWorker: startBundle })
     commit(writing, 1000)
     checkpoints.committed()
 
@@ -85,7 +89,10 @@ describe('checkpoints', () => {
   it('are left to the writer if the thread cannot start', async () => {
     const { path, writing } = openLogged()
     const file = pathToFileURL(join(path, 'missing.js'))
-    const checkpoints = createCheckpoints(writing, path, { pages: PAGES, file })
+    const checkpoints = createCheckpoints(writing, path, {
+      pages: PAGES,
+      startWorker: startFile(file),
+    })
     commit(writing, PAGES)
     checkpoints.committed()
     await checkpoints.close()

@@ -1,5 +1,6 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { startThread, type StartWorker } from '../../../platform/start-worker.ts'
 import { requireSchema } from '../../../store/require-schema.ts'
 import { createBeginImmediate } from '../../../store/sqlite/begin-immediate.ts'
 import { createCheckpoints, type Checkpoints } from '../../../store/sqlite/checkpoints.ts'
@@ -38,7 +39,10 @@ const LAST_CHECKPOINT_PAGES = 16_000
 const BUSY_TIMEOUT_MS = 5_000
 
 /** Opens the evidence in the file at `path`, which is made with mode 0600. Throws StoreError. */
-export function openSqliteEvidence(path: string): EvidenceStore {
+export function openSqliteEvidence(
+  path: string,
+  startWorker: StartWorker = startThread,
+): EvidenceStore {
   createPrivateFile(path)
   const requireSameFile = watchFiles([path])
   const writing = openConnection(path, { readonly: false })
@@ -57,7 +61,7 @@ export function openSqliteEvidence(path: string): EvidenceStore {
       }
     }
     return createStore(writing, openReading, {
-      checkpoints: createCheckpoints(writing, path),
+      checkpoints: createCheckpoints(writing, path, { startWorker }),
       requireInPlace: watchFiles([path, `${path}-wal`]),
     })
   } catch (error) {

@@ -1,0 +1,45 @@
+import type { EventEmitter } from 'node:events'
+import {
+  parentPort,
+  Worker,
+  workerData,
+  type MessagePort,
+  type WorkerOptions,
+} from 'node:worker_threads'
+import { lowerPriority } from './lower-priority.ts'
+
+/** The entry points of threads, at the root of the sources. */
+export type WorkerName =
+  'checkpoint-worker' | 'ingest-worker' | 'policy-worker' | 'replay-worker' | 'suggest-worker'
+
+/** A running worker, as its starter sees it; a part of Node's `Worker`. */
+export type RunningWorker = Pick<EventEmitter, 'on' | 'once'> &
+  Pick<Worker, 'postMessage' | 'ref' | 'terminate' | 'unref'>
+
+/** The messages of a worker, as the worker sees them. */
+export type WorkerPort = Pick<MessagePort, 'close' | 'on' | 'postMessage'>
+
+/** Starts a worker; tests in process run its code without a thread. */
+export type StartWorker = (name: WorkerName, options: WorkerOptions) => RunningWorker
+
+/** Starts a thread. */
+export const startThread: StartWorker = (name, options) =>
+  new Worker(workerFile(name), { execArgv: [], ...options })
+
+/** Runs the entry point of a thread, with a smaller share of a busy CPU than the request thread. */
+export function serveThread(
+  niceness: number,
+  serve: (port: WorkerPort, data: unknown) => void,
+): void {
+  if (parentPort === null) throw new Error('a worker runs in a thread alone')
+  lowerPriority(niceness)
+  serve(parentPort, workerData)
+}
+
+/** At the root of the sources or of their compiled form; a bundle is beside the other bundles. */
+export function workerFile(name: WorkerName): URL {
+  const here = import.meta.url
+  const extension = here.slice(here.lastIndexOf('.'))
+  const folder = extension === '.cjs' ? './palisade-' : '../'
+  return new URL(`${folder}${name}${extension}`, here)
+}

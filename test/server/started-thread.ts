@@ -1,0 +1,16 @@
+import { Worker } from 'node:worker_threads'
+import { bundleOf, BUNDLED } from '../../packages/launcher/programs.mjs'
+import type { StartWorker } from '../../server/src/platform/start-worker.ts'
+
+/** Starts the bundle of a thread, as the built server does: sources take ten times as long. */
+export const startBundle: StartWorker = (name, options) => {
+  const program = BUNDLED.find((each) => each.name === `palisade-${name}`)
+  if (program === undefined) throw new Error(`${name} is not bundled`)
+  const file = new URL(`../../${bundleOf(program)}`, import.meta.url)
+  return new Worker(file, { execArgv: [], ...options })
+}
+
+/** Starts a thread of a test's own in place of each thread. */
+export function startFile(file: URL): StartWorker {
+  return (_name, options) => new Worker(file, { execArgv: [], ...options })
+}
