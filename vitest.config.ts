@@ -1,17 +1,15 @@
 import { availableParallelism } from 'node:os'
-import { delimiter, dirname } from 'node:path'
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { LaneReporter } from './test/lanes/lane-reporter.ts'
-import { fullSize, seedOfRun } from './test/lanes/run-size.ts'
+import { fullSize, isFullRun, pathOfTests, seedRun } from './test/lanes/run-size.ts'
 
-// One seed for the whole run, which the workers inherit.
-process.env['PALISADE_SEED'] = String(seedOfRun())
+seedRun()
 
 const PROCESS = 'test/**/*.process.test.ts'
 
 interface Lane {
   readonly include: string
-  readonly exclude?: string
+  readonly exclude?: string[]
   readonly fullSize: boolean
   readonly driver?: 'sqlite' | 'postgres'
   /** Ends what hangs. */
@@ -23,20 +21,16 @@ interface Lane {
   readonly workers: number
 }
 
-function lane(name: string, { driver = 'sqlite', ...lane }: Lane): TestProjectInlineConfiguration {
+function project(name: string, lane: Lane): TestProjectInlineConfiguration {
   return {
     ssr: { resolve: { conditions: ['palisade-source'] } },
     resolve: { conditions: ['palisade-source'] },
     test: {
       name,
       include: [lane.include],
-      exclude: [...configDefaults.exclude, ...(lane.exclude === undefined ? [] : [lane.exclude])],
-      env: {
-        ...(lane.fullSize ? fullSize() : {}),
-        // Programs that a test starts as `node` are run by the Node of the checkout.
-        PATH: [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
-      },
-      provide: { driver },
+      exclude: [...configDefaults.exclude, ...(lane.exclude ?? [])],
+      env: { ...(lane.fullSize ? fullSize() : {}), PATH: pathOfTests() },
+      provide: { driver: lane.driver ?? 'sqlite' },
       testTimeout: lane.timeoutMs,
       hookTimeout: lane.timeoutMs,
       // The default is a second, in which a machine under load does not always come to its turn.
@@ -45,6 +39,7 @@ function lane(name: string, { driver = 'sqlite', ...lane }: Lane): TestProjectIn
       globalSetup: name === 'fast' ? [] : ['test/server/postgres/global-setup.ts'],
       // No module keeps state (a rule of its own), so files share a worker: a fifth less time.
       isolate: false,
+      fsModuleCache: true,
       sequence: { groupOrder: lane.turn },
       maxWorkers: lane.workers * availableParallelism(),
     },
@@ -56,23 +51,23 @@ const MINUTE_MS = 60_000
 export default defineConfig({
   test: {
     projects: [
-      lane('fast', {
+      project('fast', {
         include: 'test/**/*.test.ts',
-        exclude: PROCESS,
+        exclude: [PROCESS],
         fullSize: false,
-        timeoutMs: MINUTE_MS,
+        timeoutMs: isFullRun() ? 10 * MINUTE_MS : MINUTE_MS,
         setupFiles: ['test/lanes/fast-setup.ts'],
         turn: 1,
         workers: 1,
       }),
-      lane('laws', {
+      project('laws', {
         include: 'test/**/*.property.test.ts',
         fullSize: true,
         timeoutMs: 10 * MINUTE_MS,
         turn: 2,
         workers: 1,
       }),
-      lane('PostgreSQL', {
+      project('PostgreSQL', {
         include: 'test/**/*.store.test.ts',
         driver: 'postgres',
         fullSize: true,
@@ -81,7 +76,7 @@ export default defineConfig({
         workers: 1,
       }),
       // Most of these wait for a process, a timer or a disk.
-      lane('process', {
+      project('process', {
         include: PROCESS,
         fullSize: true,
         timeoutMs: 10 * MINUTE_MS,

@@ -17,6 +17,7 @@ import {
   sentencesWithoutSubject,
   vagueComments,
 } from './architecture/language.ts'
+import { straySizes, strayStarts } from './architecture/lanes.ts'
 import { wrongFloors } from './architecture/server-floors.ts'
 import {
   emptyNames,
@@ -37,6 +38,15 @@ const documents = readDocuments(root)
  */
 function sample(path: string, ...text: string[]): SourceFile[] {
   return [{ path, text: text.join('') }]
+}
+
+/** A test that reaches the built programs through a fixture, if `fixture` is `fixture.ts`. */
+function byFixture(fixture: string): SourceFile[] {
+  return [
+    { path: 'test/cli/a.test.ts', text: `import { run } from './${fixture}'` },
+    { path: 'test/cli/fixture.ts', text: `import { BUILT_CLI } from '../built-programs.ts'` },
+    { path: 'test/cli/other.ts', text: `import { other } from './another.ts'` },
+  ]
 }
 
 /** A document beside `docs/a.md` and `server/src/main.ts`. */
@@ -74,6 +84,16 @@ describe('the workspace', () => {
   it('has a server whose rooms import lower floors only', () => {
     const why = 'the rooms are in the order of a request, as mapped in ARCHITECTURE.md'
     expect(wrongFloors(files), why).toEqual([])
+  })
+
+  it('has a fast lane of tests that start nothing', () => {
+    const why = 'a test that starts a process or a thread is named *.process.test.ts'
+    expect(strayStarts(files), why).toEqual([])
+  })
+
+  it('has laws that the full lane finds by their names', () => {
+    const why = 'a test whose size differs between the lanes is named *.property.test.ts'
+    expect(straySizes(files), why).toEqual([])
   })
 
   it('declares every package that it imports', () => {
@@ -189,6 +209,22 @@ describe('each rule can fail', () => {
       'same floor',
       wrongFloors(sample('server/src/views/a.ts', `import x from '../webhooks/b.ts'`)),
     ],
+    [
+      'process in the fast lane',
+      strayStarts(sample('test/agent/a.test.ts', `import { spawn } from 'node:child_process'`)),
+    ],
+    [
+      'thread in the fast lane',
+      strayStarts(sample('test/a.test.ts', `import { x, Worker } from 'node:worker_threads'`)),
+    ],
+    ['built program in the fast lane', strayStarts(byFixture('fixture.ts'))],
+    [
+      'law without its name',
+      straySizes([
+        { path: 'test/a.test.ts', text: `import { casesOfRun } from './lanes/run-size.ts'` },
+        { path: 'test/lanes/run-size.ts', text: '' },
+      ]),
+    ],
     ['loose file', wrongFloors(sample('server/src/a.ts', 'export {}'))],
     [
       'undeclared',
@@ -247,6 +283,19 @@ describe('each rule can fail', () => {
 describe('each rule accepts good code', () => {
   it.each<[string, readonly string[]]>([
     ['downward import', wrongArrows(sample('agent/src/a.ts', `import x from '@palisade/client'`))],
+    [
+      'process in the full lane',
+      strayStarts(sample('test/a.process.test.ts', `import { spawn } from 'node:child_process'`)),
+    ],
+    [
+      'type of a process',
+      strayStarts(sample('test/a.test.ts', `import type { X } from 'node:child_process'`)),
+    ],
+    [
+      'channel without a thread',
+      strayStarts(sample('test/a.test.ts', `import { MessageChannel } from 'node:worker_threads'`)),
+    ],
+    ['fixture that starts nothing', strayStarts(byFixture('other.ts'))],
     ['lower floor', wrongFloors(sample('server/src/fleet/a.ts', `import '../store/b.ts'`))],
     ['own file', wrongArrows(sample('agent/src/sync/a.ts', `import x from '../b.ts'`))],
     [

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { testsOfMissing } from './lane-files.ts'
 import { projectsOf, readLaneOptions, USAGE, type Lane, type LaneOptions } from './options.ts'
 import { missingPrograms, packagesOf } from './programs.mjs'
+import { fullSize, isFullRun } from './run-size.ts'
 import { createRunDirectory, removeRun } from './run-directory.ts'
 import { hangingTests } from './running-tests.ts'
 
@@ -38,7 +39,12 @@ function requirePrograms(options: LaneOptions): readonly string[] | null {
 /** Runs vitest and resolves to its exit code. */
 async function run(lane: Lane, args: readonly string[], watch: boolean): Promise<number> {
   const directory = createRunDirectory()
-  const env = { ...process.env, TMPDIR: directory, PALISADE_TEST_RUN: directory }
+  const env = {
+    ...process.env,
+    ...(lane === 'full' ? fullSize() : {}),
+    TMPDIR: directory,
+    PALISADE_TEST_RUN: directory,
+  }
   const child = spawn(process.execPath, [VITEST, watch ? 'watch' : 'run', ...args], {
     cwd: ROOT,
     env,
@@ -57,7 +63,7 @@ async function run(lane: Lane, args: readonly string[], watch: boolean): Promise
       setTimeout(() => resolve(128 + number), END_WITHIN_MS)
     })
   const watchdog = setInterval(() => {
-    const [name] = lane === 'fast' ? hangingTests(directory, HANGING_MS) : []
+    const [name] = lane === 'fast' && !isFullRun() ? hangingTests(directory, HANGING_MS) : []
     if (name === undefined) return
     tell(`does not end: ${name}`)
     resolve(1)

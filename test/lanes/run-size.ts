@@ -1,4 +1,11 @@
-/** `PALISADE_SEED`, or a new one; to be printed, so that a run can be repeated. */
+import { delimiter, dirname } from 'node:path'
+
+/** Gives one seed to all tests of a run, which inherit the environment. */
+export function seedRun(): void {
+  process.env['PALISADE_SEED'] = String(seedOfRun())
+}
+
+/** `PALISADE_SEED`, or a new one. */
 export function seedOfRun(): number {
   const given = process.env['PALISADE_SEED']
   if (given === undefined || given === '') return Math.floor(Math.random() * 0x7fffffff)
@@ -19,6 +26,11 @@ export function factorOfRun(): number {
     throw new Error(`\`${given}\` is no factor; write PALISADE_CASES as a number such as 10`)
   }
   return Number(given)
+}
+
+/** Programs that a test starts as `node` are run by the Node of the checkout. */
+export function pathOfTests(): string {
+  return [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter)
 }
 
 /** Environment of long tests at full size, unless the caller chose a size. */

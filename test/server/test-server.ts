@@ -121,7 +121,7 @@ export async function openTestServer(
   // Where the evidence is, for the threads that read it.
   const config = { ...readConfig(settings, directory), dataDir: dataDir ?? directory, databaseUrl }
   const evidence = await openTestEvidence(directory, databaseUrl)
-  const options = { config, sources, store, evidence, logger: log ?? false }
+  const options = { config, sources, store, evidence, logger: log ?? (false as const) }
   const server = await createServerUnder(overload, options, startWorker)
   atEnd(async () => {
     // `fetch` connects again after an abort, and a connection without a request lasts a minute.

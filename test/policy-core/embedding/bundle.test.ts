@@ -14,7 +14,7 @@ const PROGRAMS = {
 async function sizeOf(name: keyof typeof PROGRAMS) {
   const result = await bundle(PROGRAMS[name], 'module')
   const { code, gzippedBytes } = result
-  process.stdout.write(`bundle of ${name}: ${code.length} bytes, ${gzippedBytes} gzipped\n`)
+  console.log(`bundle of ${name}: ${code.length} bytes, ${gzippedBytes} gzipped`)
   return result
 }
 

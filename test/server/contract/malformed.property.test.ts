@@ -51,10 +51,10 @@ it(
     const grownMib = process.memoryUsage().rss / 2 ** 20 - residentMib
     const seconds = (performance.now() - startedMs) / 1000
     const counts = [...statuses].toSorted(([a], [b]) => String(a).localeCompare(String(b)))
-    process.stdout.write(
+    console.log(
       `malformed requests: ${REQUESTS}, seed ${seed}, ${seconds.toFixed(1)} s, ` +
         `resident memory grew by ${grownMib.toFixed(0)} MiB, ` +
-        `${counts.map(([status, count]) => `${status}: ${count}`).join(', ')}\n`,
+        `${counts.map(([status, count]) => `${status}: ${count}`).join(', ')}`,
     )
     expect(grownMib).toBeLessThan(MOST_GROWTH_MIB)
     // The run must cover everything from non-HTTP bytes to accepted requests. The rarest outcomes,
