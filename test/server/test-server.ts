@@ -7,18 +7,9 @@ import {
   type Server,
   type ServerOptions,
 } from '../../server/src/container.ts'
-import { PERMISSIONS } from '@palisade/protocol'
 import type { LightMyRequestResponse } from 'fastify'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { onTestFinished } from 'vitest'
-import {
-  createOrganization,
-  type CreatedOrganization,
-  type CreateOrganizationDeps,
-  type OrganizationRequest,
-} from '../../server/src/organizations/create-organization.ts'
-import { createToken } from '../../server/src/organizations/access-token-service.ts'
-import { OPERATOR } from '../../server/src/history/author.ts'
 import { createAuditedStore } from '../../server/src/history/audit/audited-store.ts'
 import type { LogSettings } from '../../server/src/operations/log/create-log.ts'
 import { UNLIMITED, type Overload } from '../../server/src/operations/overload/overload.ts'
@@ -29,6 +20,7 @@ import { openTestEvidence, openTestStore } from './store/test-store.ts'
 import { startInProcess } from './in-process-worker.ts'
 import { headersOf, type TestDevice } from './test-device.ts'
 import { temporaryDirectory, type AtEnd } from './temporary-directory.ts'
+import { createOwnedOrganization, type OwnedOrganization } from './test-organization.ts'
 
 /** The whole server as composed by its container, on a real store with a fake clock. */
 export interface TestServer {
@@ -41,7 +33,7 @@ export interface TestServer {
   setBack(ms: number): void
   /** Epoch milliseconds of the server's clock. */
   now(): number
-  /** Creates an organization. An existing owner accepts at once and gets a personal token. */
+  /** Creates an organization with a new or an existing owner, who gets a personal token. */
   createOrganization(name: string, owner: string, entitled?: boolean): Promise<OwnedOrganization>
   /** Sends a request; `as` is an access token or a machine, `payload` becomes JSON. */
   send(
@@ -52,27 +44,6 @@ export interface TestServer {
   exchange(username: string, password: string, address?: string): Promise<LightMyRequestResponse>
   /** Exchanges a valid secret for an access token. */
   signIn(username: string, password: string): Promise<string>
-}
-
-export interface OwnedOrganization extends CreatedOrganization {
-  readonly personal_token: string
-}
-
-async function createOwnedOrganization(
-  deps: CreateOrganizationDeps,
-  request: OrganizationRequest,
-): Promise<OwnedOrganization> {
-  const created = await createOrganization(deps, request)
-  if (created.personal_token !== null) return { ...created, personal_token: created.personal_token }
-  const { name: org, owner: username } = request
-  const token = { name: 'x', permissions: [...PERMISSIONS], expires_in_days: 365 }
-  const made = await deps.store.write(OPERATOR, async (writer) => {
-    await writer.invitations.delete(org, username)
-    await writer.memberships.insert({ org, username, role: 'owner' })
-    const owner = { kind: 'personal' as const, username }
-    return createToken(deps, writer, token, { owner, author: OPERATOR, parent: null })
-  })
-  return { ...created, personal_token: made.token }
 }
 
 export interface TestServerOptions {
