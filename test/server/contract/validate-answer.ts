@@ -15,10 +15,13 @@ export type ValidateAnswer = (operation: Operation, answer: ValidatedAnswer) => 
  * and schema of the body.
  */
 export function createAnswerValidator(document: ApiDocument): ValidateAnswer {
-  const compiled = new Map<Schema, z.ZodType>()
+  const definitions = prepareSchema(document.schemas)
+  // By text: each answer of the document has its own reference to the schema of refusals.
+  const compiled = new Map<string, z.ZodType>()
   const compile = (schema: Schema): z.ZodType => {
-    const known = compiled.get(schema) ?? compileSchema(schema, document)
-    compiled.set(schema, known)
+    const text = JSON.stringify(schema)
+    const known = compiled.get(text) ?? compileSchema(schema, definitions)
+    compiled.set(text, known)
     return known
   }
   return ({ id, responses, headers: announcedHeaders }, { statusCode, headers, body }) => {
@@ -84,13 +87,15 @@ function validateHeaders(
   return null
 }
 
-function compileSchema(schema: Schema, { schemas }: ApiDocument): z.ZodType {
-  const text = JSON.stringify({ ...schema, $defs: schemas }).replaceAll(
-    '#/components/schemas/',
-    '#/$defs/',
-  )
-  const closed: unknown = JSON.parse(text, (_name, value: unknown) => closeObject(value))
-  return z.fromJSONSchema(closed as Parameters<typeof z.fromJSONSchema>[0])
+function compileSchema(schema: Schema, definitions: Schema): z.ZodType {
+  const whole = { ...prepareSchema(schema), $defs: definitions }
+  return z.fromJSONSchema(whole as Parameters<typeof z.fromJSONSchema>[0])
+}
+
+/** Closes all objects of a schema, or of schemas by name, and moves their references. */
+function prepareSchema(schema: Schema): Schema {
+  const text = JSON.stringify(schema).replaceAll('#/components/schemas/', '#/$defs/')
+  return JSON.parse(text, (_name, value: unknown) => closeObject(value)) as Schema
 }
 
 /**
