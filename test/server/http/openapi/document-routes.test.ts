@@ -1,6 +1,7 @@
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { once } from 'node:events'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { atEndOfTests } from '../../temporary-directory.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
 const LARGEST = '/docs/static/swagger-ui-bundle.js'
@@ -10,11 +11,12 @@ const AHEAD = 16
 const MOST_GROWTH_BYTES = 40 * 2 ** 20
 const MOST_WAITING_BYTES = 512 * 2 ** 10
 
+const atEnd = atEndOfTests()
 let opened: TestServer
 let port: number
 
 beforeAll(async () => {
-  opened = await openTestServer(afterAll)
+  opened = await openTestServer(atEnd)
   await opened.server.app.listen({ host: '127.0.0.1', port: 0 })
   port = (opened.server.app.server.address() as AddressInfo).port
 })

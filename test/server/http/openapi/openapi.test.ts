@@ -1,7 +1,8 @@
 import { errorEnvelopeSchema } from '@palisade/protocol'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { openTestServer } from '../../test-server.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
+import { openTestServer, type TestServer } from '../../test-server.ts'
 
 const operationSchema = z.looseObject({
   operationId: z.string(),
@@ -26,22 +27,29 @@ const documentSchema = z.looseObject({
   }),
 })
 
-async function openDocument() {
-  const { server, send } = await openTestServer()
-  const document = documentSchema.parse((await send('GET', '/openapi.json')).json())
-  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+interface NamedOperation {
+  /** `METHOD /path` */
+  readonly name: string
+  readonly path: string
+  readonly operation: z.infer<typeof operationSchema>
+}
+
+const atEnd = atEndOfTests()
+let test: TestServer
+let document: z.infer<typeof documentSchema>
+let operations: readonly NamedOperation[]
+
+beforeAll(async () => {
+  test = await openTestServer(atEnd)
+  document = documentSchema.parse((await test.send('GET', '/openapi.json')).json())
+  operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
       name: `${method.toUpperCase()} ${path}`,
       path,
       operation,
     })),
   )
-  return {
-    document,
-    operations,
-    routes: listRoutes(server.app.printRoutes({ commonPrefix: false })),
-  }
-}
+})
 
 /** Lists `METHOD /path/{parameter}` of every route in the router's printed tree. */
 function listRoutes(tree: string): string[] {
@@ -61,9 +69,8 @@ function listRoutes(tree: string): string[] {
 }
 
 describe('/openapi.json', () => {
-  it('has exactly the routes of the server, except those of the documents', async () => {
-    const { operations, routes } = await openDocument()
-
+  it('has exactly the routes of the server, except those of the documents', () => {
+    const routes = listRoutes(test.server.app.printRoutes({ commonPrefix: false }))
     const expected = routes.filter((route) => !/ \/(?:docs|openapi\.json)/.test(route))
     expect(operations.map(({ name }) => name).toSorted()).toEqual(expected.toSorted())
     expect(expected).toContain(
@@ -71,17 +78,14 @@ describe('/openapi.json', () => {
     )
   })
 
-  it('has every referenced component, and no component without a reference', async () => {
-    const { document } = await openDocument()
-
+  it('has every referenced component, and no component without a reference', () => {
     const references = JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)
     const names = new Set([...references].map(([, name = '']) => name))
     expect(Object.keys(document.components.schemas).toSorted()).toEqual([...names].toSorted())
     expect(JSON.stringify(document)).not.toMatch(/"\$ref":"(?!#\/components\/schemas\/)/)
   })
 
-  it('closes the objects of requests and opens those of answers', async () => {
-    const { document, operations } = await openDocument()
+  it('closes the objects of requests and opens those of answers', () => {
     const { schemas } = document.components
     const isClosedIn = (part: unknown) => objectsIn(part, schemas).map(isClosed)
     const requests = operations.flatMap(({ operation }) => isClosedIn(operation.requestBody))
@@ -92,17 +96,13 @@ describe('/openapi.json', () => {
     expect(answers.filter((closed) => closed)).toEqual([])
   })
 
-  it('has the declared names of schemas', async () => {
-    const { document } = await openDocument()
-
+  it('has the declared names of schemas', () => {
     const names = Object.keys(document.components.schemas)
     expect(names.filter((name) => name.endsWith('Input'))).toEqual([])
     expect(names).toContain('CreatePolicyRequest')
   })
 
-  it('gives each operation a unique id, known tags and security', async () => {
-    const { document, operations } = await openDocument()
-
+  it('gives each operation a unique id, known tags and security', () => {
     const ids = operations.map(({ operation }) => operation.operationId)
     expect(new Set(ids).size).toBe(ids.length)
     const tags = new Set(document.tags.map(({ name }) => name))
@@ -114,9 +114,7 @@ describe('/openapi.json', () => {
     }
   })
 
-  it('declares every parameter of a path', async () => {
-    const { operations } = await openDocument()
-
+  it('declares every parameter of a path', () => {
     for (const { path, operation, name } of operations) {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => parameter)
       const declared = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path')
@@ -127,9 +125,7 @@ describe('/openapi.json', () => {
     }
   })
 
-  it('documents bodies and refusals of the governance API', async () => {
-    const { operations } = await openDocument()
-
+  it('documents bodies and refusals of the governance API', () => {
     const governance = operations.filter(({ path }) => path.includes('/governance/policies'))
     expect(governance).toHaveLength(8)
     for (const { operation, name } of governance) {
@@ -141,33 +137,28 @@ describe('/openapi.json', () => {
     }
   })
 
-  it('documents the lines that machines upload', async () => {
-    const { operations } = await openDocument()
+  it('documents the lines that machines upload', () => {
     const upload = operations.find(({ operation }) => operation.operationId === 'uploadRecords')
     expect(upload?.operation.requestBody?.content).toEqual({
       'application/x-ndjson': { schema: { type: 'string' } },
     })
   })
 
-  it('documents 500 and 503 for every operation that uses the store', async () => {
-    const { operations } = await openDocument()
-
+  it('documents 500 and 503 for every operation that uses the store', () => {
     for (const { operation, name } of operations.filter(({ path }) => path !== '/healthz'))
       for (const status of [500, 503])
         expect(JSON.stringify(operation.responses[String(status)]), name).toContain('schemas/Error')
   })
 
   it('is shown under /docs, with a content security policy that lets the page run', async () => {
-    const { send } = await openTestServer()
-
-    const page = await send('GET', '/docs/')
+    const page = await test.send('GET', '/docs/')
 
     expect(page.statusCode).toBe(200)
     expect(page.headers['content-type']).toContain('text/html')
     expect(page.headers['content-security-policy']).toContain("script-src 'self'")
     expect(page.headers['content-security-policy']).not.toContain('upgrade-insecure-requests')
     expect(page.body).toContain('<title>Palisade API</title>')
-    const script = await send('GET', '/docs/static/swagger-ui-bundle.js')
+    const script = await test.send('GET', '/docs/static/swagger-ui-bundle.js')
     expect(script.statusCode).toBe(200)
   })
 
@@ -176,9 +167,7 @@ describe('/openapi.json', () => {
     ['a path with NUL', 404, '/docs/static/%00', {}],
     ['a precondition', 412, '/docs/static/index.css', { 'if-match': '"x"' }],
   ])('refuses %s under /docs with the envelope', async (_title, status, path, headers) => {
-    const { send } = await openTestServer()
-
-    const refused = await send('GET', path, { headers })
+    const refused = await test.send('GET', path, { headers })
 
     expect(refused.statusCode).toBe(status)
     expect(errorEnvelopeSchema.parse(refused.json()).error.code).not.toBe('internal')
@@ -186,8 +175,7 @@ describe('/openapi.json', () => {
 })
 
 describe('the document', () => {
-  it('has a server, and only security schemes that an operation uses', async () => {
-    const { document, operations } = await openDocument()
+  it('has a server, and only security schemes that an operation uses', () => {
     const used = [document.security, ...operations.map(({ operation }) => operation.security ?? [])]
       .flat()
       .flatMap((scheme) => Object.keys(scheme))
@@ -198,8 +186,7 @@ describe('the document', () => {
     )
   })
 
-  it('declares numbers in queries, with the default page size', async () => {
-    const { operations } = await openDocument()
+  it('declares numbers in queries, with the default page size', () => {
     const parameters = operations.flatMap(({ operation }) => operation.parameters ?? [])
     const schemasOf = (name: string) =>
       parameters.filter((each) => each.name === name).map(({ schema }) => schema)
@@ -220,8 +207,7 @@ describe('the document', () => {
       expect(schema).toMatchObject({ type: 'string', minLength: 1 })
   })
 
-  it('has the patterns of names in filters', async () => {
-    const { operations } = await openDocument()
+  it('has the patterns of names in filters', () => {
     const patternOf = (id: string, name: string) => {
       const { operation } = operations.find((each) => each.operation.operationId === id) ?? {}
       const found = operation?.parameters?.find((each) => each.name === name)
@@ -236,8 +222,7 @@ describe('the document', () => {
       expect([pattern.test(taken), pattern.test(refused)]).toEqual([true, false])
   })
 
-  it('declares the format of timestamps', async () => {
-    const { document } = await openDocument()
+  it('declares the format of timestamps', () => {
     const found: string[] = []
     visitSchemas(document, (name, schema) => {
       const types = JSON.stringify(schema)
@@ -248,8 +233,8 @@ describe('the document', () => {
     expect(found).toEqual([])
   })
 
-  it('declares mutually exclusive members, and lists of unique items', async () => {
-    const { schemas } = (await openDocument()).document.components
+  it('declares mutually exclusive members, and lists of unique items', () => {
+    const { schemas } = document.components
 
     expect(schemas['TokenRequest']).toMatchObject({
       allOf: [
