@@ -1,6 +1,7 @@
 import type { Prove } from '@palisade/client'
 import { PERMISSIONS, type DeviceView } from '@palisade/protocol'
 import { formatDeliveryId } from '../../../server/src/webhooks/delivery-id.ts'
+import { cheapenHashes } from '../identity/sign-in/cheap-hashes.ts'
 import { enrolTestDevice, newProver, TEST_ORIGIN, type TestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { createAnswerValidator, type ValidateAnswer } from './validate-answer.ts'
@@ -79,7 +80,9 @@ const EVERYBODY = { stages: [{ percent: 100 }], max_rejected: { machines: 0 } }
 
 export async function openTwoOrganizations(): Promise<TwoOrganizations> {
   const undo: (() => void | Promise<void>)[] = []
-  const server = await openTestServer((step) => undo.push(step))
+  const atEnd = (step: () => void | Promise<void>) => void undo.push(step)
+  cheapenHashes(atEnd)
+  const server = await openTestServer(atEnd)
   const document = readDocument((await server.send('GET', '/openapi.json')).json())
   const olga = await server.createOrganization('acme', 'olga')
   const rita = await server.createOrganization('rival', 'rita')
