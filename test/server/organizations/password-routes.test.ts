@@ -1,5 +1,7 @@
 import type { Role } from '@palisade/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { cheapenHashes } from '../identity/sign-in/cheap-hashes.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const ACME = '/api/v1/orgs/acme'
@@ -8,6 +10,9 @@ const OLD = 'the first long sentence'
 const NEW = 'the second long sentence'
 
 describe('passwords', () => {
+  const atEnd = atEndOfTests()
+  beforeAll(() => cheapenHashes(atEnd))
+
   let test: TestServer
   let alice: string
 
