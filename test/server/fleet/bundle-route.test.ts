@@ -1,5 +1,5 @@
 import { MAX_BUNDLE_BYTES, type Bundle } from '@palisade/protocol'
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createStateStore } from '../../../agent/src/sync/state/state-store.ts'
 import {
   createSynchronizer,
@@ -9,11 +9,11 @@ import { createViewChannel } from '../../../agent/src/sync/update/view-channel.t
 import { fault } from '../../../agent/src/sync/fault.ts'
 import { activePolicy } from '../../agent/fixture/active-policy.ts'
 import { temporaryDirectory } from '../../agent/fixture/temporary-directory.ts'
+import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice, type TestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
-const START_MS = Date.parse('2026-11-21T08:00:00.250Z')
 const HOUR_MS = 3_600_000
 const PASSWORD = 'a long enough password'
 const NO_ONE = new AbortController().signal
@@ -25,21 +25,26 @@ interface Machine {
 
 describe('the bundle of a device', () => {
   let test: TestServer
+  let org: string
+  let alice: string
   let owner: Owner
   let device: TestDevice
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
     // tuf-js reads the global clock.
-    vi.useFakeTimers({ toFake: ['Date'], now: START_MS })
+    vi.useFakeTimers({ toFake: ['Date'], now: test.now() })
     onTestFinished(() => void vi.useRealTimers())
-    test = await openTestServer()
-    owner = await openOwner(test, 'acme', 'alice')
-    device = await enrolTestDevice(test, owner.as, 'acme', { user: 'alice' })
+    ;[org, alice] = [freshName('acme'), freshName('alice')]
+    owner = await openOwner(test, org, alice)
+    device = await enrolTestDevice(test, owner.as, org, { user: alice })
     await allow('everybody', '/data/**')
   })
 
   async function allow(name: string, path: string): Promise<void> {
-    const policies = '/v2/orgs/acme/governance/policies'
+    const policies = `/v2/orgs/${org}/governance/policies`
     const made = await test.send('POST', policies, { as: owner.as, payload: { name } })
     const rule = { name, actions: ['read'], decision: 'allow', resources: [path] }
     const rules = `${policies}/${made.json<{ id: string }>().id}/rules`
@@ -47,9 +52,9 @@ describe('the bundle of a device', () => {
     expect([made.statusCode, ruled.statusCode]).toEqual([201, 201])
   }
 
-  const urlOf = (id: string, org = 'acme') => `/api/v1/orgs/${org}/devices/${id}/bundle`
-  const ask = (as: string, id = device.enrolment.device_id, org = 'acme') =>
-    test.send('GET', urlOf(id, org), { as })
+  const urlOf = (id: string, of = org) => `/api/v1/orgs/${of}/devices/${id}/bundle`
+  const ask = (as: string, id = device.enrolment.device_id, of = org) =>
+    test.send('GET', urlOf(id, of), { as })
   const statusOf = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).statusCode
 
   async function fetchBundle(): Promise<Buffer> {
@@ -70,7 +75,7 @@ describe('the bundle of a device', () => {
       clock,
     })
     const now = (): number => surroundings.nowMs
-    const synchronizer = createSynchronizer({ active, channel, org: 'acme', clock: now })
+    const synchronizer = createSynchronizer({ active, channel, org, clock: now })
     await synchronizer.restore()
     return {
       synchronizer,
@@ -93,7 +98,7 @@ describe('the bundle of a device', () => {
   })
 
   it('works for one device, for a day', async () => {
-    const other = await enrolTestDevice(test, owner.as, 'acme', { user: 'alice' })
+    const other = await enrolTestDevice(test, owner.as, org, { user: alice })
     const bundle = await fetchBundle()
 
     const elsewhere = await openMachine(other)
@@ -124,8 +129,9 @@ describe('the bundle of a device', () => {
   })
 
   it('is restricted to administrators of the organization', async () => {
-    const bob = await owner.addMember('bob', 'member', PASSWORD)
-    const rival = await openOwner(test, 'rival', 'rita')
+    const bob = await owner.addMember(freshName('bob'), 'member', PASSWORD)
+    const theirs = freshName('rival')
+    const rival = await openOwner(test, theirs, freshName('rita'))
     const { device_id: id } = device.enrolment
 
     expect(await statusOf(owner.as)).toBe(200)
@@ -133,7 +139,7 @@ describe('the bundle of a device', () => {
     expect(await statusOf(await owner.organizationToken(['policies:read']))).toBe(403)
     expect(await statusOf(bob)).toBe(403)
     expect(await statusOf(rival.as)).toBe(404)
-    expect(await statusOf(rival.as, id, 'rival')).toBe(404)
+    expect(await statusOf(rival.as, id, theirs)).toBe(404)
     expect(await statusOf(owner.as, 'no-such-device')).toBe(404)
     expect((await test.send('GET', urlOf(id))).statusCode).toBe(401)
     expect((await test.send('GET', urlOf(id), { as: device })).statusCode).toBe(401)
@@ -141,7 +147,7 @@ describe('the bundle of a device', () => {
 
   it('is refused for a revoked device', async () => {
     const { device_id: id } = device.enrolment
-    await test.send('DELETE', `/api/v1/orgs/acme/devices/${id}`, { as: owner.as })
+    await test.send('DELETE', `/api/v1/orgs/${org}/devices/${id}`, { as: owner.as })
 
     expect(await statusOf(owner.as)).toBe(409)
   })

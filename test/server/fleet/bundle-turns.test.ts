@@ -1,7 +1,7 @@
 import type { Bundle } from '@palisade/protocol'
 import { randomBytes } from 'node:crypto'
 import fastify from 'fastify'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { bundleRoute } from '../../../server/src/fleet/bundle-route.ts'
 import { registerRoutes } from '../../../server/src/identity/routes/register-routes.ts'
 import { createViewService, type ViewService } from '../../../server/src/views/view-service.ts'
@@ -10,33 +10,37 @@ import { ApiError } from '../../../server/src/platform/api-error.ts'
 import { nextTurn } from '../../../server/src/platform/next-turn.ts'
 import type { Payer, WorkBudget } from '../../../server/src/operations/overload/work-budget.ts'
 import type { Store } from '../../../server/src/store/store.ts'
+import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
-const POLICIES = '/v2/orgs/acme/governance/policies'
-const ALICE = { kind: 'user', username: 'alice', tokenId: null } as const
 const PERMISSIONS = ['organization:admin', 'policies:read', 'policies:write'] as const
 
 describe('a bundle', () => {
   let test: TestServer
+  let org: string
+  let alice: string
   let owner: Owner
   let deviceId: string
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    owner = await openOwner(test, 'acme', 'alice')
-    deviceId = (await enrolTestDevice(test, owner.as, 'acme', { user: 'alice' })).enrolment
-      .device_id
+    ;[org, alice] = [freshName('acme'), freshName('alice')]
+    owner = await openOwner(test, org, alice)
+    const { enrolment } = await enrolTestDevice(test, owner.as, org, { user: alice })
+    deviceId = enrolment.device_id
     for (const name of ['one', 'two', 'three']) await createPolicy(name)
   })
 
   async function createPolicy(name: string): Promise<void> {
-    const made = await test.send('POST', POLICIES, { as: owner.as, payload: { name } })
+    const made = await test.send('POST', `/v2/orgs/${org}/governance/policies`, { as: owner.as, payload: { name } })
     expect(made.statusCode, made.body).toBe(201)
   }
 
-  const urlOf = (org = 'acme') => `/api/v1/orgs/${org}/devices/${deviceId}/bundle`
+  const urlOf = () => `/api/v1/orgs/${org}/devices/${deviceId}/bundle`
 
   /** Counts open reads. */
   function openViews(): { readonly views: ViewService; readonly open: () => number } {
@@ -72,7 +76,7 @@ describe('a bundle', () => {
       await nextTurn()
     }
 
-    const text = (await views.bundle({ org: 'acme', deviceId }, { turn })).toString()
+    const text = (await views.bundle({ org, deviceId }, { turn })).toString()
 
     const bundle = JSON.parse(text) as Bundle
     expect(text).toBe(JSON.stringify(bundle))
@@ -89,7 +93,7 @@ describe('a bundle', () => {
       isChanged = true
     }
 
-    const text = (await views.bundle({ org: 'acme', deviceId }, { turn })).toString()
+    const text = (await views.bundle({ org, deviceId }, { turn })).toString()
 
     const { files } = JSON.parse(text) as Bundle
     const documents = Object.keys(files).filter((name) => name.startsWith('targets/'))
@@ -114,7 +118,12 @@ describe('a bundle', () => {
       app.setValidatorCompiler(() => () => true)
       app.setSerializerCompiler(() => JSON.stringify)
       const store = createAuditedStore({ store: test.store, now: () => new Date(test.now()) })
-      const authenticate = async () => ({ ...ALICE, permissions: PERMISSIONS })
+      const authenticate = async () => ({
+        kind: 'user' as const,
+        username: alice,
+        tokenId: null,
+        permissions: PERMISSIONS,
+      })
       const { views } = openViews()
       registerRoutes(app, { authenticate, store }, [bundleRoute({ store, budget, views })])
       app.setErrorHandler((error, _request, reply) =>
@@ -137,7 +146,7 @@ describe('a bundle', () => {
       })
 
       expect(answer.statusCode).toBe(200)
-      expect(told[0]).toEqual({ org: 'acme', caller: 'user:alice', isWriter: true })
+      expect(told[0]).toEqual({ org, caller: `user:${alice}`, isWriter: true })
       expect(told.slice(1)).toEqual([...Array.from({ length: 7 }, () => 'turn'), 'end'])
     })
 

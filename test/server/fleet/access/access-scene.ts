@@ -1,14 +1,15 @@
 import type { AccessGrant, DeviceView, ReviewedAccessRequest } from '@palisade/protocol'
 import type { LightMyRequestResponse } from 'fastify'
-import { expect, onTestFinished } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { createAccessExpiry } from '../../../../server/src/fleet/access/access-expiry.ts'
 import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
+import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, headersOf, TEST_ORIGIN, type TestDevice } from '../../test-device.ts'
+import type { AtEnd } from '../../temporary-directory.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
 export const PASSWORD = 'correct horse battery staple'
-export const REQUESTS = '/api/v1/orgs/acme/access-requests'
 export const WANTED = {
   action: 'connect:tcp',
   resources: ['registry.example.com:443'],
@@ -18,14 +19,17 @@ export const WANTED = {
 
 /** An organization with a member, a machine of the member, and an owner who answers. */
 export interface AccessScene {
-  readonly test: TestServer
+  readonly org: string
+  readonly paths: { readonly org: string; readonly requests: string; readonly policies: string }
+  /** User names of the owner and the member. */
+  readonly names: { readonly alice: string; readonly bob: string }
   readonly owner: Owner
-  /** The access token of the member `bob`. */
+  /** The access token of the member. */
   readonly bob: string
-  /** A machine of bob. */
+  /** A machine of the member. */
   readonly device: TestDevice
   post(path: string, as: string, payload?: object): Promise<LightMyRequestResponse>
-  /** Asks as bob; returns the id of the request. */
+  /** Asks as the member; returns the id of the request. */
   ask(changes?: object, as?: string): Promise<string>
   approve(id: string, changes?: object, as?: string): Promise<ReviewedAccessRequest>
   get(id: string, as?: string): Promise<ReviewedAccessRequest>
@@ -37,15 +41,20 @@ export interface AccessScene {
   kinds(): Promise<string[]>
 }
 
-export async function openAccessScene(
-  settings: Readonly<Record<string, string>> = {},
-): Promise<AccessScene> {
-  const test = await openTestServer(onTestFinished, {
-    settings: { PALISADE_PUBLIC_URL: TEST_ORIGIN, ...settings },
-  })
-  const owner = await openOwner(test, 'acme', 'alice')
-  const bob = await owner.addMember('bob', 'member', PASSWORD)
-  const device = await enrolTestDevice(test, bob, 'acme', { user: 'bob' })
+/** Opens the server of a file, or of one test. */
+export function openAccessServer(atEnd: AtEnd = afterAll): Promise<TestServer> {
+  return openTestServer(atEnd, { settings: { PALISADE_PUBLIC_URL: TEST_ORIGIN } })
+}
+
+export async function openAccessScene(test: TestServer): Promise<AccessScene> {
+  const org = freshName('acme')
+  const names = { alice: freshName('alice'), bob: freshName('bob') }
+  const base = `/api/v1/orgs/${org}`
+  const requests = `${base}/access-requests`
+  const paths = { org: base, requests, policies: `/v2/orgs/${org}/governance/policies` }
+  const owner = await openOwner(test, org, names.alice)
+  const bob = await owner.addMember(names.bob, 'member', PASSWORD)
+  const device = await enrolTestDevice(test, bob, org, { user: names.bob })
   const audited = createAuditedStore({ store: test.store, now: () => new Date(test.now()) })
   const log = { error: (details: unknown) => expect.fail(JSON.stringify(details)) }
   const expiry = createAccessExpiry({
@@ -64,24 +73,26 @@ export async function openAccessScene(
   }
 
   return {
-    test,
+    org,
+    paths,
+    names,
     owner,
     bob,
     device,
     post,
     assignment,
     async ask(changes = {}, as = bob) {
-      const made = await post(REQUESTS, as, { ...WANTED, ...changes })
+      const made = await post(requests, as, { ...WANTED, ...changes })
       expect(made.statusCode, made.body).toBe(201)
       return made.json<{ id: string }>().id
     },
     async approve(id, changes = {}, as = owner.as) {
-      const answer = await post(`${REQUESTS}/${id}/approve`, as, changes)
+      const answer = await post(`${requests}/${id}/approve`, as, changes)
       expect(answer.statusCode, answer.body).toBe(200)
       return answer.json()
     },
     async get(id, as = owner.as) {
-      const answer = await test.send('GET', `${REQUESTS}/${id}`, { as })
+      const answer = await test.send('GET', `${requests}/${id}`, { as })
       expect(answer.statusCode, answer.body).toBe(200)
       return answer.json()
     },
@@ -90,8 +101,7 @@ export async function openAccessScene(
     },
     endDue: () => expiry.endDue(),
     async kinds() {
-      const url = '/api/v1/orgs/acme/events'
-      const { data } = (await test.send('GET', url, { as: owner.as })).json<{
+      const { data } = (await test.send('GET', `${base}/events`, { as: owner.as })).json<{
         data: { kind: string }[]
       }>()
       return data.map(({ kind }) => kind).filter((kind) => kind.startsWith('access.'))

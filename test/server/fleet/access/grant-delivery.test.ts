@@ -1,25 +1,35 @@
 import { ASSIGNMENT_VERSION_HEADER, type Bundle, type DeviceView } from '@palisade/protocol'
 import { connect } from 'node:net'
 import { once } from 'node:events'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { enrolTestDevice, headersOf, type TestDevice } from '../../test-device.ts'
 import { openViewDevice } from '../../views/view-device.ts'
-import { openAccessScene, REQUESTS, type AccessScene } from './access-scene.ts'
+import type { TestServer } from '../../test-server.ts'
+import { openAccessScene, openAccessServer, type AccessScene } from './access-scene.ts'
 
+const HOUR_MS = 3_600_000
 const HINT = '/api/v1/device/hint'
 const UPDATE = '/api/v1/device/update'
 /** Longer than the default, for a busy machine. */
 const PATIENCE = { timeout: 300_000, interval: 10 }
 
 describe('a change of grants', () => {
+  let shared: TestServer
+  let test: TestServer
   let scene: AccessScene
 
-  beforeEach(async () => {
-    scene = await openAccessScene()
+  beforeAll(async () => {
+    shared = await openAccessServer()
   })
+  beforeEach(() => open(shared))
+
+  async function open(server: TestServer): Promise<void> {
+    test = server
+    scene = await openAccessScene(server)
+  }
 
   const revoke = async (id: string) => {
-    const path = `${REQUESTS}/${id}/revoke`
+    const path = `${scene.paths.requests}/${id}/revoke`
     const answer = await scene.post(path, scene.owner.as, { answer: 'not any more' })
     expect(answer.statusCode, answer.body).toBe(200)
   }
@@ -30,15 +40,15 @@ describe('a change of grants', () => {
     let version: number
 
     beforeEach(async () => {
-      const { view } = await openViewDevice(scene.test, scene.device)
-      path = `/api/v1/orgs/acme/views/${view}/metadata/timestamp.json`
+      const { view } = await openViewDevice(test, scene.device)
+      path = `${scene.paths.org}/views/${view}/metadata/timestamp.json`
       version = (await scene.assignment()).version
       etag = String((await poll({})).headers['etag'])
     })
 
     const poll = (headers: Record<string, string>) => {
       const { authorization } = headersOf(scene.device, 'GET', path)
-      return scene.test.send('GET', path, { headers: { authorization, ...headers } })
+      return test.send('GET', path, { headers: { authorization, ...headers } })
     }
     const pollAs = async (held: number | string | null) => {
       const own = held === null ? {} : { [ASSIGNMENT_VERSION_HEADER]: String(held) }
@@ -62,8 +72,8 @@ describe('a change of grants', () => {
     })
 
     it('before Fastify as well, without a read of the store', async () => {
-      await scene.test.server.app.listen({ host: '127.0.0.1', port: 0 })
-      const port = Number(new URL(scene.test.server.origin()).port)
+      await test.server.app.listen({ host: '127.0.0.1', port: 0 })
+      const port = Number(new URL(test.server.origin()).port)
       const overSocket = async (held: number) => {
         const { authorization } = headersOf(scene.device, 'GET', path)
         const socket = connect(port, '127.0.0.1')
@@ -94,7 +104,7 @@ describe('a change of grants', () => {
         const { view } = await scene.assignment()
         const url = `${UPDATE}?root=1&view=${view}`
         const headers = headersOf(scene.device, 'GET', url)
-        const answer = await scene.test.send('GET', url, {
+        const answer = await test.send('GET', url, {
           headers: {
             ...headers,
             'if-none-match': etag,
@@ -119,20 +129,23 @@ describe('a change of grants', () => {
   describe('reaches a waiting machine', () => {
     const ask = (since: number, assignment: number | null, as: TestDevice = scene.device) => {
       const more = assignment === null ? '' : `&assignment=${assignment}`
-      return scene.test.send('GET', `${HINT}?since=${since}${more}`, { as })
+      return test.send('GET', `${HINT}?since=${since}${more}`, { as })
     }
     const revision = async () =>
-      (await scene.test.store.read((reader) => reader.organizations.find('acme')))?.revision ?? -1
+      (await test.store.read((reader) => reader.organizations.find(scene.org)))?.revision ?? -1
     const waiting = async (count: number) =>
       expect
         .poll(async () => {
-          const { body } = await scene.test.send('GET', '/metrics')
+          const { body } = await test.send('GET', '/metrics')
           return /palisade_queue_length\{queue="hints"\} (\d+)/.exec(body)?.[1]
         }, PATIENCE)
         .toBe(String(count))
 
     it('of its user, with the revision as it is, and no other machine', async () => {
-      const others = await enrolTestDevice(scene.test, scene.owner.as, 'acme', { user: 'alice' })
+      await open(await openAccessServer(onTestFinished))
+      const others = await enrolTestDevice(test, scene.owner.as, scene.org, {
+        user: scene.names.alice,
+      })
       const { version } = await scene.assignment()
       const theirs = await scene.assignment(others)
       const since = await revision()
@@ -142,7 +155,7 @@ describe('a change of grants', () => {
       const plain = ask(
         since,
         null,
-        await enrolTestDevice(scene.test, scene.bob, 'acme', { user: 'bob' }),
+        await enrolTestDevice(test, scene.bob, scene.org, { user: scene.names.bob }),
       )
       await waiting(3)
 
@@ -152,7 +165,7 @@ describe('a change of grants', () => {
       expect(answer).toEqual({ revision: since, spread_seconds: 0, assignment: expect.any(Number) })
       expect(answer.assignment).toBe((await scene.assignment()).version)
       await waiting(2)
-      await scene.test.server.close()
+      await test.server.close()
       for (const each of [foreign, plain])
         expect((await each).json()).not.toHaveProperty('assignment')
     })
@@ -177,13 +190,14 @@ describe('a change of grants', () => {
       const hint = ask(await revision(), version)
       await waiting(1)
 
-      await scene.test.store.transaction(async ({ accessRequests }) => {
-        const request = await accessRequests.find('acme', id)
+      await test.store.transaction(async ({ accessRequests }) => {
+        const request = await accessRequests.find(scene.org, id)
         if (request === null) throw new Error('no request')
+        const timeIn = (ms: number) => new Date(test.now() + ms).toISOString()
         const grant = {
           resources: request.resources,
-          not_before: '2026-11-21T08:00:00Z',
-          expires_at: '2026-11-21T09:00:00Z',
+          not_before: timeIn(0),
+          expires_at: timeIn(HOUR_MS),
         }
         await accessRequests.update({ ...request, state: 'approved', grant }, 'pending')
       })

@@ -1,25 +1,32 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { reviewAccess } from '../../../../server/src/fleet/access/review-access.ts'
 import { bodyOf, HEADER, linesOf, recordOf, textOf } from '../../evidence/ingest/batch-text.ts'
 import { headersOf } from '../../test-device.ts'
-import { openAccessScene, WANTED, type AccessScene } from './access-scene.ts'
+import type { TestServer } from '../../test-server.ts'
+import { openAccessScene, openAccessServer, WANTED, type AccessScene } from './access-scene.ts'
 
-const POLICIES = '/v2/orgs/acme/governance/policies'
 const RECORDS = '/api/v1/device/records'
 
 describe('the review of an access request', () => {
+  let test: TestServer
   let scene: AccessScene
 
+  beforeAll(async () => {
+    test = await openAccessServer()
+  })
   beforeEach(async () => {
-    scene = await openAccessScene()
+    scene = await openAccessScene(test)
   })
 
   async function addRule(rule: object, teams: readonly string[] = []): Promise<void> {
     const as = scene.owner.as
     const scope = teams.length === 0 ? {} : { teams }
-    const made = await scene.post(POLICIES, as, { name: `p ${Math.random()}`, scope })
+    const made = await scene.post(scene.paths.policies, as, { name: `p ${Math.random()}`, scope })
     const { id } = made.json<{ id: string }>()
-    const added = await scene.post(`${POLICIES}/${id}/rules`, as, { name: 'r', ...rule })
+    const added = await scene.post(`${scene.paths.policies}/${id}/rules`, as, {
+      name: 'r',
+      ...rule,
+    })
     expect(added.statusCode, added.body).toBe(201)
   }
   const reviewOf = async (changes: object = {}) =>
@@ -32,7 +39,7 @@ describe('the review of an access request', () => {
     await addRule({ ...tcp, decision: 'allow', resources: allowed })
     await addRule({ ...tcp, decision: 'deny', resources: denied })
     await addRule({ actions: ['connect:udp'], decision: 'deny', resources: ['new.example.com'] })
-    const team = await scene.post('/api/v1/orgs/acme/teams', scene.owner.as, { name: 'others' })
+    const team = await scene.post(`${scene.paths.org}/teams`, scene.owner.as, { name: 'others' })
     const foreign = { ...tcp, decision: 'deny', resources: ['new.example.com'] }
     await addRule(foreign, [team.json<{ id: string }>().id])
 
@@ -80,7 +87,7 @@ describe('the review of an access request', () => {
       recordOf({ request: { action: 'read', path: '/data/x' } }),
     ]
     const { bytes } = bodyOf(textOf(HEADER, linesOf(records)))
-    const sent = await scene.test.server.app.inject({
+    const sent = await test.server.app.inject({
       method: 'POST',
       url: RECORDS,
       payload: Buffer.from(bytes),
@@ -105,7 +112,7 @@ describe('the review of an access request', () => {
 
   it('lets others have turns while it decides expensive records', async () => {
     const resources = Array.from({ length: 10 }, (_, i) => `/data${`/**/a${i}*b`.repeat(30)}`)
-    const asked = { org: 'acme', username: 'bob', action: 'read', resources } as const
+    const asked = { org: scene.org, username: scene.names.bob, action: 'read', resources } as const
     const reviewed = async (count: number): Promise<number> => {
       const rows = Array.from({ length: count }, (_, i) =>
         denialOf(`/data${`/a${i}b`.repeat(400)}`),

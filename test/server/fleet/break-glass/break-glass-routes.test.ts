@@ -1,7 +1,8 @@
 import { grantSchema, listEventsResponseSchema, type Grant } from '@palisade/protocol'
 import { createPublicKey, verify } from 'node:crypto'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { formatCanonicalJson } from '../../../../server/src/history/canonical-json.ts'
+import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
@@ -14,21 +15,28 @@ const PATIENCE = { timeout: 300_000 }
 
 describe('a break-glass grant', () => {
   let test: TestServer
+  let org: string
+  let alice: string
   let owner: Owner
   let device: TestDevice
-  let personalToken: string
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    owner = await openOwner(test, 'acme', 'alice')
-    personalToken = (await test.createOrganization('second', 'alice')).personal_token
-    device = await enrolTestDevice(test, owner.as, 'acme', { user: 'alice' })
+    ;[org, alice] = [freshName('acme'), freshName('alice')]
+    owner = await openOwner(test, org, alice)
+    device = await enrolTestDevice(test, owner.as, org, { user: alice })
   })
 
+  /** The server's time after so long, in whole seconds. */
+  const timeIn = (ms: number): string =>
+    new Date(test.now() + ms).toISOString().replace(/\.\d+Z$/, 'Z')
+  const milliseconds = (time: string): string => new Date(time).toISOString()
   /** A session is shorter than a grant. */
-  const signInAgain = async () => test.signIn('alice', personalToken)
+  const signInAgain = async () => test.signIn(alice, owner.personalToken)
   const idOf = ({ enrolment }: TestDevice): string => enrolment.device_id
-  const urlOf = (id = idOf(device), org = 'acme') => `/api/v1/orgs/${org}/devices/${id}/break-glass`
+  const urlOf = (id = idOf(device), of = org) => `/api/v1/orgs/${of}/devices/${id}/break-glass`
   const issue = (payload: object = WANTED, as = owner.as, url = urlOf()) =>
     test.send('POST', url, { as, payload })
   const statusOf = async (...asked: Parameters<typeof issue>) => (await issue(...asked)).statusCode
@@ -41,7 +49,7 @@ describe('a break-glass grant', () => {
   }
 
   async function isSigned({ signed, signatures }: Grant, role: string): Promise<boolean> {
-    const records = await test.store.read((reader) => reader.trust.keys('acme'))
+    const records = await test.store.read((reader) => reader.trust.keys(org))
     const record = records.find((key) => key.role === role)
     const { x = '' } = record?.private_jwk ?? {}
     const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
@@ -56,29 +64,29 @@ describe('a break-glass grant', () => {
     expect(grant.signed).toEqual({
       _type: 'break_glass_grant',
       version: 1,
-      org: 'acme',
+      org,
       device_id: idOf(device),
       id: expect.any(String),
       reason: 'the office is offline',
-      issued_by: 'user:alice',
-      issued: '2026-11-21T08:00:00Z',
-      use_by: '2026-11-21T10:00:00Z',
+      issued_by: `user:${alice}`,
+      issued: timeIn(0),
+      use_by: timeIn(2 * HOUR_MS),
       duration_seconds: 3600,
     })
     expect(await isSigned(grant, 'targets')).toBe(true)
     expect(await isSigned(grant, 'online')).toBe(false)
-    expect((await issued()).signed).toMatchObject({ use_by: '2026-11-22T08:00:00Z' })
+    expect((await issued()).signed).toMatchObject({ use_by: timeIn(24 * HOUR_MS) })
   })
 
   it('is in the history with its reason and issuer', async () => {
     const { id, issued: _issued, ...signed } = (await issued()).signed
 
-    const url = '/api/v1/orgs/acme/events?kind=break_glass.issued'
+    const url = `/api/v1/orgs/${org}/events?kind=break_glass.issued`
     const answer = await test.send('GET', url, { as: owner.as })
     const { data } = listEventsResponseSchema.parse(answer.json())
     expect(data).toMatchObject([
       {
-        actor: 'user:alice',
+        actor: `user:${alice}`,
         subject: { id, name: null },
         before: null,
         after: { id, device_id: signed.device_id, reason: signed.reason, duration_seconds: 3600 },
@@ -92,7 +100,7 @@ describe('a break-glass grant', () => {
       (await issued({ ...WANTED, use_within_seconds: 3600 })).signed,
       (await issued({ ...WANTED, reason: 'second' })).signed,
     ]
-    const other = await enrolTestDevice(test, owner.as, 'acme')
+    const other = await enrolTestDevice(test, owner.as, org)
     const idsIn = async (url = urlOf()) =>
       (await list(await signInAgain(), url))
         .json<{ data: { id: string }[] }>()
@@ -102,16 +110,16 @@ describe('a break-glass grant', () => {
         {
           id: first.id,
           reason: first.reason,
-          issued_by: 'user:alice',
-          issued_at: '2026-11-21T08:00:00.000Z',
-          use_by: '2026-11-21T09:00:00.000Z',
+          issued_by: `user:${alice}`,
+          issued_at: milliseconds(timeIn(0)),
+          use_by: milliseconds(timeIn(HOUR_MS)),
           duration_seconds: 3600,
         },
       ]),
     })
     expect(await idsIn(urlOf(idOf(other)))).toEqual([])
 
-    const break_glass = { grant_id: first.id, begun_at: '2026-11-21T08:30:00Z' }
+    const break_glass = { grant_id: first.id, begun_at: timeIn(HOUR_MS / 2) }
     const payload = { revision: 1, state: 'break_glass', agent_version: '1', break_glass }
     const told = await test.send('POST', '/api/v1/device/report', { as: device, payload })
     expect(told.statusCode, told.body).toBe(200)
@@ -122,7 +130,7 @@ describe('a break-glass grant', () => {
           expect.objectContaining({ id: first.id, begun_at: break_glass.begun_at }),
         ]),
       })
-    const fleet = await test.send('GET', '/api/v1/orgs/acme/devices?state=break_glass', {
+    const fleet = await test.send('GET', `/api/v1/orgs/${org}/devices?state=break_glass`, {
       as: owner.as,
     })
     expect(fleet.json()).toMatchObject({ data: [{ id: idOf(device), break_glass }] })
@@ -169,9 +177,10 @@ describe('a break-glass grant', () => {
   })
 
   it('is issued and seen only by administrators of the organization', async () => {
-    const rival = await openOwner(test, 'rival', 'rita')
-    const bob = await owner.addMember('bob', 'member', PASSWORD)
-    const eve = await owner.addMember('eve', 'editor', PASSWORD)
+    const theirs = freshName('rival')
+    const rival = await openOwner(test, theirs, freshName('rita'))
+    const bob = await owner.addMember(freshName('bob'), 'member', PASSWORD)
+    const eve = await owner.addMember(freshName('eve'), 'editor', PASSWORD)
     const admin = await owner.organizationToken(['organization:admin'])
     const reader = await owner.organizationToken(['policies:read', 'policies:write', 'audit:read'])
     const both = async (as: string, url = urlOf()) => [
@@ -183,7 +192,7 @@ describe('a break-glass grant', () => {
     expect(await both(admin)).toEqual([201, 200])
     for (const as of [bob, eve, reader]) expect(await both(as)).toEqual([403, 403])
     expect(await both(rival.as)).toEqual([404, 404])
-    expect(await both(rival.as, urlOf(idOf(device), 'rival'))).toEqual([404, 404])
+    expect(await both(rival.as, urlOf(idOf(device), theirs))).toEqual([404, 404])
     expect(await both(owner.as, urlOf('no-such-device'))).toEqual([404, 404])
     expect((await test.send('POST', urlOf(), { payload: WANTED })).statusCode).toBe(401)
     expect((await test.send('POST', urlOf(), { as: device, payload: WANTED })).statusCode).toBe(401)
@@ -202,13 +211,11 @@ describe('a break-glass grant', () => {
   })
 
   it('is not issued for a revoked device, or one whose user has left', async () => {
-    const bobs = async () => {
-      await owner.addMember('bob', 'member', PASSWORD)
-      return enrolTestDevice(test, owner.as, 'acme', { user: 'bob' })
-    }
-    const left = urlOf(idOf(await bobs()))
-    await test.send('DELETE', '/api/v1/orgs/acme/members/bob', { as: owner.as })
-    await test.send('DELETE', `/api/v1/orgs/acme/devices/${idOf(device)}`, { as: owner.as })
+    const bob = freshName('bob')
+    await owner.addMember(bob, 'member', PASSWORD)
+    const left = urlOf(idOf(await enrolTestDevice(test, owner.as, org, { user: bob })))
+    await test.send('DELETE', `/api/v1/orgs/${org}/members/${bob}`, { as: owner.as })
+    await test.send('DELETE', `/api/v1/orgs/${org}/devices/${idOf(device)}`, { as: owner.as })
 
     expect([await statusOf(), await statusOf(WANTED, owner.as, left)]).toEqual([409, 409])
   })
@@ -224,7 +231,7 @@ describe('a break-glass grant', () => {
     const as = await signInAgain()
     expect(await statusOf(WANTED, as)).toBe(201)
 
-    await test.store.transaction((writer) => writer.organizations.updateEntitled('acme', false))
+    await test.store.transaction((writer) => writer.organizations.updateEntitled(org, false))
     expect(await statusOf(WANTED, as)).toBe(403)
   })
 })

@@ -1,6 +1,7 @@
 import { createDeviceKey, createProver, type Prove } from '@palisade/client'
 import { enrolmentSchema, type CreatedEnrolmentToken, type DeviceView } from '@palisade/protocol'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { freshName } from '../../fresh-name.ts'
 import {
   enrolTestDevice,
   fetchDeviceToken,
@@ -12,24 +13,35 @@ import {
 } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
-const ACME = '/api/v1/orgs/acme'
 const ENROL = '/api/v1/enrol'
 const TOKEN = '/api/v1/device/token'
 const VIEW = '/api/v1/device/view'
 const HOUR_MS = 60 * 60 * 1000
 
+let shared: TestServer
 let test: TestServer
+let org: string
+let acme: string
+/** The user name of the owner. */
+let name: string
 let alice: string
 
-beforeEach(async () => {
-  test = await openTestServer()
-  const { personal_token } = await test.createOrganization('acme', 'alice')
-  alice = await test.signIn('alice', personal_token)
+beforeAll(async () => {
+  shared = await openTestServer(afterAll)
 })
+beforeEach(() => open(shared))
+
+async function open(server: TestServer): Promise<void> {
+  test = server
+  ;[org, name] = [freshName('acme'), freshName('alice')]
+  acme = `/api/v1/orgs/${org}`
+  const { personal_token } = await test.createOrganization(org, name)
+  alice = await test.signIn(name, personal_token)
+}
 
 async function created(change: object = {}): Promise<CreatedEnrolmentToken> {
   const payload = { name: 'one', max_uses: 2, expires_in_days: 1, labels: ['ci'], ...change }
-  const answer = await test.send('POST', `${ACME}/enrolment-tokens`, { as: alice, payload })
+  const answer = await test.send('POST', `${acme}/enrolment-tokens`, { as: alice, payload })
   expect(answer.statusCode, answer.body).toBe(201)
   return answer.json()
 }
@@ -42,7 +54,7 @@ function enrol(secret: string, prove: Prove = newProver(test), headers: object =
 }
 
 async function uses(): Promise<number[]> {
-  const answer = await test.send('GET', `${ACME}/enrolment-tokens`, { as: alice })
+  const answer = await test.send('GET', `${acme}/enrolment-tokens`, { as: alice })
   return answer.json<{ data: { uses: number }[] }>().data.map((token) => token.uses)
 }
 
@@ -55,21 +67,21 @@ describe('a machine with an enrolment token', () => {
 
     expect(answer.statusCode, answer.body).toBe(201)
     const enrolment = enrolmentSchema.parse(answer.json())
-    expect(enrolment).toMatchObject({ org: 'acme', user: null, server: 'http://127.0.0.1:8420' })
+    expect(enrolment).toMatchObject({ org, user: null, server: 'http://127.0.0.1:8420' })
     const as = { enrolment, prove, token: await fetchDeviceToken(test, prove) }
     const view = (await test.send('GET', VIEW, { as })).json<DeviceView>().signed
-    expect(view).toMatchObject({ org: 'acme', user: null, device_id: enrolment.device_id })
-    const listed = await test.send('GET', `${ACME}/devices`, { as: alice })
+    expect(view).toMatchObject({ org, user: null, device_id: enrolment.device_id })
+    const listed = await test.send('GET', `${acme}/devices`, { as: alice })
     expect(listed.json().data).toMatchObject([{ id: enrolment.device_id, labels: ['ci'] }])
-    const events = await test.send('GET', `${ACME}/events?kind=device.enrolled`, { as: alice })
+    const events = await test.send('GET', `${acme}/events?kind=device.enrolled`, { as: alice })
     expect(events.json().data).toMatchObject([
-      { actor: `enrolment:acme:${token.id}`, after: { enrolment_token_id: token.id } },
+      { actor: `enrolment:${org}:${token.id}`, after: { enrolment_token_id: token.id } },
     ])
   })
 
   it('gets the root that the token pins, even if there is a newer one', async () => {
     const token = await created({ expires_in_days: 30 })
-    const pinned = await test.store.read((reader) => reader.trust.newestRoot('acme'))
+    const pinned = await test.store.read((reader) => reader.trust.newestRoot(org))
     if (pinned === null) throw new Error('no root')
     await test.store.transaction((writer) =>
       writer.trust.insertRoot({ ...pinned, version: pinned.version + 1 }),
@@ -92,13 +104,13 @@ describe('a machine with an enrolment token', () => {
 
   it('is refused with the key of another device, even of a revoked one', async () => {
     const [token, other] = [await created(), await created()]
-    const known = await enrolTestDevice(test, alice, 'acme')
+    const known = await enrolTestDevice(test, alice, org)
     const prove = newProver(test)
     const { device_id } = (await enrol(secretOf(token), prove)).json<{ device_id: string }>()
 
     expect((await enrol(secretOf(token), known.prove)).statusCode).toBe(409)
     expect((await enrol(secretOf(other), prove)).statusCode).toBe(409)
-    await test.send('DELETE', `${ACME}/devices/${device_id}`, { as: alice })
+    await test.send('DELETE', `${acme}/devices/${device_id}`, { as: alice })
     expect((await enrol(secretOf(token), prove)).statusCode).toBe(409)
     expect(await uses()).toEqual([1, 0])
   })
@@ -111,13 +123,13 @@ describe('a machine with an enrolment token', () => {
     const statuses = answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)
     expect(statuses).toEqual([201, 201, 201, 401, 401, 401, 401, 401, 401])
     expect(await uses()).toEqual([3])
-    const listed = await test.send('GET', `${ACME}/devices`, { as: alice })
+    const listed = await test.send('GET', `${acme}/devices`, { as: alice })
     expect(listed.json().data).toHaveLength(3)
   })
 
   it('gets the same answer for every invalid token', async () => {
     const [revoked, expired, used] = [await created(), await created(), await created()]
-    await test.send('DELETE', `${ACME}/enrolment-tokens/${revoked.id}`, { as: alice })
+    await test.send('DELETE', `${acme}/enrolment-tokens/${revoked.id}`, { as: alice })
     await enrol(secretOf(used))
     await enrol(secretOf(used))
     const flipped = secretOf(used).replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))
@@ -142,6 +154,7 @@ describe('a machine with an enrolment token', () => {
   })
 
   it('must wait after twenty wrong tokens of its network, unless its token is valid', async () => {
+    await open(await openTestServer())
     for (let count = 0; count < 20; count += 1) await enrol(`pal_enr_${count}`)
 
     const wrong = await enrol('pal_enr_20')
@@ -160,7 +173,7 @@ describe('a machine with an enrolment token', () => {
     const without = await test.send('POST', ENROL, { payload: { token: secret } })
     expect([without.statusCode, without.json().error.field]).toEqual([400, 'DPoP'])
 
-    await test.store.transaction((writer) => writer.organizations.updateEntitled('acme', false))
+    await test.store.transaction((writer) => writer.organizations.updateEntitled(org, false))
 
     expect((await enrol(secret)).statusCode).toBe(403)
     expect(await uses()).toEqual([0])
@@ -172,9 +185,9 @@ describe('a device token', () => {
   let path: string
 
   beforeEach(async () => {
-    machine = await enrolTestDevice(test, alice, 'acme', { user: 'alice' })
+    machine = await enrolTestDevice(test, alice, org, { user: name })
     const { view } = (await test.send('GET', VIEW, { as: machine })).json<DeviceView>().signed
-    path = `${ACME}/views/${view}`
+    path = `${acme}/views/${view}`
   })
 
   const statusOf = async (url: string, headers: Record<string, string>) =>
@@ -202,7 +215,7 @@ describe('a device token', () => {
   it('is not issued to an unknown key, a revoked device, or without a proof', async () => {
     expect((await sendTokenRequest(test, newProver(test))).statusCode).toBe(401)
     expect((await test.send('POST', TOKEN)).statusCode).toBe(400)
-    await test.send('DELETE', `${ACME}/devices/${machine.enrolment.device_id}`, { as: alice })
+    await test.send('DELETE', `${acme}/devices/${machine.enrolment.device_id}`, { as: alice })
 
     const refused = await sendTokenRequest(test, machine.prove)
     // Code and type distinguish it from the 401 of a proxy in front of the server.
@@ -228,7 +241,7 @@ describe('a device token', () => {
   })
 
   it('needs a proof by its own key, for this request, used once', async () => {
-    const other = await enrolTestDevice(test, alice, 'acme')
+    const other = await enrolTestDevice(test, alice, org)
     const good = headersOf(machine, 'GET', VIEW)
     const { authorization } = good
     const proofFor = (proven: object, prove = machine.prove) =>
@@ -267,10 +280,10 @@ describe('a device token', () => {
 
   it('is refused from the next request after the revocation of its device', async () => {
     const url = `${path}/metadata/timestamp.json`
-    const other = await enrolTestDevice(test, alice, 'acme', { user: 'alice' })
+    const other = await enrolTestDevice(test, alice, org, { user: name })
     for (const each of [machine, other]) expect(await statusOf(url, bare(each))).toBe(200)
 
-    await test.send('DELETE', `${ACME}/devices/${machine.enrolment.device_id}`, { as: alice })
+    await test.send('DELETE', `${acme}/devices/${machine.enrolment.device_id}`, { as: alice })
 
     expect(await statusOf(url, bare())).toBe(401)
     expect((await test.send('GET', VIEW, { as: machine })).statusCode).toBe(401)

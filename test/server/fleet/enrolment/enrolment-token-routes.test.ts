@@ -5,27 +5,37 @@ import {
   type CreatedEnrolmentToken,
 } from '@palisade/protocol'
 import { createHash } from 'node:crypto'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { kindOfSecretToken } from '../../../../server/src/identity/tokens/secret-token.ts'
+import { freshName } from '../../fresh-name.ts'
 import { enrolTestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
-const ACME = '/api/v1/orgs/acme'
-const TOKENS = `${ACME}/enrolment-tokens`
+const DAY_MS = 24 * 60 * 60 * 1000
 const PASSWORD = 'a long enough password'
 const REQUEST = { name: 'build machines', labels: ['linux', 'ci'], max_uses: 3, expires_in_days: 7 }
 
 describe('the enrolment tokens of an organization', () => {
   let test: TestServer
+  let org: string
+  let acme: string
+  /** The user name of the owner. */
+  let name: string
   let alice: string
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    const { personal_token } = await test.createOrganization('acme', 'alice')
-    alice = await test.signIn('alice', personal_token)
+    ;[org, name] = [freshName('acme'), freshName('alice')]
+    acme = `/api/v1/orgs/${org}`
+    const { personal_token } = await test.createOrganization(org, name)
+    alice = await test.signIn(name, personal_token)
   })
 
-  const post = (payload: object, as = alice, url = TOKENS) =>
+  const tokens = () => `${acme}/enrolment-tokens`
+  const timeInDays = (days: number) => new Date(test.now() + days * DAY_MS).toISOString()
+  const post = (payload: object, as = alice, url = tokens()) =>
     test.send('POST', url, { as, payload })
 
   async function created(payload: object = REQUEST, as = alice): Promise<CreatedEnrolmentToken> {
@@ -35,30 +45,30 @@ describe('the enrolment tokens of an organization', () => {
   }
 
   async function list(as = alice) {
-    const response = await test.send('GET', TOKENS, { as })
+    const response = await test.send('GET', tokens(), { as })
     return listEnrolmentTokensResponseSchema.parse(response.json()).data
   }
 
   async function addMember(username: string, role: string): Promise<string> {
     const payload = { username, role, password: PASSWORD }
-    await test.send('POST', `${ACME}/members`, { as: alice, payload })
+    await test.send('POST', `${acme}/members`, { as: alice, payload })
     return test.signIn(username, PASSWORD)
   }
 
   async function organizationToken(permissions: string[]) {
     const payload = { name: 'ci', permissions, expires_in_days: 2 }
-    const response = await test.send('POST', `${ACME}/access-tokens`, { as: alice, payload })
+    const response = await test.send('POST', `${acme}/access-tokens`, { as: alice, payload })
     const { id, token } = response.json<{ id: string; token: string }>()
-    return { id, as: await test.signIn('acme', token) }
+    return { id, as: await test.signIn(org, token) }
   }
 
   it('contain a secret, the organization, its root and the server', async () => {
     const { token } = await created()
 
     const parts = parseEnrolmentToken(token)
-    expect(parts).toMatchObject({ org: 'acme', server: 'http://127.0.0.1:8420' })
+    expect(parts).toMatchObject({ org, server: 'http://127.0.0.1:8420' })
     expect(kindOfSecretToken(parts?.secret ?? '')).toBe('enrolment')
-    const root = await test.store.read((reader) => reader.trust.newestRoot('acme'))
+    const root = await test.store.read((reader) => reader.trust.newestRoot(org))
     expect(parts?.root_sha256).toBe(
       createHash('sha256')
         .update(root?.body ?? '')
@@ -79,18 +89,18 @@ describe('the enrolment tokens of an organization', () => {
       max_uses: 3,
       uses: 0,
       last_used_at: null,
-      created_by: 'user:alice',
-      expires_at: '2026-11-28T08:00:00.250Z',
+      created_by: `user:${name}`,
+      expires_at: timeInDays(7),
       expired: false,
     })
-    test.advance(7 * 24 * 60 * 60 * 1000)
-    const later = await test.signIn('alice', await renewedToken())
+    test.advance(7 * DAY_MS)
+    const later = await test.signIn(name, await renewedToken())
     expect(await list(later)).toMatchObject([{ expired: true }])
   })
 
   /** After this time access tokens have expired, but not the owner's personal token. */
   async function renewedToken(): Promise<string> {
-    return (await test.createOrganization('other', 'alice')).personal_token
+    return (await test.createOrganization(freshName('other'), name)).personal_token
   }
 
   it.each([
@@ -114,19 +124,20 @@ describe('the enrolment tokens of an organization', () => {
     const { as: admin } = await organizationToken(['organization:admin'])
     const { id } = await created(REQUEST, admin)
     const others = [
-      await addMember('bob', 'member'),
-      await addMember('ed', 'editor'),
-      await addMember('audrey', 'auditor'),
+      await addMember(freshName('bob'), 'member'),
+      await addMember(freshName('ed'), 'editor'),
+      await addMember(freshName('audrey'), 'auditor'),
       (await organizationToken(['policies:read', 'policies:write', 'audit:read'])).as,
     ]
 
     for (const as of others) {
       expect((await post(REQUEST, as)).statusCode).toBe(403)
-      expect((await test.send('GET', TOKENS, { as })).statusCode).toBe(403)
-      expect((await test.send('DELETE', `${TOKENS}/${id}`, { as })).statusCode).toBe(403)
+      expect((await test.send('GET', tokens(), { as })).statusCode).toBe(403)
+      expect((await test.send('DELETE', `${tokens()}/${id}`, { as })).statusCode).toBe(403)
     }
-    await test.createOrganization('poor', 'alice', false)
-    const inPoor = await post(REQUEST, alice, '/api/v1/orgs/poor/enrolment-tokens')
+    const poor = freshName('poor')
+    await test.createOrganization(poor, name, false)
+    const inPoor = await post(REQUEST, alice, `/api/v1/orgs/${poor}/enrolment-tokens`)
     expect(inPoor.statusCode).toBe(403)
     expect((await list()).map((token) => token.id)).toEqual([id])
   })
@@ -134,7 +145,7 @@ describe('the enrolment tokens of an organization', () => {
   it('are revoked once, and no longer listed', async () => {
     const [lost, kept] = [await created(), await created()]
 
-    const revoke = (id: string) => test.send('DELETE', `${TOKENS}/${id}`, { as: alice })
+    const revoke = (id: string) => test.send('DELETE', `${tokens()}/${id}`, { as: alice })
     expect((await revoke(lost.id)).statusCode).toBe(204)
     expect((await revoke(lost.id)).statusCode).toBe(404)
 
@@ -144,34 +155,36 @@ describe('the enrolment tokens of an organization', () => {
   it('are revoked with the access token whose session created them', async () => {
     const { id, as } = await organizationToken(['organization:admin'])
     const made = await created(REQUEST, as)
-    expect(made.expires_at).toBe('2026-11-23T08:00:00.250Z')
+    expect(made.expires_at).toBe(timeInDays(2))
 
-    await test.send('DELETE', `${ACME}/access-tokens/${id}`, { as: alice })
+    await test.send('DELETE', `${acme}/access-tokens/${id}`, { as: alice })
 
     expect(await list()).toEqual([])
   })
 
   it('are revoked when their creator leaves', async () => {
-    const olga = await addMember('olga', 'owner')
+    const username = freshName('olga')
+    const olga = await addMember(username, 'owner')
     const [ofOlga, ofAlice] = [await created(REQUEST, olga), await created()]
 
-    await test.send('DELETE', `${ACME}/members/olga`, { as: alice })
+    await test.send('DELETE', `${acme}/members/${username}`, { as: alice })
 
     expect((await list()).map(({ id }) => id)).toEqual([ofAlice.id])
     const stored = await test.store.read((reader) =>
-      reader.events.list('acme', { after: 0, through: 1000, limit: 100 }),
+      reader.events.list(org, { after: 0, through: 1000, limit: 100 }),
     )
     const revoked = stored.filter(({ kind }) => kind === 'enrolment_token.revoked')
     expect(revoked.map(({ subject }) => subject.id)).toEqual([ofOlga.id])
   })
 
   it('are revoked when their creator is no longer an owner', async () => {
-    const olga = await addMember('olga', 'owner')
+    const username = freshName('olga')
+    const olga = await addMember(username, 'owner')
     const ofAlice = await created()
     await created(REQUEST, olga)
 
     const payload = { role: 'editor' }
-    await test.send('PATCH', `${ACME}/members/olga`, { as: alice, payload })
+    await test.send('PATCH', `${acme}/members/${username}`, { as: alice, payload })
 
     expect((await list()).map(({ id }) => id)).toEqual([ofAlice.id])
   })
@@ -179,7 +192,7 @@ describe('the enrolment tokens of an organization', () => {
   it('pin the root that enrolled devices have', async () => {
     const { token } = await created()
 
-    const { root } = (await enrolTestDevice(test, alice, 'acme')).enrolment
+    const { root } = (await enrolTestDevice(test, alice, org)).enrolment
 
     expect(parseEnrolmentToken(token)?.root_sha256).toBe(
       createHash('sha256').update(root).digest('hex'),

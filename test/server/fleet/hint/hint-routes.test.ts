@@ -1,39 +1,48 @@
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, headersOf, TEST_ORIGIN, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
 const URL = '/api/v1/device/hint'
+const SETTINGS = { PALISADE_PUBLIC_URL: TEST_ORIGIN }
 /** Longer than the default, for a busy machine. */
 const PATIENCE = { timeout: 300_000, interval: 10 }
 
 describe('a hint', () => {
   let test: TestServer
+  let shared: TestServer
+  let org: string
   let owner: Owner
   let device: TestDevice
 
-  beforeEach(() => open())
+  beforeAll(async () => {
+    shared = await openTestServer(afterAll, { settings: SETTINGS })
+  })
+  beforeEach(() => open(shared))
 
-  async function open(settings: Record<string, string> = {}): Promise<void> {
-    test = await openTestServer(onTestFinished, {
-      settings: { PALISADE_PUBLIC_URL: TEST_ORIGIN, ...settings },
-    })
-    owner = await openOwner(test, 'acme', 'alice')
-    device = await enrolTestDevice(test, owner.as, 'acme')
+  async function open(server: TestServer): Promise<void> {
+    test = server
+    org = freshName('acme')
+    owner = await openOwner(test, org, freshName('alice'))
+    device = await enrolTestDevice(test, owner.as, org)
   }
+  /** Opens a server for this test alone. */
+  const openOwn = async (settings: Record<string, string> = {}) =>
+    open(await openTestServer(onTestFinished, { settings: { ...SETTINGS, ...settings } }))
 
   const ask = (since: number | string | null, as: TestDevice = device) =>
     test.send('GET', since === null ? URL : `${URL}?since=${since}`, { as })
-  const change = async (org = 'acme', as = owner.as) => {
+  const change = async (of = org, as = owner.as) => {
     const payload = { name: `policy ${Math.random()}` }
-    const made = await test.send('POST', `/v2/orgs/${org}/governance/policies`, { as, payload })
+    const made = await test.send('POST', `/v2/orgs/${of}/governance/policies`, { as, payload })
     expect(made.statusCode, made.body).toBe(201)
-    return revisionOf(org)
+    return revisionOf(of)
   }
-  const revisionOf = async (org: string) =>
-    (await test.store.read((reader) => reader.organizations.find(org)))?.revision ?? -1
+  const revisionOf = async (of: string) =>
+    (await test.store.read((reader) => reader.organizations.find(of)))?.revision ?? -1
   const sample = async (name: string) => {
     const { body } = await test.send('GET', '/metrics')
     const line = body.split('\n').find((each) => each.startsWith(`${name} `))
@@ -54,16 +63,17 @@ describe('a hint', () => {
   })
 
   it('comes when the organization changes, but not for another organization', async () => {
-    const rival = await openOwner(test, 'rival', 'rita')
+    const rival = freshName('rival')
+    const { as } = await openOwner(test, rival, freshName('rita'))
     const revision = await change()
-    const theirs = await enrolTestDevice(test, rival.as, 'rival')
+    const theirs = await enrolTestDevice(test, as, rival)
     const waiting = ask(revision)
-    const foreign = ask(await revisionOf('rival'), theirs)
+    const foreign = ask(await revisionOf(rival), theirs)
     await untilWaiting(2)
 
-    await change('rival', rival.as)
+    await change(rival, as)
     expect((await foreign).json()).toEqual({
-      revision: await revisionOf('rival'),
+      revision: await revisionOf(rival),
       spread_seconds: 0.00125,
     })
     await untilWaiting(1)
@@ -77,13 +87,13 @@ describe('a hint', () => {
     const waiting = ask(revision)
     await untilWaiting(1)
 
-    await test.store.transaction((writer) => writer.organizations.updateEntitled('acme', true))
+    await test.store.transaction((writer) => writer.organizations.updateEntitled(org, true))
 
     expect((await waiting).json()).toMatchObject({ revision: revision + 1 })
   })
 
   it('returns the known number when the wait ends without a change', async () => {
-    await open({ PALISADE_HINT_SECONDS: '1' })
+    await openOwn({ PALISADE_HINT_SECONDS: '1' })
     const revision = await change()
 
     const answer = await ask(revision)
@@ -92,6 +102,7 @@ describe('a hint', () => {
   })
 
   it('has one waiting request for each device: a later one ends the former', async () => {
+    await openOwn()
     const revision = await change()
     const former = ask(revision)
     await untilWaiting(1)
@@ -149,12 +160,12 @@ describe('a hint', () => {
   })
 
   const revoke = async () => {
-    const url = `/api/v1/orgs/acme/devices/${device.enrolment.device_id}`
+    const url = `/api/v1/orgs/${org}/devices/${device.enrolment.device_id}`
     expect((await test.send('DELETE', url, { as: owner.as })).statusCode).toBe(204)
   }
 
   it('does not reach a device revoked while it waits', async () => {
-    const other = await enrolTestDevice(test, owner.as, 'acme')
+    const other = await enrolTestDevice(test, owner.as, org)
     const revision = await change()
     const [waiting, good] = [ask(revision), ask(revision, other)]
     await untilWaiting(2)
@@ -167,7 +178,7 @@ describe('a hint', () => {
   })
 
   it('is answered before the token of the request expires', async () => {
-    await open({ PALISADE_DEVICE_TOKEN_MINUTES: '1' })
+    await openOwn({ PALISADE_DEVICE_TOKEN_MINUTES: '1' })
     const revision = await change()
     test.advance(58_500)
 
@@ -183,12 +194,13 @@ describe('a hint', () => {
   })
 
   it('has limits of waiting requests for an organization and in total', async () => {
-    await open({ PALISADE_MAX_HINTS: '3', PALISADE_MAX_HINTS_OF_ORG: '2' })
-    const rival = await openOwner(test, 'rival', 'rita')
-    const enrol = (org: string, as: string) => enrolTestDevice(test, as, org)
-    const ours = [device, await enrol('acme', owner.as), await enrol('acme', owner.as)]
-    const theirs = [await enrol('rival', rival.as), await enrol('rival', rival.as)]
-    const [revision, rivals] = [await change(), await change('rival', rival.as)]
+    await openOwn({ PALISADE_MAX_HINTS: '3', PALISADE_MAX_HINTS_OF_ORG: '2' })
+    const rival = freshName('rival')
+    const { as } = await openOwner(test, rival, freshName('rita'))
+    const enrol = () => enrolTestDevice(test, owner.as, org)
+    const ours = [device, await enrol(), await enrol()]
+    const theirs = [await enrolTestDevice(test, as, rival), await enrolTestDevice(test, as, rival)]
+    const [revision, rivals] = [await change(), await change(rival, as)]
     const waiting = ours.slice(0, 2).map((each) => ask(revision, each))
     await untilWaiting(2)
 
@@ -209,25 +221,28 @@ describe('a hint', () => {
   it('is spread by the cost of an update for each waiting machine', async () => {
     const revision = await change()
     for (let count = 0; count < 4; count += 1)
-      await ask(null, await enrolTestDevice(test, owner.as, 'acme'))
+      await ask(null, await enrolTestDevice(test, owner.as, org))
 
     for (const since of [null, revision - 1])
       expect((await ask(since)).json()).toEqual({ revision, spread_seconds: 0.00625 })
   })
 
   it('is 404 when hints are off', async () => {
-    await open({ PALISADE_HINT_SECONDS: '0' })
+    await openOwn({ PALISADE_HINT_SECONDS: '0' })
     expect((await ask(null)).statusCode).toBe(404)
   })
 
   it('is left out of the histogram of requests', async () => {
+    const route = 'method="GET",route="/api/v1/device/hint"'
+    const answered = async () =>
+      (await sample(`palisade_http_requests_total{${route},status="200"}`)) ?? 0
+    const before = await answered()
     const waiting = ask(await change())
     await untilWaiting(1)
     await change()
     await waiting
 
-    const route = 'method="GET",route="/api/v1/device/hint"'
-    expect(await sample(`palisade_http_requests_total{${route},status="200"}`)).toBe(1)
+    expect(await answered()).toBe(before + 1)
     expect(await sample(`palisade_http_request_seconds_count{${route}}`)).toBeNull()
   })
 
@@ -235,20 +250,24 @@ describe('a hint', () => {
     const waiting = ask(await change())
     await untilWaiting(1)
     await expect.poll(() => sample('palisade_store_running{operation="read"}'), PATIENCE).toBe(0)
-    await test.server.close()
+    await change()
     await waiting
   })
 
   describe('over a connection', () => {
     let port: number
 
-    beforeEach(async () => {
-      await test.server.app.listen({ host: '127.0.0.1', port: 0 })
-      ;({ port } = test.server.app.server.address() as AddressInfo)
+    beforeAll(async () => {
+      port = await listen(shared)
     })
 
-    async function send(...requests: readonly string[]): Promise<Socket> {
-      const socket = connect({ host: '127.0.0.1', port })
+    async function listen({ server: { app } }: TestServer): Promise<number> {
+      await app.listen({ host: '127.0.0.1', port: 0 })
+      return (app.server.address() as AddressInfo).port
+    }
+
+    async function send(requests: readonly string[], to = port): Promise<Socket> {
+      const socket = connect({ host: '127.0.0.1', port: to })
       onTestFinished(() => void socket.destroy())
       socket.on('error', () => {})
       await once(socket, 'connect')
@@ -265,16 +284,16 @@ describe('a hint', () => {
 
     it('frees its place when the machine disconnects', async () => {
       const revision = await change()
-      const socket = await send(format(device, revision))
+      const socket = await send([format(device, revision)])
       await untilWaiting(1)
       socket.destroy()
       await untilWaiting(0)
     })
 
     it('frees the places of all pipelined requests of a connection', async () => {
-      const others = [await enrolTestDevice(test, owner.as, 'acme'), device]
+      const others = [await enrolTestDevice(test, owner.as, org), device]
       const revision = await change()
-      const socket = await send(...others.map((each) => format(each, revision)))
+      const socket = await send(others.map((each) => format(each, revision)))
       await untilWaiting(2)
       socket.destroy()
       await untilWaiting(0)
@@ -282,14 +301,15 @@ describe('a hint', () => {
 
     it('is refused to a connection that pipelines too many requests', async () => {
       const revision = await change()
-      const socket = await send(...Array.from({ length: 20 }, () => format(device, revision)))
+      const socket = await send(Array.from({ length: 20 }, () => format(device, revision)))
       await once(socket, 'close')
       await untilWaiting(0)
     })
 
     it('is answered at once for all waiting machines when the server stops', async () => {
+      await openOwn()
       const revision = await change()
-      const socket = await send(format(device, revision))
+      const socket = await send([format(device, revision)], await listen(test))
       await untilWaiting(1)
 
       await test.server.close()

@@ -1,25 +1,30 @@
 import { listDevicesResponseSchema, type Device, type DeviceView } from '@palisade/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { DeviceReportRecord } from '../../../../server/src/store/distribution-records.ts'
+import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
-const ACME = '/api/v1/orgs/acme'
-const POLICIES = '/v2/orgs/acme/governance/policies'
 const PASSWORD = 'a long enough password'
 const MINUTE_MS = 60_000
 
 let test: TestServer
+let org: string
+let acme: string
 let owner: Owner
 
+beforeAll(async () => {
+  test = await openTestServer(afterAll, { settings: { PALISADE_ACCESS_TOKEN_MINUTES: '60' } })
+})
 beforeEach(async () => {
-  test = await openTestServer(undefined, { settings: { PALISADE_ACCESS_TOKEN_MINUTES: '60' } })
-  owner = await openOwner(test, 'acme', 'alice')
+  org = freshName('acme')
+  acme = `/api/v1/orgs/${org}`
+  owner = await openOwner(test, org, freshName('alice'))
 })
 
 const idOf = ({ enrolment }: TestDevice): string => enrolment.device_id
-const enrol = (payload: object = {}) => enrolTestDevice(test, owner.as, 'acme', payload)
+const enrol = (payload: object = {}) => enrolTestDevice(test, owner.as, org, payload)
 
 /** Stores a report as a server writes it. */
 function tell(device: TestDevice, report: Partial<DeviceReportRecord>): Promise<void> {
@@ -43,7 +48,7 @@ function tell(device: TestDevice, report: Partial<DeviceReportRecord>): Promise<
 
 describe('the list of devices', () => {
   async function list(query = '', as = owner.as) {
-    const answer = await test.send('GET', `${ACME}/devices${query}`, { as })
+    const answer = await test.send('GET', `${acme}/devices${query}`, { as })
     expect(answer.statusCode, answer.body).toBe(200)
     return listDevicesResponseSchema.parse(answer.json())
   }
@@ -52,12 +57,12 @@ describe('the list of devices', () => {
 
   it('shows the devices under an observing default, by the teams of their users', async () => {
     const send = (method: 'POST' | 'PUT' | 'PATCH', url: string, payload?: object) =>
-      test.send(method, `${ACME}${url}`, { as: owner.as, ...(payload && { payload }) })
+      test.send(method, `${acme}${url}`, { as: owner.as, ...(payload && { payload }) })
     const team = (await send('POST', '/teams', { name: 'careful' })).json().id
-    for (const username of ['bob', 'carl'])
-      await send('POST', '/members', { username, role: 'member' })
-    await send('PUT', `/teams/${team}/members/carl`)
-    const devices = [await enrol({ user: 'bob' }), await enrol({ user: 'carl' }), await enrol()]
+    const [bob, carl] = [freshName('bob'), freshName('carl')]
+    for (const username of [bob, carl]) await send('POST', '/members', { username, role: 'member' })
+    await send('PUT', `/teams/${team}/members/${carl}`)
+    const devices = [await enrol({ user: bob }), await enrol({ user: carl }), await enrol()]
     const observing = async () => {
       const { data } = await list()
       return devices.map((one) => data.find(({ id }) => id === idOf(one))?.default)
@@ -76,6 +81,7 @@ describe('the list of devices', () => {
 
   it('shows the last report of each, and none for a device without one', async () => {
     const [loud, quiet] = [await enrol(), await enrol()]
+    const now = new Date(test.now()).toISOString()
     const error = { error_code: 'mixed', error_detail: 'do not belong together' }
     await tell(loud, { revision: 7, state: 'rejected', ...error })
 
@@ -87,8 +93,8 @@ describe('the list of devices', () => {
       id: idOf(loud),
       user: null,
       labels: [],
-      created_at: '2026-11-21T08:00:00.250Z',
-      reported_at: '2026-11-21T08:00:00.250Z',
+      created_at: now,
+      reported_at: now,
       revision: 7,
       state: 'rejected',
       agent_version: '0.1.0',
@@ -98,20 +104,21 @@ describe('the list of devices', () => {
   })
 
   it('can be filtered by user, state, revision and label together', async () => {
-    await owner.addMember('bob', 'member', PASSWORD)
-    const [one, two, three] = [await enrol({ user: 'bob' }), await enrol(), await enrol()]
+    const bob = freshName('bob')
+    await owner.addMember(bob, 'member', PASSWORD)
+    const [one, two, three] = [await enrol({ user: bob }), await enrol(), await enrol()]
     await tell(one, { revision: 7 })
     await tell(two, { revision: 7, state: 'stale' })
     const payload = { labels: ['ci', 'x_1'] }
-    await test.send('PATCH', `${ACME}/devices/${idOf(two)}`, { as: owner.as, payload })
+    await test.send('PATCH', `${acme}/devices/${idOf(two)}`, { as: owner.as, payload })
 
-    expect(await idsOf('?user=bob')).toEqual([idOf(one)])
+    expect(await idsOf(`?user=${bob}`)).toEqual([idOf(one)])
     expect(await idsOf('?state=stale')).toEqual([idOf(two)])
     expect(await idsOf('?revision=7')).toEqual(sorted(one, two))
     expect(await idsOf('?label=ci')).toEqual([idOf(two)])
     expect(await idsOf('?label=x_1&revision=7&state=stale')).toEqual([idOf(two)])
     expect(await idsOf('?label=c')).toEqual([])
-    expect(await idsOf('?user=bob&state=stale')).toEqual([])
+    expect(await idsOf(`?user=${bob}&state=stale`)).toEqual([])
     expect(await idsOf('?revision=8')).toEqual([])
     expect(await idsOf('')).toEqual(sorted(one, two, three))
   })
@@ -123,7 +130,7 @@ describe('the list of devices', () => {
       await enrol(),
       await enrol(),
     ]
-    await test.send('DELETE', `${ACME}/devices/${idOf(gone)}`, { as: owner.as })
+    await test.send('DELETE', `${acme}/devices/${idOf(gone)}`, { as: owner.as })
     test.advance(10 * MINUTE_MS)
     const now = new Date(test.now()).toISOString()
     await test.store.transaction((writer) => writer.devicePolls.record(idOf(polled), now))
@@ -159,14 +166,15 @@ describe('the list of devices', () => {
     'user=user:bob',
     'user=Bob',
   ])('refuses the filter %s', async (query) => {
-    const answer = await test.send('GET', `${ACME}/devices?${query}`, { as: owner.as })
+    const answer = await test.send('GET', `${acme}/devices?${query}`, { as: owner.as })
     expect(answer.statusCode).toBe(400)
     expect(answer.json().error.field).toBe(query.split('=')[0])
   })
 
   it('does not show reports of another organization', async () => {
-    const rival = await openOwner(test, 'rival', 'rita')
-    await tell(await enrolTestDevice(test, rival.as, 'rival'), { revision: 9 })
+    const theirs = freshName('rival')
+    const rival = await openOwner(test, theirs, freshName('rita'))
+    await tell(await enrolTestDevice(test, rival.as, theirs), { revision: 9 })
 
     expect(await idsOf('?revision=9')).toEqual([])
   })
@@ -174,7 +182,7 @@ describe('the list of devices', () => {
 
 describe('the status of a revision', () => {
   const status = (revision: number | string, as: string = owner.as) =>
-    test.send('GET', `${ACME}/revisions/${revision}`, { as })
+    test.send('GET', `${acme}/revisions/${revision}`, { as })
   const countsOf = async (revision: number) => {
     const answer = await status(revision)
     expect(answer.statusCode, answer.body).toBe(200)
@@ -182,9 +190,12 @@ describe('the status of a revision', () => {
     return { counts: [applied, rejected, pending, silent], rejected_by_code }
   }
   const publish = async (name: string, scope: object = {}): Promise<number> => {
-    const made = await test.send('POST', POLICIES, { as: owner.as, payload: { name, scope } })
+    const made = await test.send('POST', `/v2/orgs/${org}/governance/policies`, {
+      as: owner.as,
+      payload: { name, scope },
+    })
     expect(made.statusCode, made.body).toBe(201)
-    return (await test.send('GET', ACME, { as: owner.as })).json().revision
+    return (await test.send('GET', acme, { as: owner.as })).json().revision
   }
   async function poll(as: TestDevice): Promise<void> {
     const assigned = await test.send('GET', '/api/v1/device/view', { as })
@@ -194,13 +205,14 @@ describe('the status of a revision', () => {
   }
 
   it('counts each live device once, by its own view at the revision', async () => {
-    await owner.addMember('bob', 'member', PASSWORD)
+    const bob = freshName('bob')
+    await owner.addMember(bob, 'member', PASSWORD)
     const made = { as: owner.as, payload: { name: 'core' } }
-    const team = (await test.send('POST', `${ACME}/teams`, made)).json<{ id: string }>().id
-    await test.send('PUT', `${ACME}/teams/${team}/members/bob`, { as: owner.as })
-    const [all, ofBob] = [await enrol(), await enrol({ user: 'bob' })]
+    const team = (await test.send('POST', `${acme}/teams`, made)).json<{ id: string }>().id
+    await test.send('PUT', `${acme}/teams/${team}/members/${bob}`, { as: owner.as })
+    const [all, ofBob] = [await enrol(), await enrol({ user: bob })]
     const gone = await enrol()
-    await test.send('DELETE', `${ACME}/devices/${idOf(gone)}`, { as: owner.as })
+    await test.send('DELETE', `${acme}/devices/${idOf(gone)}`, { as: owner.as })
     const first = await publish('everybody')
     for (const device of [all, ofBob]) await poll(device)
     await tell(all, { revision: first })
@@ -255,16 +267,16 @@ describe('the status of a revision', () => {
   })
 
   it('is shown to readers of policies', async () => {
-    const rival = await openOwner(test, 'rival', 'rita')
-    const editor = await owner.addMember('ed', 'editor', PASSWORD)
-    const auditor = await owner.addMember('audrey', 'auditor', PASSWORD)
-    const member = await owner.addMember('mia', 'member', PASSWORD)
+    const rival = await openOwner(test, freshName('rival'), freshName('rita'))
+    const editor = await owner.addMember(freshName('ed'), 'editor', PASSWORD)
+    const auditor = await owner.addMember(freshName('audrey'), 'auditor', PASSWORD)
+    const member = await owner.addMember(freshName('mia'), 'member', PASSWORD)
     const token = await owner.organizationToken(['audit:read', 'organization:admin'])
 
     const callers = [owner.as, editor, auditor, member, token, rival.as]
     const statuses = []
     for (const as of callers) statuses.push((await status(0, as)).statusCode)
     expect(statuses).toEqual([200, 200, 200, 403, 403, 404])
-    expect((await test.send('GET', `${ACME}/revisions/0`)).statusCode).toBe(401)
+    expect((await test.send('GET', `${acme}/revisions/0`)).statusCode).toBe(401)
   })
 })

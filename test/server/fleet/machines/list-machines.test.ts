@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Caller } from '../../../../server/src/identity/principal.ts'
 import { listMachines } from '../../../../server/src/fleet/machines/list-machines.ts'
 import {
@@ -23,9 +23,9 @@ const CALLER: Caller = {
 describe('a list of the devices of a large fleet', () => {
   let store: Store
 
-  beforeEach(async () => {
-    const opened = await openTestStore(temporaryDirectory())
-    onTestFinished(() => opened.discard())
+  beforeAll(async () => {
+    const opened = await openTestStore(temporaryDirectory(afterAll))
+    afterAll(() => opened.discard())
     store = opened.store
     await store.transaction(async (writer) => {
       const settings = { entitled: true, resolve_unlisted_names: false, created_at: NOW }

@@ -1,5 +1,6 @@
 import type { DeviceReport } from '@palisade/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, fetchDeviceToken, headersOf, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
@@ -9,45 +10,67 @@ const GOOD: DeviceReport = { revision: 3, state: 'fresh', agent_version: '0.1.0'
 const GRANT = { grant_id: 'g1', begun_at: '2026-11-21T08:00:00Z' }
 const grantOf = (more: object) => ({ ...GOOD, break_glass: { ...GRANT, ...more } })
 const ALL = { after: '', window: 100, limit: 100 }
-/** Longer than the default, for a busy machine. */
-const PATIENCE = { timeout: 300_000 }
+const WITNESSES = 'witnesses'
+const WRITE_INTERVAL_MS = 1_000
+const PATIENCE = { interval: 1 }
 
 describe('a report of a device', () => {
   let test: TestServer
+  let org: string
+  let alice: string
   let owner: Owner
   let device: TestDevice
 
+  let witness: TestDevice
+  let flushes = 0
+
+  beforeAll(async () => {
+    // Reports are written by `flush` alone.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    test = await openTestServer(afterAll)
+    afterAll(() => void vi.useRealTimers())
+    const { as } = await openOwner(test, WITNESSES, freshName('wendy'))
+    witness = await enrolTestDevice(test, as, WITNESSES)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    owner = await openOwner(test, 'acme', 'alice')
-    device = await enrolTestDevice(test, owner.as, 'acme')
+    ;[org, alice] = [freshName('acme'), freshName('alice')]
+    owner = await openOwner(test, org, alice)
+    device = await enrolTestDevice(test, owner.as, org)
   })
 
   const report = (payload: object = GOOD, as: TestDevice | string = device) =>
     test.send('POST', URL, { as, payload })
-  const kept = (org = 'acme') =>
+  const kept = (of = org) =>
     test.store.read(async (reader) => {
-      const { devices } = await reader.devices.search(org, {}, ALL)
+      const { devices } = await reader.devices.search(of, {}, ALL)
       return reader.deviceReports.list(devices.map(({ id }) => id))
     })
+  /** Lets the server write the reports that it received, and waits for it. */
+  async function flush(): Promise<void> {
+    flushes += 1
+    const as = { ...witness, token: await fetchDeviceToken(test, witness.prove) }
+    expect((await report({ ...GOOD, revision: flushes }, as)).statusCode).toBe(200)
+    vi.advanceTimersByTime(WRITE_INTERVAL_MS)
+    const written = async () => (await kept(WITNESSES)).get(idOf(witness))?.revision
+    await expect.poll(written, PATIENCE).toBe(flushes)
+  }
   const idOf = ({ enrolment }: TestDevice) => enrolment.device_id
 
   it('is stored with its time of arrival, the newest of each device', async () => {
-    const other = await enrolTestDevice(test, owner.as, 'acme')
+    const other = await enrolTestDevice(test, owner.as, org)
     const error = { code: 'not_compilable', detail: 'rule `x` is broken' }
     await report()
     await report({ state: 'never_loaded', agent_version: '0.1.0' }, other)
     test.advance(1_000)
     const second = await report({ ...GOOD, state: 'rejected', error })
 
-    expect([second.statusCode, second.json()]).toEqual([
-      200,
-      { reported_at: '2026-11-21T08:00:01.250Z' },
-    ])
-    await expect.poll(async () => (await kept()).size, PATIENCE).toBe(2)
+    const reported_at = new Date(test.now()).toISOString()
+    expect([second.statusCode, second.json()]).toEqual([200, { reported_at }])
+    await flush()
+    expect((await kept()).size).toBe(2)
     expect((await kept()).get(idOf(device))).toEqual({
       device_id: idOf(device),
-      reported_at: '2026-11-21T08:00:01.250Z',
+      reported_at,
       revision: 3,
       state: 'rejected',
       error_code: error.code,
@@ -74,16 +97,18 @@ describe('a report of a device', () => {
     const members = { enforcement, assurance, policy_digest }
     expect((await report({ ...GOOD, ...members })).statusCode).toBe(200)
 
-    await expect.poll(async () => (await kept()).size, PATIENCE).toBe(1)
-    const listed = await test.send('GET', '/api/v1/orgs/acme/devices', { as: owner.as })
+    await flush()
+    expect((await kept()).size).toBe(1)
+    const listed = await test.send('GET', `/api/v1/orgs/${org}/devices`, { as: owner.as })
     expect(listed.json()).toMatchObject({ data: [members] })
     test.advance(1_000)
     await report()
     const shown = async () =>
-      (await test.send('GET', '/api/v1/orgs/acme/devices', { as: owner.as })).json<{
+      (await test.send('GET', `/api/v1/orgs/${org}/devices`, { as: owner.as })).json<{
         data: object[]
       }>().data[0]
-    await expect.poll(shown, PATIENCE).not.toHaveProperty('enforcement')
+    await flush()
+    expect(await shown()).not.toHaveProperty('enforcement')
     expect(await shown()).not.toHaveProperty('policy_digest')
     expect(await shown()).not.toHaveProperty('assurance')
   })
@@ -94,7 +119,9 @@ describe('a report of a device', () => {
       expect((await report({ ...GOOD, enforcement: { proxy } }, as)).statusCode).toBe(200)
     }
     const kinds = async () => {
-      const { data } = (await test.send('GET', '/api/v1/orgs/acme/events', { as: owner.as })).json<{
+      const { data } = (
+        await test.send('GET', `/api/v1/orgs/${org}/events`, { as: owner.as })
+      ).json<{
         data: { kind: string; subject: { id: string } }[]
       }>()
       return data
@@ -110,7 +137,7 @@ describe('a report of a device', () => {
     await probe('in_force')
     expect(await kinds()).toEqual(['device.probe_failed', 'device.probe_passed'])
 
-    const other = await enrolTestDevice(test, owner.as, 'acme')
+    const other = await enrolTestDevice(test, owner.as, org)
     await probe('failed', other)
     for (let turn = 0; turn < 3; turn += 1) {
       await probe('failed')
@@ -119,7 +146,7 @@ describe('a report of a device', () => {
     expect(await kinds()).toHaveLength(2)
     await probe('failed')
     test.advance(61 * 60_000)
-    owner = { ...owner, as: await test.signIn('alice', owner.personalToken) }
+    owner = { ...owner, as: await test.signIn(alice, owner.personalToken) }
     device = { ...device, token: await fetchDeviceToken(test, device.prove) }
     // A machine that failed within the hour is told of by a later report.
     await probe('failed', device)
@@ -144,24 +171,31 @@ describe('a report of a device', () => {
   })
 
   it('is written by a stopping server, and updates the last contact', async () => {
-    await report()
+    const stopping = await openTestServer()
+    const { as } = await openOwner(stopping, org, alice)
+    const theirs = await enrolTestDevice(stopping, as, org)
+    const told = await stopping.send('POST', URL, { as: theirs, payload: GOOD })
+    expect(told.statusCode).toBe(200)
 
-    await test.server.close()
+    await stopping.server.close()
 
-    expect([...(await kept()).keys()]).toEqual([idOf(device)])
-    const polls = await test.store.read((reader) => reader.devicePolls.list([idOf(device)]))
-    expect([...polls.keys()]).toEqual([idOf(device)])
+    const [id, { store }] = [idOf(theirs), stopping]
+    const reports = await store.read((reader) => reader.deviceReports.list([id]))
+    expect([...reports.keys()]).toEqual([id])
+    const polls = await store.read((reader) => reader.devicePolls.list([id]))
+    expect([...polls.keys()]).toEqual([id])
   })
 
   it('belongs to the sending device and its organization', async () => {
-    const rival = await openOwner(test, 'rival', 'rita')
-    const foreign = await enrolTestDevice(test, rival.as, 'rival')
+    const theirs = freshName('rival')
+    const rival = await openOwner(test, theirs, freshName('rita'))
+    const foreign = await enrolTestDevice(test, rival.as, theirs)
 
     await report(GOOD, foreign)
-    await test.server.close()
+    await flush()
 
     expect((await kept()).size).toBe(0)
-    expect([...(await kept('rival')).keys()]).toEqual([idOf(foreign)])
+    expect([...(await kept(theirs)).keys()]).toEqual([idOf(foreign)])
   })
 
   it.each([
@@ -193,7 +227,7 @@ describe('a report of a device', () => {
       400,
       { error: { code: 'invalid_argument' } },
     ])
-    await test.server.close()
+    await flush()
     expect((await kept()).size).toBe(0)
   })
 
@@ -211,15 +245,15 @@ describe('a report of a device', () => {
     expect((await report(bad, owner.as)).statusCode).toBe(401)
     const withoutProof = await test.send('POST', URL, { payload: bad, headers: unproven })
     expect(withoutProof.statusCode).toBe(401)
-    await test.send('DELETE', `/api/v1/orgs/acme/devices/${id}`, { as: owner.as })
+    await test.send('DELETE', `/api/v1/orgs/${org}/devices/${id}`, { as: owner.as })
 
     expect((await report(bad)).statusCode).toBe(401)
-    await test.server.close()
+    await flush()
     expect((await kept()).size).toBe(0)
   })
 
   it('is refused in an organization without governance', async () => {
-    await test.store.transaction((writer) => writer.organizations.updateEntitled('acme', false))
+    await test.store.transaction((writer) => writer.organizations.updateEntitled(org, false))
 
     expect((await report()).statusCode).toBe(403)
   })

@@ -1,6 +1,6 @@
 import type { Fetch } from '@palisade/client'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { describeReport } from '../../../../agent/src/report/describe-report.ts'
 import { createDeviceAccess } from '../../../../agent/src/sync/transport/device-access.ts'
 import { createStateStore } from '../../../../agent/src/sync/state/state-store.ts'
@@ -15,8 +15,8 @@ import { activePolicy } from '../../../agent/fixture/active-policy.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 import type { TestDevice } from '../../test-device.ts'
 import { openViewDevice } from '../../views/view-device.ts'
-import { ACME, openRolloutScene, POLICIES, type RolloutScene } from './rollout-scene.ts'
-import { createServerUnder } from '../../test-server.ts'
+import { createServerUnder, type TestServer } from '../../test-server.ts'
+import { openRolloutScene, openRolloutServer, type RolloutScene } from './rollout-scene.ts'
 
 const HOUR_MS = 3_600_000
 const never = new AbortController().signal
@@ -37,20 +37,24 @@ interface Machine {
   revision(): number | null
 }
 
-let scene: RolloutScene
+let test: TestServer
 let url: string
+let scene: RolloutScene
 
+beforeAll(async () => {
+  test = await openRolloutServer()
+  url = await test.server.app.listen({ host: '127.0.0.1', port: 0 })
+})
 beforeEach(async () => {
-  scene = await openRolloutScene()
-  url = await scene.test.server.app.listen({ host: '127.0.0.1', port: 0 })
+  scene = await openRolloutScene(test)
   // tuf-js reads the clock of the process.
-  vi.useFakeTimers({ toFake: ['Date'], now: scene.test.now() })
+  vi.useFakeTimers({ toFake: ['Date'], now: test.now() })
   onTestFinished(() => void vi.useRealTimers())
 })
 
 function advance(ms: number): void {
-  scene.test.advance(ms)
-  vi.setSystemTime(scene.test.now())
+  test.advance(ms)
+  vi.setSystemTime(test.now())
 }
 
 async function openMachine(
@@ -59,7 +63,7 @@ async function openMachine(
 ): Promise<Machine> {
   const { active, clock, surroundings } = activePolicy()
   let aheadMs = 0
-  const wall = () => (surroundings.nowMs = scene.test.now() + aheadMs)
+  const wall = () => (surroundings.nowMs = test.now() + aheadMs)
   wall()
   const wire = { fetch, server: url, prove, timeoutMs: 20_000 }
   const access = createDeviceAccess({ ...wire, clock: wall, random: () => 0.5 })
@@ -70,7 +74,7 @@ async function openMachine(
     fetchFile,
     clock,
   })
-  const synchronizer = createSynchronizer({ active, channel, org: 'acme', clock: wall })
+  const synchronizer = createSynchronizer({ active, channel, org: scene.org, clock: wall })
   await synchronizer.restore()
   async function sync(isNewsExpected: boolean): Promise<string | null> {
     wall()
@@ -174,13 +178,13 @@ async function readBody({ body }: Awaited<ReturnType<Fetch>>): Promise<string> {
  */
 async function openSecondServer(behindMs = 0): Promise<Fetch> {
   const sources = {
-    now: () => new Date(scene.test.now() - behindMs),
-    monotonicMs: () => scene.test.now(),
+    now: () => new Date(test.now() - behindMs),
+    monotonicMs: () => test.now(),
     random: (bytes: number) => randomBytes(bytes),
     newId: () => randomUUID(),
   }
   const config = readConfig({}, temporaryDirectory())
-  const { store, evidence } = scene.test
+  const { store, evidence } = test
   const server = await createServerUnder(UNLIMITED, {
     config,
     sources,
@@ -214,7 +218,7 @@ async function allow(host: string): Promise<string> {
     resources: [`${host}:443`],
   }
   const as = scene.owner.as
-  const added = await scene.test.send('POST', `${POLICIES}/${policy}/rules`, { as, payload })
+  const added = await test.send('POST', `${scene.paths.policies}/${policy}/rules`, { as, payload })
   expect(added.statusCode, added.body).toBe(201)
   return policy
 }
@@ -253,11 +257,11 @@ it('machines follow a rollout, its pause and its roll-back without seeing an att
   expect(other.revision()).toBe(ring.revision())
 
   // A rule that only a faulty server can store, and every machine rejects.
-  await scene.test.store.transaction(async (writer) => {
-    const [policy] = await writer.policies.listWithRules('acme')
+  await test.store.transaction(async (writer) => {
+    const [policy] = await writer.policies.listWithRules(scene.org)
     if (policy === undefined) throw new Error('there is no policy')
     await writer.policies.insertRule(
-      { org: 'acme', policyId: policy.id, updated_at: policy.updated_at },
+      { org: scene.org, policyId: policy.id, updated_at: policy.updated_at },
       {
         id: 'rule_bad',
         name: 'bad',
@@ -327,7 +331,7 @@ it.each([
     await scene.start({ stages: [{ label: 'canary' }, { percent: 100 }] })
     await allow('after.test')
     expect(await machine.decide('after.test')).toBe('allow')
-    const aheadSeconds = Math.floor(scene.test.now() / 1000) + 295
+    const aheadSeconds = Math.floor(test.now() / 1000) + 295
     const ahead = await recorder.keepAnswer(machine, { 'palisade-assigned': String(aheadSeconds) })
     const later = await recorder.keepAnswer(machine, {})
 
@@ -351,10 +355,10 @@ it('an assignment signed before a refusal does not take a machine out of `revoke
   const machine = await openMachine(scene.other, recorder.fetch)
   const other = await openMachine(scene.ring, others.fetch)
   expect(await machine.decide('before.test')).toBe('allow')
-  const aheadSeconds = Math.floor(scene.test.now() / 1000) + 295
+  const aheadSeconds = Math.floor(test.now() / 1000) + 295
   const ahead = await recorder.keepAnswer(machine, { 'palisade-assigned': String(aheadSeconds) })
-  const url = `${ACME}/devices/${scene.other.enrolment.device_id}`
-  await scene.test.send('DELETE', url, { as: scene.owner.as })
+  const url = `${scene.paths.org}/devices/${scene.other.enrolment.device_id}`
+  await test.send('DELETE', url, { as: scene.owner.as })
   advance(5_000)
   expect([await machine.demand(), await machine.demand()]).toContain('revoked')
   expect(machine.state()).toBe('revoked')
@@ -390,8 +394,8 @@ it('a machine follows several moves within one second', async () => {
 it('a machine whose clock was ahead gets a new timestamp ten minutes after the last', async () => {
   await allow('a.test')
   // Nothing else is due for an hour.
-  const { view } = await openViewDevice(scene.test, scene.other)
-  advance(startOfPeriod(scene.test.now(), view, HOUR_MS) + HOUR_MS - scene.test.now())
+  const { view } = await openViewDevice(test, scene.other)
+  advance(startOfPeriod(test.now(), view, HOUR_MS) + HOUR_MS - test.now())
   const machine = await openMachine(scene.other)
   expect(await machine.decide('a.test')).toBe('allow')
   machine.setAhead(10 * 365 * 86_400_000)

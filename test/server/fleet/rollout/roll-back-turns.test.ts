@@ -1,20 +1,25 @@
 import { randomBytes } from 'node:crypto'
-import { expect, it } from 'vitest'
+import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { rollBack } from '../../../../server/src/fleet/rollout/roll-back.ts'
 import { createKnownRules } from '../../../../server/src/governance/known-rules.ts'
 import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
 import { ApiError } from '../../../../server/src/platform/api-error.ts'
 import { nextTurn } from '../../../../server/src/platform/next-turn.ts'
 import type { Store } from '../../../../server/src/store/store.ts'
-import { openRolloutScene, ROLLOUTS, type RolloutScene } from './rollout-scene.ts'
+import type { TestServer } from '../../test-server.ts'
+import { openRolloutScene, openRolloutServer, type RolloutScene } from './rollout-scene.ts'
 
-const PRINCIPAL = { kind: 'user', username: 'alice', tokenId: null } as const
 const PERMISSIONS = ['policies:read', 'policies:write'] as const
-const AUTHOR = { actor: 'user:alice', address: null, request_id: null }
 const ONCE = { scope: null, caller: 'user:olga', bodyHash: '', hasSecret: false }
 
+let test: TestServer
+beforeAll(async () => {
+  test = await openRolloutServer()
+})
+
 /** Rolls back with `ifMatch`; returns the number of turns, and of those within a read. */
-async function countTurns({ test }: RolloutScene, id: string, ifMatch: string | undefined) {
+async function countTurns(scene: RolloutScene, id: string, ifMatch: string | undefined) {
+  const { org, username } = scene
   let [open, turns, held] = [0, 0, 0]
   const store: Store = {
     ...test.store,
@@ -46,8 +51,14 @@ async function countTurns({ test }: RolloutScene, id: string, ifMatch: string | 
       limits: { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600 },
       knownRules: createKnownRules(),
     },
-    { ...PRINCIPAL, permissions: PERMISSIONS, author: AUTHOR },
-    { org: 'acme', id, ifMatch },
+    {
+      kind: 'user',
+      username,
+      tokenId: null,
+      permissions: PERMISSIONS,
+      author: { actor: `user:${username}`, address: null, request_id: null },
+    },
+    { org, id, ifMatch },
     ONCE,
   )
   const refused = (error: unknown) => (error instanceof ApiError ? error.status : 500)
@@ -56,7 +67,7 @@ async function countTurns({ test }: RolloutScene, id: string, ifMatch: string | 
 }
 
 it('a roll-back holds no snapshot of the store between its turns', async () => {
-  const scene = await openRolloutScene()
+  const scene = await openRolloutScene(test)
   const { id } = await scene.start()
   await scene.createPolicy('second')
 
@@ -67,21 +78,30 @@ it('a roll-back holds no snapshot of the store between its turns', async () => {
 })
 
 it('a roll-back reads no policies if the entity tag is stale', async () => {
-  const scene = await openRolloutScene()
+  const scene = await openRolloutScene(test)
   const { id } = await scene.start()
 
   expect(await countTurns(scene, id, '"1"')).toEqual({ status: 412, turns: 0, held: 0 })
 })
 
 it('roll-backs of an organization run one at a time, with up to four waiting', async () => {
-  const scene = await openRolloutScene()
+  const scene = await openRolloutScene(test)
   const { id } = await scene.start()
-  const url = `${ROLLOUTS}/${id}/roll-back`
+  const url = `${scene.paths.rollouts}/${id}/roll-back`
+  // None can end while another transaction is open, so all of them meet.
+  const { promise: isRefused, resolve: release } = Promise.withResolvers<void>()
+  onTestFinished(() => release())
+  const held = test.store.transaction(() => isRefused)
+  let refused = 0
+  const ask = async () => {
+    const { statusCode } = await test.send('POST', url, { as: scene.owner.as })
+    if (statusCode === 429) refused += 1
+    if (refused === 2) release()
+    return statusCode
+  }
 
-  const answers = await Promise.all(
-    Array.from({ length: 7 }, () => scene.test.send('POST', url, { as: scene.owner.as })),
-  )
+  const statuses = await Promise.all(Array.from({ length: 7 }, ask))
+  await held
 
-  const statuses = answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)
-  expect(statuses).toEqual([200, 409, 409, 409, 409, 429, 429])
+  expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 409, 409, 409, 409, 429, 429])
 })

@@ -1,6 +1,7 @@
 import type { RollBackResponse, Rollout } from '@palisade/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
-import { ACME, openRolloutScene, POLICIES, ROLLOUTS, type RolloutScene } from './rollout-scene.ts'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { TestServer } from '../../test-server.ts'
+import { openRolloutScene, openRolloutServer, type RolloutScene } from './rollout-scene.ts'
 
 const RULE = {
   name: 'r',
@@ -9,16 +10,20 @@ const RULE = {
   resources: ['Example.com:443'],
 }
 
+let test: TestServer
 let scene: RolloutScene
+beforeAll(async () => {
+  test = await openRolloutServer()
+})
 beforeEach(async () => {
-  scene = await openRolloutScene()
+  scene = await openRolloutScene(test)
 })
 
 function rollBack({ id }: Rollout, headers: Record<string, string> = {}) {
   const as = scene.owner.as
-  return scene.test.send('POST', `${ROLLOUTS}/${id}/roll-back`, { as, headers })
+  return test.send('POST', `${scene.paths.rollouts}/${id}/roll-back`, { as, headers })
 }
-const policies = () => scene.test.store.read((reader) => reader.policies.listWithRules('acme'))
+const policies = () => test.store.read((reader) => reader.policies.listWithRules(scene.org))
 /** The content of policies, without times and revisions. */
 const said = async () =>
   (await policies())
@@ -37,7 +42,7 @@ function costly(at: number): string {
 
 describe('rolling back', () => {
   it('restores path patterns beyond the limits, accepted by an older server', async () => {
-    const { owner, test } = scene
+    const { owner } = scene
     const as = owner.as
     const id = await scene.createPolicy('old')
     const rule = {
@@ -47,11 +52,11 @@ describe('rolling back', () => {
       decision: 'deny' as const,
       resources: ['/**/a'.repeat(33), ...Array.from({ length: 40 }, (_, at) => costly(at))],
     }
-    const place = { org: 'acme', policyId: id, updated_at: '2026-01-01T00:00:00Z' }
+    const place = { org: scene.org, policyId: id, updated_at: '2026-01-01T00:00:00Z' }
     await test.store.transaction((writer) => writer.policies.insertRule(place, rule))
     const before = await said()
     const rollout = await scene.start()
-    await test.send('DELETE', `${POLICIES}/${id}`, { as })
+    await test.send('DELETE', `${scene.paths.policies}/${id}`, { as })
 
     const answer = await rollBack(rollout)
 
@@ -60,10 +65,10 @@ describe('rolling back', () => {
   })
 
   it('restores the mode of a policy and the expiry of a rule', async () => {
-    const { owner, test } = scene
+    const { owner } = scene
     const as = owner.as
     const id = await scene.createPolicy('trial')
-    const detailed = `${ACME}/policies/${id}`
+    const detailed = `${scene.paths.org}/policies/${id}`
     await test.send('PATCH', detailed, { as, payload: { mode: 'shadow' } })
     const payload = { ...RULE, expires_at: '2026-12-31T18:00:00.000Z' }
     const { id: ruleId } = (await test.send('POST', `${detailed}/rules`, { as, payload })).json()
@@ -81,16 +86,19 @@ describe('rolling back', () => {
   })
 
   it('gives all machines the policies of the start as a new revision', async () => {
-    const { owner, other, ring, test } = scene
+    const { owner, other, ring } = scene
     const as = owner.as
     const doomed = await scene.createPolicy('doomed')
-    await test.send('POST', `${POLICIES}/${doomed}/rules`, { as, payload: RULE })
+    await test.send('POST', `${scene.paths.policies}/${doomed}/rules`, { as, payload: RULE })
     const before = await said()
     const base = await scene.revision()
     const rollout = await scene.start()
-    await test.send('DELETE', `${POLICIES}/${doomed}`, { as })
+    await test.send('DELETE', `${scene.paths.policies}/${doomed}`, { as })
     const [first] = await policies()
-    await test.send('POST', `${POLICIES}/${first?.id ?? ''}/rules`, { as, payload: RULE })
+    await test.send('POST', `${scene.paths.policies}/${first?.id ?? ''}/rules`, {
+      as,
+      payload: RULE,
+    })
     await scene.createPolicy('second')
     const bad = await scene.revision()
     expect((await scene.enforced(ring)).revision).toBe(bad)
@@ -113,14 +121,16 @@ describe('rolling back', () => {
       expect(enforced.names).toEqual(['doomed', 'first'])
       expect(enforced.revision).toBeGreaterThan(Math.max(bad, base))
     }
-    const feed = await test.send('GET', `${ACME}/events?kind=rollout.rolled_back`, { as })
+    const feed = await test.send('GET', `${scene.paths.org}/events?kind=rollout.rolled_back`, {
+      as,
+    })
     expect(feed.json().data).toHaveLength(1)
-    const deleted = await test.send('GET', `${ACME}/events?kind=policy.deleted`, { as })
+    const deleted = await test.send('GET', `${scene.paths.org}/events?kind=policy.deleted`, { as })
     expect(deleted.json().data.map((event: { subject: object }) => event.subject)).toMatchObject([
       { name: 'doomed' },
       { name: 'second' },
     ])
-    const kept = await test.store.read((reader) => reader.rollouts.baseIds('acme', rollout.id))
+    const kept = await test.store.read((reader) => reader.rollouts.baseIds(scene.org, rollout.id))
     expect(kept).toEqual([])
   })
 
@@ -164,18 +174,20 @@ describe('rolling back', () => {
   })
 
   it('never makes the policy of a deleted team organization-wide', async () => {
-    const { owner, test } = scene
+    const { owner } = scene
     const as = owner.as
     const make = async (name: string) => {
-      const made = await test.send('POST', `${ACME}/teams`, { as, payload: { name } })
+      const made = await test.send('POST', `${scene.paths.org}/teams`, { as, payload: { name } })
       return made.json<{ id: string }>().id
     }
     const [core, edge] = [await make('core'), await make('edge')]
     const sole = await scene.createPolicy('of core', { teams: [core] })
     await scene.createPolicy('of both', { teams: [core, edge] })
     const rollout = await scene.start()
-    await test.send('DELETE', `${POLICIES}/${sole}`, { as })
-    const gone = await test.send('DELETE', `${ACME}/teams/${core}?detach=policies`, { as })
+    await test.send('DELETE', `${scene.paths.policies}/${sole}`, { as })
+    const gone = await test.send('DELETE', `${scene.paths.org}/teams/${core}?detach=policies`, {
+      as,
+    })
     expect(gone.statusCode, gone.body).toBe(204)
 
     const answer = await rollBack(rollout)
@@ -200,11 +212,11 @@ describe('rolling back', () => {
       decision: 'allow' as const,
       actions: ['connect:tcp' as const],
     }))
-    await scene.test.store.transaction(async (writer) => {
-      const found = await writer.rollouts.find('acme', rollout.id)
+    await test.store.transaction(async (writer) => {
+      const found = await writer.rollouts.find(scene.org, rollout.id)
       if (found === null) throw new Error('there is no rollout')
       await writer.rollouts.update({ ...found, state: 'finished', ended_at: found.created_at })
-      const at = { org: 'acme', policyId: first.id, updated_at: first.updated_at }
+      const at = { org: scene.org, policyId: first.id, updated_at: first.updated_at }
       const { revision } = await writer.policies.replaceRules(at, rules)
       await writer.rollouts.insert({ ...found, id: 'other', base_revision: revision })
       await writer.policies.replaceRules(at, first.rules)

@@ -1,28 +1,27 @@
 import { rolloutStatusSchema, type HistoryEvent } from '@palisade/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freshName } from '../../fresh-name.ts'
 import { openOwner } from '../../owner.ts'
+import type { TestServer } from '../../test-server.ts'
 import { openViewDevice } from '../../views/view-device.ts'
-import {
-  ACME,
-  openRolloutScene,
-  POLICIES,
-  ROLLOUTS,
-  STAGES,
-  type RolloutScene,
-} from './rollout-scene.ts'
+import { openRolloutScene, openRolloutServer, STAGES, type RolloutScene } from './rollout-scene.ts'
 
 const PASSWORD = 'a long enough password'
 
+let test: TestServer
 let scene: RolloutScene
+beforeAll(async () => {
+  test = await openRolloutServer()
+})
 beforeEach(async () => {
-  scene = await openRolloutScene()
+  scene = await openRolloutScene(test)
 })
 
 const namesOf = async (device = scene.other) => (await scene.enforced(device)).names
 
 describe('a rollout to a label that no machine has', () => {
   const start = (request: object) =>
-    scene.test.send('POST', ROLLOUTS, {
+    test.send('POST', scene.paths.rollouts, {
       as: scene.owner.as,
       payload: { max_rejected: { machines: 0 }, ...request },
     })
@@ -43,8 +42,8 @@ describe('a rollout to a label that no machine has', () => {
   it('is refused if its only machine is revoked, or has a longer label', async () => {
     await scene.enrol(['xcanari', 'canariz', 'c_nari'])
     const revoked = await scene.enrol(['canari'])
-    const url = `${ACME}/devices/${revoked.enrolment.device_id}`
-    await scene.test.send('DELETE', url, { as: scene.owner.as })
+    const url = `${scene.paths.org}/devices/${revoked.enrolment.device_id}`
+    await test.send('DELETE', url, { as: scene.owner.as })
 
     expect((await start({ stages })).statusCode).toBe(409)
     expect((await start({ stages: [{ label: 'c.nari' }] })).statusCode).toBe(409)
@@ -73,7 +72,7 @@ describe('an open rollout', () => {
   })
 
   it('holds back deletions and updates, too', async () => {
-    const { owner, test } = scene
+    const { owner } = scene
     const id = await scene.createPolicy('doomed')
     const rule = {
       name: 'r',
@@ -83,9 +82,12 @@ describe('an open rollout', () => {
     }
     await scene.start()
 
-    await test.send('DELETE', `${POLICIES}/${id}`, { as: owner.as })
-    const [first] = await test.store.read((reader) => reader.policies.listWithRules('acme'))
-    await test.send('POST', `${POLICIES}/${first?.id ?? ''}/rules`, { as: owner.as, payload: rule })
+    await test.send('DELETE', `${scene.paths.policies}/${id}`, { as: owner.as })
+    const [first] = await test.store.read((reader) => reader.policies.listWithRules(scene.org))
+    await test.send('POST', `${scene.paths.policies}/${first?.id ?? ''}/rules`, {
+      as: owner.as,
+      payload: rule,
+    })
 
     expect(await namesOf(scene.ring)).toEqual(['first'])
     expect(await namesOf()).toEqual(['doomed', 'first'])
@@ -98,23 +100,24 @@ describe('an open rollout', () => {
   })
 
   it('applies team changes at once, to the policies that a machine has', async () => {
-    const { owner, test } = scene
-    await owner.addMember('bob', 'member', PASSWORD)
-    const made = await test.send('POST', `${ACME}/teams`, {
+    const { owner } = scene
+    const bob = freshName('bob')
+    await owner.addMember(bob, 'member', PASSWORD)
+    const made = await test.send('POST', `${scene.paths.org}/teams`, {
       as: owner.as,
       payload: { name: 'core' },
     })
     const team = made.json<{ id: string }>().id
     await scene.createPolicy('of core', { teams: [team] })
-    const ofBob = await scene.enrol([], 'bob')
+    const ofBob = await scene.enrol([], bob)
     await scene.start()
     await scene.createPolicy('of core, new', { teams: [team] })
     expect(await namesOf(ofBob)).toEqual(['first'])
 
-    await test.send('PUT', `${ACME}/teams/${team}/members/bob`, { as: owner.as })
+    await test.send('PUT', `${scene.paths.org}/teams/${team}/members/${bob}`, { as: owner.as })
     expect(await namesOf(ofBob)).toEqual(['first', 'of core'])
 
-    await test.send('DELETE', `${ACME}/teams/${team}/members/bob`, { as: owner.as })
+    await test.send('DELETE', `${scene.paths.org}/teams/${team}/members/${bob}`, { as: owner.as })
     expect(await namesOf(ofBob)).toEqual(['first'])
   })
 
@@ -130,7 +133,7 @@ describe('an open rollout', () => {
   })
 
   it('moves a machine at its next poll, without lowering a version of a view', async () => {
-    const { other, test } = scene
+    const { other } = scene
     const seen = new Map<string, number>()
     async function poll(): Promise<string> {
       const view = await openViewDevice(test, other)
@@ -166,10 +169,10 @@ describe('an open rollout', () => {
   })
 
   it('applies settings of the organization on both sides', async () => {
-    const { owner, other, ring, test } = scene
+    const { owner, other, ring } = scene
     await scene.start()
     const payload = { distribution: { offline_allow: ['vpn.example.com:443'] } }
-    const change = await test.send('PATCH', ACME, { as: owner.as, payload })
+    const change = await test.send('PATCH', scene.paths.org, { as: owner.as, payload })
     expect(change.statusCode, change.body).toBe(200)
 
     for (const device of [ring, other]) {
@@ -179,10 +182,10 @@ describe('an open rollout', () => {
   })
 
   it('is respected by the bundle of a held back machine', async () => {
-    const { owner, other, test } = scene
+    const { owner, other } = scene
     await scene.start()
     await scene.createPolicy('second')
-    const url = `${ACME}/devices/${other.enrolment.device_id}/bundle`
+    const url = `${scene.paths.org}/devices/${other.enrolment.device_id}/bundle`
 
     const bundle = await test.send('GET', url, { as: owner.as })
 
@@ -192,9 +195,11 @@ describe('an open rollout', () => {
   })
 
   it('counts held back machines in the status of a revision', async () => {
-    const { owner, other, ring, test } = scene
+    const { owner, other, ring } = scene
     const status = async (revision: number) => {
-      const answer = await test.send('GET', `${ACME}/revisions/${revision}`, { as: owner.as })
+      const answer = await test.send('GET', `${scene.paths.org}/revisions/${revision}`, {
+        as: owner.as,
+      })
       const { applied, pending, held_back } = answer.json()
       return { applied, pending, held_back }
     }
@@ -214,15 +219,19 @@ describe('an open rollout', () => {
 
 describe('the API of rollouts', () => {
   const send = (path: string, as: string | undefined, payload: object = {}) =>
-    scene.test.send('POST', `${ROLLOUTS}${path}`, { ...(as === undefined ? {} : { as }), payload })
+    test.send('POST', `${scene.paths.rollouts}${path}`, {
+      ...(as === undefined ? {} : { as }),
+      payload,
+    })
   const REQUEST = { stages: STAGES, max_rejected: { percent: 5 } }
 
   it('needs `policies:write` to start and end one, `policies:read` to see it', async () => {
-    const { owner, test } = scene
-    const rival = await openOwner(test, 'rival', 'rita')
-    const editor = await owner.addMember('ed', 'editor', PASSWORD)
-    const auditor = await owner.addMember('audrey', 'auditor', PASSWORD)
-    const member = await owner.addMember('mia', 'member', PASSWORD)
+    const { owner } = scene
+    const theirs = freshName('rival')
+    const rival = await openOwner(test, theirs, freshName('rita'))
+    const editor = await owner.addMember(freshName('ed'), 'editor', PASSWORD)
+    const auditor = await owner.addMember(freshName('audrey'), 'auditor', PASSWORD)
+    const member = await owner.addMember(freshName('mia'), 'member', PASSWORD)
     const admin = await owner.organizationToken(['audit:read', 'organization:admin'])
 
     const refused = []
@@ -234,7 +243,7 @@ describe('the API of rollouts', () => {
     const { id } = started.json<{ id: string }>()
     const seen = []
     for (const as of [rival.as, member, admin, auditor, editor])
-      for (const url of [ROLLOUTS, `${ROLLOUTS}/${id}`])
+      for (const url of [scene.paths.rollouts, `${scene.paths.rollouts}/${id}`])
         seen.push((await test.send('GET', url, { as })).statusCode)
     expect(seen).toEqual([404, 404, 403, 403, 403, 403, 200, 200, 200, 200])
     const steps = []
@@ -242,16 +251,16 @@ describe('the API of rollouts', () => {
       for (const action of ['advance', 'pause', 'resume', 'finish', 'roll-back'])
         steps.push((await send(`/${id}/${action}`, as, { stage: 2 })).statusCode)
     expect(new Set(steps)).toEqual(new Set([404, 403]))
-    const elsewhere = `/api/v1/orgs/rival/rollouts/${id}`
+    const elsewhere = `/api/v1/orgs/${theirs}/rollouts/${id}`
     expect((await test.send('GET', elsewhere, { as: rival.as })).statusCode).toBe(404)
     const stolen = await test.send('POST', `${elsewhere}/finish`, { as: rival.as })
     expect(stolen.statusCode).toBe(404)
-    const finished = await test.send('POST', `${ROLLOUTS}/${id}/finish`, { as: editor })
+    const finished = await test.send('POST', `${scene.paths.rollouts}/${id}/finish`, { as: editor })
     expect(finished.statusCode).toBe(200)
   })
 
   it('allows one open rollout for an organization', async () => {
-    const { owner, test } = scene
+    const { owner } = scene
     const rollout = await scene.start()
 
     const second = await send('', owner.as, REQUEST)
@@ -259,15 +268,16 @@ describe('the API of rollouts', () => {
       409,
       'there is a rollout already; finish it or roll it back first',
     ])
-    const rival = await openOwner(test, 'rival', 'rita')
-    const other = await test.send('POST', '/api/v1/orgs/rival/rollouts', {
+    const theirs = freshName('rival')
+    const rival = await openOwner(test, theirs, freshName('rita'))
+    const other = await test.send('POST', `/api/v1/orgs/${theirs}/rollouts`, {
       as: rival.as,
       payload: { ...REQUEST, force: true },
     })
     expect(other.statusCode).toBe(201)
     await scene.take(rollout, 'finish')
     expect((await send('', owner.as, REQUEST)).statusCode).toBe(201)
-    const listed = await test.send('GET', ROLLOUTS, { as: owner.as })
+    const listed = await test.send('GET', scene.paths.rollouts, { as: owner.as })
     expect(listed.json().data).toHaveLength(2)
   })
 
@@ -303,11 +313,11 @@ describe('the API of rollouts', () => {
   })
 
   it('allows the steps of the current state, with an event for each', async () => {
-    const { owner, test } = scene
+    const { owner } = scene
     const rollout = await scene.start()
     const attempt = async (action: string, payload?: object) => {
       const body = payload === undefined ? {} : { payload }
-      const url = `${ROLLOUTS}/${rollout.id}/${action}`
+      const url = `${scene.paths.rollouts}/${rollout.id}/${action}`
       const answer = await test.send('POST', url, { as: owner.as, ...body })
       return answer.statusCode
     }
@@ -327,7 +337,7 @@ describe('the API of rollouts', () => {
     ]
 
     expect(statuses).toEqual([409, 200, 409, 409, 200, 200, 409, 409, 200, 409, 409])
-    const feed = await test.send('GET', `${ACME}/events`, { as: owner.as })
+    const feed = await test.send('GET', `${scene.paths.org}/events`, { as: owner.as })
     const events: HistoryEvent[] = feed.json().data
     expect(
       events.filter(({ subject }) => subject.id === rollout.id).map(({ kind }) => kind),
@@ -347,6 +357,7 @@ describe('the API of rollouts', () => {
     const rollout = await scene.start()
     await scene.take(rollout, 'pause')
 
-    expect((await scene.status(rollout)).paused).toMatchObject({ by: 'user:alice', reason: null })
+    const by = `user:${scene.username}`
+    expect((await scene.status(rollout)).paused).toMatchObject({ by, reason: null })
   })
 })

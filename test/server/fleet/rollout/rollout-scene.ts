@@ -1,18 +1,20 @@
 import type { Rollout, RolloutStatus } from '@palisade/protocol'
-import { expect } from 'vitest'
+import { afterAll, expect } from 'vitest'
+import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { openViewDevice } from '../../views/view-device.ts'
 
-export const ACME = '/api/v1/orgs/acme'
-export const ROLLOUTS = `${ACME}/rollouts`
-export const POLICIES = '/v2/orgs/acme/governance/policies'
 export const STAGES = [{ label: 'canary' }, { percent: 100 }]
 
 /** An organization with a machine in the first stage and one outside. */
 export interface RolloutScene {
   readonly test: TestServer
+  readonly org: string
+  readonly paths: { readonly org: string; readonly rollouts: string; readonly policies: string }
+  /** The user name of the owner. */
+  readonly username: string
   readonly owner: Owner
   readonly ring: TestDevice
   readonly other: TestDevice
@@ -31,46 +33,57 @@ export interface RolloutScene {
   report(device: TestDevice, revision: number, code?: string): Promise<void>
 }
 
-export async function openRolloutScene(): Promise<RolloutScene> {
+/** Opens the server of a file. */
+export function openRolloutServer(): Promise<TestServer> {
   const settings = { PALISADE_ACCESS_TOKEN_MINUTES: '60', PALISADE_DEVICE_TOKEN_MINUTES: '60' }
-  const test = await openTestServer(undefined, { settings })
-  const owner = await openOwner(test, 'acme', 'alice')
+  return openTestServer(afterAll, { settings })
+}
+
+export async function openRolloutScene(test: TestServer): Promise<RolloutScene> {
+  const [org, username] = [freshName('acme'), freshName('alice')]
+  const owner = await openOwner(test, org, username)
   const { as } = owner
+  const base = `/api/v1/orgs/${org}`
+  const policies = `/v2/orgs/${org}/governance/policies`
+  const paths = { org: base, rollouts: `${base}/rollouts`, policies }
 
   async function label({ enrolment }: TestDevice, labels: readonly string[]): Promise<void> {
-    const url = `${ACME}/devices/${enrolment.device_id}`
+    const url = `${paths.org}/devices/${enrolment.device_id}`
     const answer = await test.send('PATCH', url, { as, payload: { labels } })
     expect(answer.statusCode, answer.body).toBe(200)
   }
   async function enrol(labels: readonly string[], user?: string): Promise<TestDevice> {
-    const device = await enrolTestDevice(test, as, 'acme', user === undefined ? {} : { user })
+    const device = await enrolTestDevice(test, as, org, user === undefined ? {} : { user })
     if (labels.length > 0) await label(device, labels)
     return device
   }
   const scene = {
     test,
+    org,
+    paths,
+    username,
     owner,
     enrol,
     label,
     async createPolicy(name: string, scope: object = {}) {
-      const answer = await test.send('POST', POLICIES, { as, payload: { name, scope } })
+      const answer = await test.send('POST', paths.policies, { as, payload: { name, scope } })
       expect(answer.statusCode, answer.body).toBe(201)
       return answer.json<{ id: string }>().id
     },
     async start(request: object = {}) {
       const payload = { stages: STAGES, max_rejected: { machines: 0 }, ...request }
-      const answer = await test.send('POST', ROLLOUTS, { as, payload })
+      const answer = await test.send('POST', paths.rollouts, { as, payload })
       expect(answer.statusCode, answer.body).toBe(201)
       return answer.json<Rollout>()
     },
     async take({ id }: Rollout, action: string, payload?: object) {
       const body = payload === undefined ? {} : { payload }
-      const answer = await test.send('POST', `${ROLLOUTS}/${id}/${action}`, { as, ...body })
+      const answer = await test.send('POST', `${paths.rollouts}/${id}/${action}`, { as, ...body })
       expect(answer.statusCode, answer.body).toBe(200)
       return answer.json<Rollout>()
     },
     async status({ id }: Rollout) {
-      const answer = await test.send('GET', `${ROLLOUTS}/${id}`, { as })
+      const answer = await test.send('GET', `${paths.rollouts}/${id}`, { as })
       expect(answer.statusCode, answer.body).toBe(200)
       return answer.json<RolloutStatus>()
     },
@@ -80,7 +93,7 @@ export async function openRolloutScene(): Promise<RolloutScene> {
       return { names, revision: Number((await view.targets())['x-settings']['revision']) }
     },
     async revision() {
-      return (await test.send('GET', ACME, { as })).json<{ revision: number }>().revision
+      return (await test.send('GET', paths.org, { as })).json<{ revision: number }>().revision
     },
     async report({ enrolment: { device_id } }: TestDevice, revision: number, code?: string) {
       const reported_at = new Date(test.now()).toISOString()
