@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   createAssignmentVersions,
   type FindAssignment,
@@ -6,27 +6,31 @@ import {
 import { assignView, readAssignmentInputs } from '../../../server/src/views/assigned-view.ts'
 import type { ViewRef } from '../../../server/src/views/inspect-view.ts'
 import type { Store } from '../../../server/src/store/store.ts'
+import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
-const TEAMS = '/api/v1/orgs/acme/teams'
-
 describe('versions of assignments', () => {
   let test: TestServer
+  let org: string
+  let alice: string
   let owner: Owner
   let deviceId: string
   let transactions: number
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
-    test = await openTestServer(onTestFinished)
-    owner = await openOwner(test, 'acme', 'alice')
+    ;[org, alice] = [freshName('acme'), freshName('alice')]
+    owner = await openOwner(test, org, alice)
     deviceId = await enrol()
     transactions = 0
   })
 
   async function enrol(): Promise<string> {
-    const { enrolment } = await enrolTestDevice(test, owner.as, 'acme', { user: 'alice' })
+    const { enrolment } = await enrolTestDevice(test, owner.as, org, { user: alice })
     return enrolment.device_id
   }
 
@@ -43,7 +47,7 @@ describe('versions of assignments', () => {
 
   async function placeOf(id = deviceId): Promise<ViewRef> {
     const inputs = await test.store.read(async (reader) => {
-      const device = await reader.devices.find('acme', id)
+      const device = await reader.devices.find(org, id)
       if (device === null) throw new Error('no device')
       return readAssignmentInputs(reader, device)
     })
@@ -51,8 +55,9 @@ describe('versions of assignments', () => {
   }
 
   async function joinTeam(): Promise<() => Promise<void>> {
-    const made = await test.send('POST', TEAMS, { as: owner.as, payload: { name: 'lax' } })
-    const url = `${TEAMS}/${made.json<{ id: string }>().id}/members/alice`
+    const teams = `/api/v1/orgs/${org}/teams`
+    const made = await test.send('POST', teams, { as: owner.as, payload: { name: 'lax' } })
+    const url = `${teams}/${made.json<{ id: string }>().id}/members/${alice}`
     expect((await test.send('PUT', url, { as: owner.as })).statusCode).toBeLessThan(300)
     return async () => {
       expect((await test.send('DELETE', url, { as: owner.as })).statusCode).toBeLessThan(300)
@@ -126,7 +131,7 @@ describe('versions of assignments', () => {
   })
 
   it('are written once for a machine that polls and updates', async () => {
-    const device = await enrolTestDevice(test, owner.as, 'acme', { user: 'alice' })
+    const device = await enrolTestDevice(test, owner.as, org, { user: alice })
     const id = device.enrolment.device_id
     const ask = (headers: Record<string, string> = {}) =>
       test.send('GET', '/api/v1/device/update?root=1', { as: device, headers })

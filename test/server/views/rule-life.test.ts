@@ -1,31 +1,39 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freshName } from '../fresh-name.ts'
 import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { openViewDevice, type Targets, type ViewDevice } from './view-device.ts'
 
-const API = '/api/v1/orgs/acme'
 const EXPIRY = '2026-12-31T18:00:00.000Z'
 
 describe('a signed view', () => {
   let test: TestServer
+  let org: string
+  let api: string
+  let bob: string
+  let carl: string
   let owner: string
   /** Ids of two teams; bob is in both, carl in the first. */
   let teams: readonly [string, string]
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    const { personal_token } = await test.createOrganization('acme', 'alice')
-    owner = await test.signIn('alice', personal_token)
-    const create = async (name: string) => (await post(`${API}/teams`, { name })).id
+    ;[org, bob, carl] = [freshName('acme'), freshName(bob), freshName(carl)]
+    api = `/api/v1/orgs/${org}`
+    const alice = freshName('alice')
+    const { personal_token } = await test.createOrganization(org, alice)
+    owner = await test.signIn(alice, personal_token)
+    const create = async (name: string) => (await post(`${api}/teams`, { name })).id
     teams = [await create('first'), await create('second')]
-    for (const username of ['bob', 'carl'])
-      await post(`${API}/members`, { username, role: 'member' })
+    for (const username of [bob, carl]) await post(`${api}/members`, { username, role: 'member' })
     for (const [team, username] of [
-      [teams[0], 'bob'],
-      [teams[1], 'bob'],
-      [teams[0], 'carl'],
+      [teams[0], bob],
+      [teams[1], bob],
+      [teams[0], carl],
     ] as const)
-      await test.send('PUT', `${API}/teams/${team}/members/${username}`, { as: owner })
+      await test.send('PUT', `${api}/teams/${team}/members/${username}`, { as: owner })
   })
 
   async function post(url: string, payload: object): Promise<{ id: string }> {
@@ -43,20 +51,20 @@ describe('a signed view', () => {
   const enrolled = async (user?: string): Promise<ViewDevice> =>
     openViewDevice(
       test,
-      await enrolTestDevice(test, owner, 'acme', user === undefined ? {} : { user }),
+      await enrolTestDevice(test, owner, org, user === undefined ? {} : { user }),
     )
   const settingsOf = async (device: ViewDevice) => (await device.targets())['x-settings']
   const customOf = ({ targets }: Targets) => Object.values(targets).map(({ custom }) => custom)
 
   it('has the mode of a policy in its target and the expiry of a rule beside it', async () => {
-    const { id } = await post(`${API}/policies`, { name: 'trial', mode: 'shadow' })
+    const { id } = await post(`${api}/policies`, { name: 'trial', mode: 'shadow' })
     const rule = {
       name: 'a',
       actions: ['connect:tcp'],
       decision: 'allow',
       resources: ['a.example'],
     }
-    await post(`${API}/policies/${id}/rules`, { ...rule, expires_at: EXPIRY })
+    await post(`${api}/policies/${id}/rules`, { ...rule, expires_at: EXPIRY })
     const device = await enrolled()
 
     const shadowed = await device.targets()
@@ -69,7 +77,7 @@ describe('a signed view', () => {
       { allowlist_v0: { rules: [{ ...rule, expires_at: EXPIRY }] } },
     ])
 
-    await patch(`${API}/policies/${id}`, { mode: 'enforce' })
+    await patch(`${api}/policies/${id}`, { mode: 'enforce' })
     const enforced = await device.targets()
 
     expect(customOf(enforced)).toMatchObject([{ mode: 'enforce' }])
@@ -81,20 +89,17 @@ describe('a signed view', () => {
     const first = await device.targets()
     expect(first['x-settings']).not.toHaveProperty('default')
 
-    const { revision } = await patch(API, { default: 'observe' })
+    const { revision } = await patch(api, { default: 'observe' })
     const observing = await device.targets()
 
     expect(observing['x-settings']).toMatchObject({ default: 'observe', revision })
     expect(observing.version).toBeGreaterThan(first.version)
-    await patch(API, { default: null })
+    await patch(api, { default: null })
     expect(await settingsOf(device)).not.toHaveProperty('default')
   })
 
   it('computes the default for the teams of its users: enforce wins', async () => {
-    const [of, none] = [
-      { bob: await enrolled('bob'), carl: await enrolled('carl') },
-      await enrolled(),
-    ]
+    const [of, none] = [{ bob: await enrolled(bob), carl: await enrolled(carl) }, await enrolled()]
     const defaults = async () =>
       Promise.all([of.bob, of.carl, none].map(async (d) => (await settingsOf(d))['default']))
     const choose = async (
@@ -102,9 +107,9 @@ describe('a signed view', () => {
       first: string | null,
       second: string | null,
     ) => {
-      await patch(API, { default: organization })
-      await patch(`${API}/teams/${teams[0]}`, { default: first })
-      await patch(`${API}/teams/${teams[1]}`, { default: second })
+      await patch(api, { default: organization })
+      await patch(`${api}/teams/${teams[0]}`, { default: first })
+      await patch(`${api}/teams/${teams[1]}`, { default: second })
     }
 
     await choose(null, 'observe', null)
@@ -118,10 +123,10 @@ describe('a signed view', () => {
   })
 
   it('says nothing of a default of other teams', async () => {
-    const device = await enrolled('carl')
+    const device = await enrolled(carl)
     const before = await device.targets()
 
-    await patch(`${API}/teams/${teams[1]}`, { default: 'observe' })
+    await patch(`${api}/teams/${teams[1]}`, { default: 'observe' })
 
     const { version, 'x-settings': settings } = await device.targets()
     expect([version, settings]).toEqual([before.version, before['x-settings']])

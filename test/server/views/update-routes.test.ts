@@ -5,11 +5,12 @@ import {
   type DeviceView,
 } from '@palisade/protocol'
 import type { LightMyRequestResponse } from 'fastify'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { rotateDistributionKeys } from '../../../server/src/views/keys/rotate-keys.ts'
 import { startOfPeriod } from '../../../server/src/views/publication/renewal.ts'
 import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
 import { OPERATOR } from '../../../server/src/history/author.ts'
+import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice, fetchDeviceToken, headersOf, type TestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
@@ -21,18 +22,23 @@ const NOTHING = `${UPDATE}?root=1`
 
 describe('an update', () => {
   let test: TestServer
+  let org: string
+  let alice: string
   let owner: Owner
   let device: TestDevice
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    owner = await openOwner(test, 'acme', 'alice')
-    device = await enrolTestDevice(test, owner.as, 'acme', { user: 'alice' })
+    ;[org, alice] = [freshName('acme'), freshName('alice')]
+    owner = await openOwner(test, org, alice)
+    device = await enrolTestDevice(test, owner.as, org, { user: alice })
     await createPolicy('first')
   })
 
   async function createPolicy(name: string): Promise<string> {
-    const url = '/v2/orgs/acme/governance/policies'
+    const url = `/v2/orgs/${org}/governance/policies`
     const made = await test.send('POST', url, { as: owner.as, payload: { name } })
     expect(made.statusCode, made.body).toBe(201)
     return made.json<{ id: string }>().id
@@ -90,7 +96,7 @@ describe('an update', () => {
 
   it('has the entity tag of its timestamp, with which machines poll', async () => {
     const { etag, view } = await read(NOTHING)
-    const url = `/api/v1/orgs/acme/views/${view}/metadata/timestamp.json`
+    const url = `/api/v1/orgs/${org}/views/${view}/metadata/timestamp.json`
     expect((await send(url, etag)).statusCode).toBe(304)
   })
 
@@ -114,7 +120,7 @@ describe('an update', () => {
 
   it('has at most as many roots as a machine follows at once, oldest first', async () => {
     const writing = createAuditedStore({ store: test.store, now: () => new Date(test.now()) })
-    const request = { org: 'acme', roles: [], rootKey: null, nextRootKey: null } as const
+    const request = { org, roles: [], rootKey: null, nextRootKey: null } as const
     for (let root = 2; root <= 40; root += 1)
       await rotateDistributionKeys(writing, OPERATOR, request, new Date(test.now()))
     const rootsOf = ({ names }: Read) => names.filter((name) => name.endsWith('.root.json'))
@@ -142,7 +148,7 @@ describe('an update', () => {
   it('reuses the signature of an unchanged assignment for some minutes', async () => {
     const assigned = async () =>
       JSON.parse((await read(NOTHING)).answer.json<Bundle>().assignment) as DeviceView
-    const changing = async (members: object, url = '/api/v1/orgs/acme') => {
+    const changing = async (members: object, url = `/api/v1/orgs/${org}`) => {
       const answer = await test.send('PATCH', url, { as: owner.as, payload: members })
       expect(answer.statusCode, answer.body).toBe(200)
     }
@@ -164,7 +170,7 @@ describe('an update', () => {
     expect(Date.parse(hour.signed.expires)).toBe(Date.parse(day.signed.expires) - 23 * HOUR_MS)
 
     const writing = createAuditedStore({ store: test.store, now: () => new Date(test.now()) })
-    const request = { org: 'acme', rootKey: null, nextRootKey: null, roles: ['targets'] } as const
+    const request = { org, rootKey: null, nextRootKey: null, roles: ['targets'] } as const
     await rotateDistributionKeys(writing, OPERATOR, request, new Date(test.now()))
     const byNewKey = await assigned()
     expect(byNewKey.signed).toEqual(hour.signed)
@@ -177,7 +183,7 @@ describe('an update', () => {
     const rule = { name: 'wide', actions: ['read'], decision: 'allow', resources }
     for (let count = 0; count < 5; count += 1) {
       const id = await createPolicy(`large ${count}`)
-      const url = `/v2/orgs/acme/governance/policies/${id}/rules`
+      const url = `/v2/orgs/${org}/governance/policies/${id}/rules`
       const made = await test.send('POST', url, { as: owner.as, payload: rule })
       expect(made.statusCode, made.body).toBe(201)
     }
@@ -198,7 +204,7 @@ describe('an update', () => {
     const headers = headersOf(device, 'GET', UPDATE)
     expect((await test.send('GET', UPDATE, { headers })).statusCode).toBe(200)
     expect((await test.send('GET', UPDATE, { headers })).statusCode).toBe(401)
-    await test.send('DELETE', `/api/v1/orgs/acme/devices/${device.enrolment.device_id}`, {
+    await test.send('DELETE', `/api/v1/orgs/${org}/devices/${device.enrolment.device_id}`, {
       as: owner.as,
     })
     expect((await send(UPDATE)).statusCode).toBe(401)
@@ -231,10 +237,10 @@ describe('an update', () => {
       return (JSON.parse(assignment) as DeviceView).signed
     }
     const moveInto = async (team: string) => {
-      const teams = '/api/v1/orgs/acme/teams'
+      const teams = `/api/v1/orgs/${org}/teams`
       const made = await test.send('POST', teams, { as: owner.as, payload: { name: team } })
       expect(made.statusCode, made.body).toBe(201)
-      const url = `${teams}/${made.json<{ id: string }>().id}/members/alice`
+      const url = `${teams}/${made.json<{ id: string }>().id}/members/${alice}`
       const joined = await test.send('PUT', url, { as: owner.as })
       expect(joined.statusCode, joined.body).toBeLessThan(300)
       return async () => {

@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Updater, type Fetcher } from 'tuf-js'
 import { DownloadHTTPError } from 'tuf-js/dist/error.js'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { freshName } from '../fresh-name.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
@@ -15,19 +16,17 @@ describe('the updater of tuf-js', () => {
   let test: TestServer
   let device: ViewDevice
   let directory: string
-  let nowMs: number
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
     // tuf-js reads the global clock.
-    vi.useFakeTimers({ toFake: ['Date'] })
-    nowMs = Date.parse('2026-11-21T08:00:00.250Z')
-    vi.setSystemTime(nowMs)
-    test = await openTestServer()
-    const { personal_token } = await test.createOrganization('acme', 'alice')
-    const as = await test.signIn('alice', personal_token)
+    vi.useFakeTimers({ toFake: ['Date'], now: test.now() })
+    const { org, as } = await openOrganization()
     const payload = { name: 'web' }
-    await test.send('POST', '/v2/orgs/acme/governance/policies', { as, payload })
-    device = await openViewDevice(test, await enrolTestDevice(test, as, 'acme'))
+    await test.send('POST', `/v2/orgs/${org}/governance/policies`, { as, payload })
+    device = await openViewDevice(test, await enrolTestDevice(test, as, org))
     directory = temporaryDirectory()
     mkdirSync(join(directory, 'targets'))
     await device.timestamp()
@@ -38,10 +37,15 @@ describe('the updater of tuf-js', () => {
     vi.useRealTimers()
   })
 
+  async function openOrganization(): Promise<{ readonly org: string; readonly as: string }> {
+    const [org, owner] = [freshName('acme'), freshName('alice')]
+    const { personal_token } = await test.createOrganization(org, owner)
+    return { org, as: await test.signIn(owner, personal_token) }
+  }
+
   function advance(ms: number): void {
-    nowMs += ms
-    vi.setSystemTime(nowMs)
     test.advance(ms)
+    vi.setSystemTime(test.now())
   }
 
   /** Fetches only paths below the view, within the announced length. */
@@ -133,9 +137,8 @@ describe('the updater of tuf-js', () => {
   })
 
   it('refuses files signed by another organization', async () => {
-    const { personal_token } = await test.createOrganization('rival', 'rita')
-    const as = await test.signIn('rita', personal_token)
-    device = await openViewDevice(test, await enrolTestDevice(test, as, 'rival'))
+    const { org, as } = await openOrganization()
+    device = await openViewDevice(test, await enrolTestDevice(test, as, org))
     await device.timestamp()
 
     await expect(update()).rejects.toThrow(/timestamp was signed by 0\/1 keys/)

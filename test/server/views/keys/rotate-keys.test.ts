@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { createDeviceKey, createProver, thumbprintOf, type Prove } from '@palisade/client'
 import { UPDATE_PATH, type Bundle, type DeviceView, type Enrolment } from '@palisade/protocol'
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createDeviceAccess } from '../../../../agent/src/sync/transport/device-access.ts'
 import { createStateStore } from '../../../../agent/src/sync/state/state-store.ts'
 import {
@@ -37,12 +37,13 @@ import type { DistributionKeyRecord } from '../../../../server/src/store/distrib
 import { activePolicy } from '../../../agent/fixture/active-policy.ts'
 import { packBundle } from '../../../agent/fixture/pack-bundle.ts'
 import { temporaryDirectory } from '../../../agent/fixture/temporary-directory.ts'
+import { freshName } from '../../fresh-name.ts'
 import { fetchDeviceToken } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
-const START_MS = Date.parse('2026-11-21T08:00:00.250Z')
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
+const YEAR_MS = 365 * DAY_MS
 const NO_ONE = new AbortController().signal
 const OUTSIDE = { action: 'read', path: '/etc/passwd' }
 const inside = (name: string) => ({ action: 'read', path: `/${name}/x` })
@@ -50,9 +51,11 @@ const inside = (name: string) => ({ action: 'read', path: `/${name}/x` })
 const HIGH = 2 ** 47
 
 describe('a key rotation, as seen by a running agent,', () => {
+  let shared: TestServer
+  let url: string
   let test: TestServer
+  let org: string
   let nowMs: number
-  const key = createDeviceKey()
   let enrolment: Enrolment
   let prove: Prove
   let synchronizer: Synchronizer
@@ -61,20 +64,29 @@ describe('a key rotation, as seen by a running agent,', () => {
   let forged: ReadonlyMap<string, Uint8Array>
   let setMachineClock: (ms: number) => void
 
-  beforeEach(async () => {
+  beforeAll(async () => {
+    shared = await openTestServer(afterAll)
+    url = await listen(shared)
+  })
+  beforeEach(() => open(shared, url))
+
+  const listen = (of: TestServer) => of.server.app.listen({ host: '127.0.0.1', port: 0 })
+
+  async function open(opened: TestServer, server: string): Promise<void> {
+    test = opened
+    org = freshName('acme')
+    nowMs = test.now()
     // tuf-js reads the global clock.
-    vi.useFakeTimers({ toFake: ['Date'], now: START_MS })
+    vi.useFakeTimers({ toFake: ['Date'], now: nowMs })
     onTestFinished(() => void vi.useRealTimers())
-    nowMs = START_MS
     forged = new Map()
-    test = await openTestServer()
-    const server = await test.server.app.listen({ host: '127.0.0.1', port: 0 })
+    const key = createDeviceKey()
     enrolment = await test.store.transaction(async (writer) => {
       const created_at = new Date(nowMs).toISOString()
       const settings = { entitled: true, resolve_unlisted_names: false, created_at }
-      await writer.organizations.insert({ name: 'acme', ...settings })
+      await writer.organizations.insert({ name: org, ...settings })
       const deps = { now: () => new Date(nowMs), newId: randomUUID, random: randomBytes }
-      const device = { org: 'acme', user: null, name: null, labels: [], enrolment_token_id: null }
+      const device = { org, user: null, name: null, labels: [], enrolment_token_id: null }
       return enrolDevice(deps, writer, { ...device, thumbprint: thumbprintOf(key) }, { server })
     })
     const { active, surroundings, clock: trusted } = activePolicy()
@@ -92,12 +104,12 @@ describe('a key rotation, as seen by a running agent,', () => {
       fetchFile: createFileFetcher({ ...wire, access }),
       clock: trusted,
     })
-    synchronizer = createSynchronizer({ active, channel, org: 'acme', clock })
+    synchronizer = createSynchronizer({ active, channel, org, clock })
     await synchronizer.restore()
     decide = (request) => active.decide(request).decision
     await allow('data')
     await expectEnforced('data')
-  })
+  }
 
   const fetchThroughThief: typeof fetch = async (input, init) => {
     const { pathname } = new URL(new Request(input).url)
@@ -125,12 +137,12 @@ describe('a key rotation, as seen by a running agent,', () => {
   async function allow(name: string): Promise<void> {
     const at = new Date(nowMs).toISOString()
     await test.store.transaction(async (writer) => {
-      const policy = { id: `pol_${name}`, org: 'acme', name, teams: [] }
+      const policy = { id: `pol_${name}${org.replace('-', '')}`, org, name, teams: [] }
       await writer.policies.insert({ ...policy, created_at: at, updated_at: at })
       await writer.policies.insertRule(
-        { org: 'acme', policyId: policy.id, updated_at: at },
+        { org, policyId: policy.id, updated_at: at },
         {
-          id: `rule_${name}`,
+          id: `rule_${name}${org.replace('-', '')}`,
           name,
           actions: ['read'],
           decision: 'allow',
@@ -154,11 +166,10 @@ describe('a key rotation, as seen by a running agent,', () => {
     expect([decide(inside(name)), decide(OUTSIDE)]).toEqual(['allow', 'deny'])
   }
 
-  const readKeys = () => test.store.read((reader) => reader.trust.keys('acme'))
+  const readKeys = () => test.store.read((reader) => reader.trust.keys(org))
   async function openKeys(): Promise<Record<'root' | 'targets' | 'online', RoleKey>> {
     const records = await readKeys()
-    const open = (role: 'root' | 'targets' | 'online') =>
-      openRoleKey(findKey(records, role, 'acme'))
+    const open = (role: 'root' | 'targets' | 'online') => openRoleKey(findKey(records, role, org))
     return { root: open('root'), targets: open('targets'), online: open('online') }
   }
 
@@ -166,7 +177,7 @@ describe('a key rotation, as seen by a running agent,', () => {
     rotateDistributionKeys(
       createAuditedStore({ store: test.store, now: () => new Date(nowMs) }),
       OPERATOR,
-      { org: 'acme', roles: [], rootKey: null, nextRootKey: null, ...request },
+      { org, roles: [], rootKey: null, nextRootKey: null, ...request },
       new Date(nowMs),
     )
 
@@ -178,7 +189,7 @@ describe('a key rotation, as seen by a running agent,', () => {
     const body = Buffer.from(
       JSON.stringify({
         id: 'pol_thief',
-        org: 'acme',
+        org,
         name: 'thief',
         created_at: new Date(nowMs).toISOString(),
         updated_at: new Date(nowMs).toISOString(),
@@ -198,10 +209,10 @@ describe('a key rotation, as seen by a running agent,', () => {
     )
     const as = { enrolment, prove, token: await fetchDeviceToken(test, prove) }
     const assigned = await test.send('GET', '/api/v1/device/view', { as })
-    const { org, device_id, user, view } = assigned.json<DeviceView>().signed
+    const { device_id, user, view } = assigned.json<DeviceView>().signed
     const own = { org, device_id, user, view, version: Math.floor(nowMs / 1000) }
-    const path = `/api/v1/orgs/acme/views/${own.view}`
-    const signing = { org: 'acme', view: own.view, version, atMs: nowMs }
+    const path = `/api/v1/orgs/${org}/views/${own.view}`
+    const signing = { org, view: own.view, version, atMs: nowMs }
     const hash = sha256(body)
     const custom = { mode: 'enforce', revision: 1, schema: 1 }
     const listing = formatListing([{ name: 'policies/pol_thief.json', sha256: hash, body, custom }])
@@ -259,7 +270,7 @@ describe('a key rotation, as seen by a running agent,', () => {
 
     await rotate({ roles: ['online', 'targets'] })
     const now = (): Date => new Date(nowMs)
-    expect(await signAllViews(test.store, 'acme', now)).toEqual({ signed: 1, refused: [] })
+    expect(await signAllViews(test.store, org, now)).toEqual({ signed: 1, refused: [] })
 
     await expectEnforced('data')
     for (const version of [HIGH, HIGH + 1, 1]) {
@@ -301,13 +312,14 @@ describe('a key rotation, as seen by a running agent,', () => {
 
   describe('with an exported root key', () => {
     let apart: DistributionKeyRecord
-    const statuses = () =>
-      test.store.read((reader) => readKeyStatus(reader, 'acme', new Date(nowMs)))
+    const statuses = () => test.store.read((reader) => readKeyStatus(reader, org, new Date(nowMs)))
 
-    beforeEach(async () => {
-      apart = findKey(await readKeys(), 'root', 'acme')
-      await test.store.transaction((writer) => writer.trust.forgetPrivateKey('acme', apart.kid))
-    })
+    beforeEach(() => exportRoot())
+
+    async function exportRoot(): Promise<void> {
+      apart = findKey(await readKeys(), 'root', org)
+      await test.store.transaction((writer) => writer.trust.forgetPrivateKey(org, apart.kid))
+    }
 
     it('continues to publish, and shows when the next root must be signed', async () => {
       expect(await statuses()).toMatchObject([
@@ -316,6 +328,7 @@ describe('a key rotation, as seen by a running agent,', () => {
         { role: 'online', on_server: true },
       ])
 
+      const expires_at = new Date(nowMs + YEAR_MS).toISOString()
       for (const ms of [HOUR_MS, DAY_MS, 31 * DAY_MS, 160 * DAY_MS]) {
         advance(ms)
         const name = `after${ms}`
@@ -324,16 +337,20 @@ describe('a key rotation, as seen by a running agent,', () => {
       }
 
       expect(await statuses()).toMatchObject([
-        { due: 'sign_root', expires_at: '2027-11-21T08:00:00.250Z' },
+        { due: 'sign_root', expires_at },
         { due: 'sign_root' },
         { due: 'sign_root' },
       ])
-      expect(await test.store.read((reader) => reader.trust.newestRoot('acme'))).toMatchObject({
+      expect(await test.store.read((reader) => reader.trust.newestRoot(org))).toMatchObject({
         version: 1,
       })
     })
 
     it('does not write for a poll while the next root is due', async () => {
+      // Another test's machines would be written as seen.
+      const own = await openTestServer()
+      await open(own, await listen(own))
+      await exportRoot()
       advance(190 * DAY_MS)
       await sync()
       const generation = test.store.generation()
@@ -345,7 +362,7 @@ describe('a key rotation, as seen by a running agent,', () => {
 
     it('signs the next root only with the key in the file', async () => {
       advance(190 * DAY_MS)
-      const other = openRoleKey(createDistributionKey('acme', 'root', new Date(nowMs)))
+      const other = openRoleKey(createDistributionKey(org, 'root', new Date(nowMs)))
 
       expect(await rotate({})).toBe('root_key_apart')
       expect(await rotate({ rootKey: other })).toBe('other_root_key')
@@ -357,13 +374,13 @@ describe('a key rotation, as seen by a running agent,', () => {
     })
 
     it('never stores the next root key on the server', async () => {
-      const nextRootKey = createDistributionKey('acme', 'root', new Date(nowMs))
+      const nextRootKey = createDistributionKey(org, 'root', new Date(nowMs))
 
       await rotate({ roles: ['root'], rootKey: openRoleKey(apart), nextRootKey })
 
       await allow('more')
       await expectEnforced('more')
-      expect(findKey(await readKeys(), 'root', 'acme')).toEqual({
+      expect(findKey(await readKeys(), 'root', org)).toEqual({
         ...nextRootKey,
         private_jwk: { kty: 'OKP', crv: 'Ed25519', x: nextRootKey.private_jwk.x },
       })
