@@ -1,39 +1,43 @@
 import type { HistoryEvent, ListEventsResponse } from '@palisade/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OPERATOR } from '../../../server/src/history/author.ts'
 import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
 import { hashEvent } from '../../../server/src/history/event-hash.ts'
+import { freshName } from '../fresh-name.ts'
+import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
-const EVENTS = '/api/v1/orgs/acme/events'
-const POLICIES = '/v2/orgs/acme/governance/policies'
+const HOUR_MS = 60 * 60 * 1000
 
 describe('the feed of events', () => {
   let test: TestServer
+  let org: string
+  let alice: string
+  let acme: string
+  let events: string
+  let owned: Owner
   let owner: string
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    const { username, password } = await test.createOrganization('acme', 'alice')
-    owner = await test.signIn(username, password ?? '')
+    ;[org, alice] = [freshName('acme'), freshName('alice')]
+    acme = `/api/v1/orgs/${org}`
+    events = `${acme}/events`
+    owned = await openOwner(test, org, alice)
+    owner = owned.as
   })
 
   async function feed(query = '', as = owner): Promise<ListEventsResponse> {
-    const response = await test.send('GET', `${EVENTS}${query}`, { as })
+    const response = await test.send('GET', `${events}${query}`, { as })
     expect(response.statusCode, response.body).toBe(200)
     return response.json()
   }
-  const kinds = (events: readonly HistoryEvent[]) => events.map(({ kind }) => kind)
+  const kinds = (list: readonly HistoryEvent[]) => list.map(({ kind }) => kind)
   const createPolicy = (name: string) =>
-    test.send('POST', POLICIES, { as: owner, payload: { name } })
-  async function memberWith(role: string): Promise<string> {
-    const password = 'correct horse battery'
-    const payload = { username: role, role, password }
-    await test.send('POST', '/api/v1/orgs/acme/members', { as: owner, payload })
-    return test.signIn(role, password)
-  }
-
+    test.send('POST', `/v2/orgs/${org}/governance/policies`, { as: owner, payload: { name } })
   it('shows the actor, change, address and request of an event', async () => {
     const created = await createPolicy('web')
 
@@ -41,9 +45,9 @@ describe('the feed of events', () => {
 
     expect(data).toEqual([
       expect.objectContaining({
-        org: 'acme',
-        at: '2026-11-21T08:00:00.250Z',
-        actor: 'user:alice',
+        org,
+        at: new Date(test.now()).toISOString(),
+        actor: `user:${alice}`,
         address: '127.0.0.1',
         request_id: created.headers['x-request-id'],
         subject: { id: created.json().id, name: 'web' },
@@ -77,16 +81,19 @@ describe('the feed of events', () => {
   })
 
   it('contains no secret', async () => {
-    const { personal_token, password } = await test.createOrganization('other', 'bob')
-    await test.send('POST', '/api/v1/orgs/acme/members', {
+    const { personal_token, password } = await test.createOrganization(
+      freshName('other'),
+      freshName('bob'),
+    )
+    await test.send('POST', `${acme}/members`, {
       as: owner,
-      payload: { username: 'carol', role: 'editor', password: 'a secret of carol' },
+      payload: { username: freshName('carol'), role: 'editor', password: 'a secret of carol' },
     })
-    const made = await test.send('POST', '/api/v1/orgs/acme/access-tokens', {
+    const made = await test.send('POST', `${acme}/access-tokens`, {
       as: owner,
       payload: { name: 'ci', permissions: [], expires_in_days: 1 },
     })
-    const device = await enrolTestDevice(test, owner, 'acme')
+    const device = await enrolTestDevice(test, owner, org)
 
     const text = JSON.stringify(await feed())
 
@@ -118,6 +125,8 @@ describe('the feed of events', () => {
   })
 
   it('filters by kind, actor and time', async () => {
+    const startMs = Math.floor(test.now() / 1000) * 1000
+    const timeAfter = (ms: number) => new Date(startMs + ms).toISOString()
     test.advance(1000)
     await createPolicy('one')
     test.advance(1000)
@@ -126,18 +135,18 @@ describe('the feed of events', () => {
     const names = async (query: string) =>
       (await feed(query)).data.map(({ subject }) => subject.name)
     expect(await names('?kind=policy.created')).toEqual(['one', 'two'])
-    expect(await names('?actor=user:alice')).toEqual(['one', 'two'])
+    expect(await names(`?actor=user:${alice}`)).toEqual(['one', 'two'])
     expect(await names('?actor=user:bob')).toEqual([])
-    expect(await names('?since=2026-11-21T08:00:02Z')).toEqual(['two'])
-    const window = '?since=2026-11-21T09:00:01%2B01:00&until=2026-11-21T08:00:02Z'
-    expect(await names(window)).toEqual(['one'])
+    expect(await names(`?since=${timeAfter(2000)}`)).toEqual(['two'])
+    const since = timeAfter(1000 + HOUR_MS).replace('Z', '%2B01:00')
+    expect(await names(`?since=${since}&until=${timeAfter(2000)}`)).toEqual(['one'])
   })
 
   it('skips many filtered events in steps, and reports that there are more', async () => {
     const audited = createAuditedStore({ store: test.store, now: () => new Date(0) })
     await audited.write(OPERATOR, async (writer) => {
       for (let index = 0; index < 10_100; index += 1)
-        await writer.teams.insert({ id: `team ${index}`, org: 'acme', name: `team ${index}` })
+        await writer.teams.insert({ id: `${org} ${index}`, org, name: `team ${index}` })
     })
     await createPolicy('needle')
 
@@ -160,11 +169,11 @@ describe('the feed of events', () => {
       const id = `pol_${index}`
       const stamp = '2026-11-21T08:00:00Z'
       await audited.write(OPERATOR, async (writer) => {
-        const head = { id, org: 'acme', name: id, teams: [] }
+        const head = { id, org, name: id, teams: [] }
         await writer.policies.insert({ ...head, created_at: stamp, updated_at: stamp })
-        const at = { org: 'acme', policyId: id, updated_at: stamp }
+        const at = { org, policyId: id, updated_at: stamp }
         await writer.policies.replaceRules(at, rules)
-        await writer.policies.delete('acme', id)
+        await writer.policies.delete(org, id)
       })
     }
 
@@ -211,7 +220,7 @@ describe('the feed of events', () => {
   ])('refuses the impossible actor `%s`, and describes the format', async (actor) => {
     const query = `?actor=${encodeURIComponent(actor)}`
 
-    const response = await test.send('GET', `${EVENTS}${query}`, { as: owner })
+    const response = await test.send('GET', `${events}${query}`, { as: owner })
 
     expect([response.statusCode, response.json().error]).toMatchObject([
       400,
@@ -229,44 +238,43 @@ describe('the feed of events', () => {
     ['auditor', 200],
     ['editor', 403],
     ['member', 403],
-  ])('answers a member with the role %s with %i', async (role, status) => {
-    const as = await memberWith(role)
+  ] as const)('answers a member with the role %s with %i', async (role, status) => {
+    const as = await owned.addMember(freshName(role), role, 'correct horse battery')
 
-    expect((await test.send('GET', EVENTS, { as })).statusCode).toBe(status)
+    expect((await test.send('GET', events, { as })).statusCode).toBe(status)
   })
 
   it('needs a token with `audit:read`', async () => {
     const tokenWith = async (permissions: string[]) => {
       const payload = { name: permissions.join(), permissions, expires_in_days: 1 }
-      const url = '/api/v1/orgs/acme/access-tokens'
+      const url = `${acme}/access-tokens`
       const { token } = (await test.send('POST', url, { as: owner, payload })).json()
-      return test.signIn('acme', token)
+      return test.signIn(org, token)
     }
 
     const may = await tokenWith(['audit:read'])
     const mayNot = await tokenWith(['policies:read', 'policies:write', 'organization:admin'])
 
-    expect((await test.send('GET', EVENTS, { as: may })).statusCode).toBe(200)
-    expect((await test.send('GET', EVENTS, { as: mayNot })).statusCode).toBe(403)
+    expect((await test.send('GET', events, { as: may })).statusCode).toBe(200)
+    expect((await test.send('GET', events, { as: mayNot })).statusCode).toBe(403)
   })
 
   it('answers 401 for no caller and 404 for another organization before other faults', async () => {
-    const { username, password } = await test.createOrganization('rival', 'rita')
-    const rita = await test.signIn(username, password ?? '')
+    const { as: rita } = await openOwner(test, freshName('rival'), freshName('rita'))
 
-    expect((await test.send('GET', `${EVENTS}?x=1`)).statusCode).toBe(401)
-    const foreign = await test.send('GET', `${EVENTS}?x=1`, { as: rita })
+    expect((await test.send('GET', `${events}?x=1`)).statusCode).toBe(401)
+    const foreign = await test.send('GET', `${events}?x=1`, { as: rita })
     const absent = await test.send('GET', '/api/v1/orgs/absent/events?x=1', { as: rita })
     expect(foreign.statusCode).toBe(404)
     expect(foreign.json().error.message).toBe(absent.json().error.message)
   })
 
   it('refuses a cursor of another organization', async () => {
-    const { username, password } = await test.createOrganization('rival', 'rita')
-    const rita = await test.signIn(username, password ?? '')
+    const rival = freshName('rival')
+    const { as: rita } = await openOwner(test, rival, freshName('rita'))
     const { next_cursor } = await feed('?page_size=1')
 
-    const url = `/api/v1/orgs/rival/events?cursor=${next_cursor}`
+    const url = `/api/v1/orgs/${rival}/events?cursor=${next_cursor}`
     expect((await test.send('GET', url, { as: rita })).statusCode).toBe(400)
   })
 
@@ -280,7 +288,7 @@ describe('the feed of events', () => {
     ['page_token=x', 'page_token'],
     ['kind=rule.created&kind=rule.created', 'kind'],
   ])('refuses `%s` naming `%s`', async (query, field) => {
-    const response = await test.send('GET', `${EVENTS}?${query}`, { as: owner })
+    const response = await test.send('GET', `${events}?${query}`, { as: owner })
 
     expect(response.statusCode).toBe(400)
     expect(response.json().error).toMatchObject({ code: 'invalid_argument', field })

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '@palisade/protocol'
+import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
-const URL_OF_LIST = '/api/v1/orgs/acme/webhooks/w1/deliveries'
 const AT = '2026-11-21T08:00:00.000Z'
 /** Two states of the maximum size of a policy. */
 const STATE_BYTES = 400_000
@@ -14,12 +14,19 @@ const PAST_ALL = 1_000
 const LONGEST_TURN_MS = 30
 
 let test: TestServer
+let org: string
+let webhookId: string
+let list: string
 let owner: Owner
 
+beforeAll(async () => {
+  test = await openTestServer(afterAll)
+})
 beforeEach(async () => {
-  test = await openTestServer()
-  owner = await openOwner(test, 'acme', 'alice')
-  const webhook = { id: 'w1', org: 'acme', url: 'https://hooks.example.com/x', secret: 'whsec_x' }
+  ;[org, webhookId] = [freshName('acme'), freshName('w')]
+  list = `/api/v1/orgs/${org}/webhooks/${webhookId}/deliveries`
+  owner = await openOwner(test, org, freshName('alice'))
+  const webhook = { id: webhookId, org, url: 'https://hooks.example.com/x', secret: 'whsec_x' }
   const times = { created_at: AT, secret_created_at: AT }
   // Not enabled, so that pending deliveries stay pending.
   await test.store.transaction(({ webhooks }) =>
@@ -30,13 +37,13 @@ beforeEach(async () => {
 /** Returns the sequences, newest first. */
 async function deliverLarge(count: number): Promise<number[]> {
   const first =
-    1 + (await test.store.read(async ({ events }) => (await events.head('acme'))?.sequence ?? 0))
+    1 + (await test.store.read(async ({ events }) => (await events.head(org))?.sequence ?? 0))
   const sequences = Array.from({ length: count }, (_, index) => first + index)
   const state = { id: 'pol_1', text: 'x'.repeat(STATE_BYTES) }
   for (const sequence of sequences)
     await test.store.transaction(async ({ events, deliveries }) => {
       const made = {
-        org: 'acme',
+        org,
         at: AT,
         kind: 'policy.updated' as const,
         actor: 'user:alice',
@@ -44,7 +51,7 @@ async function deliverLarge(count: number): Promise<number[]> {
       }
       const chain = { previous_hash: 'p', hash: hashOf(sequence) }
       const subject = { id: 'pol_1', name: 'web' }
-      await events.append('acme', [
+      await events.append(org, [
         {
           ...made,
           ...chain,
@@ -57,7 +64,7 @@ async function deliverLarge(count: number): Promise<number[]> {
         },
       ])
       await deliveries.put({
-        webhook_id: 'w1',
+        webhook_id: webhookId,
         sequence,
         state: 'pending',
         attempts: 1,
@@ -94,7 +101,7 @@ async function longestTurn(work: Promise<unknown>): Promise<number> {
 describe('a page of deliveries of the largest events', { timeout: 120_000 }, () => {
   it('is the same read in turns as read at once', async () => {
     const sequences = await deliverLarge(PAGE + 5)
-    const send = (query = '') => test.send('GET', `${URL_OF_LIST}${query}`, { as: owner.as })
+    const send = (query = '') => test.send('GET', `${list}${query}`, { as: owner.as })
     await send()
 
     const sent = send()
@@ -114,7 +121,7 @@ describe('a page of deliveries of the largest events', { timeout: 120_000 }, () 
   it('is not read to refuse another redelivery', async () => {
     const [newest = 0] = await deliverLarge(PAGE)
 
-    const url = `${URL_OF_LIST}/${idOf(newest)}/redeliver`
+    const url = `${list}/${idOf(newest)}/redeliver`
     const sent = test.send('POST', url, { as: owner.as })
     const longestMs = await longestTurn(sent)
 

@@ -3,11 +3,13 @@ import {
   listEnrolmentTokensResponseSchema,
   parseEnrolmentToken,
   type CreatedEnrolmentToken,
+  type Role,
 } from '@palisade/protocol'
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { kindOfSecretToken } from '../../../../server/src/identity/tokens/secret-token.ts'
 import { freshName } from '../../fresh-name.ts'
+import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
@@ -21,6 +23,7 @@ describe('the enrolment tokens of an organization', () => {
   let acme: string
   /** The user name of the owner. */
   let name: string
+  let owner: Owner
   let alice: string
 
   beforeAll(async () => {
@@ -29,8 +32,8 @@ describe('the enrolment tokens of an organization', () => {
   beforeEach(async () => {
     ;[org, name] = [freshName('acme'), freshName('alice')]
     acme = `/api/v1/orgs/${org}`
-    const { personal_token } = await test.createOrganization(org, name)
-    alice = await test.signIn(name, personal_token)
+    owner = await openOwner(test, org, name)
+    alice = owner.as
   })
 
   const tokens = () => `${acme}/enrolment-tokens`
@@ -49,11 +52,7 @@ describe('the enrolment tokens of an organization', () => {
     return listEnrolmentTokensResponseSchema.parse(response.json()).data
   }
 
-  async function addMember(username: string, role: string): Promise<string> {
-    const payload = { username, role, password: PASSWORD }
-    await test.send('POST', `${acme}/members`, { as: alice, payload })
-    return test.signIn(username, PASSWORD)
-  }
+  const addMember = (username: string, role: Role) => owner.addMember(username, role, PASSWORD)
 
   async function organizationToken(permissions: string[]) {
     const payload = { name: 'ci', permissions, expires_in_days: 2 }
