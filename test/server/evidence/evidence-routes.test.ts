@@ -1,26 +1,38 @@
 import { FIRST_PREVIOUS, type AuditPage, type UploadedRecord } from '@palisade/protocol'
 import { gzipSync } from 'node:zlib'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice, headersOf, type TestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { HASH, HEADER, linesOf, recordOf, textOf } from './ingest/batch-text.ts'
 
 const RECORDS = '/api/v1/device/records'
-const AUDIT = '/v2/auditlogs/governance/acme'
 /** As the clock of the test server. */
 const AT = '2026-11-21T08:00:00.000Z'
 
 describe('the evidence of machines', () => {
+  /** Its clock stays. */
+  let shared: TestServer
   let test: TestServer
+  let org: string
+  let alice: string
+  let auditLog: string
   let owner: Owner
   let device: TestDevice
 
-  beforeEach(async () => {
-    test = await openTestServer()
-    owner = await openOwner(test, 'acme', 'alice')
-    device = await enrolTestDevice(test, owner.as, 'acme', { name: 'laptop', user: 'alice' })
+  beforeAll(async () => {
+    shared = await openTestServer(afterAll)
   })
+  beforeEach(() => open(shared))
+
+  async function open(server: TestServer): Promise<void> {
+    test = server
+    ;[org, alice] = [freshName('acme'), freshName('alice')]
+    auditLog = `/v2/auditlogs/governance/${org}`
+    owner = await openOwner(test, org, alice)
+    device = await enrolTestDevice(test, owner.as, org, { name: 'laptop', user: alice })
+  }
 
   const send = (text: string | Buffer, as: TestDevice = device, headers = {}) =>
     test.server.app.inject({
@@ -38,12 +50,12 @@ describe('the evidence of machines', () => {
     send(textOf({ ...header, first }, linesOf(records, first)))
   const position = async (as = device) => (await test.send('GET', RECORDS, { as })).json()
   const audit = async (query = '', as = owner.as): Promise<AuditPage> => {
-    const answer = await test.send('GET', `${AUDIT}${query}`, { as })
+    const answer = await test.send('GET', `${auditLog}${query}`, { as })
     expect(answer.statusCode, answer.body).toBe(200)
     return answer.json()
   }
   const events = async (kind: string, as = owner.as) => {
-    const url = `/api/v1/orgs/acme/events?kind=${kind}`
+    const url = `/api/v1/orgs/${org}/events?kind=${kind}`
     return (await test.send('GET', url, { as })).json().data
   }
 
@@ -80,14 +92,14 @@ describe('the evidence of machines', () => {
     expect((await audit()).events).toEqual([
       {
         audit_event_id: expect.any(String),
-        org_id: 'acme',
+        org_id: org,
         event_type: 'evaluation',
         category: 'AUDIT_CATEGORY_EVALUATION',
         decision: 'AUDIT_DECISION_ALLOW',
         action_type: 'network_egress',
         enforcement_mode: 'enforce',
         audit_session_id: 's1',
-        username: 'alice',
+        username: alice,
         created_at: AT,
         ingested_at: '2026-11-21T08:00:00.250Z',
         payload: {
@@ -126,7 +138,7 @@ describe('the evidence of machines', () => {
     ])
     const id = device.enrolment.device_id
     const both: readonly (readonly [string, number])[] = [
-      ['?username=alice', 2],
+      [`?username=${alice}`, 2],
       ['?username=bob', 0],
       [`?device_id=${id}`, 2],
       ['?device_id=other', 0],
@@ -141,7 +153,7 @@ describe('the evidence of machines', () => {
       ['?rule_id=rule_1', 0],
       ['?from=2026-11-21T08:00:00Z', 2],
       ['?to=2026-11-21T08:00:00Z', 0],
-      ['?username=alice&decision=AUDIT_DECISION_ALLOW&query=data', 1],
+      [`?username=${alice}&decision=AUDIT_DECISION_ALLOW&query=data`, 1],
     ]
     for (const [query, count] of both) expect((await audit(query)).events.length, query).toBe(count)
   })
@@ -160,7 +172,7 @@ describe('the evidence of machines', () => {
     expect((await send(textOf(header, losses))).statusCode).toBe(200)
 
     expect((await audit()).events).toMatchObject([{ count: 1e9, bytes_sent: 1e15 }])
-    const url = `/api/v1/orgs/acme/devices/${device.enrolment.device_id}/records`
+    const url = `/api/v1/orgs/${org}/devices/${device.enrolment.device_id}/records`
     const shown = await test.send('GET', url, { as: owner.as })
     expect(shown.json()).toMatchObject({ lost: 2e9, left_out: 2e9 })
   })
@@ -191,59 +203,62 @@ describe('the evidence of machines', () => {
     ['page_token=forged', '`page_token` is not of this list'],
     ['other=1', 'other'],
   ])('refuses the query %s', async (query, message) => {
-    const answer = await test.send('GET', `${AUDIT}?${query}`, { as: owner.as })
+    const answer = await test.send('GET', `${auditLog}?${query}`, { as: owner.as })
     expect(answer.statusCode).toBe(400)
     expect(answer.json().error.message).toContain(message)
   })
 
   it('opens the decisions of others with `audit:read` alone', async () => {
-    const bob = await owner.addMember('bob', 'member', 'a long password of bob')
-    const auditor = await owner.addMember('carol', 'auditor', 'a long password of carol')
-    const other = await enrolTestDevice(test, bob, 'acme', { user: 'bob' })
+    const username = freshName('bob')
+    const bob = await owner.addMember(username, 'member', 'a long password of bob')
+    const auditor = await owner.addMember(freshName('carol'), 'auditor', 'a long password of carol')
+    const other = await enrolTestDevice(test, bob, org, { user: username })
     await upload([recordOf()])
     const header = { ...HEADER, boot: 'b9' }
     expect((await send(textOf(header, linesOf([recordOf()])), other)).statusCode).toBe(200)
 
     expect((await audit('', auditor)).events).toHaveLength(2)
-    expect((await audit('', bob)).events.map(({ username }) => username)).toEqual(['bob'])
-    expect((await audit('?username=bob', bob)).events).toHaveLength(1)
-    const refused = await test.send('GET', `${AUDIT}?username=alice`, { as: bob })
+    expect((await audit('', bob)).events.map((each) => each.username)).toEqual([username])
+    expect((await audit(`?username=${username}`, bob)).events).toHaveLength(1)
+    const refused = await test.send('GET', `${auditLog}?username=${alice}`, { as: bob })
     expect(refused.statusCode).toBe(403)
     expect(refused.json().error.message).toContain('`audit:read`')
   })
 
   it('is closed to strangers, to machines, and to tokens without the permission', async () => {
-    const stranger = await openOwner(test, 'other', 'mallory')
+    const other = freshName('other')
+    const stranger = await openOwner(test, other, freshName('mallory'))
     const weak = await owner.organizationToken(['policies:read'])
-    expect((await test.send('GET', AUDIT)).statusCode).toBe(401)
-    expect((await test.send('GET', AUDIT, { as: device })).statusCode).toBe(401)
-    expect((await test.send('GET', AUDIT, { as: stranger.as })).statusCode).toBe(404)
-    expect((await test.send('GET', AUDIT, { as: weak })).statusCode).toBe(403)
+    expect((await test.send('GET', auditLog)).statusCode).toBe(401)
+    expect((await test.send('GET', auditLog, { as: device })).statusCode).toBe(401)
+    expect((await test.send('GET', auditLog, { as: stranger.as })).statusCode).toBe(404)
+    expect((await test.send('GET', auditLog, { as: weak })).statusCode).toBe(403)
   })
 
   it('is open to an organization token itself, until it is revoked', async () => {
-    const url = '/api/v1/orgs/acme/access-tokens'
+    const url = `/api/v1/orgs/${org}/access-tokens`
     const payload = { name: 'collector', permissions: ['audit:read'], expires_in_days: 1 }
     const made = (await test.send('POST', url, { as: owner.as, payload })).json()
     expect((await audit('', made.token)).events).toEqual([])
 
     await test.send('DELETE', `${url}/${made.id}`, { as: owner.as })
 
-    expect((await test.send('GET', AUDIT, { as: made.token })).statusCode).toBe(401)
+    expect((await test.send('GET', auditLog, { as: made.token })).statusCode).toBe(401)
     const changed = `${String(made.token).slice(0, -1)}x`
-    expect((await test.send('GET', AUDIT, { as: changed })).statusCode).toBe(401)
-    const elsewhere = await test.send('GET', '/api/v1/orgs/acme/devices', { as: made.token })
+    expect((await test.send('GET', auditLog, { as: changed })).statusCode).toBe(401)
+    const elsewhere = await test.send('GET', `/api/v1/orgs/${org}/devices`, { as: made.token })
     expect(elsewhere.statusCode).toBe(401)
   })
 
   it('leaves an event for its reader, once an hour', async () => {
+    await open(await openTestServer())
     await audit()
     await audit('?page_size=1')
     expect(await events('audit_log.read')).toMatchObject([
-      { actor: 'user:alice', after: { reader: 'user:alice' } },
+      { actor: `user:${alice}`, after: { reader: `user:${alice}` } },
     ])
     test.advance(61 * 60_000)
-    const later = await test.signIn('alice', owner.personalToken)
+    const later = await test.signIn(alice, owner.personalToken)
     await audit('', later)
     expect(await events('audit_log.read', later)).toHaveLength(2)
   })
@@ -261,14 +276,14 @@ describe('the evidence of machines', () => {
       .toMatchObject([
         {
           actor: 'server',
-          subject: { id: device.enrolment.device_id, name: 'alice' },
+          subject: { id: device.enrolment.device_id, name: alice },
           after: { mark: 'gap', missing_lines: 3 },
         },
       ])
   })
 
   it('shows the chain of one device, with its losses, to readers of the log', async () => {
-    const url = `/api/v1/orgs/acme/devices/${device.enrolment.device_id}/records`
+    const url = `/api/v1/orgs/${org}/devices/${device.enrolment.device_id}/records`
     const show = async (as: string) => test.send('GET', url, { as })
     expect((await show(owner.as)).json()).toMatchObject({ position: null, received_at: null })
     await upload([recordOf()])
@@ -293,11 +308,12 @@ describe('the evidence of machines', () => {
         { reason: 'queue_full', lost: 4, last_at: AT },
       ],
     })
-    const bob = await owner.addMember('bob', 'member', 'a long password of bob')
+    const bob = await owner.addMember(freshName('bob'), 'member', 'a long password of bob')
     expect((await show(bob)).statusCode).toBe(403)
-    const stranger = await openOwner(test, 'other', 'mallory')
+    const other = freshName('other')
+    const stranger = await openOwner(test, other, freshName('mallory'))
     expect((await show(stranger.as)).statusCode).toBe(404)
-    const elsewhere = url.replace('acme', 'other')
+    const elsewhere = url.replace(org, other)
     expect((await test.send('GET', elsewhere, { as: stranger.as })).statusCode).toBe(404)
   })
 
@@ -315,14 +331,14 @@ describe('the evidence of machines', () => {
     const text = textOf(HEADER, linesOf([recordOf()]))
     expect((await send(text, device, { dpop: 'x' })).statusCode).toBe(401)
     expect((await test.send('POST', RECORDS, { as: owner.as })).statusCode).toBe(401)
-    const url = `/api/v1/orgs/acme/devices/${device.enrolment.device_id}`
+    const url = `/api/v1/orgs/${org}/devices/${device.enrolment.device_id}`
     expect((await test.send('DELETE', url, { as: owner.as })).statusCode).toBe(204)
     expect((await send(text)).statusCode).toBe(401)
     expect((await audit()).events).toEqual([])
   })
 
   it('slows one machine down, and no other', async () => {
-    const other = await enrolTestDevice(test, owner.as, 'acme')
+    const other = await enrolTestDevice(test, owner.as, org)
     const statuses: number[] = []
     for (let count = 0; count < 21; count += 1) statuses.push((await send('{')).statusCode)
     const last = await send('{')

@@ -1,30 +1,38 @@
 import type { UploadedRecord } from '@palisade/protocol'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   downloadAuditLog,
   pageQuery,
 } from '../../../../server/src/evidence/audit/download-audit-log.ts'
 import { ApiError } from '../../../../server/src/platform/api-error.ts'
+import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, headersOf, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { HASH, HEADER, linesOf, recordOf, textOf } from '../ingest/batch-text.ts'
 
 const RECORDS = '/api/v1/device/records'
-const DOWNLOAD = '/api/v1/orgs/acme/audit-log'
-const AUDIT = '/v2/auditlogs/governance/acme'
 
 describe('the download of the audit log', () => {
   let test: TestServer
+  let org: string
+  let alice: string
+  let log: string
+  let pages: string
   let owner: Owner
   let device: TestDevice
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    owner = await openOwner(test, 'acme', 'alice')
-    device = await enrolTestDevice(test, owner.as, 'acme', { name: 'laptop', user: 'alice' })
+    ;[org, alice] = [freshName('acme'), freshName('alice')]
+    log = `/api/v1/orgs/${org}/audit-log`
+    pages = `/v2/auditlogs/governance/${org}`
+    owner = await openOwner(test, org, alice)
+    device = await enrolTestDevice(test, owner.as, org, { name: 'laptop', user: alice })
   })
 
   const upload = async (records: readonly UploadedRecord[], from = device, first = 1) => {
@@ -42,7 +50,7 @@ describe('the download of the audit log', () => {
     expect(answer.statusCode).toBe(200)
   }
   const hostOf = (host: string) => ({ action: 'connect:tcp', host, port: 443 }) as const
-  const download = (query = '', as = owner.as) => test.send('GET', DOWNLOAD + query, { as })
+  const download = (query = '', as = owner.as) => test.send('GET', log + query, { as })
 
   it('has every event of all pages, as lines of JSON or comma-separated values', async () => {
     const hosts = Array.from({ length: 1_201 }, (_, index) => `host-${index}.example`)
@@ -63,17 +71,19 @@ describe('the download of the audit log', () => {
   it('reads no further page for a HEAD, which nobody would take', async () => {
     const hosts = Array.from({ length: 1_201 }, (_, index) => `host-${index}.example`)
     await upload(hosts.map((host) => recordOf({ request: hostOf(host) })))
-    const pages = vi.spyOn(test.evidence, 'list')
+    const lists = vi.spyOn(test.evidence, 'list')
+    onTestFinished(() => lists.mockRestore())
 
     const { statusCode, headers, body } = await test.server.app.inject({
       method: 'HEAD',
-      url: DOWNLOAD,
+      url: log,
       headers: { authorization: `Bearer ${owner.as}` },
     })
 
     expect([statusCode, headers['content-type'], body]).toEqual([200, 'application/x-ndjson', ''])
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    expect(pages).toHaveBeenCalledTimes(1)
+    // The pages of an organization are read in turn, so another one of the HEAD came before this.
+    expect((await test.send('GET', pages, { as: owner.as })).statusCode).toBe(200)
+    expect(lists).toHaveBeenCalledTimes(2)
   })
 
   it('has no formula and no line that a machine has chosen', async () => {
@@ -84,10 +94,11 @@ describe('the download of the audit log', () => {
   })
 
   it('leaves room for others beside one who takes nothing of many downloads', async () => {
-    const bob = await owner.addMember('bob', 'member', 'a long password of bob')
+    const username = freshName('bob')
+    const bob = await owner.addMember(username, 'member', 'a long password of bob')
     const { app } = test.server
     const origin = await app.listen({ port: 0, host: '127.0.0.1' })
-    const other = await enrolTestDevice(test, bob, 'acme', { name: 'desktop', user: 'bob' })
+    const other = await enrolTestDevice(test, bob, org, { name: 'desktop', user: username })
     for (let part = 0; part < 4; part += 1)
       await upload(
         Array.from({ length: 1_000 }, (_, index) =>
@@ -99,7 +110,7 @@ describe('the download of the audit log', () => {
 
     const statuses: number[] = []
     for (let count = 0; count < 4; count += 1) {
-      const answer = await fetch(origin + DOWNLOAD, { headers: { authorization: `Bearer ${bob}` } })
+      const answer = await fetch(origin + log, { headers: { authorization: `Bearer ${bob}` } })
       onTestFinished(() => answer.body?.cancel())
       statuses.push(answer.status)
     }
@@ -111,7 +122,7 @@ describe('the download of the audit log', () => {
   it('leaves an event, is bounded as the list, and is closed to others', async () => {
     await upload([recordOf()])
     await download()
-    const url = '/api/v1/orgs/acme/events?kind=audit_log.read'
+    const url = `/api/v1/orgs/${org}/events?kind=audit_log.read`
     const noted = await test.send('GET', url, { as: owner.as })
     expect(noted.json().data).toHaveLength(1)
     const long = await download('?from=2026-01-01T00:00:00Z')
@@ -120,12 +131,12 @@ describe('the download of the audit log', () => {
       expect.stringContaining('at most 30 days'),
     ])
     expect((await download('?format=xml')).statusCode).toBe(400)
-    const bob = await owner.addMember('bob', 'member', 'a long password of bob')
+    const bob = await owner.addMember(freshName('bob'), 'member', 'a long password of bob')
     expect((await download('', bob)).body).toBe('')
-    expect((await download('?username=alice', bob)).statusCode).toBe(403)
+    expect((await download(`?username=${alice}`, bob)).statusCode).toBe(403)
     const weak = await owner.organizationToken(['policies:read'])
     expect((await download('', weak)).statusCode).toBe(403)
-    const stranger = await openOwner(test, 'other', 'mallory')
+    const stranger = await openOwner(test, freshName('other'), freshName('mallory'))
     expect((await download('', stranger.as)).statusCode).toBe(404)
   })
 
@@ -136,7 +147,7 @@ describe('the download of the audit log', () => {
     ])
     for (const type of ['network_egress', 'filesystem_mount']) {
       const { events } = (
-        await test.send('GET', `${AUDIT}?action_type=${type}`, { as: owner.as })
+        await test.send('GET', `${pages}?action_type=${type}`, { as: owner.as })
       ).json<{ events: { action_type: string }[] }>()
       expect(events.map(({ action_type }) => action_type)).toEqual([type])
     }
@@ -148,7 +159,7 @@ describe('the download of the audit log', () => {
       recordOf({ decision: 'allow', reason: 'observed', request: hostOf('seen.example') }),
     ])
     const hosts = async (query: string) => {
-      const { events } = (await test.send('GET', AUDIT + query, { as: owner.as })).json<{
+      const { events } = (await test.send('GET', pages + query, { as: owner.as })).json<{
         events: { payload: { network_egress: { host: string } } }[]
       }>()
       return events.map(({ payload }) => payload.network_egress.host)
@@ -180,7 +191,7 @@ describe('downloadAuditLog', () => {
     expect(read).toBeLessThan(25)
     await lines.return?.()
     const after = read
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => (stream.closed ? resolve(null) : stream.once('close', resolve)))
     expect([stream.destroyed, read]).toEqual([true, after])
   })
 

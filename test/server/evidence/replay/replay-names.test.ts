@@ -1,5 +1,6 @@
 import type { ReplayLine, ReplayResult } from '@palisade/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { appendRows, row } from '../store/evidence-batches.ts'
@@ -14,29 +15,39 @@ const ALLOW_ALL = {
 
 describe('the names of a replay', () => {
   let test: TestServer
+  let org: string
+  let alice: string
+  let devices: readonly [string, string]
   let owner: Owner
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    owner = await openOwner(test, 'acme', 'alice')
-    const answer = await test.send('POST', '/api/v1/orgs/acme/apply', {
+    ;[org, alice] = [freshName('acme'), freshName('alice')]
+    owner = await openOwner(test, org, alice)
+    devices = [freshName('dev'), freshName('dev')]
+    const answer = await test.send('POST', `/api/v1/orgs/${org}/apply`, {
       as: owner.as,
       payload: { policies: [ALLOW_ALL] },
     })
     expect(answer.statusCode, answer.body).toBe(200)
     const record = (host: string, changes: object = {}) =>
       row({ last_ms: test.now() - HOUR_MS, tuple: { host, program: '/usr/bin/npm', ...changes } })
-    await appendRows(test.evidence, [
+    const rows = [
       record('shared.example'),
       record('secret.example', { decision: 'deny', reason: 'default_deny', revision: 1 }),
       record('a.example', { host: null, port: null, action: 'read', path_cut: true }),
-    ])
-    await appendRows(test.evidence, [record('shared.example')], { device_id: 'dev_2' })
+    ]
+    const [device_id, other] = devices
+    const from = { org, username: alice }
+    await appendRows(test.evidence, rows, { ...from, device_id })
+    await appendRows(test.evidence, [record('shared.example')], { ...from, device_id: other })
   })
 
   const replay = async (as: string): Promise<ReplayResult> => {
     const payload = { policies: [], prune: true }
-    const answer = await test.send('POST', '/api/v1/orgs/acme/replay', { as, payload })
+    const answer = await test.send('POST', `/api/v1/orgs/${org}/replay`, { as, payload })
     expect(answer.statusCode, answer.body).toBe(200)
     const line = JSON.parse(answer.body.trimEnd().split('\n').pop() ?? '') as ReplayLine
     if (!('result' in line)) throw new Error(answer.body)
@@ -44,7 +55,7 @@ describe('the names of a replay', () => {
   }
 
   it('are left out for an editor, and so are targets of single devices', async () => {
-    const editor = await owner.addMember('eve', 'editor', 'correct horse battery')
+    const editor = await owner.addMember(freshName('eve'), 'editor', 'correct horse battery')
 
     const result = await replay(editor)
 
@@ -59,35 +70,35 @@ describe('the names of a replay', () => {
       not_judged: [{ cause: 'path_cut', count: 1, example: null }],
       drift: [{ cause: 'revision', count: 1, example: null }],
     })
-    expect(JSON.stringify(result)).not.toMatch(/secret|npm|dev_|alice/)
+    expect(JSON.stringify(result)).not.toMatch(/secret|npm|dev-|alice/)
   })
 
   it('are shown to auditors', async () => {
-    const auditor = await owner.addMember('ann', 'auditor', 'correct horse battery')
+    const auditor = await owner.addMember(freshName('ann'), 'auditor', 'correct horse battery')
 
     const { newly_denied, drift } = await replay(auditor)
 
     expect(newly_denied.groups).toMatchObject([
-      { target: 'shared.example:443', example: { username: 'alice', program: '/usr/bin/npm' } },
-      { target: 'secret.example:443', example: { device_id: 'dev_1' } },
+      { target: 'shared.example:443', example: { username: alice, program: '/usr/bin/npm' } },
+      { target: 'secret.example:443', example: { device_id: devices[0] } },
     ])
-    expect(drift).toMatchObject([{ example: { username: 'alice' } }])
+    expect(drift).toMatchObject([{ example: { username: alice } }])
   })
 
   it('are not for an organization token that only writes policies', async () => {
     const token = await owner.organizationToken(['policies:read', 'policies:write'])
 
-    expect(JSON.stringify(await replay(token))).not.toMatch(/secret|npm|dev_|alice/)
+    expect(JSON.stringify(await replay(token))).not.toMatch(/secret|npm|dev-|alice/)
   })
 
   it('leave an event for their reader, once an hour', async () => {
     await replay(owner.as)
     await replay(owner.as)
 
-    const url = '/api/v1/orgs/acme/events?kind=audit_log.read'
+    const url = `/api/v1/orgs/${org}/events?kind=audit_log.read`
     const { data } = (await test.send('GET', url, { as: owner.as })).json()
     expect(data).toMatchObject([
-      { actor: 'user:alice', after: { reader: 'user:alice', for: 'replay' } },
+      { actor: `user:${alice}`, after: { reader: `user:${alice}`, for: 'replay' } },
     ])
   })
 })

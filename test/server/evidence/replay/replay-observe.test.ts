@@ -1,5 +1,6 @@
 import type { ReplayLine, ReplayResult } from '@palisade/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { appendRows, row } from '../store/evidence-batches.ts'
@@ -14,10 +15,12 @@ const ALLOW = { name: 'open', rules: [{ ...NET, decision: 'allow', resources: ['
 
 describe('a replay for machines that observe', () => {
   let test: TestServer
+  let org: string
+  let alice: string
   let owner: Owner
 
   const call = async (method: 'PATCH' | 'POST' | 'PUT', path: string, payload: object) => {
-    const answer = await test.send(method, `/api/v1/orgs/acme${path}`, { as: owner.as, payload })
+    const answer = await test.send(method, `/api/v1/orgs/${org}${path}`, { as: owner.as, payload })
     expect(answer.statusCode, answer.body).toBeLessThan(300)
     return answer
   }
@@ -28,16 +31,21 @@ describe('a replay for machines that observe', () => {
     return line.result
   }
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    owner = await openOwner(test, 'acme', 'alice')
+    ;[org, alice] = [freshName('acme'), freshName('alice')]
+    owner = await openOwner(test, org, alice)
     const record = (host: string, decisions: number) =>
       row({ last_ms: test.now() - HOUR_MS, decisions, tuple: { host, reason: 'observed' } })
-    await appendRows(test.evidence, [
+    const rows = [
       record('closed.example', 7),
       record('open.example', 3),
       record('other.example', 2),
-    ])
+    ]
+    const device_id = freshName('dev')
+    await appendRows(test.evidence, rows, { org, username: alice, device_id })
   })
 
   it('shows what a deny rule would close, and otherwise decides as if they enforced', async () => {
@@ -69,7 +77,7 @@ describe('a replay for machines that observe', () => {
   it('goes by the teams of each user', async () => {
     await call('PATCH', '', { default: 'observe' })
     const { id } = (await call('POST', '/teams', { name: 'payments' })).json()
-    await call('PUT', `/teams/${id}/members/alice`, {})
+    await call('PUT', `/teams/${id}/members/${alice}`, {})
     await call('PATCH', `/teams/${id}`, { default: 'enforce' })
 
     const { newly_denied, unchanged } = await replay(DENY)

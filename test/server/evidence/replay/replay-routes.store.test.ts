@@ -1,10 +1,12 @@
 import type { ReplayLine, ReplayResult } from '@palisade/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freshName } from '../../fresh-name.ts'
+import type { EvidenceRow } from '../../../../server/src/evidence/store/evidence-record.ts'
+import type { EvidenceBatch } from '../../../../server/src/evidence/store/evidence-store.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { appendRows, row } from '../store/evidence-batches.ts'
 
-const REPLAY = '/api/v1/orgs/acme/replay'
 const HOUR_MS = 60 * 60_000
 
 const ALLOW = { name: 'npm', actions: ['connect:tcp'], decision: 'allow' }
@@ -15,23 +17,33 @@ const policy = (...resources: string[]) => ({
 
 describe('a replay', () => {
   let test: TestServer
+  let org: string
+  let alice: string
+  let device: string
   let owner: Owner
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    owner = await openOwner(test, 'acme', 'alice')
+    ;[org, alice] = [freshName('acme'), freshName('alice')]
+    device = freshName('dev')
+    owner = await openOwner(test, org, alice)
   })
 
   const record = (host: string, decisions = 1, changes: object = {}) =>
     row({ last_ms: test.now() - HOUR_MS, decisions, tuple: { host, ...changes } })
+  const append = (rows: readonly EvidenceRow[], changes: Partial<EvidenceBatch> = {}) =>
+    appendRows(test.evidence, rows, { org, username: alice, device_id: device, ...changes })
   const apply = async (...policies: object[]) => {
-    const answer = await test.send('POST', '/api/v1/orgs/acme/apply', {
+    const answer = await test.send('POST', `/api/v1/orgs/${org}/apply`, {
       as: owner.as,
       payload: { policies },
     })
     expect(answer.statusCode, answer.body).toBe(200)
   }
-  const send = (payload: object, as = owner.as) => test.send('POST', REPLAY, { as, payload })
+  const send = (payload: object, as = owner.as) =>
+    test.send('POST', `/api/v1/orgs/${org}/replay`, { as, payload })
   const replay = async (payload: object, as = owner.as): Promise<ReplayResult> => {
     const answer = await send(payload, as)
     expect(answer.statusCode, answer.body).toBe(200)
@@ -48,7 +60,7 @@ describe('a replay', () => {
 
   it('shows the requests that a document would newly deny and allow', async () => {
     await apply(policy('a.example', 'b.example'))
-    await appendRows(test.evidence, [
+    await append([
       record('a.example', 5, { program: '/usr/bin/npm' }),
       record('b.example', 2),
       record('c.example', 3, { decision: 'deny', reason: 'default_deny' }),
@@ -57,8 +69,8 @@ describe('a replay', () => {
     const result = await replay({ policies: [policy('b.example', 'c.example')], days: 1 })
 
     expect(result).toMatchObject({
-      from: '2026-11-20T08:00:00.250Z',
-      to: '2026-11-21T08:00:00.250Z',
+      from: new Date(test.now() - 24 * HOUR_MS).toISOString(),
+      to: new Date(test.now()).toISOString(),
       upload: 'off',
       recorded: { count: 10, users: 1, devices: 1 },
       newly_denied: {
@@ -71,7 +83,7 @@ describe('a replay', () => {
             target: 'a.example:443',
             before: { decision: 'allow', reason: 'rule', rules: [{ rule_name: 'npm' }] },
             after: { decision: 'deny', reason: 'default_deny', rules: [] },
-            example: { device_id: 'dev_1', username: 'alice', program: '/usr/bin/npm' },
+            example: { device_id: device, username: alice, program: '/usr/bin/npm' },
           },
         ],
       },
@@ -85,7 +97,7 @@ describe('a replay', () => {
 
   it('of the policies in force changes nothing, and explains records of others', async () => {
     await apply(policy('a.example'))
-    await appendRows(test.evidence, [
+    await append([
       record('a.example', 4, { decision: 'deny', reason: 'default_deny', revision: 1 }),
       record('a.example', 3, { decision: 'deny', reason: 'policy_expired' }),
       record('z.example', 2, { break_glass: true }),
@@ -111,7 +123,7 @@ describe('a replay', () => {
     const expired = { ...ALLOW, resources: ['old.example'], expires_at: '2026-11-01T00:00:00Z' }
     const shadow = { ...policy('tried.example'), name: 'trial', mode: 'shadow' }
     await apply({ name: 'web', rules: [expired] }, shadow)
-    await appendRows(test.evidence, [
+    await append([
       record('old.example', 2, { decision: 'deny', reason: 'default_deny' }),
       record('tried.example', 3, { decision: 'deny', reason: 'default_deny' }),
     ])
@@ -132,17 +144,20 @@ describe('a replay', () => {
       rules: [{ name: 'keys', actions: ['read'], decision: 'deny', resources: ['~/.ssh/**'] }],
     })
     const file = { host: null, port: null, action: 'read' }
-    await appendRows(test.evidence, [
+    await append([
       record('', 1, { ...file, path: '/home/a/.ssh/id' }),
       record('', 2, { ...file, path: '/etc', path_cut: true }),
       record('', 3, { host: null, port: null, action: null, reason: 'invalid_request' }),
       record('', 5, { ...file, path: '/etc/hosts', decision: 'deny' }),
     ])
-    await appendRows(test.evidence, [record('a.example', 4)], {
+    await append([record('a.example', 4)], {
       username: 'removed',
-      device_id: 'dev_2',
+      device_id: freshName('dev'),
     })
-    await appendRows(test.evidence, [record('a.example', 9)], { org: 'other', device_id: 'dev_3' })
+    await append([record('a.example', 9)], {
+      org: freshName('other'),
+      device_id: freshName('dev'),
+    })
 
     const result = await replay({ policies: [], prune: true })
 
@@ -157,10 +172,7 @@ describe('a replay', () => {
 
   it('bounds its groups, and counts the others', async () => {
     await apply(policy('**.example'))
-    await appendRows(
-      test.evidence,
-      Array.from({ length: 20 }, (_, index) => record(`h${index}.example`, index + 1)),
-    )
+    await append(Array.from({ length: 20 }, (_, index) => record(`h${index}.example`, index + 1)))
 
     const { newly_denied } = await replay({ policies: [], prune: true, groups: 3 })
 
@@ -209,7 +221,7 @@ describe('a replay', () => {
     }))
 
     const big = send({ policies })
-    const other = await test.send('GET', '/api/v1/orgs/acme', { as: owner.as })
+    const other = await test.send('GET', `/api/v1/orgs/${org}`, { as: owner.as })
 
     expect(other.statusCode).toBe(200)
     expect([200, 403]).toContain((await big).statusCode)
@@ -218,7 +230,7 @@ describe('a replay', () => {
   it('is for owners, editors and auditors, and for no others', async () => {
     const statuses: Record<string, number> = {}
     for (const role of ['owner', 'editor', 'auditor', 'member'] as const) {
-      const as = await owner.addMember(`a-${role}`, role, 'correct horse battery')
+      const as = await owner.addMember(freshName(role), role, 'correct horse battery')
       statuses[role] = (await send({ policies: [] }, as)).statusCode
     }
 

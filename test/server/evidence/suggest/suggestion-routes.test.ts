@@ -1,32 +1,40 @@
 import type { SuggestionsRequest, SuggestionsResponse } from '@palisade/protocol'
 import { gzipSync } from 'node:zlib'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, headersOf } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { HEADER, linesOf, recordOf, textOf } from '../ingest/batch-text.ts'
 
 const RECORDS = '/api/v1/device/records'
-const SUGGESTIONS = '/api/v1/orgs/acme/suggestions'
-const PEOPLE = ['ann', 'ben', 'cas']
 
 describe('suggestions', () => {
   let test: TestServer
+  let org: string
+  let alice: string
+  let suggestions: string
+  let people: readonly string[]
   let owner: Owner
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    owner = await openOwner(test, 'acme', 'alice')
+    ;[org, alice] = [freshName('acme'), freshName('alice')]
+    suggestions = `/api/v1/orgs/${org}/suggestions`
+    people = ['ann', 'ben', 'cas'].map(freshName)
+    owner = await openOwner(test, org, alice)
   })
 
   const api = async (method: 'POST' | 'PUT', path: string, payload?: object) => {
-    const url = `/api/v1/orgs/acme${path}`
+    const url = `/api/v1/orgs/${org}${path}`
     const answer = await test.send(method, url, { as: owner.as, ...(payload ? { payload } : {}) })
     expect(answer.statusCode, answer.body).toBeLessThan(300)
     return answer.body === '' ? null : answer.json()
   }
   const ask = (payload: SuggestionsRequest = {}, as = owner.as) =>
-    test.send('POST', SUGGESTIONS, { as, payload })
+    test.send('POST', suggestions, { as, payload })
   const suggested = async (payload: SuggestionsRequest = {}, as = owner.as) => {
     const answer = await ask(payload, as)
     expect(answer.statusCode, answer.body).toBe(200)
@@ -36,10 +44,10 @@ describe('suggestions', () => {
   /** A team of three people, each with a device that was denied these hosts. */
   const populate = async (hosts: readonly string[], hostsOf = (_user: string) => hosts) => {
     const { id } = await api('POST', '/teams', { name: 'backend' })
-    for (const [index, user] of PEOPLE.entries()) {
+    for (const [index, user] of people.entries()) {
       await owner.addMember(user, 'member', `a long password of ${user}`)
       await api('PUT', `/teams/${id}/members/${user}`)
-      const device = await enrolTestDevice(test, owner.as, 'acme', { user })
+      const device = await enrolTestDevice(test, owner.as, org, { user })
       const records = hostsOf(user).map((host) =>
         recordOf({ request: { action: 'connect:tcp', host, port: 443 }, program: '/usr/bin/git' }),
       )
@@ -75,7 +83,7 @@ describe('suggestions', () => {
           evidence: {
             devices: 3,
             users: 3,
-            usernames: PEOPLE,
+            usernames: people,
             programs: [{ program: '/usr/bin/git', decisions: 3 }],
           },
         },
@@ -110,9 +118,9 @@ describe('suggestions', () => {
     ]
     await api('POST', '/apply', { policies })
 
-    const { suggestions } = await suggested()
+    const { suggestions: found } = await suggested()
 
-    const resources = suggestions.map(({ resource }) => resource)
+    const resources = found.map(({ resource }) => resource)
     expect(resources).toEqual(['a.example.com:443', 'b.example.com:443'])
   })
 
@@ -128,11 +136,11 @@ describe('suggestions', () => {
 
   it('name no people, devices and programs without `audit:read`', async () => {
     await populate(['a.example.com'])
-    const editor = await owner.addMember('edith', 'editor', 'a long password of edith')
+    const editor = await owner.addMember(freshName('edith'), 'editor', 'a long password of edith')
 
-    const { suggestions } = await suggested({}, editor)
+    const { suggestions: found } = await suggested({}, editor)
 
-    expect(suggestions).toMatchObject([
+    expect(found).toMatchObject([
       { evidence: { devices: 3, users: 3, usernames: [], device_ids: [], programs: [] } },
     ])
     for (const refused of [{ by: 'program' }, { by: 'user' }, { min_devices: 1 }] as const)
@@ -141,20 +149,20 @@ describe('suggestions', () => {
 
   it('show no name of a single device in a wildcard without `audit:read`', async () => {
     await populate([], (user) => [`${user}-1.example.com`, `${user}-2.example.com`])
-    const editor = await owner.addMember('edith', 'editor', 'a long password of edith')
+    const editor = await owner.addMember(freshName('edith'), 'editor', 'a long password of edith')
 
     const answer = await ask({ generalize: true }, editor)
     const named = await ask({ generalize: true })
 
     expect(answer.json().suggestions).toMatchObject([{ resource: '*.example.com:443' }])
-    expect(PEOPLE.filter((user) => answer.body.includes(user))).toEqual([])
-    expect(named.body).toContain('ann-1.example.com')
+    expect(people.filter((user) => answer.body.includes(user))).toEqual([])
+    expect(named.body).toContain(`${people[0]}-1.example.com`)
   })
 
   it('are for owners, editors and auditors alone', async () => {
-    const auditor = await owner.addMember('carol', 'auditor', 'a long password of carol')
-    const member = await owner.addMember('bob', 'member', 'a long password of bob')
-    const stranger = await openOwner(test, 'other', 'mallory')
+    const auditor = await owner.addMember(freshName('carol'), 'auditor', 'a long password of carol')
+    const member = await owner.addMember(freshName('bob'), 'member', 'a long password of bob')
+    const stranger = await openOwner(test, freshName('other'), freshName('mallory'))
     const weak = await Promise.all(
       (['policies:read', 'audit:read'] as const).map((each) => owner.organizationToken([each])),
     )
@@ -168,10 +176,10 @@ describe('suggestions', () => {
   it('leave an event for their reader', async () => {
     await suggested()
 
-    const url = '/api/v1/orgs/acme/events?kind=audit_log.read'
+    const url = `/api/v1/orgs/${org}/events?kind=audit_log.read`
     const { data } = (await test.send('GET', url, { as: owner.as })).json()
     expect(data).toMatchObject([
-      { actor: 'user:alice', after: { reader: 'user:alice', for: 'suggestions' } },
+      { actor: `user:${alice}`, after: { reader: `user:${alice}`, for: 'suggestions' } },
     ])
   })
 
@@ -183,7 +191,7 @@ describe('suggestions', () => {
     [{ min_members: 0 }, '`min_members`'],
     [{ other: 1 }, 'other'],
   ])('refuse the body %j', async (payload, message) => {
-    const answer = await test.send('POST', SUGGESTIONS, { as: owner.as, payload })
+    const answer = await test.send('POST', suggestions, { as: owner.as, payload })
 
     expect(answer.statusCode).toBe(400)
     expect(answer.json().error.message).toContain(message)

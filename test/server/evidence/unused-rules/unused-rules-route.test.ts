@@ -1,25 +1,31 @@
 import { FIRST_PREVIOUS, type UnusedRules, type UploadedRecord } from '@palisade/protocol'
 import { gzipSync } from 'node:zlib'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, headersOf, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { HEADER, linesOf, recordOf, textOf } from '../ingest/batch-text.ts'
 
 const RECORDS = '/api/v1/device/records'
-const API = '/api/v1/orgs/acme'
 
 describe('the report of unused rules', () => {
   let test: TestServer
+  let org: string
+  let api: string
   let owner: Owner
   let policyId: string
   /** Ids of rules by their names. */
   let ids: Record<string, string>
 
+  beforeAll(async () => {
+    test = await openTestServer(afterAll)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    owner = await openOwner(test, 'acme', 'alice')
-    policyId = (await post(`${API}/policies`, { name: 'web' })).id
+    org = freshName('acme')
+    api = `/api/v1/orgs/${org}`
+    owner = await openOwner(test, org, freshName('alice'))
+    policyId = (await post(`${api}/policies`, { name: 'web' })).id
     ids = {}
     for (const [name, more] of [
       ['used', {}],
@@ -28,7 +34,7 @@ describe('the report of unused rules', () => {
       ['expired', { expires_at: '2026-01-01T00:00:00Z' }],
     ] as const)
       ids[name] = (
-        await post(`${API}/policies/${policyId}/rules`, {
+        await post(`${api}/policies/${policyId}/rules`, {
           name,
           actions: ['connect:tcp'],
           decision: 'allow',
@@ -45,8 +51,8 @@ describe('the report of unused rules', () => {
   }
 
   const choose = (upload: string) =>
-    test.send('PATCH', API, { as: owner.as, payload: { evidence: { upload } } })
-  const enrol = (name: string) => enrolTestDevice(test, owner.as, 'acme', { name })
+    test.send('PATCH', api, { as: owner.as, payload: { evidence: { upload } } })
+  const enrol = (name: string) => enrolTestDevice(test, owner.as, org, { name })
 
   async function upload(device: TestDevice, ...records: UploadedRecord[]): Promise<void> {
     const response = await test.server.app.inject({
@@ -72,7 +78,7 @@ describe('the report of unused rules', () => {
     recordOf({ decision: 'allow', reason: 'rule', rules: [ruleOf(name)] })
 
   async function report(query = ''): Promise<UnusedRules> {
-    const response = await test.send('GET', `${API}/unused-rules${query}`, { as: owner.as })
+    const response = await test.send('GET', `${api}/unused-rules${query}`, { as: owner.as })
     expect(response.statusCode, response.body).toBe(200)
     return response.json()
   }
@@ -137,7 +143,7 @@ describe('the report of unused rules', () => {
     const [old, other] = [await enrol('old'), await enrol('other')]
     await upload(old, allowedBy('used'))
     expect(await uses()).not.toContain('used used')
-    const url = `${API}/devices/${old.enrolment.device_id}`
+    const url = `${api}/devices/${old.enrolment.device_id}`
     expect((await test.send('DELETE', url, { as: owner.as })).statusCode).toBe(204)
 
     expect(await uses()).toContain('used gone_devices')
@@ -158,7 +164,7 @@ describe('the report of unused rules', () => {
     expect(await uses()).toContain('denied shadowed')
     const audit = await test.send(
       'GET',
-      '/v2/auditlogs/governance/acme?shadow=AUDIT_DECISION_DENY',
+      `/v2/auditlogs/governance/${org}?shadow=AUDIT_DECISION_DENY`,
       {
         as: owner.as,
       },
@@ -206,7 +212,7 @@ describe('the report of unused rules', () => {
   })
 
   it('is paged by policies', async () => {
-    await post(`${API}/policies`, { name: 'empty' })
+    await post(`${api}/policies`, { name: 'empty' })
     const first = await report('?page_size=1')
     const second = await report(`?page_size=1&page_token=${first.next_page_token}`)
 
@@ -216,11 +222,11 @@ describe('the report of unused rules', () => {
   it('needs the permissions to read the log and the policies', async () => {
     const token = async (permissions: string[]) => {
       const payload = { name: permissions.join(' '), permissions, expires_in_days: 1 }
-      const made = await test.send('POST', `${API}/access-tokens`, { as: owner.as, payload })
-      return test.signIn('acme', made.json().token)
+      const made = await test.send('POST', `${api}/access-tokens`, { as: owner.as, payload })
+      return test.signIn(org, made.json().token)
     }
     const status = async (permissions: string[]) =>
-      (await test.send('GET', `${API}/unused-rules`, { as: await token(permissions) })).statusCode
+      (await test.send('GET', `${api}/unused-rules`, { as: await token(permissions) })).statusCode
 
     expect(await status(['audit:read'])).toBe(403)
     expect(await status(['policies:read'])).toBe(403)
