@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { chmodSync, openSync, closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { trampolineArguments } from '../../../../agent/src/sandbox/launch/trampoline.ts'
 import { runCommand, testUsers, type Ended } from '../fixture/bubblewrap.ts'
 import {
   closingDescriptors,
@@ -293,15 +292,5 @@ describe.runIf(process.platform === 'linux').each(testUsers())('the trampoline, 
     })
 
     expect(await ended).toMatchObject({ code: 0, stdout: `${128 + SIGKILL}\n` })
-  })
-})
-
-describe('the arguments of the trampoline', () => {
-  it('refuse a NUL', () => {
-    const programs = { setpriv: '', nsenter: '', bubblewrap: '', env: '' }
-    const limits = { processes: 1, files: 1, dataBytes: null, mustEnterCgroups: false }
-    const launch = { directory: '/d\0', holder: 1, programs, limits }
-
-    expect(() => trampolineArguments(launch)).toThrow(RangeError)
   })
 })

@@ -6,10 +6,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { MachineDecision } from '../../../../agent/src/decision/active-policy.ts'
 import type { PolicyBundle } from '../../../../agent/src/decision/policy-bundle.ts'
 import { createCanaries, type Canaries } from '../../../../agent/src/points/probe/canaries.ts'
-import { HolderError } from '../../../../agent/src/sandbox/holder/start-holder.ts'
-import { probeSandbox } from '../../../../agent/src/sandbox/probe/probe-sandbox.ts'
 import { bundleClaims, bundleOf } from '../../fixture/bundle.ts'
-import { temporaryDirectory } from '../../fixture/temporary-directory.ts'
 import { startSandboxMachine } from '../fixture/machine.ts'
 
 type Decide = Parameters<Canaries['decide']>[0]
@@ -135,25 +132,6 @@ describe('the self-probe of a sandbox', () => {
     expect(await probe()).toMatchObject({
       ok: false,
       detail: 'an allowed connection was not carried',
-    })
-  })
-
-  it('fails with the reason where no sandbox can be made', async () => {
-    const refusal = new HolderError('new namespaces are refused here')
-    const result = await probeSandbox({
-      canaries: createCanaries(),
-      token: createTokens(),
-      clock: () => 0,
-      temporary: await temporaryDirectory(),
-      start: () => Promise.reject(refusal),
-      takeLaunch: () => Promise.reject(refusal),
-      strict: null,
-    })
-
-    expect(result).toEqual({
-      at: '1970-01-01T00:00:00.000Z',
-      ok: false,
-      detail: 'no sandbox could be made: new namespaces are refused here',
     })
   })
 })

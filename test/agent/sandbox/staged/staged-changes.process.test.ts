@@ -1,5 +1,4 @@
-import { pathDenies, runSteps, type Steps } from '@palisade/policy-core'
-import { MAX_STAGED_CHANGES } from '@palisade/protocol'
+import { runSteps, type Steps } from '@palisade/policy-core'
 import {
   chmodSync,
   existsSync,
@@ -14,66 +13,13 @@ import { describe, expect, it } from 'vitest'
 import { loadLayerAttributes } from '../../../../agent/src/sandbox/staged/layer-attributes.ts'
 import { review, type Review } from '../../../../agent/src/sandbox/staged/review.ts'
 import { openJournal } from '../../../../agent/src/sandbox/staged/session-files.ts'
-import { createStagedChanges } from '../../../../agent/src/sandbox/staged/staged-changes.ts'
 import {
   layersOf,
-  writeSession,
   type StagedSession,
 } from '../../../../agent/src/sandbox/staged/staged-session.ts'
-import { createStagedStore } from '../../../../agent/src/sandbox/staged/staged-store.ts'
-import { createViewDisk } from '../../../../agent/src/sandbox/view/disk.ts'
-import { createDeniesReader } from '../../../../agent/src/sandbox/view/view-plan.ts'
-import { activePolicy } from '../../fixture/active-policy.ts'
-import { temporaryDirectory } from '../../fixture/temporary-directory.ts'
-import { opened } from './strict-scene.ts'
+import { TEMPORARY, scene } from './staged-scene.ts'
 
 const DAY_MS = 24 * 3_600_000
-const TEMPORARY = `.palisade-${'0'.repeat(32)}`
-
-/** Sessions on disk whose changes are plain files, without a sandbox. */
-async function scene(isOpen = true) {
-  const folder = createViewDisk()
-    .realPath(await temporaryDirectory())
-    .toString('utf8')
-  const [root, project] = [join(folder, 'staged'), join(folder, 'project')]
-  mkdirSync(root)
-  mkdirSync(project)
-  const { active, use } = activePolicy()
-  if (isOpen) use(opened(project))
-  const disk = createViewDisk()
-  const clock = { nowMs: Date.now() }
-  const onError = (error: unknown): void => {
-    throw error
-  }
-  const randomName = (): string => '0'.repeat(32)
-  const store = createStagedStore({ root, disk, randomName, now: () => clock.nowMs, onError })
-  const deps = {
-    active,
-    deniesOf: createDeniesReader(pathDenies),
-    disk,
-    uid: process.getuid?.() ?? 0,
-  }
-  const changes = createStagedChanges({ ...deps, store, uptime: () => performance.now(), onError })
-  /** Keeps these files as the changes of a sandbox that has just started. */
-  const keep = async (id: string, files: readonly string[]): Promise<StagedSession> => {
-    const { dev, ino } = statSync(project)
-    const session: StagedSession = {
-      version: 1,
-      id,
-      started_ms: clock.nowMs + 60_000,
-      temporary: TEMPORARY,
-      workspaces: [{ path: project, access: 'rw', device: dev, inode: ino, aliases: [] }],
-    }
-    const directory = join(root, id)
-    mkdirSync(directory)
-    await writeSession(directory, session)
-    const { upper } = layersOf(directory, 0)
-    mkdirSync(upper, { recursive: true })
-    for (const name of files) writeFileSync(join(upper, name), 'x'.repeat(1_000_000))
-    return session
-  }
-  return { active, changes, clock, deps, keep, project, root, store }
-}
 
 describe('staged changes', () => {
   it('go on after an agent that was killed while it copied out', async () => {
@@ -123,17 +69,6 @@ describe('staged changes', () => {
     expect(statSync(join(project, 'new/below')).mode & 0o777).toBe(0o500)
   })
 
-  it('copies nothing out without a policy in force', async () => {
-    const { changes, keep, project } = await scene(false)
-    await keep('s1', ['a'])
-    expect(await changes.apply({ id: 's1' })).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'policy_not_in_force' },
-    })
-    expect(readdirSync(project)).toEqual([])
-    expect((await changes.list()).sessions).toHaveLength(1)
-  })
-
   it('are discarded after two weeks', async () => {
     const { changes, clock, keep, root } = await scene()
     await keep('s1', ['a'])
@@ -157,47 +92,6 @@ describe('staged changes', () => {
     expect(existsSync(join(root, 's1/session.json'))).toBe(false)
     expect(await discarded).toMatchObject({ outcome: 'discarded' })
     expect(readdirSync(root)).toEqual([])
-  })
-
-  it('that policy grants are listed beside any number of others, and the reverse', async () => {
-    const { changes, keep, project, root } = await scene()
-    // Policy grants a plain file, and never one with a setuid bit.
-    for (const [id, many, one] of [
-      ['s1', 0o644, 0o4755],
-      ['s2', 0o4755, 0o644],
-    ] as const) {
-      await keep(id, [])
-      const { upper } = layersOf(join(root, id), 0)
-      for (let each = 0; each <= MAX_STAGED_CHANGES; each += 1) {
-        writeFileSync(join(upper, String(each)), '')
-        chmodSync(join(upper, String(each)), each === 9_999 ? one : many)
-      }
-      const shown = await changes.show({ id })
-      expect(shown.changes).toHaveLength(MAX_STAGED_CHANGES)
-      expect(shown.changes.map(({ path }) => path)).toContain(join(project, '9999'))
-    }
-  })
-
-  it('of 32 sandboxes are the most that wait', async () => {
-    const { keep, store } = await scene()
-    for (let count = 0; count < 31; count += 1) await keep(`s${count}`, [])
-    await (await store.begin('next', 1)).end()
-    await keep('last', [])
-    await expect(store.begin('more', 1)).rejects.toThrow('apply or discard some')
-  })
-
-  it.each([
-    [{}, 'invalid_request'],
-    [{ id: '../s1' }, 'invalid_request'],
-    [{ id: 's1', more: 1 }, 'invalid_request'],
-    [null, 'invalid_request'],
-    [{ id: 'other' }, 'not_found'],
-  ])('answer %j with %s', async (request, code) => {
-    const { changes, keep } = await scene()
-    await keep('s1', ['a'])
-    for (const task of [changes.show, changes.apply, changes.discard])
-      expect(await task(request)).toMatchObject({ outcome: 'failed', error: { code } })
-    expect((await changes.list()).sessions).toHaveLength(1)
   })
 
   it('with a record that was cut are removed at the next start', async () => {
