@@ -1,49 +1,10 @@
-import type { AgentStatus } from '@palisade/protocol'
 import { spawnSync } from 'node:child_process'
 import { chmod } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { checkAgent } from '../../../packages/cli/src/doctor/agent-checks.ts'
-import type { Check } from '../../../packages/cli/src/doctor/check.ts'
-import { checkProxy } from '../../../packages/cli/src/doctor/proxy-check.ts'
-import { checkShell } from '../../../packages/cli/src/doctor/shell-checks.ts'
 import { captureProgram } from '../../../packages/cli/src/programs/capture-program.ts'
-import { startTcpServer } from '../../agent/fixture/proxy.ts'
-import { startMachine, type Machine } from '../programs/machine.ts'
-import { runCli, type CliRun } from '../run-cli.ts'
-
-const NOW_MS = Date.parse('2026-11-21T12:00:00.000Z')
-const WELL: Partial<AgentStatus> = {
-  state: 'fresh',
-  bundle: {
-    revision: 12,
-    issued_at: '2026-11-21T11:57:00.000Z',
-    stale_at: '2026-11-22T11:57:00.000Z',
-    expires_at: '2026-11-28T12:00:00.000Z',
-    policies: 1,
-    rules: 1,
-    source: 'server',
-  },
-  sync: {
-    last_attempt_at: '2026-11-21T11:57:00.000Z',
-    last_success_at: '2026-11-21T11:57:00.000Z',
-    failing_since: null,
-    last_error: null,
-    next_attempt_at: null,
-    awaiting: null,
-  },
-  probes: { proxy: { at: '2026-11-21T11:30:00.000Z', ok: true, detail: 'passed' } },
-}
-
-async function examine(machine: Machine, env: object = {}, argv: string[] = []): Promise<CliRun> {
-  const setting = { ...machine, env: { ...machine.env, ...env }, captureProgram }
-  return runCli(['doctor', ...argv], setting)
-}
-
-function checksOf({ out }: CliRun): ReadonlyMap<string, Check> {
-  const { checks } = JSON.parse(out) as { readonly checks: readonly Check[] }
-  return new Map(checks.map((check) => [check.name, check]))
-}
+import { startMachine } from '../programs/machine.ts'
+import { runCli } from '../run-cli.ts'
+import { WELL, examine, checksOf } from './doctor-scene.ts'
 
 function hasProgram(name: string): boolean {
   return spawnSync(name, ['--version']).error === undefined
@@ -73,58 +34,6 @@ describe('palisade doctor', () => {
     expect(machine.proxy.resolved).toEqual([])
     expect(machine.proxy.decisions.every(({ decision }) => decision === 'deny')).toBe(true)
   }, 240_000)
-
-  it('lets programs speak when `npm run -s` started it', async () => {
-    const machine = await startMachine(WELL)
-    const levels: unknown[] = []
-    const script = { npm_lifecycle_event: 'palisade', npm_config_loglevel: 'silent' }
-    const setting = {
-      ...machine,
-      env: { ...machine.env, ...script },
-      captureProgram: async (_command: unknown, env: Readonly<Record<string, string>>) => {
-        levels.push(env['npm_config_loglevel'])
-        return { kind: 'missing' } as const
-      },
-    }
-
-    await runCli(['doctor'], setting)
-
-    expect(new Set(levels)).toEqual(new Set([undefined]))
-  })
-
-  it('fails with a mend when a program goes around the proxy', async () => {
-    const machine = await startMachine(WELL)
-    const setting = {
-      ...machine,
-      captureProgram: async ([program]: readonly string[]) =>
-        program === 'curl'
-          ? ({ kind: 'ended', code: 6, output: 'Could not resolve host\u001b[2J' } as const)
-          : program === 'git'
-            ? ({ kind: 'timeout' } as const)
-            : ({ kind: 'missing' } as const),
-    }
-
-    const { code, out } = await runCli(['doctor'], setting)
-
-    expect(code).toBe(1)
-    expect(out).toMatch(
-      /fail {2}program:curl +was not refused: Could not resolve host\\u001b.2J\n +mend: .*rc\n/,
-    )
-    expect(out).toMatch(/fail {2}program:git +did not end within 30 s\n/)
-    expect(out).toMatch(/skip {2}program:npm +not installed\n/)
-  })
-
-  it('fails with a way to start the agent when none runs', async () => {
-    const machine = await startMachine()
-    const env = { PALISADE_AGENT_SOCKET: join(machine.cwd, 'none.sock') }
-
-    const run = await examine(machine, env, ['--json'])
-
-    expect(run.code).toBe(1)
-    expect([...checksOf(run).values()]).toMatchObject([
-      { name: 'agent', outcome: 'fail', mend: expect.stringContaining('PALISADE_DATA_DIR') },
-    ])
-  })
 
   it('fails when records cannot be written, or were changed', async () => {
     const machine = await startMachine(
@@ -159,107 +68,6 @@ describe('palisade doctor', () => {
       detail: expect.stringContaining('unexpected'),
     })
     expect(checksOf(run).has('program:curl')).toBe(true)
-  })
-
-  it('fails when other users can open the socket', async () => {
-    const machine = await startMachine(WELL)
-    const socket = machine.env['PALISADE_AGENT_SOCKET'] ?? ''
-    const check = async (mode: number) => {
-      await chmod(socket, mode)
-      const run = await runCli(['doctor', '--json'], machine)
-      return checksOf(run).get('socket')?.outcome
-    }
-
-    expect(await check(0o600)).toBe('ok')
-    expect(await check(0o666)).toBe('fail')
-  })
-})
-
-describe('the checks of the agent', () => {
-  const outcomes = (changes: Partial<AgentStatus>): Record<string, string> => {
-    const status = { ...WELL, agent_version: '1', ...HEALTHY, ...changes } as AgentStatus
-    const checks = checkAgent(status, { version: '1', nowMs: NOW_MS })
-    for (const { outcome, mend } of checks) expect(mend === null).toBe(outcome === 'ok')
-    const bad = checks.filter(({ outcome }) => outcome !== 'ok')
-    return Object.fromEntries(bad.map(({ name, outcome }) => [name, outcome]))
-  }
-  const HEALTHY = {
-    server: 'http://127.0.0.1:8420',
-    hints: { is_on: true, failing_since: null, last_error: null },
-    cache_problem: null,
-  }
-  const { sync, bundle } = WELL as AgentStatus
-  const since = '2026-11-21T10:00:00.000Z'
-  const probe = (at: string, ok: boolean) => ({ probes: { proxy: { at, ok, detail: 'x' } } })
-
-  it.each<[string, Partial<AgentStatus>, Record<string, string>]>([
-    ['a healthy agent', {}, {}],
-    ['another version', { agent_version: '0' }, { version: 'warn' }],
-    ['stale policies', { state: 'stale' }, { policy: 'warn' }],
-    ['no policies', { state: 'never_loaded', bundle: null }, { policy: 'fail' }],
-    [
-      'no policies, and a server that never answered',
-      { state: 'never_loaded', bundle: null, sync: { ...sync, last_success_at: null } },
-      { policy: 'fail', server: 'fail' },
-    ],
-    ['expired policies', { state: 'expired' }, { policy: 'fail' }],
-    ['a server that fails', { sync: { ...sync, failing_since: since } }, { server: 'warn' }],
-    [
-      'a server that never answered',
-      { sync: { ...sync, last_success_at: null } },
-      { server: 'warn' },
-    ],
-    [
-      'no hints',
-      { hints: { is_on: true, failing_since: since, last_error: null } },
-      { hints: 'warn' },
-    ],
-    [
-      'a clock that is behind',
-      { bundle: { ...bundle!, issued_at: '2026-11-21T12:02:00.000Z' } },
-      { clock: 'fail' },
-    ],
-    ['a damaged cache', { cache_problem: { file: null, message: 'x' } }, { cache: 'warn' }],
-    ['no self-probe', { probes: { proxy: null } }, { 'self-probe': 'warn' }],
-    ['a failed self-probe', probe(since, false), { 'self-probe': 'fail' }],
-    ['an old self-probe', probe('2026-11-21T09:00:00.000Z', true), { 'self-probe': 'warn' }],
-  ])('%s', (_, changes, expected) => {
-    expect(outcomes(changes)).toEqual(expected)
-  })
-})
-
-describe('the checks of the shell', () => {
-  const PROXY = 'http://127.0.0.1:8421'
-  const set = Object.fromEntries(
-    ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'].map(
-      (name) => [name, PROXY],
-    ),
-  )
-
-  it.each([
-    ['all variables', set, ['ok', 'ok']],
-    ['no variables', {}, ['warn', 'ok']],
-    ['another proxy', { ...set, https_proxy: 'http://proxy.example:3128' }, ['warn', 'ok']],
-    ['loopback only', { ...set, NO_PROXY: 'localhost, 127.0.0.1,[::1]' }, ['ok', 'ok']],
-    ['one more host', { ...set, no_proxy: 'localhost,git.example.com' }, ['ok', 'warn']],
-    ['every host', { ...set, NO_PROXY: '*' }, ['ok', 'fail']],
-    ['every host for npm', { ...set, npm_config_noproxy: '*' }, ['ok', 'fail']],
-  ])('%s', (_, env, expected) => {
-    expect(checkShell(env, PROXY).map(({ outcome }) => outcome)).toEqual(expected)
-  })
-})
-
-describe('the check of the proxy', () => {
-  it('tells a denial from another program, and from silence', async () => {
-    const { proxy } = await startMachine()
-    const open = await startTcpServer((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'))
-    const foreign = await startTcpServer((socket) => socket.end('HTTP/1.1 403 No\r\n\r\n'))
-    const check = async (port: number) => (await checkProxy(`http://127.0.0.1:${port}`)).outcome
-
-    expect(await check(proxy.port)).toBe('ok')
-    expect(await check(open)).toBe('fail')
-    expect(await check(foreign)).toBe('fail')
-    expect(await check(1)).toBe('fail')
   })
 })
 
