@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runServerCommand, startServerProcess } from '../server-process.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
-import { openTestServer } from '../test-server.ts'
 
 async function warningsOf(settings: Record<string, string>): Promise<string[]> {
   const server = await startServerProcess({
@@ -61,22 +60,5 @@ describe('a server on every address', () => {
 
     expect(server.url).toMatch(/^http:\/\/0\.0\.0\.0:\d+$/)
     await server.stop('SIGTERM')
-  })
-
-  it.each([
-    [{}, 409],
-    [{ PALISADE_PUBLIC_URL: 'https://palisade.example.com' }, 201],
-  ])('with %j answers %i to the creation of an enrolment token', async (settings, status) => {
-    const test = await openTestServer(undefined, {
-      settings: { PALISADE_HOST: '0.0.0.0', ...settings },
-    })
-    const { personal_token } = await test.createOrganization('acme', 'alice')
-    const as = await test.signIn('alice', personal_token)
-    const payload = { name: 'laptops', max_uses: 1, expires_in_days: 1 }
-
-    const response = await test.send('POST', '/api/v1/orgs/acme/enrolment-tokens', { as, payload })
-
-    expect(response.statusCode).toBe(status)
-    expect(response.body.includes('must set `PALISADE_PUBLIC_URL`')).toBe(status === 409)
   })
 })

@@ -1,26 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import {
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { bundleOf, SERVER } from '../../../packages/launcher/programs.mjs'
-import { readVersion } from '../../../server/src/platform/version.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
 const PACKAGE = new URL('../../../server/package.json', import.meta.url)
-
-it('is the version of the server package', () => {
-  const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string }
-
-  expect(readVersion()).toBe(version)
-})
 
 it('is the version of the package around a bundled server, not of its parent folder', () => {
   const folder = temporaryDirectory()

@@ -1,0 +1,79 @@
+import Sqlite from 'better-sqlite3'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { copyStore } from '../../../../server/src/store/copy/copy-store.ts'
+import { createSqliteEnd } from '../../../../server/src/store/copy/sqlite-end.ts'
+import { TABLES } from '../../../../server/src/store/sql/tables.ts'
+import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
+import { AT, silent, newPath } from './copy-scene.ts'
+
+describe('a copy from SQLite to SQLite', () => {
+  async function seeded(): Promise<string> {
+    const path = newPath()
+    const store = openSqliteStore(path)
+    await store.transaction((writer) =>
+      writer.users.insert({ username: 'ann', password_hash: null, created_at: AT }),
+    )
+    await store.close()
+    return path
+  }
+
+  it('covers every table of the schema, by its primary key', async () => {
+    const path = await seeded()
+    const database = new Sqlite(path)
+    const keys = database
+      .prepare<[], { name: string; key: string }>(
+        `SELECT s.name, (SELECT string_agg(c.name, ',' ORDER BY c.pk)
+           FROM pragma_table_info(s.name) c WHERE c.pk > 0) AS key
+         FROM sqlite_schema s WHERE s.type = 'table' ORDER BY s.name`,
+      )
+      .all()
+    database.close()
+
+    const known = TABLES.map(({ name, key }) => ({ name, key: key.join(',') }))
+    expect(known.toSorted((one, other) => (one.name < other.name ? -1 : 1))).toEqual(keys)
+  })
+
+  it('is undone when a row arrives changed', async () => {
+    const [from, to] = [await seeded(), newPath()]
+    await openSqliteStore(to).close()
+    const target = new Sqlite(to)
+    target.exec(`CREATE TRIGGER meddle AFTER INSERT ON users BEGIN
+      UPDATE users SET created_at = 'never'; END`)
+
+    const attempt = copyStore(createSqliteEnd(from), createSqliteEnd(to), silent)
+
+    await expect(attempt).rejects.toMatchObject({ code: 'ERR_COPY_DIFFERS' })
+    expect(target.prepare('SELECT count(*) AS n FROM users').get()).toEqual({ n: 0 })
+    target.close()
+  })
+
+  it('contains exactly the commits before its start', async () => {
+    const [from, to] = [await seeded(), newPath()]
+    const store = openSqliteStore(from)
+    onTestFinished(() => store.close())
+    const writes: Promise<void>[] = []
+
+    await copyStore(createSqliteEnd(from), createSqliteEnd(to), (table) => {
+      if (table !== 'users') return
+      writes.push(store.transaction((writer) => writer.secrets.insert('late', new Uint8Array(1))))
+    })
+    await Promise.all(writes)
+
+    expect(writes).toHaveLength(1)
+    const copied = openSqliteStore(to)
+    onTestFinished(() => copied.close())
+    expect(await copied.read((reader) => reader.users.find('ann'))).not.toBeNull()
+    expect(await copied.read((reader) => reader.secrets.find('late'))).toBeNull()
+  })
+
+  it('refuses a source of another schema', async () => {
+    const [from, to] = [await seeded(), newPath()]
+    const source = new Sqlite(from)
+    source.pragma('user_version = 999')
+    source.close()
+
+    const attempt = copyStore(createSqliteEnd(from), createSqliteEnd(to), silent)
+
+    await expect(attempt).rejects.toMatchObject({ code: 'ERR_COPY_SCHEMA' })
+  })
+})
