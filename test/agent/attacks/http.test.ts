@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   ask,
   DIALECTS,
@@ -18,6 +18,7 @@ import {
   startTcpServer,
 } from '../fixture/proxy.ts'
 import { openBytes } from '../fixture/socks.ts'
+import { holdTimers } from '../fixture/held-timers.ts'
 
 const HOST = 'Host: x.allowed.test:443'
 const head = (line: string, ...fields: string[]): string =>
@@ -177,16 +178,26 @@ describe('fields between a program and its proxy', () => {
 describe('a program that takes its time', () => {
   it('case 43: has eight seconds for a head of CONNECT or SOCKS5', async () => {
     const scene = await startAttack({ idleMs: 60_000 })
+    holdTimers()
     const connecting = await openRaw(scene.port, 'CONNECT x.allowed.test:443 HTTP/1.1\r\nX: ')
     const negotiating = await openBytes(scene.port, Buffer.from([5, 1, 0, 5, 1]))
     const silent = await openRaw(scene.port, '')
+    expect([...(await negotiating.take(2))]).toEqual([5, 0])
+    await expect.poll(() => vi.getTimerCount()).toBe(3)
+    vi.advanceTimersByTime(7_999)
+    expect([connecting, negotiating.socket, silent].map((each) => each.closed)).toEqual([
+      false,
+      false,
+      false,
+    ])
+    vi.advanceTimersByTime(1)
     const [answer, reply, nothing] = await Promise.all([
       readAll(connecting),
       negotiating.rest(),
       readAll(silent),
     ])
     expect(answer).toContain('HTTP/1.1 408 ')
-    expect([...reply].slice(0, 4)).toEqual([5, 0, 5, 1])
+    expect([...reply].slice(0, 2)).toEqual([5, 1])
     expect(nothing).toBe('')
     expectUntouched(scene)
   })

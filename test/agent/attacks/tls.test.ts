@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   clientHello,
   ENCRYPTED_CLIENT_HELLO,
@@ -7,6 +7,7 @@ import {
 } from '../fixture/client-hello.ts'
 import { openTunnelTo, startAttack, type AttackScene } from '../fixture/attack-scene.ts'
 import type { ByteClient } from '../fixture/socks.ts'
+import { holdTimers } from '../fixture/held-timers.ts'
 
 const TUNNELS = ['connect', 'socks5'] as const
 const ACCESS_DENIED = '\x15\x03\x03\0\x02\x021'
@@ -102,10 +103,15 @@ describe('TLS in a tunnel', () => {
   it('case 51: that is never finished is closed after five seconds', async () => {
     const flight = clientHello({ serverName: 'x.allowed.test' })
     const scene = await startAttack({ idleMs: 60_000 })
+    holdTimers()
     const tunnels = await Promise.all(
       TUNNELS.map((dialect) => openTunnelTo(scene, 'x.allowed.test', 443, dialect)),
     )
     for (const { socket } of tunnels) socket.write(flight.subarray(0, -1))
+    await expect.poll(() => vi.getTimerCount()).toBe(TUNNELS.length)
+    vi.advanceTimersByTime(4_999)
+    expect(scene.live.size()).toBe(TUNNELS.length)
+    vi.advanceTimersByTime(1)
     for (const tunnel of tunnels) expect(await tunnel.rest()).toHaveLength(0)
     expect(scene.received()).toBe('')
     await expect

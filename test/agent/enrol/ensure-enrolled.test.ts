@@ -6,10 +6,11 @@ import {
 } from '@palisade/protocol'
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readDeviceKey, readEnrolment } from '../../../agent/src/config/read-enrolment.ts'
 import { ensureEnrolled } from '../../../agent/src/enrol/ensure-enrolled.ts'
 import { createHttpFetch } from '../../../agent/src/sync/transport/fetch-over-http.ts'
+import { freshName } from '../../server/fresh-name.ts'
 import { openTestServer, type TestServer } from '../../server/test-server.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 import { never } from '../fixture/sync-scene.ts'
@@ -19,17 +20,23 @@ const log = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} }
 
 describe('a machine without an enrolment', () => {
   let server: TestServer
+  let org: string
   let owner: string
   let agentDir: string
   let enrolmentPath: string
   let enrolmentTokenPath: string
   let pauses: number[]
 
-  beforeEach(async () => {
-    server = await openTestServer()
-    const { personal_token } = await server.createOrganization('acme', 'alice')
-    owner = await server.signIn('alice', personal_token)
+  beforeAll(async () => {
+    server = await openTestServer(afterAll)
     await server.server.app.listen({ host: '127.0.0.1', port: 0 })
+  })
+
+  beforeEach(async () => {
+    org = freshName('acme')
+    const username = freshName('alice')
+    const { personal_token } = await server.createOrganization(org, username)
+    owner = await server.signIn(username, personal_token)
     const directory = await temporaryDirectory()
     agentDir = join(directory, 'data', 'agent')
     enrolmentPath = join(agentDir, 'enrolment.json')
@@ -40,7 +47,7 @@ describe('a machine without an enrolment', () => {
 
   async function createToken(): Promise<CreatedEnrolmentToken> {
     const payload = { name: 'one', max_uses: 1, expires_in_days: 1 }
-    const url = '/api/v1/orgs/acme/enrolment-tokens'
+    const url = `/api/v1/orgs/${org}/enrolment-tokens`
     return (await server.send('POST', url, { as: owner, payload })).json()
   }
 
@@ -61,7 +68,7 @@ describe('a machine without an enrolment', () => {
   }
 
   async function devices(): Promise<string[]> {
-    const answer = await server.send('GET', '/api/v1/orgs/acme/devices', { as: owner })
+    const answer = await server.send('GET', `/api/v1/orgs/${org}/devices`, { as: owner })
     return answer.json<{ data: { id: string }[] }>().data.map(({ id }) => id)
   }
 
@@ -69,7 +76,7 @@ describe('a machine without an enrolment', () => {
     expect(await ensure()).toBe(true)
 
     const enrolment = await readEnrolment(enrolmentPath)
-    const from = { org: 'acme', user: null, server: server.server.origin() }
+    const from = { org, user: null, server: server.server.origin() }
     expect(enrolment).toMatchObject({ ...from, name: 'build-7.example' })
     expect(await devices()).toEqual([enrolment.device_id])
     expect(await readDeviceKey(enrolmentPath)).toMatchObject({ kty: 'OKP', crv: 'Ed25519' })

@@ -1,5 +1,6 @@
 import { fc } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
+import { casesOfRun } from '../../lanes/run-size.ts'
 import { bundleOf } from '../fixture/bundle.ts'
 import { openRaw, parseRaw, readAll, startOrigin, startProxy } from '../fixture/proxy.ts'
 
@@ -53,6 +54,13 @@ const noise = fc
   .tuple(fc.oneof(usual, unusual), fc.array(field, { maxLength: 4 }), body)
   .map(([head, fields, rest]) => [...head, ...fields, '', rest].join('\r\n'))
 
+/** One of each outcome that must occur. */
+const EXAMPLES: [string][] = [
+  ['GET http://127.0.0.1:PORT/ HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nConnection: close\r\n\r\n'],
+  ['GET http://127.0.0.2:PORT/ HTTP/1.1\r\nHost: 127.0.0.2:PORT\r\n\r\n'],
+  ['GET http://127.0.0.1:PORT/ HTTP/1.1\r\nHost: 127.0.0.2:PORT\r\n\r\n'],
+]
+
 describe('any input of a client', () => {
   it('gets an HTTP answer or no answer, and never reaches a denied address', async () => {
     const allowed = await startOrigin('127.0.0.1')
@@ -67,7 +75,7 @@ describe('any input of a client', () => {
         const { status } = parseRaw(await readAll(socket))
         statuses.add(status)
       }),
-      { numRuns: 400 },
+      { numRuns: casesOfRun(400), examples: EXAMPLES },
     )
 
     expect(denied.requests).toHaveLength(0)

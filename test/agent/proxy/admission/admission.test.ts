@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect, createServer, Socket, type AddressInfo } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createAdmission } from '../../../../agent/src/proxy/admission/admission.ts'
 import { createClientOwners } from '../../../../agent/src/programs/client-owners.ts'
 import { readProgramEnd } from '../../../../agent/src/programs/program-end.ts'
@@ -14,6 +14,7 @@ import {
 import { readTcpTables } from '../../../../agent/src/programs/tcp-table.ts'
 import { activePolicy } from '../../fixture/active-policy.ts'
 import { bundleOf } from '../../fixture/bundle.ts'
+import { holdTimers } from '../../fixture/held-timers.ts'
 import {
   connectTo,
   exchangeRaw,
@@ -74,7 +75,7 @@ describe('the slots of the proxy', () => {
   })
 
   it('are free again when a process returns its own', async () => {
-    const target = await startTcpServer((socket) => socket.resume())
+    const target = await startTcpServer((socket) => socket.resume().on('end', () => socket.end()))
     const { port, live } = await startProxy(LOCAL, {}, 4)
     const open = (): Promise<Socket> => openRaw(port, connectTo(`127.0.0.1:${target}`))
     const first = await open()
@@ -248,8 +249,13 @@ describe('a client that ends its side after its request', () => {
 
   it('is closed when it has sent no request', async () => {
     const { port } = await startProxy(LOCAL)
+    holdTimers()
+    const client = await openRaw(port, '')
+    await expect.poll(() => vi.getTimerCount()).toBe(1)
 
-    expect(await exchangeRaw(port, '')).toMatchObject({ status: 0 })
+    vi.advanceTimersByTime(8_000)
+
+    expect(await readAll(client)).toBe('')
   })
 })
 

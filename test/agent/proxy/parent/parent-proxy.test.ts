@@ -262,7 +262,8 @@ describe('an absolute-form request', () => {
       const answer = await exchangeRaw(
         proxy.port,
         `POST http://${authority}/a?b=c HTTP/1.1\r\nHost: ${authority}\r\n` +
-          'Proxy-Authorization: Basic forged\r\nContent-Length: 4\r\n\r\nbody',
+          'Proxy-Authorization: Basic forged\r\nContent-Length: 4\r\n' +
+          'Connection: close\r\n\r\nbody',
       )
 
       expect(answer).toMatchObject({ status: 200, body: '127.0.0.1 /a?b=c' })

@@ -125,7 +125,7 @@ describe('CONNECT', () => {
     let tunnels = 0
     const silent = await startTcpServer(() => {})
     const target = await startTcpServer(() => (tunnels += 1))
-    const { port } = await startProxy(bundleOf(local))
+    const { port } = await startProxy(bundleOf(local), {}, 100, { idleMs: 300 })
     const authority = `127.0.0.1:${silent}`
     const pipelined = `GET http://${authority}/ HTTP/1.1\r\nHost: ${authority}\r\n\r\n`
 

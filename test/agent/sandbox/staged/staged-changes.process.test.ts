@@ -1,3 +1,4 @@
+import { MAX_STAGED_CHANGES } from '@palisade/protocol'
 import { runSteps, type Steps } from '@palisade/policy-core'
 import {
   chmodSync,
@@ -22,6 +23,24 @@ import { TEMPORARY, scene } from './staged-scene.ts'
 const DAY_MS = 24 * 3_600_000
 
 describe('staged changes', () => {
+  it('that policy grants are listed beside any number of others, and the reverse', async () => {
+    const { changes, keep, project, root } = await scene()
+    // Policy grants a plain file, and never one with a setuid bit.
+    for (const [id, many, one] of [
+      ['s1', 0o644, 0o4755],
+      ['s2', 0o4755, 0o644],
+    ] as const) {
+      await keep(id, [])
+      const { upper } = layersOf(join(root, id), 0)
+      for (let each = 0; each <= MAX_STAGED_CHANGES; each += 1) {
+        writeFileSync(join(upper, String(each)), '', { mode: each === 9_999 ? one : many })
+      }
+      const shown = await changes.show({ id })
+      expect(shown.changes).toHaveLength(MAX_STAGED_CHANGES)
+      expect(shown.changes.map(({ path }) => path)).toContain(join(project, '9999'))
+    }
+  })
+
   it('go on after an agent that was killed while it copied out', async () => {
     const { changes, deps, keep, project, root, store } = await scene()
     const files = ['a', 'b', 'c', 'd']

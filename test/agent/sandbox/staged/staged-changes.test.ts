@@ -1,8 +1,5 @@
-import { MAX_STAGED_CHANGES } from '@palisade/protocol'
-import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { layersOf } from '../../../../agent/src/sandbox/staged/staged-session.ts'
 import { scene } from './staged-scene.ts'
 
 describe('staged changes', () => {
@@ -15,25 +12,6 @@ describe('staged changes', () => {
     })
     expect(readdirSync(project)).toEqual([])
     expect((await changes.list()).sessions).toHaveLength(1)
-  })
-
-  it('that policy grants are listed beside any number of others, and the reverse', async () => {
-    const { changes, keep, project, root } = await scene()
-    // Policy grants a plain file, and never one with a setuid bit.
-    for (const [id, many, one] of [
-      ['s1', 0o644, 0o4755],
-      ['s2', 0o4755, 0o644],
-    ] as const) {
-      await keep(id, [])
-      const { upper } = layersOf(join(root, id), 0)
-      for (let each = 0; each <= MAX_STAGED_CHANGES; each += 1) {
-        writeFileSync(join(upper, String(each)), '')
-        chmodSync(join(upper, String(each)), each === 9_999 ? one : many)
-      }
-      const shown = await changes.show({ id })
-      expect(shown.changes).toHaveLength(MAX_STAGED_CHANGES)
-      expect(shown.changes.map(({ path }) => path)).toContain(join(project, '9999'))
-    }
   })
 
   it('of 32 sandboxes are the most that wait', async () => {
