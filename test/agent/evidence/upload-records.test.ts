@@ -277,7 +277,7 @@ describe('the upload of decision records', () => {
     ['a redirect', (response) => response.writeHead(307, { location: '/' }).end()],
   ])('pauses after each answer with %s, and loses nothing', async (_title, wrong) => {
     const server = await startRecordServer()
-    const restMs = 100
+    const restMs = 30
     const scene = await startUpload(server, { pace: { restMs } })
     await record(scene, 'a.test')
     await whole(server, scene.directory)

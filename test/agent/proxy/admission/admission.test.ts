@@ -17,7 +17,6 @@ import { bundleOf } from '../../fixture/bundle.ts'
 import { holdTimers } from '../../fixture/held-timers.ts'
 import {
   connectTo,
-  exchangeRaw,
   get,
   openRaw,
   readAll,
