@@ -21,7 +21,7 @@ export interface SupervisionDeps {
   readonly launch: PreparedLaunch
   readonly plan: ViewPlan
   readonly network: SandboxNetwork
-  readonly disk: Pick<ViewDisk, 'status'>
+  readonly disk: Pick<ViewDisk, 'list' | 'mountTable' | 'status'>
   readonly createGuard: (child: Child, end: (problem: string) => void) => LiveGuard
   /** Applies the changes since the plan to the guard. Rejects if the view is not open now. */
   readonly catchUp: (guard: LiveGuard) => Promise<void>
@@ -103,8 +103,10 @@ async function awaitMounts(
 /** Throws `ViewRefusal` when the mounts are not those that were planned. */
 function requirePlan(child: Child, { launch, plan, disk }: SupervisionDeps): void {
   const folder = processFolder(launch, child)
-  const difference = compareMounts(readMountTable(`${folder}/mountinfo`), plan.expected, (path) =>
-    disk.status(`${folder}/root${path}`),
+  const mountTable = readMountTable(`${folder}/mountinfo`)
+  const difference = compareMounts(
+    { mountTable, hostTable: disk.mountTable(), root: `${folder}/root`, disk },
+    plan.expected,
   )
   if (difference !== null) throw new ViewRefusal(difference)
 }

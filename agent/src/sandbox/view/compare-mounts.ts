@@ -1,7 +1,6 @@
 import type { ObjectStatus, ViewDisk } from './disk.ts'
 import {
   devicePathOf,
-  isWithin,
   join,
   mountsBelow,
   parseMountTable,
@@ -10,6 +9,13 @@ import {
   type MountEntry,
 } from './mount-table.ts'
 import type { Mount } from './mount.ts'
+import {
+  findUnplanned,
+  isDevice,
+  isNewFileSystem,
+  NEW_ROOT,
+  type NewFileSystems,
+} from './new-file-systems.ts'
 import { quotePath, ViewRefusal } from './view-refusal.ts'
 
 /** A bind that a sandbox must have, with the object that was there when policy was asked. */
@@ -21,13 +27,18 @@ export interface ExpectedBind extends DevicePath {
 }
 
 /** The mount table that a sandbox must have before its command starts. */
-export interface ExpectedMounts {
+export interface ExpectedMounts extends NewFileSystems {
   readonly binds: readonly ExpectedBind[]
-  readonly privates: ReadonlySet<string>
-  readonly proc: ReadonlySet<string>
-  readonly dev: ReadonlySet<string>
-  /** Devices of the host, which no private file system can have. */
-  readonly hostDevices: ReadonlySet<string>
+}
+
+/** A sandbox that waits at its gate. */
+export interface WaitingSandbox {
+  readonly mountTable: Buffer
+  /** The mount table of the host, read while the sandbox has all of its mounts. */
+  readonly hostTable: Buffer
+  /** Its root directory, such as `/proc/PID/root`. */
+  readonly root: string
+  readonly disk: Pick<ViewDisk, 'list' | 'status'>
 }
 
 export interface ExpectationDeps {
@@ -47,7 +58,7 @@ export function expectMounts(mounts: readonly Mount[], deps: ExpectationDeps): E
     privates: targets('tmpfs'),
     proc: targets('proc'),
     dev: targets('dev'),
-    hostDevices: new Set(table.map(({ device }) => device)),
+    targets: mounts.map(({ target }) => target),
   }
 }
 
@@ -61,33 +72,33 @@ export function hasAllMounts(mountTable: Buffer): boolean {
 }
 
 /**
- * Compares the mounts of a process that waits at its gate with the expected ones. `status` reads an
- * object inside the view, such as below `/proc/PID/root`. Returns null when they are equal, and
+ * Compares the mounts of a sandbox with the expected ones. Returns null when they are equal, and
  * otherwise the first difference as a sentence.
  *
  * A directory that was replaced between the decision and the mount has another root or inode. A
  * mount that was not planned is refused whatever it shows.
  */
-export function compareMounts(
-  mountTable: Buffer,
-  expected: ExpectedMounts,
-  status: (path: string) => ObjectStatus | null,
-): string | null {
-  const actual = Map.groupBy(parseMountTable(mountTable), ({ target }) => target)
+export function compareMounts(sandbox: WaitingSandbox, expected: ExpectedMounts): string | null {
+  const { disk, root } = sandbox
+  const table = parseMountTable(sandbox.mountTable)
+  const hostDevices = new Set(parseMountTable(sandbox.hostTable).map(({ device }) => device))
+  const actual = Map.groupBy(table, ({ target }) => target)
   const binds = Map.groupBy(expected.binds, ({ target }) => target)
-  for (const [target, entries] of actual) {
-    const planned = binds.get(target) ?? []
-    const stranger = entries.find(
-      (entry) => !planned.some((bind) => isSame(entry, bind)) && !isNew(entry, expected),
-    )
-    if (stranger !== undefined) return describeOther(target)
-  }
+  const isBind = (entry: MountEntry): boolean =>
+    binds.get(entry.target)?.some((bind) => isSame(entry, bind)) === true
+  const others = table.filter((entry) => !isBind(entry))
+  const made = others.filter((entry) => isNewFileSystem(entry, expected, hostDevices))
+  const stranger =
+    others.find((entry) => !made.includes(entry) && !isDevice(entry, expected)) ??
+    made.find((entry) => findUnplanned(entry, { disk, root, table, made: expected }) !== null)
+  if (stranger !== undefined) return describeOther(stranger.target)
   for (const target of [...expected.privates, ...expected.proc, ...expected.dev])
     if (!actual.has(target)) return describeMissing(target)
   const open = [...expected.proc]
     .map((proc) => join(proc, '/sys'))
     .find((settings) => actual.get(settings)?.at(-1)?.isReadOnly !== true)
   if (open !== undefined) return `the mount ${quotePath(open)} is not read-only`
+  const status = (path: string): ObjectStatus | null => disk.status(`${root}${path}`)
   for (const [target, planned] of binds) {
     const problem = compareTop(actual.get(target)?.at(-1), planned.at(-1), status)
     if (problem !== null) return problem
@@ -185,32 +196,3 @@ function isSame(entry: MountEntry, bind: ExpectedBind): boolean {
     (entry.isReadOnly || !bind.isReadOnly)
   )
 }
-
-/** A file system that bubblewrap made for this sandbox. */
-function isNew(entry: MountEntry, { privates, proc, dev, hostDevices }: ExpectedMounts): boolean {
-  const { device, root, target, type } = entry
-  const isWithinAny = (directories: ReadonlySet<string>): boolean =>
-    [...directories].some((directory) => isWithin(target, directory))
-  if (type === 'proc') return !hostDevices.has(device) && isWithinAny(proc)
-  if (type === 'devpts' && !hostDevices.has(device)) return isWithinAny(dev)
-  if (type === 'tmpfs' && !hostDevices.has(device))
-    return (target === '/' && root === NEW_ROOT) || privates.has(target) || dev.has(target)
-  return [...dev].some((directory) =>
-    target === `${directory}/console`
-      ? TERMINALS.get(type)?.test(root) === true
-      : DEVICES.test(root) && target === `${directory}${root}`,
-  )
-}
-
-/** The directory of its own file system that bubblewrap makes the root. */
-const NEW_ROOT = '/newroot'
-/** The devices that bubblewrap binds from the `/dev` of the host. */
-const DEVICES = /^\/(?:null|zero|full|random|urandom|tty)$/
-/**
- * By the type of their file system, the terminals that bubblewrap binds as `console` when its
- * standard output is one, which the command has as well.
- */
-const TERMINALS: ReadonlyMap<string, RegExp> = new Map([
-  ['devpts', /^\/\d+$/],
-  ['devtmpfs', /^\/(?:tty\w+|console)$/],
-])

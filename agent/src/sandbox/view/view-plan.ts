@@ -126,10 +126,12 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
     if (deps.stage !== undefined) {
       const staged = await deps.stage(judged, { held, tree, denies })
       const expected = expectMounts([...root, ...staged.masks], { disk, ...deps.objects })
+      const mounts = [...root, ...staged.masks, ...staged.mounts]
+      const targets = mounts.map(({ target }) => target)
       return {
         ...shared,
-        mounts: [...root, ...staged.masks, ...staged.mounts],
-        expected: { ...expected, binds: [...expected.binds, ...staged.binds] },
+        mounts,
+        expected: { ...expected, targets, binds: [...expected.binds, ...staged.binds] },
         guarded: { ...kept, absent: staged.absent },
       }
     }

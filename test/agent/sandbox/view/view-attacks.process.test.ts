@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { activePolicy } from '../../fixture/active-policy.ts'
+import { canFillDisks } from '../../fixture/small-disk.ts'
 import { exists, makeParents, USERS, viewScene, type ViewScene } from '../../fixture/view-scene.ts'
 
 /** Writes files below the workspace, owned by the user of the scene. */
@@ -12,6 +14,21 @@ function put(scene: ViewScene, ...paths: readonly string[]): void {
     writeFileSync(full, `content of ${path}\n`)
     scene.own(full)
   }
+}
+
+const canMount = canFillDisks()
+
+/** A disk of the host with a file, which goes away with the files of the run. */
+function mountDisk(scene: ViewScene, name: string): string {
+  const disk = join(scene.directory, name)
+  mkdirSync(disk)
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk])
+  onTestFinished(() => {
+    if (readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${disk} `))
+      execFileSync('umount', ['--lazy', disk])
+  })
+  writeFileSync(join(disk, 'file'), '')
+  return disk
 }
 
 /** A running sandbox without a guard, whose mount table is the planned one. */
@@ -107,6 +124,40 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
     expect(console.compare()).toBe('the mount `/dev/console` is not the one that was checked')
     expect(fewest.compare()).toMatch(/^the mount `\/var\/tmp` is missing/)
     expect(writable.compare()).toBe('the mount `/etc/hosts` is not the one that was checked')
+  })
+
+  it.skipIf(!canMount)('starts after file systems of the host have gone away', async () => {
+    const scene = await viewScene(user)
+    const disks = Array.from({ length: 64 }, (_, index) => mountDisk(scene, `disk-${index}`))
+    const planned = await scene.plan()
+    // The next file systems get their device numbers.
+    execFileSync('umount', disks)
+    const running = await scene.start(planned)
+
+    expect(running.compare()).toBeNull()
+  })
+
+  it.skipIf(!canMount)('case 76: is not the planned one with a disk of the host', async () => {
+    const scene = await viewScene(user)
+    const older = mountDisk(scene, 'older')
+    const planned = await scene.plan()
+    const newer = mountDisk(scene, 'newer')
+    const start = (source: string) =>
+      scene.start({
+        ...planned,
+        mounts: planned.mounts.map((mount) =>
+          mount.target === '/tmp' ? { kind: 'bind', source, target: '/tmp', access: 'rw' } : mount,
+        ),
+      })
+    const [withOlder, withNewer] = [await start(older), await start(newer)]
+    const refusal = 'the mount `/tmp` is not the one that was checked'
+
+    expect(withOlder.compare()).toBe(refusal)
+    expect(withNewer.compare()).toBe(refusal)
+    // A sandbox keeps the disk in existence, and the host has it no more.
+    execFileSync('umount', ['--lazy', older, newer])
+    expect(withOlder.compare()).toBe(refusal)
+    expect(withNewer.compare()).toBe(refusal)
   })
 
   it('case 77: leads no link to a denied or an absent path', async () => {
