@@ -7,6 +7,7 @@ import type {
 } from '@palisade/policy-core'
 import type { ActivePolicy } from '../../decision/active-policy.ts'
 import { guardedPaths, guardingName, SETTINGS } from '../view/guarded-names.ts'
+import { actionsOf } from '../view/held-path.ts'
 import { COMMON_DIRECTORY, REPOSITORY } from '../view/repository.ts'
 import type { ViewDisk } from '../view/disk.ts'
 import { isWithin, join } from '../view/mount-table.ts'
@@ -34,6 +35,9 @@ export interface PathJudgeDeps {
 
 /** Directories of the system that every sandbox sees, unless a rule denies them. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
+
+/** Those that a view takes from a path by making it read-only. */
+const CHANGES = actionsOf('rw').filter((action) => !actionsOf('ro').includes(action))
 
 export function createPathJudge(deps: PathJudgeDeps): PathJudge {
   const { active, deniesOf, disk, layers, workspaces } = deps
@@ -93,16 +97,18 @@ export function createPathJudge(deps: PathJudgeDeps): PathJudge {
   return {
     changeRefusal({ path: root, aliases }, names) {
       for (const other of [root, ...aliases]) {
-        const refusal = denied(other, names, ['read', 'write'])
+        const refusal = denied(other, names, actionsOf('rw'))
         if (refusal !== null) return refusal
       }
       const path = join(root, `/${names.join('/')}`)
-      const made = active.decide({ action: 'write', path })
-      if (made.decision !== 'allow') return describe(made, 'write', path)
+      for (const action of CHANGES) {
+        const made = active.decide({ action, path })
+        if (made.decision !== 'allow') return describe(made, action, path)
+      }
       return guardedBy(root, names)
     },
     targetRefusal(path) {
-      const refusal = denied('/', path.split('/').slice(1), ['read'])
+      const refusal = denied('/', path.split('/').slice(1), actionsOf('ro'))
       if (refusal !== null) return refusal
       const made = active.decide({ action: 'read', path })
       if (made.decision === 'allow') return null

@@ -1,7 +1,7 @@
 import type { PathDenies } from '@palisade/policy-core'
 import { basename, dirname, join } from 'node:path'
 import { realPathOrNull, type ViewDisk } from '../view/disk.ts'
-import type { HeldPath } from '../view/held-path.ts'
+import { holdOf, type HeldPath } from '../view/held-path.ts'
 import { planMasks } from '../view/masks.ts'
 import { isWithin } from '../view/mount-table.ts'
 import { quotePath, ViewRefusal } from '../view/view-refusal.ts'
@@ -93,7 +93,7 @@ function refuseNested(
 /** Denied names without a wildcard that do not exist yet, in directories that do. */
 function missingNames(denies: PathDenies, disk: ViewDisk): readonly Pick<HeldPath, 'path'>[] {
   return denies.literals.flatMap((literal) => {
-    if (literal === '/' || !denies.at(literal).denies.read) return []
+    if (literal === '/' || holdOf(denies.at(literal).denies) !== 'hidden') return []
     const directory = realPathOrNull(disk, dirname(literal))
     return directory === null ? [] : [{ path: join(directory, basename(literal)) }]
   })

@@ -2,7 +2,7 @@ import type { DenyPlace, PathDenies } from '@palisade/policy-core'
 import { kindOf, realPathOrNull, type DirectoryEntry, type ViewDisk } from './disk.ts'
 import { leadsGitAway } from './git-takeover.ts'
 import { GIT_PARTS } from './guarded-names.ts'
-import type { HeldPath, Hold } from './held-path.ts'
+import { holdOf, type HeldPath, type Hold } from './held-path.ts'
 import { join } from './mount-table.ts'
 import {
   directoriesOfRepository,
@@ -129,7 +129,7 @@ export class Findings {
     if (isDirectory && this.#start.others.has(path)) return null
     const places = this.#placesBelow(directory, name, path)
     const guard = this.#guardBelow(directory, entry, path)
-    const isHidden = places.some((place) => place.denies.read)
+    const isHidden = places.some((place) => holdOf(place.denies) === 'hidden')
     if (isHidden) {
       this.#hold(path, entry, 'hidden', true)
       return null
@@ -153,10 +153,14 @@ export class Findings {
   refuseIfDenied(directory: Directory, bytes: Buffer, isDirectory: boolean): void {
     const name = bytes.toString('utf8')
     const places = directory.places.map((place) => this.#deps.denies.below(place, name))
-    const isDenied = places.some(
-      ({ denies, mayDenyBelow }) =>
-        denies.read || (denies.write && !directory.isReadOnly) || (isDirectory && mayDenyBelow),
-    )
+    const isDenied = places.some(({ denies, mayDenyBelow }) => {
+      const hold = holdOf(denies)
+      return (
+        hold === 'hidden' ||
+        (hold !== null && !directory.isReadOnly) ||
+        (isDirectory && mayDenyBelow)
+      )
+    })
     if (!isDenied) return
     const path = Buffer.concat([Buffer.from(`${directory.path}/`), bytes])
     throw new ViewRefusal(
@@ -209,7 +213,7 @@ export class Findings {
     places: readonly DenyPlace[],
     guard: DenyPlace | null,
   ): boolean {
-    if (places.some((place) => place.denies.write)) {
+    if (places.some((place) => holdOf(place.denies) !== null)) {
       this.#hold(path, entry, 'read-only', true)
       return true
     }

@@ -7,7 +7,7 @@ import {
   type ObjectStatus,
   type ViewDisk,
 } from './disk.ts'
-import type { HeldPath, Hold } from './held-path.ts'
+import { holdOf, type HeldPath, type Hold } from './held-path.ts'
 import { join } from './mount-table.ts'
 import { quotePath, ViewRefusal } from './view-refusal.ts'
 import type { Workspace } from './workspace.ts'
@@ -39,8 +39,7 @@ export function* linkedFiles(
 ): Steps<LinkedFile[]> {
   const denied: readonly Pick<HeldPath, 'path' | 'hold'>[] = [
     ...denies.literals.map((path): Pick<HeldPath, 'path' | 'hold'> => {
-      const hold = denies.at(path).denies.read ? 'hidden' : 'read-only'
-      return { path, hold }
+      return { path, hold: holdOf(denies.at(path).denies) ?? 'read-only' }
     }),
     ...held.filter(({ isDenied, kind }) => isDenied && kind === 'file'),
   ]

@@ -1,6 +1,6 @@
 import type { PathDenies, Steps } from '@palisade/policy-core'
 import { realPathOrNull, statusOrNull, type ViewDisk } from './disk.ts'
-import type { HeldPath } from './held-path.ts'
+import { holdOf, type HeldPath } from './held-path.ts'
 import type { Area } from './masks.ts'
 import { isWithin } from './mount-table.ts'
 
@@ -20,7 +20,7 @@ export function* literalHolds(
     if (path === null || path === '/') continue
     if (!areas.some((area) => isWithin(path, area.path))) continue
     const kind = statusOrNull(disk, path)?.kind === 'directory' ? 'directory' : 'file'
-    const hold = denies.at(literal).denies.read ? 'hidden' : 'read-only'
+    const hold = holdOf(denies.at(literal).denies) ?? 'read-only'
     held.push({ path, hold, kind, isDenied: true })
   }
   return held

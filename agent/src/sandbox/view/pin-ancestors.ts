@@ -1,6 +1,6 @@
 import type { PathDenies } from '@palisade/policy-core'
 import { dirname } from 'node:path'
-import type { HeldPath } from './held-path.ts'
+import { holdOf, type HeldPath } from './held-path.ts'
 import { isWithin } from './mount-table.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -35,6 +35,6 @@ export function pinAncestors(
 /** Whether the path is denied alike when the directory above it has another name. */
 function isDeniedBelow(above: string, { path, hold }: HeldPath, denies: PathDenies): boolean {
   const renamed = `${dirname(above)}/${OTHER_NAME}${path.slice(above.length)}`
-  const { read, write } = denies.at(renamed).denies
-  return hold === 'hidden' ? read : read || write
+  const found = holdOf(denies.at(renamed).denies)
+  return hold === 'hidden' ? found === 'hidden' : found !== null
 }

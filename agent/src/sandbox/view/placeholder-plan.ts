@@ -1,7 +1,7 @@
 import type { PathDenies, Steps } from '@palisade/policy-core'
 import { systemErrorCode } from '../../errors.ts'
 import { realPathOrNull, statusOrNull, type ViewDisk } from './disk.ts'
-import type { HeldPath } from './held-path.ts'
+import { holdOf, type HeldPath } from './held-path.ts'
 import { isWithin, join } from './mount-table.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -35,10 +35,10 @@ export function* planPlaceholders(
     const found = firstMissing(literal, deps)
     if (found === null || !writable.some((each) => isWithin(found.path, each.path))) continue
     const place = denies.at(literal)
-    const isFile = found.isLast && !place.deniesAllBelow.read && !place.deniesAllBelow.write
+    const isFile = found.isLast && holdOf(place.deniesAllBelow) === null
     planned.set(found.path, {
       path: found.path,
-      hold: found.isLast && place.denies.read ? 'hidden' : 'read-only',
+      hold: (found.isLast ? holdOf(place.denies) : null) ?? 'read-only',
       kind: isFile ? 'file' : 'directory',
       isDenied: true,
     })

@@ -2,6 +2,7 @@ import { MAX_WORKSPACES } from '@palisade/protocol'
 import type { Decision, DecisionRequest, FilesystemAction } from '@palisade/policy-core'
 import { systemErrorCode } from '../../errors.ts'
 import { realPathOrNull, unlessMissing, type ViewDisk } from './disk.ts'
+import { actionsOf } from './held-path.ts'
 import {
   aliasesOf,
   isWithin,
@@ -155,8 +156,7 @@ function requireAllowed(
   access: WorkspaceRequest['access'],
   { decide }: WorkspaceDeps,
 ): void {
-  const actions: readonly FilesystemAction[] = access === 'rw' ? ['read', 'write'] : ['read']
-  for (const action of actions) {
+  for (const action of actionsOf(access)) {
     const made = decide({ action, path })
     if (made.decision !== 'allow')
       throw new ViewRefusal(
@@ -175,8 +175,9 @@ function requireAllowed(
 }
 
 function correction(action: FilesystemAction, path: string, reason: string): string {
-  const other = action === 'write' ? `; write ${quotePath(`${path}:ro`)} to read it only, or` : ';'
+  const isChange = !actionsOf('ro').includes(action)
+  const other = isChange ? `; write ${quotePath(`${path}:ro`)} to read it only, or` : ';'
   if (reason === 'default_deny')
     return `${other} ask an editor of the policy for ${quotePath(`allow ${action} ${path}/**`)}`
-  return action === 'write' ? `${other} choose another directory` : '; choose another directory'
+  return isChange ? `${other} choose another directory` : '; choose another directory'
 }

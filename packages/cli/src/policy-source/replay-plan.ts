@@ -1,3 +1,4 @@
+import { isFilesystemAction } from '@palisade/policy-core'
 import type { ApplyResponse, NotJudgedCause, ReplayResult, ReplaySpan } from '@palisade/protocol'
 import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
@@ -89,9 +90,7 @@ const OF_PATHS: readonly NotJudgedCause[] = ['path_cut', 'home_unknown']
 /** An old rule may be gone or narrower; a new one denies only if it says so. */
 function mayDenyPaths({ old, new: policy }: ApplyResponse['changes'][number]): boolean {
   const denies = (policy?.rules ?? []).filter(({ decision }) => decision === 'deny')
-  return [...(old?.rules ?? []), ...denies].some(({ actions }) =>
-    actions.some((action) => action === 'read' || action === 'write'),
-  )
+  return [...(old?.rules ?? []), ...denies].some(({ actions }) => actions.some(isFilesystemAction))
 }
 
 /** Reads `--max-denied`, which is 0 by default. Throws exit 2. */

@@ -4,7 +4,7 @@ import { buildPatternTrie, IS_LOOP, type PatternTrie } from '../lookup/path/patt
 import { NONE, ROOT } from '../lookup/path/place-trie.ts'
 import type { GlobSegment } from '../path/glob.ts'
 import { foldCase, segmentsOf } from '../path/path.ts'
-import { isFilesystemAction, type FilesystemAction } from '../policy/policy.ts'
+import { FILESYSTEM_ACTIONS, isFilesystemAction, type FilesystemAction } from '../policy/policy.ts'
 import { runSteps } from '../steps.ts'
 import { requireCompiled, type CompiledPolicy } from './compiled-policy.ts'
 import { enforcedAt } from './conditions.ts'
@@ -110,8 +110,7 @@ function createPlace(
   patterns: readonly DenyPattern[],
 ): Place {
   const { groups, groupStart, traits } = trie
-  const denies = { read: false, write: false }
-  const deniesAllBelow = { read: false, write: false }
+  const [denies, deniesAllBelow] = [noActions(), noActions()]
   for (const node of nodes) {
     const isLoop = (traits[node]! & IS_LOOP) !== 0
     for (const group of groups.subarray(groupStart[node], groupStart[node + 1])) {
@@ -123,6 +122,11 @@ function createPlace(
   }
   const mayDenyBelow = nodes.some((node) => traits[node] !== 0)
   return { denies, deniesAllBelow, mayDenyBelow, nodes, afterOther: null }
+}
+
+function noActions(): Record<FilesystemAction, boolean> {
+  const none = FILESYSTEM_ACTIONS.map((action) => [action, false] as const)
+  return Object.fromEntries(none) as Record<FilesystemAction, boolean>
 }
 
 /** Null when a pattern has a wildcard before its end. */

@@ -1,4 +1,4 @@
-import { REASONS } from '@palisade/policy-core'
+import { FILESYSTEM_ACTIONS, REASONS } from '@palisade/policy-core'
 import { z } from 'zod'
 import { assuranceClassSchema, assuranceFilterSchema } from '../machine/assurance.ts'
 import { timestampSchema } from '../timestamp.ts'
@@ -108,7 +108,7 @@ export const auditEventSchema = z
         .optional(),
       filesystem_mount: z
         .strictObject({
-          action: z.enum(['read', 'write']),
+          action: z.enum(FILESYSTEM_ACTIONS),
           path: z.string(),
           /** Set for the leading segments of a longer path. */
           path_cut: z.literal(true).optional(),

@@ -1,3 +1,4 @@
+import { isFilesystemAction } from '@palisade/policy-core'
 import type { AssuranceClass, AuditEvent } from '@palisade/protocol'
 import type { StoredEvidence } from '../store/evidence-store.ts'
 
@@ -17,7 +18,7 @@ export function formatAuditEvent(row: StoredEvidence, device: AuditedDevice): Au
     event_type: 'evaluation',
     category: 'AUDIT_CATEGORY_EVALUATION',
     decision: decision === 'allow' ? 'AUDIT_DECISION_ALLOW' : 'AUDIT_DECISION_DENY',
-    action_type: isOfFile(tuple) ? 'filesystem_mount' : 'network_egress',
+    action_type: isFilesystemAction(tuple.action) ? 'filesystem_mount' : 'network_egress',
     enforcement_mode: reason === 'observed' ? 'audit' : 'enforce',
     audit_session_id: row.session,
     username: row.username ?? '',
@@ -48,10 +49,6 @@ export function formatAuditEvent(row: StoredEvidence, device: AuditedDevice): Au
 
 type Tuple = StoredEvidence['tuple']
 
-function isOfFile({ action }: Tuple): boolean {
-  return action === 'read' || action === 'write'
-}
-
 /** The target as a filter for it is written. */
 function resourceOf({ host, port, path }: Tuple): string {
   if (path !== null) return path
@@ -60,7 +57,7 @@ function resourceOf({ host, port, path }: Tuple): string {
 
 function payloadOf(tuple: Tuple): Partial<AuditEvent['payload']> {
   const { action, host, port, address, path, path_cut } = tuple
-  if (path !== null && (action === 'read' || action === 'write'))
+  if (path !== null && isFilesystemAction(action))
     return { filesystem_mount: { action, path, ...(path_cut ? { path_cut } : {}) } }
   if (host === null || port === null) return {}
   const protocol = action === 'connect:udp' ? 'udp' : 'tcp'

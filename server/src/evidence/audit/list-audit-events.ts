@@ -1,3 +1,4 @@
+import { FILESYSTEM_ACTIONS, NETWORK_ACTIONS } from '@palisade/policy-core'
 import {
   classesOf,
   DEFAULT_AUDIT_PAGE,
@@ -20,8 +21,8 @@ const DAY_MS = 24 * 60 * 60_000
 const DEFAULT_DAYS = 7
 /** Null is a request that was unreadable, whose event has the type of the network. */
 const ACTIONS: Readonly<Record<AuditActionType, readonly (string | null)[]>> = {
-  network_egress: ['connect:tcp', 'connect:udp', null],
-  filesystem_mount: ['read', 'write'],
+  network_egress: [...NETWORK_ACTIONS, null],
+  filesystem_mount: FILESYSTEM_ACTIONS,
 }
 
 export interface AuditListDeps {
