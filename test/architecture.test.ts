@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { deadLinks, deadPaths, longDocuments, readDocuments } from './architecture/documents.ts'
@@ -17,6 +17,7 @@ import {
   sentencesWithoutSubject,
   vagueComments,
 } from './architecture/language.ts'
+import { untestedInvariants } from './architecture/invariants.ts'
 import { straySizes, strayStarts } from './architecture/lanes.ts'
 import { wrongFloors } from './architecture/server-floors.ts'
 import {
@@ -47,6 +48,22 @@ function byFixture(fixture: string): SourceFile[] {
     { path: 'test/cli/fixture.ts', text: `import { BUILT_CLI } from '../built-programs.ts'` },
     { path: 'test/cli/other.ts', text: `import { other } from './another.ts'` },
   ]
+}
+
+const always = () => true
+
+/** A page of invariants. */
+function invariants(...names: string[]): string {
+  return `## Invariants\n\n| Invariant | Test |\n| --- | --- |\n${rows(names)}\n## Words\n`
+}
+
+/** A page that names a test for each invariant. */
+function fastLane(...names: string[]): string {
+  return `### The fast lane and the invariants\n\n| Invariant | F |\n| --- | --- |\n${rows(names)}`
+}
+
+function rows(names: readonly string[]): string {
+  return names.map((name) => `| ${name} | \`${name}.test.ts\` |\n`).join('')
 }
 
 /** A document beside `docs/a.md` and `server/src/main.ts`. */
@@ -94,6 +111,14 @@ describe('the workspace', () => {
   it('has laws that the full lane finds by their names', () => {
     const why = 'a test whose size differs between the lanes is named *.property.test.ts'
     expect(straySizes(files), why).toEqual([])
+  })
+
+  it('tests every invariant in the fast lane', () => {
+    const [architecture, contributing] = ['ARCHITECTURE.md', 'CONTRIBUTING.md'].map((name) =>
+      readFileSync(join(root, name), 'utf8'),
+    )
+    const exists = (path: string) => existsSync(join(root, path))
+    expect(untestedInvariants(architecture ?? '', contributing ?? '', exists)).toEqual([])
   })
 
   it('declares every package that it imports', () => {
@@ -225,6 +250,9 @@ describe('each rule can fail', () => {
         { path: 'test/lanes/run-size.ts', text: '' },
       ]),
     ],
+    ['invariant without a test', untestedInvariants(invariants('a', 'b'), fastLane('a'), always)],
+    ['unknown invariant', untestedInvariants(invariants('a'), fastLane('a', 'b'), always)],
+    ['missing test', untestedInvariants(invariants('a'), fastLane('a'), () => false)],
     ['loose file', wrongFloors(sample('server/src/a.ts', 'export {}'))],
     [
       'undeclared',
@@ -296,6 +324,7 @@ describe('each rule accepts good code', () => {
       strayStarts(sample('test/a.test.ts', `import { MessageChannel } from 'node:worker_threads'`)),
     ],
     ['fixture that starts nothing', strayStarts(byFixture('other.ts'))],
+    ['tested invariant', untestedInvariants(invariants('a'), fastLane('a'), always)],
     ['lower floor', wrongFloors(sample('server/src/fleet/a.ts', `import '../store/b.ts'`))],
     ['own file', wrongArrows(sample('agent/src/sync/a.ts', `import x from '../b.ts'`))],
     [

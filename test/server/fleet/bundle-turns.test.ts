@@ -36,7 +36,10 @@ describe('a bundle', () => {
   })
 
   async function createPolicy(name: string): Promise<void> {
-    const made = await test.send('POST', `/v2/orgs/${org}/governance/policies`, { as: owner.as, payload: { name } })
+    const made = await test.send('POST', `/v2/orgs/${org}/governance/policies`, {
+      as: owner.as,
+      payload: { name },
+    })
     expect(made.statusCode, made.body).toBe(201)
   }
 

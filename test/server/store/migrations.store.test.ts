@@ -12,7 +12,6 @@ import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.
 import { migrate as migrateSqlite } from '../../../server/src/store/sqlite/migrate.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../server/src/store/store.ts'
-import { unusedDatabase } from '../postgres/test-postgres.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 import { NEWER } from './newer-migrations.ts'
 
@@ -40,6 +39,8 @@ async function prepareSqlite(): Promise<OpenDatabase> {
 }
 
 async function preparePostgres(): Promise<OpenDatabase> {
+  // Loaded here alone, because it starts PostgreSQL.
+  const { unusedDatabase } = await import('../postgres/test-postgres.ts')
   const url = await unusedDatabase()
   const open = (migrations: readonly Migration[]) => openPostgresStore(url, { migrations })
   return Object.assign(open, {

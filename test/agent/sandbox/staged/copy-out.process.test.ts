@@ -20,7 +20,8 @@ import { relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { bundleClaims } from '../../fixture/bundle.ts'
 import { temporaryDirectory } from '../../fixture/temporary-directory.ts'
-import { opened, reasonOf, strictScene, verdicts } from './strict-scene.ts'
+import { opened } from './opened-project.ts'
+import { reasonOf, strictScene, verdicts } from './strict-scene.ts'
 
 describe('the copy-out of a strict sandbox', () => {
   it('case 82: does not copy out an allowed file that was renamed to a denied name', async () => {

@@ -12,7 +12,7 @@ import { createViewDisk } from '../../../../agent/src/sandbox/view/disk.ts'
 import { createDeniesReader } from '../../../../agent/src/sandbox/view/view-plan.ts'
 import { activePolicy } from '../../fixture/active-policy.ts'
 import { temporaryDirectory } from '../../fixture/temporary-directory.ts'
-import { opened } from './strict-scene.ts'
+import { opened } from './opened-project.ts'
 
 export const TEMPORARY = `.palisade-${'0'.repeat(32)}`
 

@@ -1,22 +1,9 @@
 import type { StagedChange, StagedResult } from '@palisade/protocol'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import type { PolicyBundle } from '../../../../agent/src/decision/policy-bundle.ts'
-import { bundleClaims, policyOf, type RuleLine } from '../../fixture/bundle.ts'
+import type { RuleLine } from '../../fixture/bundle.ts'
 import { startSandboxMachine, type SandboxMachine } from '../fixture/machine.ts'
-
-/** Opens the project but for the denied paths. */
-export function opened(project: string, ...denies: readonly RuleLine[]): PolicyBundle {
-  return bundleClaims({
-    policies: [
-      policyOf(
-        ['allow', 'read', `${project}/**`, project],
-        ['allow', 'write', `${project}/**`, project],
-        ...denies,
-      ),
-    ],
-  })
-}
+import { opened } from './opened-project.ts'
 
 export interface StrictScene extends SandboxMachine {
   /** Absolute path of a name in the project. */

@@ -4,7 +4,8 @@ import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSy
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { endOf } from '../fixture/machine.ts'
-import { opened, strictScene, type StrictScene } from './strict-scene.ts'
+import { opened } from './opened-project.ts'
+import { strictScene, type StrictScene } from './strict-scene.ts'
 
 const HIDE_ENV = ['deny', 'read', '/**/.env'] as const
 /** The overlay may remember that a name was missing, but it lists names anew. */

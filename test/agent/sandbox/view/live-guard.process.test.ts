@@ -13,15 +13,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { parseMountTable } from '../../../../agent/src/sandbox/view/mount-table.ts'
 import { policyOf, type RuleLine } from '../../fixture/bundle.ts'
-import {
-  exists,
-  guardedView,
-  makeParents,
-  USERS,
-  viewScene,
-  type RunningView,
-  type ViewScene,
-} from '../../fixture/view-scene.ts'
+import { guardedView, type RunningView } from '../../fixture/running-view.ts'
+import { exists, makeParents, USERS, viewScene, type ViewScene } from '../../fixture/view-scene.ts'
 
 const SAVES = 60
 const FLOODS = [

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { guardedView, viewScene } from '../../fixture/view-scene.ts'
+import { guardedView } from '../../fixture/running-view.ts'
+import { viewScene } from '../../fixture/view-scene.ts'
 
 describe.each([
   ['Perl', false],

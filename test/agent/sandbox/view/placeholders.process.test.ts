@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { guardedView, USERS, viewScene } from '../../fixture/view-scene.ts'
+import { guardedView } from '../../fixture/running-view.ts'
+import { USERS, viewScene } from '../../fixture/view-scene.ts'
 
 describe.each(USERS)('a missing denied path, %s', (_, user) => {
   it('case 83: cannot be created, nor can its parents', async () => {

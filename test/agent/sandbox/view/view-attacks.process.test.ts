@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { activePolicy } from '../../fixture/active-policy.ts'
 import { canFillDisks } from '../../fixture/small-disk.ts'
+import { startView } from '../../fixture/running-view.ts'
 import { exists, makeParents, USERS, viewScene, type ViewScene } from '../../fixture/view-scene.ts'
 
 /** Writes files below the workspace, owned by the user of the scene. */
@@ -34,7 +35,7 @@ function mountDisk(scene: ViewScene, name: string): string {
 /** A running sandbox without a guard, whose mount table is the planned one. */
 async function start(scene: ViewScene, ...plan: Parameters<ViewScene['plan']>) {
   const planned = await scene.plan(...plan)
-  const running = await scene.start(planned)
+  const running = await startView(scene, planned)
   expect(running.compare()).toBeNull()
   running.open()
   return { ...running, plan: planned }
@@ -81,7 +82,7 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
     const planned = await scene.plan()
     renameSync(scene.ws, `${scene.ws}.old`)
     symlinkSync(join(scene.home, 'other'), scene.ws)
-    const running = await scene.start(planned)
+    const running = await startView(scene, planned)
 
     expect(running.compare()).toMatch(/ws` is not the one that was checked/)
   })
@@ -95,7 +96,7 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
     mkdirSync(scene.ws)
     scene.own(scene.ws)
     put(scene, '.env')
-    const running = await scene.start(planned)
+    const running = await startView(scene, planned)
 
     expect(running.compare()).toMatch(/was replaced after it was checked/)
   })
@@ -106,14 +107,14 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
     const planned = await scene.plan()
     const more = { kind: 'bind', source: scene.home, target: '/extra', access: 'ro' } as const
     const { mounts } = planned
-    const most = await scene.start({ ...planned, mounts: [...mounts, more] })
+    const most = await startView(scene, { ...planned, mounts: [...mounts, more] })
     const terminal = { ...more, target: '/dev/console' } as const
-    const console = await scene.start({ ...planned, mounts: [...mounts, terminal] })
-    const fewest = await scene.start({
+    const console = await startView(scene, { ...planned, mounts: [...mounts, terminal] })
+    const fewest = await startView(scene, {
       ...planned,
       mounts: mounts.filter(({ target }) => target !== '/var/tmp'),
     })
-    const writable = await scene.start({
+    const writable = await startView(scene, {
       ...planned,
       mounts: mounts.map((mount) =>
         mount.target === '/etc/hosts' && mount.kind === 'bind' ? { ...mount, access: 'rw' } : mount,
@@ -132,7 +133,7 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
     const planned = await scene.plan()
     // The next file systems get their device numbers.
     execFileSync('umount', disks)
-    const running = await scene.start(planned)
+    const running = await startView(scene, planned)
 
     expect(running.compare()).toBeNull()
   })
@@ -143,7 +144,7 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
     const planned = await scene.plan()
     const newer = mountDisk(scene, 'newer')
     const start = (source: string) =>
-      scene.start({
+      startView(scene, {
         ...planned,
         mounts: planned.mounts.map((mount) =>
           mount.target === '/tmp' ? { kind: 'bind', source, target: '/tmp', access: 'rw' } : mount,
