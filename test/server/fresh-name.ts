@@ -8,3 +8,9 @@ export function freshName(prefix: string): string {
   last += 1
   return `${prefix}-${last}`
 }
+
+/** Returns a function that gives each name an ending that no other test of the file has. */
+export function freshNames(): (name: string) => string {
+  const ending = freshName('')
+  return (name) => name + ending
+}

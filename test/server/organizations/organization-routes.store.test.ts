@@ -5,44 +5,45 @@ import {
   organizationSchema,
   type Permission,
 } from '@palisade/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freshNames } from '../fresh-name.ts'
+import { openOwner, type Owner } from '../owner.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
-const ACME = '/api/v1/orgs/acme'
-
 describe('an organization', () => {
+  const atEnd = atEndOfTests()
   let test: TestServer
+  let named: (name: string) => string
+  /** The URL of the organization. */
+  let acme: string
+  let owner: Owner
   let alice: string
 
+  beforeAll(async () => {
+    test = await openTestServer(atEnd)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    const { personal_token } = await test.createOrganization('acme', 'alice')
-    alice = await test.signIn('alice', personal_token)
+    named = freshNames()
+    acme = `/api/v1/orgs/${named('acme')}`
+    owner = await openOwner(test, named('acme'), named('alice'))
+    alice = owner.as
   })
 
-  const get = (as: string) => test.send('GET', ACME, { as })
-  const patch = (as: string, payload: object) => test.send('PATCH', ACME, { as, payload })
+  const get = (as: string) => test.send('GET', acme, { as })
+  const patch = (as: string, payload: object) => test.send('PATCH', acme, { as, payload })
 
-  async function organizationToken(permissions: Permission[]): Promise<string> {
-    const payload = { name: 'ci', permissions, expires_in_days: 1 }
-    const response = await test.send('POST', `${ACME}/access-tokens`, { as: alice, payload })
-    return test.signIn('acme', response.json().token)
-  }
-
-  async function addMember(username: string): Promise<string> {
-    const payload = { username, role: 'member', password: 'a long enough one' }
-    await test.send('POST', `${ACME}/members`, { as: alice, payload })
-    return test.signIn(username, 'a long enough one')
-  }
+  const organizationToken = (permissions: Permission[]) => owner.organizationToken(permissions)
+  const addMember = (username: string) => owner.addMember(username, 'member')
 
   it('shows its settings to every member', async () => {
-    const bob = await addMember('bob')
+    const bob = await addMember(named('bob'))
 
     const shown = await get(bob)
 
     expect(shown.statusCode).toBe(200)
     expect(organizationSchema.parse(shown.json())).toEqual({
-      name: 'acme',
+      name: named('acme'),
       entitled: true,
       resolve_unlisted_names: false,
       distribution: DEFAULT_DISTRIBUTION_SETTINGS,
@@ -55,17 +56,17 @@ describe('an organization', () => {
   })
 
   it('is 404 for strangers', async () => {
-    const { personal_token } = await test.createOrganization('rival', 'rita')
-    const rita = await test.signIn('rita', personal_token)
+    const { personal_token } = await test.createOrganization(named('rival'), named('rita'))
+    const rita = await test.signIn(named('rita'), personal_token)
     const message = async (url: string, method: 'GET' | 'PATCH') => {
       const response = await test.send(method, url, { as: rita, payload: {} })
       return [response.statusCode, response.json().error.message]
     }
 
     for (const method of ['GET', 'PATCH'] as const)
-      expect(await message(ACME, method)).toEqual(await message('/api/v1/orgs/absent', method))
+      expect(await message(acme, method)).toEqual(await message('/api/v1/orgs/absent', method))
     expect((await get(rita)).statusCode).toBe(404)
-    expect((await test.send('GET', ACME)).statusCode).toBe(401)
+    expect((await test.send('GET', acme)).statusCode).toBe(401)
   })
 
   it('lets administrators change how unlisted names are resolved', async () => {
@@ -88,10 +89,10 @@ describe('an organization', () => {
     expect(changed.statusCode).toBe(200)
     expect(changed.json()).toMatchObject({ distribution, revision: revision + 1 })
     expect((await get(alice)).json()).toEqual(changed.json())
-    const events = await test.send('GET', `${ACME}/events?kind=organization.updated`, { as: alice })
+    const events = await test.send('GET', `${acme}/events?kind=organization.updated`, { as: alice })
     expect(events.json().data).toMatchObject([
       {
-        actor: 'user:alice',
+        actor: `user:${named('alice')}`,
         before: { distribution: DEFAULT_DISTRIBUTION_SETTINGS },
         after: { distribution },
       },
@@ -107,10 +108,10 @@ describe('an organization', () => {
     expect(changed.statusCode).toBe(200)
     expect(changed.json()).toMatchObject({ evidence, revision: revision + 1 })
     expect((await get(alice)).json()).toEqual(changed.json())
-    const events = await test.send('GET', `${ACME}/events?kind=organization.updated`, { as: alice })
+    const events = await test.send('GET', `${acme}/events?kind=organization.updated`, { as: alice })
     expect(events.json().data).toMatchObject([
       {
-        actor: 'user:alice',
+        actor: `user:${named('alice')}`,
         before: { evidence: DEFAULT_EVIDENCE_SETTINGS },
         after: { evidence },
       },
@@ -133,7 +134,7 @@ describe('an organization', () => {
       const { error } = JSON.parse(body) as { error: { code: string; field?: string } }
       expect([statusCode, error.code, error.field], body).toEqual([400, 'invalid_argument', field])
     }
-    const bob = await addMember('bob')
+    const bob = await addMember(named('bob'))
     expect((await patch(bob, { evidence: { upload: 'full' } })).statusCode).toBe(403)
     expect((await get(alice)).json()).toMatchObject({ evidence: DEFAULT_EVIDENCE_SETTINGS })
   })
@@ -175,7 +176,7 @@ describe('an organization', () => {
   })
 
   it('does not let members change its entitlement or name', async () => {
-    const bob = await addMember('bob')
+    const bob = await addMember(named('bob'))
     for (const payload of [
       { entitled: true },
       { name: 'other' },
@@ -196,9 +197,12 @@ describe('an organization', () => {
 
   it('loses governance and gets it back at the next request', async () => {
     const policies = async () =>
-      (await test.send('GET', '/v2/orgs/acme/governance/policies', { as: alice })).statusCode
+      (await test.send('GET', `/v2/orgs/${named('acme')}/governance/policies`, { as: alice }))
+        .statusCode
     const entitle = (entitled: boolean) =>
-      test.store.transaction(({ organizations }) => organizations.updateEntitled('acme', entitled))
+      test.store.transaction(({ organizations }) =>
+        organizations.updateEntitled(named('acme'), entitled),
+      )
     expect(await policies()).toBe(200)
 
     await entitle(false)
@@ -209,24 +213,24 @@ describe('an organization', () => {
   })
 
   it('is listed with the permissions of its user, bounded by the token', async () => {
-    const bob = await addMember('bob')
-    const { personal_token } = await test.createOrganization('rival', 'bob', false)
+    const bob = await addMember(named('bob'))
+    const { personal_token } = await test.createOrganization(named('rival'), named('bob'), false)
     const list = async (as: string) =>
       (await test.send('GET', '/api/v1/user/organizations', { as })).json().data
 
     expect(await list(bob)).toEqual([
-      { name: 'acme', role: 'member', permissions: [], entitled: true },
+      { name: named('acme'), role: 'member', permissions: [], entitled: true },
       {
-        name: 'rival',
+        name: named('rival'),
         role: 'owner',
         permissions: ['policies:read', 'policies:write', 'audit:read', 'organization:admin'],
         entitled: false,
       },
     ])
     const payload = { name: 'narrow', permissions: ['audit:read'], expires_in_days: 1 }
-    const as = await test.signIn('bob', personal_token)
+    const as = await test.signIn(named('bob'), personal_token)
     const made = await test.send('POST', '/api/v1/user/access-tokens', { as, payload })
-    const narrow = await list(await test.signIn('bob', made.json().token))
+    const narrow = await list(await test.signIn(named('bob'), made.json().token))
     expect(narrow.map(({ permissions }: { permissions: string[] }) => permissions)).toEqual([
       [],
       ['audit:read'],
