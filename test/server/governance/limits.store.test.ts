@@ -1,15 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openGovernedApp, type GovernedApp } from '../http/governed-app.ts'
 import { createPolicy, createRule, getPolicy, POLICIES, RULE } from './policies.ts'
 
 let governed: GovernedApp
 
-beforeEach(async () => {
+beforeAll(async () => {
   governed = await openGovernedApp({
     limits: { maxPolicies: 5, maxRules: 3, maxPolicyBytes: 1000 },
   })
 })
-afterEach(() => governed.close())
+beforeEach(() => governed.clearPolicies())
+afterAll(() => governed.close())
 
 function post(url: string, payload: object) {
   return governed.send({ method: 'POST', url, payload })

@@ -1,4 +1,4 @@
-import { describe, expect, it, beforeEach, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { Principal } from '../../../server/src/identity/principal.ts'
 import { bodyOf, createPolicyViews } from '../../../server/src/governance/policy-views.ts'
 import { openGovernedApp, type GovernedApp } from '../http/governed-app.ts'
@@ -68,9 +68,12 @@ describe('a cached policy', () => {
   let url: string
   let authorization: string
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     app = await openGovernedApp()
-    onTestFinished(() => app.close())
+  })
+  afterAll(() => app.close())
+  beforeEach(async () => {
+    await app.clearPolicies()
     const created = await app.send({ method: 'POST', url: POLICIES, payload: { name: 'web' } })
     url = `${POLICIES}/${created.json<{ id: string }>().id}`
     authorization = `Bearer ${await app.tokenFor('ed')}`
@@ -139,12 +142,14 @@ describe('a cached policy', () => {
   })
 
   it('is refused at the next request after a loss of the permission', async () => {
+    const ed = { org: 'acme', username: 'ed', role: 'editor' as const }
     expect((await get()).statusCode).toBe(200)
 
     await app.store.transaction((writer) => writer.memberships.updateRole('acme', 'ed', 'member'))
     expect((await get()).statusCode).toBe(403)
     await app.store.transaction((writer) => writer.memberships.updateRole('acme', 'ed', 'editor'))
     expect((await get()).statusCode).toBe(200)
+    onTestFinished(() => app.store.transaction((writer) => writer.memberships.insert(ed)))
     await app.store.transaction((writer) => writer.memberships.delete('acme', 'ed'))
     expect((await get()).statusCode).toBe(404)
   })

@@ -17,6 +17,7 @@ import {
   type BudgetLimits,
   type WorkBudget,
 } from '../../../server/src/operations/overload/work-budget.ts'
+import { listHeads } from '../../../server/src/store/list-heads.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 import { createAccessTokenIssuer } from '../../../server/src/identity/tokens/access-token-jwt.ts'
 import { createAccessTokenKeys } from '../../../server/src/identity/tokens/access-token-keys.ts'
@@ -60,6 +61,8 @@ export interface GovernedApp {
   organizationToken(org: string, permissions: readonly Permission[]): Promise<string>
   /** Sends as the user (default `olga`); an object as `payload` becomes JSON. */
   send(request: InjectOptions & { readonly as?: string | null }): Promise<LightMyRequestResponse>
+  /** Deletes the policies of `acme`: the tests of a file can share an app. */
+  clearPolicies(): Promise<void>
   close(): Promise<void>
 }
 
@@ -151,6 +154,11 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
       const authorization = as === null ? {} : { authorization: `Bearer ${await tokenFor(as)}` }
       return app.inject({ ...request, headers: { ...authorization, ...request.headers } })
     },
+    clearPolicies: () =>
+      store.transaction(async (writer) => {
+        for (const { id } of await listHeads(writer, 'acme'))
+          await writer.policies.delete('acme', id)
+      }),
     async close() {
       await app.close()
       await discard()

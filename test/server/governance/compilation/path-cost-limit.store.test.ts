@@ -1,5 +1,5 @@
 import { MAX_PATH_COST, pathCost, pathLoad } from '@palisade/policy-core'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createId } from '../../../../server/src/governance/object-id.ts'
 import type { RuleRecord } from '../../../../server/src/store/records.ts'
 import { openGovernedApp, type GovernedApp } from '../../http/governed-app.ts'
@@ -8,10 +8,11 @@ import { createPolicy, POLICIES, RULE } from '../policies.ts'
 
 let governed: GovernedApp
 
-beforeEach(async () => {
+beforeAll(async () => {
   governed = await openGovernedApp()
 })
-afterEach(() => governed.close())
+beforeEach(() => governed.clearPolicies())
+afterAll(() => governed.close())
 
 /** Patterns without common classes, which together cost a quarter of the limit. */
 function costly(name: string): string[] {

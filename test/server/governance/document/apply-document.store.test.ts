@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createWorkBudget } from '../../../../server/src/operations/overload/work-budget.ts'
 import { openGovernedApp, type GovernedApp } from '../../http/governed-app.ts'
 import { createPolicy, createRule, getPolicy } from '../policies.ts'
@@ -7,12 +7,13 @@ import { apply, exported, post, rule, stateOf } from './documents.ts'
 
 let governed: GovernedApp
 
-beforeEach(async () => {
+beforeAll(async () => {
   governed = await openGovernedApp({
     limits: { maxPolicies: 3, maxRules: 4, maxPolicyBytes: 2000 },
   })
 })
-afterEach(() => governed.close())
+beforeEach(() => governed.clearPolicies())
+afterAll(() => governed.close())
 
 describe('applying a document', () => {
   it('creates new policies with their rules in order', async () => {
@@ -112,7 +113,7 @@ describe('applying a document', () => {
 
   it('records an event for each changed policy and rule, and no other', async () => {
     const kinds = async () => {
-      const page = { after: 0, through: Number.MAX_SAFE_INTEGER, limit: 100 }
+      const page = { after: 0, through: Number.MAX_SAFE_INTEGER, limit: 1_000 }
       const events = await governed.store.read((reader) => reader.events.list('acme', page))
       return events.map(({ kind, actor }) => `${actor} ${kind}`)
     }
