@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { connect, type AddressInfo } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { expect, it, onTestFinished } from 'vitest'
 import { openGovernedApp, type GovernedAppOptions } from './governed-app.ts'
@@ -10,6 +9,7 @@ const MAX_IN_FLIGHT = 16
 
 /** A server with a route that records its callers and answers on demand. */
 async function openHeldRoute() {
+  let arrived = 0
   const asked: string[] = []
   const released = Promise.withResolvers<void>()
   const callerOf = ({ params }: FastifyRequest): string => (params as { readonly as: string }).as
@@ -28,6 +28,7 @@ async function openHeldRoute() {
     released.resolve()
     return governed.close()
   })
+  governed.app.server.prependListener('request', () => (arrived += 1))
   await governed.app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = governed.app.server.address() as AddressInfo
   async function ask(as: string) {
@@ -38,16 +39,22 @@ async function openHeldRoute() {
     return socket
   }
   const count = (as: string) => asked.filter((each) => each === as).length
-  return { ask, count, release: () => released.resolve() }
+  /** Resolves when the route would have been asked for everything that has been sent. */
+  async function settle(sent: number): Promise<void> {
+    await expect.poll(() => arrived).toBe(sent)
+    await ask('user:last')
+    await expect.poll(() => count('user:last')).toBe(1)
+  }
+  return { ask, count, settle, release: () => released.resolve() }
 }
 
 it('handles at most sixteen requests of a caller at a time over all connections', async () => {
-  const { ask, count, release } = await openHeldRoute()
+  const { ask, count, settle, release } = await openHeldRoute()
 
   for (let sent = 0; sent < 2 * MAX_IN_FLIGHT; sent += 1) await ask('user:ed')
   await ask('user:olga')
   await expect.poll(() => count('user:olga')).toBe(1)
-  await setTimeout(50)
+  await settle(2 * MAX_IN_FLIGHT + 1)
   expect(count('user:ed')).toBe(MAX_IN_FLIGHT)
 
   release()
@@ -55,7 +62,7 @@ it('handles at most sixteen requests of a caller at a time over all connections'
 })
 
 it('starts the next request when a client leaves before its answer', async () => {
-  const { ask, count, release } = await openHeldRoute()
+  const { ask, count, settle, release } = await openHeldRoute()
   const sockets = []
   for (let sent = 0; sent < MAX_IN_FLIGHT + 2; sent += 1) sockets.push(await ask('user:ed'))
   await expect.poll(() => count('user:ed')).toBe(MAX_IN_FLIGHT)
@@ -63,7 +70,7 @@ it('starts the next request when a client leaves before its answer', async () =>
   sockets[0]?.destroy()
 
   await expect.poll(() => count('user:ed')).toBe(MAX_IN_FLIGHT + 1)
-  await setTimeout(50)
+  await settle(MAX_IN_FLIGHT + 2)
   expect(count('user:ed')).toBe(MAX_IN_FLIGHT + 1)
   release()
 })

@@ -132,11 +132,11 @@ it('answers TLS clients that it speaks plain HTTP, and logs it once', async () =
 })
 
 it('serves requests in flight while it closes', async () => {
-  const own = await openGovernedApp({
+  const own: GovernedApp = await openGovernedApp({
     routes: [
       async (app) => {
         app.get('/slow', async () => {
-          await new Promise((resolve) => setTimeout(resolve, 100))
+          await vi.waitUntil(() => !own.app.server.listening)
           return { done: true }
         })
       },
