@@ -1,6 +1,8 @@
 import type { Permission } from '@palisade/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freshNames } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const PASSWORD = 'a password of 2026'
@@ -32,17 +34,22 @@ const OPEN: Readonly<Record<string, string>> = {
 }
 
 describe('a personal token without permissions', () => {
+  const atEnd = atEndOfTests()
   let test: TestServer
+  let named: (name: string) => string
   let acme: Owner
   let rival: Owner
   /** A plain member of `acme`, signed in with a password. */
   let bob: string
 
+  beforeAll(async () => {
+    test = await openTestServer(atEnd)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    acme = await openOwner(test, 'acme', 'alice')
-    rival = await openOwner(test, 'rival', 'rita')
-    bob = await acme.addMember('bob', 'member', PASSWORD)
+    named = freshNames()
+    acme = await openOwner(test, named('acme'), named('alice'))
+    rival = await openOwner(test, named('rival'), named('rita'))
+    bob = await acme.addMember(named('bob'), 'member', PASSWORD)
   })
 
   async function tokenOf(
@@ -61,16 +68,20 @@ describe('a personal token without permissions', () => {
     url: string,
     as: string,
   ) => (await test.send(method, url, { as })).statusCode
-  const leave = (as: string) => statusOf('DELETE', '/api/v1/orgs/acme/members/bob', as)
+  const leave = (as: string) =>
+    statusOf('DELETE', `/api/v1/orgs/${named('acme')}/members/${named('bob')}`, as)
   const invite = async (username: string) => {
     const payload = { username, role: 'member' }
-    const made = await test.send('POST', '/api/v1/orgs/rival/members', { as: rival.as, payload })
+    const made = await test.send('POST', `/api/v1/orgs/${named('rival')}/members`, {
+      as: rival.as,
+      payload,
+    })
     expect(made.json()).toMatchObject({ status: 'invited' })
   }
 
   it('is refused by all operations except the listed ones', async () => {
-    await invite('bob')
-    const as = await tokenOf('bob', bob, [])
+    await invite(named('bob'))
+    const as = await tokenOf(named('bob'), bob, [])
     const { paths } = (await test.send('GET', '/openapi.json')).json<{
       paths: Record<string, Record<string, unknown>>
     }>()
@@ -79,10 +90,10 @@ describe('a personal token without permissions', () => {
       for (const method of Object.keys(operations)) {
         if (method === 'get') continue
         const url = path
-          .replace('{org}', 'acme')
-          .replace('{orgName}', 'acme')
-          .replace('{username}', 'bob')
-          .replace('{inviting}', 'rival')
+          .replace('{org}', named('acme'))
+          .replace('{orgName}', named('acme'))
+          .replace('{username}', named('bob'))
+          .replace('{inviting}', named('rival'))
           .replaceAll(/\{\w+\}/g, 'x')
         const verb = method.toUpperCase() as 'POST'
         const { statusCode } = await test.send(verb, url, { as, payload: {} })
@@ -94,26 +105,30 @@ describe('a personal token without permissions', () => {
   })
 
   it('cannot leave an organization, which needs the password', async () => {
-    expect(await leave(await tokenOf('bob', bob, []))).toBe(403)
-    expect(await statusOf('GET', '/api/v1/orgs/acme', bob)).toBe(200)
+    expect(await leave(await tokenOf(named('bob'), bob, []))).toBe(403)
+    expect(await statusOf('GET', `/api/v1/orgs/${named('acme')}`, bob)).toBe(200)
 
     expect(await leave(bob)).toBe(204)
   })
 
   it('cannot answer invitations', async () => {
-    await invite('bob')
-    const as = await tokenOf('bob', bob, [])
+    await invite(named('bob'))
+    const as = await tokenOf(named('bob'), bob, [])
 
-    expect(await statusOf('POST', '/api/v1/user/invitations/rival/accept', as)).toBe(403)
-    expect(await statusOf('DELETE', '/api/v1/user/invitations/rival', as)).toBe(403)
+    expect(await statusOf('POST', `/api/v1/user/invitations/${named('rival')}/accept`, as)).toBe(
+      403,
+    )
+    expect(await statusOf('DELETE', `/api/v1/user/invitations/${named('rival')}`, as)).toBe(403)
 
-    expect(await statusOf('POST', '/api/v1/user/invitations/rival/accept', bob)).toBe(200)
+    expect(await statusOf('POST', `/api/v1/user/invitations/${named('rival')}/accept`, bob)).toBe(
+      200,
+    )
   })
 
   it('is limited like a token that lacks permissions in another organization', async () => {
-    await rival.addKnown('bob', 'auditor')
-    const narrow = await tokenOf('bob', bob, ['policies:read'])
-    const whole = await tokenOf('bob', bob, ['policies:read', 'audit:read'])
+    await rival.addKnown(named('bob'), 'auditor')
+    const narrow = await tokenOf(named('bob'), bob, ['policies:read'])
+    const whole = await tokenOf(named('bob'), bob, ['policies:read', 'audit:read'])
 
     expect(await leave(narrow)).toBe(403)
     expect(await leave(whole)).toBe(204)

@@ -1,41 +1,51 @@
 import { PERMISSIONS, type CreatedAccessToken } from '@palisade/protocol'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createAccessTokenService } from '../../../server/src/organizations/access-token-service.ts'
 import { createWriteLimits } from '../../../server/src/identity/limits/write-limits.ts'
 import { readConfig } from '../../../server/src/config/config.ts'
 import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
 import type { Principal } from '../../../server/src/identity/principal.ts'
+import { freshNames } from '../fresh-name.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const MINE = '/api/v1/user/access-tokens'
-const OF_ACME = '/api/v1/orgs/acme/access-tokens'
+/** Of the organization of the test. */
+const OF_ACME = '/api/v1/orgs/{org}/access-tokens'
 const START = '2026-11-21T08:00:00.250Z'
 const DAY_MS = 24 * 60 * 60 * 1000
 
 describe('a token created in a session', () => {
+  const atEnd = atEndOfTests()
   let test: TestServer
+  let named: (name: string) => string
   /** A session that alice opened with a password. */
   let alice: string
 
-  beforeEach(async () => {
-    test = await openTestServer()
-    const { password } = await test.createOrganization('acme', 'alice')
-    alice = await test.signIn('alice', password ?? '')
+  beforeAll(async () => {
+    test = await openTestServer(atEnd)
   })
+  beforeEach(async () => {
+    named = freshNames()
+    const { password } = await test.createOrganization(named('acme'), named('alice'))
+    alice = await test.signIn(named('alice'), password ?? '')
+  })
+
+  const urlOf = (list: string) => list.replace('{org}', named('acme'))
 
   async function create(as: string, url: string, days: number): Promise<CreatedAccessToken> {
     const payload = { name: 'x', permissions: PERMISSIONS, expires_in_days: days }
-    const response = await test.send('POST', url, { as, payload })
+    const response = await test.send('POST', urlOf(url), { as, payload })
     expect(response.statusCode, response.body).toBe(201)
     return response.json()
   }
 
   const session = ({ token }: CreatedAccessToken) =>
-    test.signIn(token.startsWith('pal_oat_') ? 'acme' : 'alice', token)
+    test.signIn(token.startsWith('pal_oat_') ? named('acme') : named('alice'), token)
 
   const revoke = (url: string, { id }: CreatedAccessToken) =>
-    test.send('DELETE', `${url}/${id}`, { as: alice })
+    test.send('DELETE', `${urlOf(url)}/${id}`, { as: alice })
 
   const inDays = (days: number) => new Date(Date.parse(START) + days * DAY_MS).toISOString()
 
@@ -44,8 +54,11 @@ describe('a token created in a session', () => {
     { token }: CreatedAccessToken,
     open: string,
   ): Promise<[number, number]> {
-    const exchanged = await test.exchange(token.startsWith('pal_oat_') ? 'acme' : 'alice', token)
-    const asked = await test.send('GET', '/api/v1/orgs/acme/members', { as: open })
+    const exchanged = await test.exchange(
+      token.startsWith('pal_oat_') ? named('acme') : named('alice'),
+      token,
+    )
+    const asked = await test.send('GET', `/api/v1/orgs/${named('acme')}/members`, { as: open })
     return [exchanged.statusCode, asked.statusCode]
   }
 
@@ -85,7 +98,7 @@ describe('a token created in a session', () => {
       for (const { token, open } of family)
         expect(await statusesOf(token, open)).toEqual([401, 401])
       expect(await statusesOf(other, otherSession)).toEqual([200, 200])
-      const listed = (await test.send('GET', url, { as: alice })).body
+      const listed = (await test.send('GET', urlOf(url), { as: alice })).body
       for (const { token } of family) expect(listed).not.toContain(token.id)
       expect(listed).toContain(other.id)
     },
@@ -99,7 +112,7 @@ describe('a token created in a session', () => {
     await revoke(MINE, child)
 
     expect(await statusesOf(parent, open)).toEqual([200, 200])
-    expect((await test.exchange('alice', child.token)).statusCode).toBe(401)
+    expect((await test.exchange(named('alice'), child.token)).statusCode).toBe(401)
   })
 
   it.each(['personal', 'organization'] as const)(
@@ -107,11 +120,16 @@ describe('a token created in a session', () => {
     async (kind) => {
       const url = kind === 'personal' ? MINE : OF_ACME
       const stolen = await create(alice, url, 30)
-      const author = { actor: 'user:alice', address: '127.0.0.1', request_id: 'r' }
+      const author = { actor: `user:${named('alice')}`, address: '127.0.0.1', request_id: 'r' }
       const principal: Principal =
         kind === 'personal'
-          ? { kind: 'user', username: 'alice', tokenId: stolen.id, permissions: PERMISSIONS }
-          : { kind: 'organization', org: 'acme', tokenId: stolen.id, permissions: PERMISSIONS }
+          ? { kind: 'user', username: named('alice'), tokenId: stolen.id, permissions: PERMISSIONS }
+          : {
+              kind: 'organization',
+              org: named('acme'),
+              tokenId: stolen.id,
+              permissions: PERMISSIONS,
+            }
       const admitted = { ...principal, author }
       const tokens = createAccessTokenService({
         store: createAuditedStore({ store: test.store, now: () => new Date(START) }),
@@ -125,14 +143,14 @@ describe('a token created in a session', () => {
       await revoke(url, stolen)
 
       const request = { name: 'x', permissions: [], expires_in_days: 1 }
-      const once = { scope: null, caller: 'user:alice', bodyHash: '', hasSecret: true }
+      const once = { scope: null, caller: `user:${named('alice')}`, bodyHash: '', hasSecret: true }
       const late =
         kind === 'personal'
           ? tokens.createPersonal(admitted, request, once)
-          : tokens.createForOrganization(admitted, 'acme', request, once)
+          : tokens.createForOrganization(admitted, named('acme'), request, once)
 
       await expect(late).rejects.toMatchObject({ status: 401, code: 'unauthenticated' })
-      expect((await test.send('GET', url, { as: alice })).json().data).toHaveLength(
+      expect((await test.send('GET', urlOf(url), { as: alice })).json().data).toHaveLength(
         kind === 'personal' ? 1 : 0,
       )
     },
