@@ -1,12 +1,15 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTokenUse, type TokenUse } from '../../../server/src/identity/token-use.ts'
 import type { Store } from '../../../server/src/store/store.ts'
+import { freshName } from '../fresh-name.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const MINUTE_MS = 60_000
 const START_MS = Date.parse('2026-11-21T08:00:30.000Z')
 
 describe('the last use of a token', () => {
+  const atEnd = atEndOfTests()
   let test: TestServer
   let nowMs: number
   let use: TokenUse
@@ -16,10 +19,12 @@ describe('the last use of a token', () => {
   let isAway: boolean
   let id: string
 
+  beforeAll(async () => {
+    test = await openTestServer(atEnd)
+  })
   beforeEach(async () => {
-    test = await openTestServer()
-    await test.createOrganization('acme', 'alice')
-    const [token] = await test.store.read((reader) => reader.accessTokens.listOfUser('alice'))
+    const { username } = await test.createOrganization(freshName('acme'), freshName('alice'))
+    const [token] = await test.store.read((reader) => reader.accessTokens.listOfUser(username))
     id = token?.id ?? ''
     nowMs = START_MS
     transactions = 0

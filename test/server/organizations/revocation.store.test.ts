@@ -5,6 +5,7 @@ import {
   retireAccessTokenKey,
   rotateAccessTokenKey,
 } from '../../../server/src/identity/tokens/rotate-keys.ts'
+import { openOwner } from '../owner.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const ACME = '/api/v1/orgs/acme'
@@ -23,11 +24,9 @@ describe('a revocation takes effect at the next request:', () => {
 
   beforeEach(async () => {
     test = await openTestServer()
-    const { personal_token } = await test.createOrganization('acme', 'alice')
-    alice = await test.signIn('alice', personal_token)
-    const member = { username: 'ed', role: 'editor', password: PASSWORD }
-    await asAlice('POST', `${ACME}/members`, member)
-    ed = await test.signIn('ed', PASSWORD)
+    const owner = await openOwner(test, 'acme', 'alice')
+    alice = owner.as
+    ed = await owner.addMember('ed', 'editor', PASSWORD)
     team = (await asAlice('POST', `${ACME}/teams`, { name: 'backend' })).json().id
     await asAlice('PUT', `${ACME}/teams/${team}/members/ed`)
     await asAlice('POST', POLICIES, { name: 'for backend', scope: { teams: [team] } })

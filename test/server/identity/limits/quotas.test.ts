@@ -1,7 +1,8 @@
-import { expect, describe, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { openOwner } from '../../owner.ts'
 import { enrolTestDevice } from '../../test-device.ts'
-import { openTestServer } from '../../test-server.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
+import { openTestServer, type TestServer } from '../../test-server.ts'
 
 const ACME = '/api/v1/orgs/acme'
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -26,26 +27,34 @@ async function open(settings: Record<string, string> = SETTINGS) {
 }
 
 describe('the quotas', () => {
+  const atEnd = atEndOfTests()
+  let shared: TestServer
+  beforeAll(async () => {
+    shared = await openTestServer(atEnd, { settings: SETTINGS })
+  })
+
   let name = 0
   const fresh = () => `n${(name += 1)}`
 
   it.each([
     // The owner's first token and membership count.
     ['tokens of a user', 2, '/api/v1/user/access-tokens', () => TOKEN],
-    ['tokens of an organization', 2, `${ACME}/access-tokens`, () => TOKEN],
-    ['teams', 3, `${ACME}/teams`, () => ({ name: fresh() })],
-    ['members', 2, `${ACME}/members`, () => ({ username: fresh(), role: 'member' })],
+    ['tokens of an organization', 2, '/api/v1/orgs/{org}/access-tokens', () => TOKEN],
+    ['teams', 3, '/api/v1/orgs/{org}/teams', () => ({ name: fresh() })],
+    ['members', 2, '/api/v1/orgs/{org}/members', () => ({ username: fresh(), role: 'member' })],
     [
       'enrolment tokens',
       2,
-      `${ACME}/enrolment-tokens`,
+      '/api/v1/orgs/{org}/enrolment-tokens',
       () => ({ name: fresh(), max_uses: 1, expires_in_days: 1 }),
     ],
-    ['webhooks', 2, `${ACME}/webhooks`, () => ({ url: 'https://hooks.example.com/x' })],
-  ] as const)('hold for concurrent creations: %s', async (_title, most, url, payload) => {
-    const { post } = await open()
+    ['webhooks', 2, '/api/v1/orgs/{org}/webhooks', () => ({ url: 'https://hooks.example.com/x' })],
+  ] as const)('hold for concurrent creations: %s', async (_title, most, list, payload) => {
+    const { org, as } = await openOwner(shared)
+    const url = list.replace('{org}', org)
+    const post = () => shared.send('POST', url, { as, payload: payload() })
 
-    const answers = await Promise.all(Array.from({ length: 6 }, () => post(url, payload())))
+    const answers = await Promise.all(Array.from({ length: 6 }, post))
 
     const statuses = answers.map(({ statusCode }) => statusCode)
     expect(statuses.filter((status) => status === 201)).toHaveLength(most)
