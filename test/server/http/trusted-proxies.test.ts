@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseTrustedProxies } from '../../../server/src/http/trusted-proxies.ts'
 import { captureLog } from '../operations/log/log-lines.ts'
 import { openTestServer } from '../test-server.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 import { openGovernedApp } from './governed-app.ts'
 
 describe('the setting', () => {
@@ -34,19 +35,30 @@ describe('the setting', () => {
   })
 })
 
+const atEnd = atEndOfTests()
+const opened = new Map<string, ReturnType<typeof openLogged>>()
+
+/** One application for each setting. */
+async function openLogged(trusted: string) {
+  const log = captureLog()
+  const trustedProxies = parseTrustedProxies(trusted) ?? { kind: 'none' }
+  const governed = await openGovernedApp({ log: log.stream, trustedProxies })
+  atEnd(() => governed.close())
+  return { governed, log }
+}
+
 /** The address that the server uses for a client. */
 async function addressFor(
   trusted: string,
   remoteAddress: string,
   forwarded?: string,
 ): Promise<unknown> {
-  const log = captureLog()
-  const trustedProxies = parseTrustedProxies(trusted) ?? { kind: 'none' }
-  const governed = await openGovernedApp({ log: log.stream, trustedProxies })
-  onTestFinished(() => governed.close())
+  const found = opened.get(trusted) ?? openLogged(trusted)
+  opened.set(trusted, found)
+  const { governed, log } = await found
   const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
   const { statusCode } = await governed.send({ as: null, url: '/nowhere', remoteAddress, headers })
-  return statusCode === 400 ? 'refused' : log.requests()[0]?.['address']
+  return statusCode === 400 ? 'refused' : log.requests().at(-1)?.['address']
 }
 
 describe('the address of a client', () => {
