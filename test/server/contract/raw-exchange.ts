@@ -19,6 +19,8 @@ export interface ExchangeOptions {
   readonly isHead?: boolean
   /** Silence, in milliseconds, after which the client ends its side of the connection. */
   readonly endAfterMs?: number
+  /** Answers after which the client ends its side at once. */
+  readonly endAfterAnswers?: number
 }
 
 /**
@@ -28,14 +30,19 @@ export interface ExchangeOptions {
 export async function exchangeRaw(
   port: number,
   pieces: readonly (string | Uint8Array | typeof UNTIL_ANSWERED)[],
-  { withinMs = 60_000, isHead = false, endAfterMs = 10_000 }: ExchangeOptions = {},
+  { withinMs = 60_000, isHead = false, endAfterMs = 10_000, endAfterAnswers }: ExchangeOptions = {},
 ): Promise<RawAnswer[]> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.setTimeout(withinMs, () =>
     socket.destroy(new Error('the server neither answers nor ends')),
   )
   const received: Buffer[] = []
-  socket.on('data', (chunk) => received.push(chunk))
+  const text = (): string => Buffer.concat(received).toString('latin1')
+  socket.on('data', (chunk) => {
+    received.push(chunk)
+    if (endAfterAnswers === undefined) return
+    if (text().split('HTTP/1.1 ').length > endAfterAnswers) socket.end()
+  })
   const closed = new Promise<void>((resolve, reject) => {
     socket.on('end', () => socket.end())
     socket.on('close', () => resolve())
@@ -51,7 +58,7 @@ export async function exchangeRaw(
   const timer = setTimeout(() => socket.end(), endAfterMs)
   await closed
   clearTimeout(timer)
-  return parseAnswers(Buffer.concat(received).toString('latin1'), isHead)
+  return parseAnswers(text(), isHead)
 }
 
 /** Splits the bytes of a server into answers. */
