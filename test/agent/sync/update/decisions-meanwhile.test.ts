@@ -13,12 +13,17 @@ const large = [
   ),
 ]
 
-/** Each reading is a second later, so that each turn has one step. */
+/**
+ * Each reading of the work is a second later, so that each turn has one step. The readings of
+ * decisions are not: there are as many as the disk takes turns, and the bundle in force would
+ * expire.
+ */
 function slowUptime(scene: Scene): void {
   Object.defineProperty(scene.surroundings, 'uptimeMs', { get: nextSecond })
 }
 let uptimeMs = 0
-const nextSecond = (): number => (uptimeMs += 1_000)
+let isDeciding = false
+const nextSecond = (): number => (isDeciding ? uptimeMs : (uptimeMs += 1_000))
 
 const importLarge = (scene: Scene, signal: AbortSignal, revision = 8) =>
   scene.synchronizer.import(
@@ -32,7 +37,9 @@ async function decideMeanwhile(scene: Scene, work: Promise<unknown>): Promise<st
   const progress = { isOver: false }
   void work.finally(() => (progress.isOver = true)).catch(() => {})
   while (!progress.isOver) {
+    isDeciding = true
     const [own, other] = [scene.active.decide(request), scene.active.decide(OTHER)]
+    isDeciding = false
     seen.push(`${own.revision} ${own.decision} ${other.revision} ${other.decision}`)
     await pause()
   }
