@@ -1,14 +1,15 @@
 import Sqlite from 'better-sqlite3'
 import { randomBytes, randomUUID } from 'node:crypto'
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createOrganization } from '../../../../server/src/organizations/create-organization.ts'
 import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
 import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../../server/src/store/store.ts'
-import { temporaryDirectory } from '../../temporary-directory.ts'
+import { temporaryDirectory, type AtEnd } from '../../temporary-directory.ts'
 
 /** A path in a new directory. */
-export const newPath = (name = 'server.db') => join(temporaryDirectory(), name)
+export const newPath = (name = 'server.db', atEnd?: AtEnd) => join(temporaryDirectory(atEnd), name)
 
 const sources = {
   now: () => new Date('2026-11-21T08:00:00.000Z'),
@@ -24,12 +25,25 @@ export async function addOrganization(store: Store, name: string): Promise<void>
 }
 
 /** A closed database with these organizations. */
-export async function makeDatabase(...organizations: string[]): Promise<string> {
-  const path = newPath()
+export function makeDatabase(...organizations: string[]): Promise<string> {
+  return makeDatabaseAt(newPath(), organizations)
+}
+
+export async function makeDatabaseAt(
+  path: string,
+  organizations: readonly string[],
+): Promise<string> {
   const store = openSqliteStore(path)
   for (const name of organizations) await addOrganization(store, name)
   await store.close()
   return path
+}
+
+/** A copy in a new directory, which a test may change. */
+export function copyDatabase(path: string): string {
+  const copy = newPath()
+  copyFileSync(path, copy)
+  return copy
 }
 
 /** Names and revisions of its organizations, without changing a closed database. */

@@ -1,14 +1,14 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { restore } from '../../../../server/src/operations/backup/restore.ts'
 import { sealFile } from '../../../../server/src/operations/backup/seal.ts'
 import { verifyDatabase } from '../../../../server/src/operations/backup/verify-database.ts'
 import type { Migration } from '../../../../server/src/store/sql/dialect.ts'
 import { MIGRATIONS } from '../../../../server/src/store/sql/migrations/migrations.ts'
 import { migrate } from '../../../../server/src/store/sqlite/migrate.ts'
-import { makeDatabase, newPath } from './databases.ts'
+import { copyDatabase, makeDatabaseAt, newPath } from './databases.ts'
 
 /** The migrations of a release with two more steps. */
 const NEWER: readonly Migration[] = [
@@ -17,10 +17,14 @@ const NEWER: readonly Migration[] = [
   () => 'ALTER TABLE more ADD COLUMN name TEXT',
 ]
 
+let made: string
 let backup: string
 
-beforeEach(async () => {
-  backup = await makeDatabase('acme')
+beforeAll(async () => {
+  made = await makeDatabaseAt(newPath('made.db', afterAll), ['acme'])
+})
+beforeEach(() => {
+  backup = copyDatabase(made)
 })
 
 function edit(path: string, change: (database: Database) => void): void {

@@ -1,14 +1,21 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backUp } from '../../../../server/src/operations/backup/back-up.ts'
 import { restore, type RestoreRequest } from '../../../../server/src/operations/backup/restore.ts'
 import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
 import { OPERATOR } from '../../../../server/src/history/author.ts'
 import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
 import { AT, POLICY, RULE } from '../../history/audit/audited-records.ts'
-import { alter, makeDatabase, newPath, organizationsOf } from './databases.ts'
+import {
+  alter,
+  copyDatabase,
+  makeDatabase,
+  makeDatabaseAt,
+  newPath,
+  organizationsOf,
+} from './databases.ts'
 
 const COPIES = 40
 const SEAL_BYTES = 88
@@ -32,24 +39,24 @@ const restored = (file: string, options: Partial<RestoreRequest> = {}) =>
     ...options,
   })
 
-const backedUp = (database: string) =>
+const backedUp = (database: string, file = newPath('backup.db')) =>
   backUp({
     database,
-    file: newPath('backup.db'),
+    file,
     replace: false,
     suffix: randomUUID(),
     onProgress: () => undefined,
   })
 
-beforeEach(async () => {
-  source = await makeDatabase('acme', 'initech')
+beforeAll(async () => {
+  source = await makeDatabaseAt(newPath('source.db', afterAll), ['acme', 'initech'])
   const store = openSqliteStore(source)
   await createAuditedStore({ store, now: () => NOW }).write(OPERATOR, async (writer) => {
     await writer.policies.insert(POLICY)
     await writer.policies.insertRule(AT, RULE)
   })
   await store.close()
-  const made = await backedUp(source)
+  const made = await backedUp(source, newPath('backup.db', afterAll))
   backup = made.file
   sha256 = made.sha256
 })
@@ -131,8 +138,9 @@ describe('an intact backup of a tampered database', () => {
       '`acme`: rule `web`: `resources` not as in event',
     ],
   ])('%s is restored only as unverified', async (_title, statement, fault) => {
-    alter(source, statement)
-    const { file } = await backedUp(source)
+    const tampered = copyDatabase(source)
+    alter(tampered, statement)
+    const { file } = await backedUp(tampered)
     const database = newPath()
 
     await expect(restored(file, { database })).rejects.toThrow(fault)
