@@ -14,6 +14,7 @@ import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
+import { sendTogether } from './send-together.ts'
 
 const PERMISSIONS = ['organization:admin', 'policies:read', 'policies:write'] as const
 
@@ -104,8 +105,8 @@ describe('a bundle', () => {
   })
 
   it('is made one at a time in an organization, with up to four waiting', async () => {
-    const answers = await Promise.all(
-      Array.from({ length: 7 }, () => test.send('GET', urlOf(), { as: owner.as })),
+    const answers = await sendTogether(test, { count: 7, refusals: 2 }, () =>
+      test.send('GET', urlOf(), { as: owner.as }),
     )
 
     const statuses = answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)

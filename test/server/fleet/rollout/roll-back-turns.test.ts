@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { beforeAll, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { rollBack } from '../../../../server/src/fleet/rollout/roll-back.ts'
 import { createKnownRules } from '../../../../server/src/governance/known-rules.ts'
 import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
@@ -7,6 +7,7 @@ import { ApiError } from '../../../../server/src/platform/api-error.ts'
 import { nextTurn } from '../../../../server/src/platform/next-turn.ts'
 import type { Store } from '../../../../server/src/store/store.ts'
 import type { TestServer } from '../../test-server.ts'
+import { sendTogether } from '../send-together.ts'
 import { openRolloutScene, openRolloutServer, type RolloutScene } from './rollout-scene.ts'
 
 const PERMISSIONS = ['policies:read', 'policies:write'] as const
@@ -88,20 +89,10 @@ it('roll-backs of an organization run one at a time, with up to four waiting', a
   const scene = await openRolloutScene(test)
   const { id } = await scene.start()
   const url = `${scene.paths.rollouts}/${id}/roll-back`
-  // None can end while another transaction is open, so all of them meet.
-  const { promise: isRefused, resolve: release } = Promise.withResolvers<void>()
-  onTestFinished(() => release())
-  const held = test.store.transaction(() => isRefused)
-  let refused = 0
-  const ask = async () => {
-    const { statusCode } = await test.send('POST', url, { as: scene.owner.as })
-    if (statusCode === 429) refused += 1
-    if (refused === 2) release()
-    return statusCode
-  }
+  const answers = await sendTogether(test, { count: 7, refusals: 2 }, () =>
+    test.send('POST', url, { as: scene.owner.as }),
+  )
 
-  const statuses = await Promise.all(Array.from({ length: 7 }, ask))
-  await held
-
+  const statuses = answers.map(({ statusCode }) => statusCode)
   expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 409, 409, 409, 409, 429, 429])
 })
