@@ -1,21 +1,30 @@
 import { bundleSchema, grantSchema, type AssuranceClass } from '@palisade/protocol'
 import { chmod, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readDeviceKey, readEnrolment } from '../../../agent/src/config/read-enrolment.ts'
-import { openTestServer } from '../../server/test-server.ts'
+import { freshName } from '../../server/fresh-name.ts'
+import { openTestServer, type TestServer } from '../../server/test-server.ts'
 import { runCli, type CliRun, type CliSetting } from '../run-cli.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000'
 
-/** `palisade` as alice, the owner of acme, and as a machine that has not signed in. */
+let test: TestServer
+let url: string
+beforeAll(async () => {
+  test = await openTestServer(afterAll)
+  url = await test.server.app.listen({ host: '127.0.0.1', port: 0 })
+})
+
+/** `palisade` as alice, the owner of a new organization, and as a machine without a sign-in. */
 async function openAcme(cwd: string) {
-  const { server, store, createOrganization, now } = await openTestServer()
-  const { personal_token } = await createOrganization('acme', 'alice')
+  const { store, createOrganization, now } = test
+  const org = freshName('acme')
+  const { personal_token } = await createOrganization(org, 'alice')
   const env = {
-    PALISADE_SERVER: await server.app.listen({ host: '127.0.0.1', port: 0 }),
-    PALISADE_ORG: 'acme',
+    PALISADE_SERVER: url,
+    PALISADE_ORG: org,
     PALISADE_USERNAME: 'alice',
     PALISADE_TOKEN: personal_token,
   }
@@ -51,13 +60,13 @@ async function openAcme(cwd: string) {
         },
       ]),
     )
-  return { run, ok, machine, report }
+  return { org, run, ok, machine, report }
 }
 
 describe('palisade enrolment', () => {
   it('creates a token with which a machine enrols, lists and revokes it', async () => {
     await using directory = await temporaryDirectory()
-    const { ok, machine } = await openAcme(directory.path)
+    const { org, ok, machine } = await openAcme(directory.path)
     expect(await ok('enrolment', 'list')).toContain('no enrolment tokens; write')
     const token = await ok('enrolment', 'create', 'laptops', '--uses', '2', '--label', 'vm,ci')
     await directory.write('token', token)
@@ -74,7 +83,7 @@ describe('palisade enrolment', () => {
     const files = ['one.json', 'one.json.key', 'token', 'two.json', 'two.json.key']
     expect((await readdir(directory.path)).toSorted()).toEqual(files)
     const path = join(directory.path, 'one.json')
-    expect(await readEnrolment(path)).toMatchObject({ org: 'acme', user: null })
+    expect(await readEnrolment(path)).toMatchObject({ org, user: null })
     expect(await readDeviceKey(path)).toMatchObject({ crv: 'Ed25519' })
     expect((await stat(`${path}.key`)).mode & 0o777).toBe(0o600)
     const { data } = JSON.parse(await ok('enrolment', 'list', '--json'))
@@ -205,7 +214,7 @@ describe('palisade device', () => {
 describe('palisade bundle export', () => {
   it('writes the files that the machine would fetch, and none for an unknown machine', async () => {
     await using directory = await temporaryDirectory()
-    const { run, ok } = await openAcme(directory.path)
+    const { org, run, ok } = await openAcme(directory.path)
     await ok('enrol', '--user', 'alice', '--out', 'machine.json')
     const { device_id: id } = await readEnrolment(join(directory.path, 'machine.json'))
 
@@ -215,7 +224,7 @@ describe('palisade bundle export', () => {
 
     const text = await readFile(join(directory.path, 'bundle.json'), 'utf8')
     const { assignment } = bundleSchema.parse(JSON.parse(text))
-    expect(JSON.parse(assignment)).toMatchObject({ signed: { org: 'acme', device_id: id } })
+    expect(JSON.parse(assignment)).toMatchObject({ signed: { org, device_id: id } })
     const none = ['bundle', 'export', '--out', 'none.json', '--device']
     expect(await run([...none, 'nobody'])).toMatchObject({ code: 1, out: '' })
     expect(await run([...none, ''])).toMatchObject({ code: 2, out: '' })
