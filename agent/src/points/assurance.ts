@@ -1,10 +1,12 @@
 import type { Assurance, ProbeResult } from '@palisade/protocol'
-import type { ProbeName } from './probe/prober.ts'
 
 /** Probes run every hour. An older result says too little about now. */
 export const MAX_PROBE_AGE_MS = 2.5 * 3_600_000
 
-const SUBJECT: Readonly<Record<ProbeName, string>> = {
+/** The probes that the classes are about. */
+type Assessed = 'proxy' | 'sandbox' | 'strict'
+
+const SUBJECT: Readonly<Record<Assessed, string>> = {
   proxy: 'the proxy',
   sandbox: 'a sandbox',
   strict: 'a strict sandbox',
@@ -16,10 +18,10 @@ const SUBJECT: Readonly<Record<ProbeName, string>> = {
  * switched on need not hold.
  */
 export function assess(
-  results: Readonly<Record<ProbeName, ProbeResult | null>>,
+  results: Readonly<Record<Assessed, ProbeResult | null>>,
   { nowMs, isShared }: { readonly nowMs: number; readonly isShared: boolean },
 ): Assurance {
-  const doubt = (name: ProbeName): string | null => findDoubt(name, results[name], nowMs)
+  const doubt = (name: Assessed): string | null => findDoubt(name, results[name], nowMs)
   const proxy = doubt('proxy')
   if (proxy !== null) return { class: 'decisions-only', reason: proxy }
   if (isShared) return { class: 'proxy-only', reason: 'an agent for all users makes no sandboxes' }
@@ -31,7 +33,7 @@ export function assess(
 }
 
 /** Null for a point that has lately shown that it holds. */
-function findDoubt(name: ProbeName, result: ProbeResult | null, nowMs: number): string | null {
+function findDoubt(name: Assessed, result: ProbeResult | null, nowMs: number): string | null {
   if (result === null) return `${SUBJECT[name]} was not tried yet`
   if (!result.ok) return `${SUBJECT[name]} failed its self-probe: ${result.detail}`
   const ageMs = nowMs - Date.parse(result.at)

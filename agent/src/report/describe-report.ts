@@ -6,7 +6,6 @@ import {
   type ProbeResult,
 } from '@palisade/protocol'
 import type { ActivePolicy, Enforced } from '../decision/active-policy.ts'
-import type { PointName } from '../points/enforcement-point.ts'
 import type { SyncRecord } from '../sync/update/sync-status.ts'
 
 /**
@@ -57,7 +56,7 @@ export type EnforcementMembers = Pick<DeviceReport, 'enforcement' | 'assurance' 
 /** The members of a report that show whether the policy is in force, and which one. */
 export function describeEnforcement(
   enforced: Enforced,
-  { proxy }: Readonly<Record<PointName, ProbeResult | null>>,
+  { proxy }: { readonly proxy: ProbeResult | null },
   assurance: Assurance,
 ): EnforcementMembers {
   const isInForce = enforced.kind === 'bundle' && enforced.allows !== 'none'

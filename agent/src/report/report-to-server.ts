@@ -1,8 +1,7 @@
-import type { Assurance, DeviceReport } from '@palisade/protocol'
+import type { Assurance, DeviceReport, ProbeResult } from '@palisade/protocol'
 import type { AgentLog } from '../agent-log.ts'
 import type { BreakGlass } from '../break-glass/break-glass.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
-import type { Prober } from '../points/probe/prober.ts'
 import type { SyncRecord } from '../sync/update/sync-status.ts'
 import type { Fetched, FetchFile } from '../sync/transport/fetch-file.ts'
 import { describeEnforcement, describeReport } from './describe-report.ts'
@@ -16,7 +15,7 @@ export function reportToServer(deps: {
   readonly active: Pick<ActivePolicy, 'enforced' | 'state' | 'revision' | 'subscribe'>
   readonly breakGlass: Pick<BreakGlass, 'inForce'>
   readonly record: () => SyncRecord
-  readonly probes: Prober['results']
+  readonly probes: () => { readonly proxy: ProbeResult | null }
   readonly assurance: () => Assurance
   readonly fetchFile: FetchFile
   readonly version: string

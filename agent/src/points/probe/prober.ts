@@ -1,9 +1,10 @@
 import type { ProbeResult } from '@palisade/protocol'
 import type { AgentLog } from '../../agent-log.ts'
 import type { Timetable } from '../../sync/update/timetable.ts'
+import type { PointName } from '../enforcement-point.ts'
 
 /** Members of the status that hold the result of a probe. */
-export type ProbeName = 'proxy' | 'sandbox' | 'strict'
+export type ProbeName = PointName | 'sandbox' | 'strict'
 
 /** A part of the agent that can test itself. */
 export interface Probed {
