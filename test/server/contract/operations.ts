@@ -73,7 +73,7 @@ export function readDocument(json: unknown): ApiDocument {
       path,
       security: securityOf(operation.security),
       parameters: operation.parameters,
-      ...bodyOf(operation.requestBody?.content, components.schemas),
+      ...bodyOf(operation, components.schemas),
       responses: Object.fromEntries(
         Object.entries(operation.responses).map(([status, { content = {} }]) => [
           status,
@@ -114,25 +114,26 @@ function securityOf(requirements: readonly Readonly<Record<string, unknown>>[] |
 
 /** Without a body of another type than JSON, which the tests of its route send. */
 function bodyOf(
-  content: z.infer<typeof contentSchema> | undefined,
+  { operationId, requestBody }: z.infer<typeof operationSchema>,
   components: Readonly<Record<string, Schema>>,
 ): Pick<Operation, 'body' | 'example'> {
-  return content?.['application/json'] === undefined
-    ? { body: null, example: null }
-    : { body: schemasOf(content), example: exampleOf(content, components) }
+  const content = requestBody?.content
+  const schema = content?.['application/json']?.schema
+  if (content === undefined || schema === undefined) return { body: null, example: null }
+  const example = exampleOf(schema, components)
+  if (example === undefined)
+    throw new Error(`the request schema of \`${operationId}\` has no \`examples\` in its \`meta\``)
+  return { body: schemasOf(content), example }
 }
 
-/** Returns the first example of a body's schema, which the document must have. */
+/** Returns the first example of a body's schema. */
 function exampleOf(
-  content: z.infer<typeof contentSchema>,
+  schema: Schema,
   components: Readonly<Record<string, Schema>>,
-): object | null {
-  const schema = Object.values(content)[0]?.schema
-  if (schema === undefined) return null
+): object | undefined {
   const name = z.string().optional().parse(schema['$ref'])?.split('/').at(-1)
   const { examples } = name === undefined ? schema : (components[name] ?? {})
-  const [example] = z.array(z.record(z.string(), z.unknown())).min(1).parse(examples)
-  return example ?? null
+  return z.array(z.record(z.string(), z.unknown())).optional().parse(examples)?.[0]
 }
 
 function schemasOf(content: z.infer<typeof contentSchema>): Record<string, Schema> {
