@@ -302,6 +302,7 @@ describe('the state', () => {
 describe('content that is unknown to this version', () => {
   const UNKNOWN: readonly [string, Release][] = [
     ['a later schema of documents', { custom: { schema: 2 } }],
+    ['an action of a later version', { policies: [policyOf(['allow', 'later' as never, '/**'])] }],
     ['settings of a later version', { settings: { poll_seconds: -1 } }],
     [
       'a member of a policy',
