@@ -149,15 +149,6 @@ describe('the files of a parent proxy', () => {
     ['is open to the group', () => write('alice:s3cret', 0o640), 'run `chmod 600`'],
     ['is open to all', () => write('alice:s3cret', 0o604), 'run `chmod 600`'],
     [
-      'belongs to another user',
-      async () => {
-        const path = await write('alice:s3cret')
-        await chown(path, 12_345, 12_345)
-        return path
-      },
-      'belongs to another user',
-    ],
-    [
       'is a symbolic link',
       async () => {
         const path = await write('alice:s3cret')
@@ -182,6 +173,23 @@ describe('the files of a parent proxy', () => {
     expect(problems[0]).toContain(reason)
     expect(problems[0]).not.toContain('s3')
   })
+
+  // Only root can give a file to another user.
+  it.runIf(process.getuid?.() === 0)(
+    'are refused where the credentials file belongs to another user',
+    async () => {
+      const credentialsPath = await write('alice:s3cret')
+      await chown(credentialsPath, 12_345, 12_345)
+
+      const problems = await problemsOf(() => readParentAccess({ ...settings, credentialsPath }))
+
+      expect(problems).toEqual([
+        expect.stringMatching(
+          /PALISADE_PARENT_PROXY_CREDENTIALS: the file .*belongs to another user/,
+        ),
+      ])
+    },
+  )
 
   it('give the certificates of an authority', async () => {
     const { cert } = makeCertificate({ name: 'corporate' })
