@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { HOOK_FORMATS } from '../../../packages/cli/src/hook/formats/hook-formats.ts'
 import { runCli, type CliRun } from '../run-cli.ts'
 import { HOST_FORMS } from './hosts.ts'
@@ -179,12 +179,19 @@ describe('palisade hook', () => {
     expect(reason?.length).toBeLessThan(3_000)
   })
 
-  it('denies when the input does not end', { timeout: 30_000 }, async () => {
+  it('denies when the input does not end in five seconds', async () => {
     const { hook } = await startScene()
+    const limit = new AbortController()
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(limit.signal)
+    onTestFinished(() => timeout.mockRestore())
     const endless = new Readable({ read: () => undefined })
     endless.push('{"hook_event_name":')
 
-    expect(HOST_FORMS['claude']?.denied(await hook('claude', endless))).toContain('no JSON object')
+    const answer = hook('claude', endless)
+    await expect.poll(() => timeout.mock.calls[0]).toEqual([5_000])
+    limit.abort()
+
+    expect(HOST_FORMS['claude']?.denied(await answer)).toContain('no JSON object')
   })
 
   it('refuses an unknown host with the status that denies', async () => {
