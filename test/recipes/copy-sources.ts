@@ -4,9 +4,15 @@ import { basename, join, relative } from 'node:path'
 const ROOT = join(import.meta.dirname, '../..')
 /** The sources, and all that compiling and testing them reads. */
 const SOURCES = [
-  ...['package.json', 'tsconfig.json', 'vitest.config.ts', 'pnpm-workspace.yaml', 'docs'],
-  ...['CONTRIBUTING.md', 'ARCHITECTURE.md', 'README.md', '.oxlintrc.json', '.prettierrc.json'],
-  ...['packages', 'server', 'agent', 'bench', 'examples', 'test'],
+  'package.json',
+  'tsconfig.json',
+  'vitest.config.ts',
+  'packages',
+  'server',
+  'agent',
+  'bench',
+  'examples',
+  'test',
 ]
 /** Dependencies that a part of the tests has for itself. */
 const OWN_DEPENDENCIES = ['test/browser/node_modules', 'test/openapi/node_modules']

@@ -38,7 +38,7 @@ export const ACTION: Recipe = {
   tests: [
     'test/policy-core/decision/delete.test.ts',
     'test/policy-core/decide.property.test.ts',
-    'test/agent/sandbox/view/held-path.test.ts',
+    'test/agent/sandbox/view/delete-hold.test.ts',
     'test/server/evidence/audit/format-deleted.test.ts',
   ],
 }
