@@ -1,8 +1,29 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { openAlice, RULE, type Alice } from './rule-life-scene.ts'
+import { openTestServer } from '../../server/test-server.ts'
+import { runCli, type CliRun } from '../run-cli.ts'
 
-let { alice, output } = {} as Alice
-beforeEach(async () => void ({ alice, output } = await openAlice()))
+const RULE = ['--name', 'a', '--action', 'connect:tcp', '--allow', 'a.example.com:443']
+
+let alice: (...argv: string[]) => Promise<CliRun>
+
+beforeEach(async () => {
+  const { server, createOrganization } = await openTestServer()
+  const { personal_token } = await createOrganization('acme', 'alice')
+  const PALISADE_SERVER = await server.app.listen({ host: '127.0.0.1', port: 0 })
+  const env = {
+    PALISADE_SERVER,
+    PALISADE_ORG: 'acme',
+    PALISADE_USERNAME: 'alice',
+    PALISADE_TOKEN: personal_token,
+  }
+  alice = (...argv) => runCli(argv, { env })
+})
+
+async function output(...argv: string[]): Promise<string> {
+  const { code, out, err } = await alice(...argv)
+  expect(code, err).toBe(0)
+  return out
+}
 
 describe('the life of rules on the command line', () => {
   it('is a time at which a rule ends, and which can be changed and removed', async () => {
@@ -26,6 +47,55 @@ describe('the life of rules on the command line', () => {
 
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('leave out') })
     expect(await output('policy', 'show', 'web')).toContain('no rules')
+  })
+
+  it('includes policies that decide nothing, and ends them', async () => {
+    await output('policy', 'create', 'trial', '--mode', 'shadow')
+    await output('policy', 'create', 'web')
+    await output('rule', 'add', 'trial', ...RULE)
+    expect(await output('policy', 'list')).toMatch(
+      /MODE[^]*(?:trial .*shadow[^]*web .*enforce|web .*enforce[^]*trial .*shadow)/,
+    )
+    expect(await output('policy', 'show', 'trial')).toMatch(/mode +shadow: decides nothing/)
+    const check = ['policy', 'check', 'connect:tcp', 'a.example.com:443'] as const
+    expect(await alice(...check)).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/shadow/),
+    })
+
+    await output('policy', 'update', 'trial', '--mode', 'enforce')
+
+    expect(await output('policy', 'list')).not.toContain('MODE')
+    await output(...check)
+  })
+
+  it('decides by the default of the organization and of teams, which each list shows', async () => {
+    const check = [
+      'policy',
+      'check',
+      'connect:tcp',
+      'b.example.com:443',
+      '--address',
+      '93.184.216.34',
+    ]
+    expect((await alice(...check)).code).toBe(1)
+    expect(await output('org', 'show')).toMatch(/default +enforce, unless teams/)
+
+    expect(await output('org', 'set', '--default', 'observe')).toMatch(/default +observe: /)
+    expect(await output(...check)).toContain('observed')
+    expect(await output('policy', 'effective')).toContain('default observe')
+
+    await output('team', 'create', 'careful')
+    expect(await output('team', 'list')).not.toContain('DEFAULT')
+    await output('team', 'set', 'careful', '--default', 'enforce')
+    await output('team', 'add', 'careful', 'alice')
+    expect(await output('team', 'list')).toMatch(/DEFAULT[^]*careful +alice +enforce/)
+    expect((await alice(...check)).code).toBe(1)
+
+    await output('team', 'set', 'careful', '--default', 'none')
+    await output(...check)
+    await output('org', 'set', '--default', 'none')
+    expect((await alice(...check)).code).toBe(1)
   })
 
   it('lists rules without a match, and says what the evidence cannot judge', async () => {
