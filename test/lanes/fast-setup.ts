@@ -8,6 +8,7 @@ const note = (name: string): void => {
   if (run !== undefined) noteRunningTest(run, worker, name)
 }
 
+// Starts that wait for their end, such as `spawnSync`, are not published here; imports show them.
 const started: string[] = []
 const onProcess = (): void => void started.push('a process')
 const onThread = (): void => void started.push('a thread')

@@ -6,7 +6,7 @@ import {
 } from '@palisade/protocol'
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readDeviceKey, readEnrolment } from '../../../agent/src/config/read-enrolment.ts'
 import { ensureEnrolled } from '../../../agent/src/enrol/ensure-enrolled.ts'
 import { createHttpFetch } from '../../../agent/src/sync/transport/fetch-over-http.ts'
@@ -14,6 +14,7 @@ import { freshName } from '../../server/fresh-name.ts'
 import { openTestServer, type TestServer } from '../../server/test-server.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 import { never } from '../fixture/sync-scene.ts'
+import { atEndOfTests } from '../../server/temporary-directory.ts'
 
 const fetch = createHttpFetch()
 const log = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} }
@@ -27,8 +28,9 @@ describe('a machine without an enrolment', () => {
   let enrolmentTokenPath: string
   let pauses: number[]
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    server = await openTestServer(afterAll)
+    server = await openTestServer(atEnd)
     await server.server.app.listen({ host: '127.0.0.1', port: 0 })
   })
 

@@ -1,19 +1,21 @@
 import { bundleSchema, grantSchema, type AssuranceClass } from '@palisade/protocol'
 import { chmod, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { readDeviceKey, readEnrolment } from '../../../agent/src/config/read-enrolment.ts'
 import { freshName } from '../../server/fresh-name.ts'
 import { openTestServer, type TestServer } from '../../server/test-server.ts'
 import { runCli, type CliRun, type CliSetting } from '../run-cli.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
+import { atEndOfTests } from '../../server/temporary-directory.ts'
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000'
 
 let test: TestServer
 let url: string
+const atEnd = atEndOfTests()
 beforeAll(async () => {
-  test = await openTestServer(afterAll)
+  test = await openTestServer(atEnd)
   url = await test.server.app.listen({ host: '127.0.0.1', port: 0 })
 })
 

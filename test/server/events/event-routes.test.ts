@@ -1,5 +1,5 @@
 import type { HistoryEvent, ListEventsResponse } from '@palisade/protocol'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OPERATOR } from '../../../server/src/history/author.ts'
 import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
 import { hashEvent } from '../../../server/src/history/event-hash.ts'
@@ -7,6 +7,7 @@ import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 
@@ -19,8 +20,9 @@ describe('the feed of events', () => {
   let owned: Owner
   let owner: string
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     ;[org, alice] = [freshName('acme'), freshName('alice')]

@@ -1,11 +1,12 @@
 import { FIRST_PREVIOUS, type AuditPage, type UploadedRecord } from '@palisade/protocol'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice, headersOf, type TestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { HASH, HEADER, linesOf, recordOf, textOf } from './ingest/batch-text.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 
 const RECORDS = '/api/v1/device/records'
 /** As the clock of the test server. */
@@ -21,8 +22,9 @@ describe('the evidence of machines', () => {
   let owner: Owner
   let device: TestDevice
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    shared = await openTestServer(afterAll)
+    shared = await openTestServer(atEnd)
   })
   beforeEach(() => open(shared))
 

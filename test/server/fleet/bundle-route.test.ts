@@ -1,5 +1,5 @@
 import { MAX_BUNDLE_BYTES, type Bundle } from '@palisade/protocol'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createStateStore } from '../../../agent/src/sync/state/state-store.ts'
 import {
   createSynchronizer,
@@ -13,6 +13,7 @@ import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice, type TestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 
 const HOUR_MS = 3_600_000
 const PASSWORD = 'a long enough password'
@@ -30,8 +31,9 @@ describe('the bundle of a device', () => {
   let owner: Owner
   let device: TestDevice
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     // tuf-js reads the global clock.

@@ -1,7 +1,7 @@
 import type { Bundle } from '@palisade/protocol'
 import { randomBytes } from 'node:crypto'
 import fastify from 'fastify'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { bundleRoute } from '../../../server/src/fleet/bundle-route.ts'
 import { registerRoutes } from '../../../server/src/identity/routes/register-routes.ts'
 import { createViewService, type ViewService } from '../../../server/src/views/view-service.ts'
@@ -15,6 +15,7 @@ import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { sendTogether } from './send-together.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 
 const PERMISSIONS = ['organization:admin', 'policies:read', 'policies:write'] as const
 
@@ -25,8 +26,9 @@ describe('a bundle', () => {
   let owner: Owner
   let deviceId: string
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     ;[org, alice] = [freshName('acme'), freshName('alice')]

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   createAssignmentVersions,
   type FindAssignment,
@@ -10,6 +10,7 @@ import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 
 describe('versions of assignments', () => {
   let test: TestServer
@@ -19,8 +20,9 @@ describe('versions of assignments', () => {
   let deviceId: string
   let transactions: number
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     ;[org, alice] = [freshName('acme'), freshName('alice')]

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freshName } from '../fresh-name.ts'
 import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { openViewDevice, type Targets, type ViewDevice } from './view-device.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 
 const EXPIRY = '2026-12-31T18:00:00.000Z'
 
@@ -16,8 +17,9 @@ describe('a signed view', () => {
   /** Ids of two teams; bob is in both, carl in the first. */
   let teams: readonly [string, string]
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     ;[org, bob, carl] = [freshName('acme'), freshName(bob), freshName(carl)]

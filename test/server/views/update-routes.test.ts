@@ -5,7 +5,7 @@ import {
   type DeviceView,
 } from '@palisade/protocol'
 import type { LightMyRequestResponse } from 'fastify'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { rotateDistributionKeys } from '../../../server/src/views/keys/rotate-keys.ts'
 import { startOfPeriod } from '../../../server/src/views/publication/renewal.ts'
 import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
@@ -14,6 +14,7 @@ import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice, fetchDeviceToken, headersOf, type TestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
@@ -27,8 +28,9 @@ describe('an update', () => {
   let owner: Owner
   let device: TestDevice
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     ;[org, alice] = [freshName('acme'), freshName('alice')]

@@ -2,9 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Updater, type Fetcher } from 'tuf-js'
 import { DownloadHTTPError } from 'tuf-js/dist/error.js'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { freshName } from '../fresh-name.ts'
-import { temporaryDirectory } from '../temporary-directory.ts'
+import { atEndOfTests, temporaryDirectory } from '../temporary-directory.ts'
 import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { openViewDevice, type ViewDevice } from './view-device.ts'
@@ -17,8 +17,9 @@ describe('the updater of tuf-js', () => {
   let device: ViewDevice
   let directory: string
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     // tuf-js reads the global clock.

@@ -1,9 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '@palisade/protocol'
 import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 
 const AT = '2026-11-21T08:00:00.000Z'
 /** Two states of the maximum size of a policy. */
@@ -19,8 +20,9 @@ let webhookId: string
 let list: string
 let owner: Owner
 
+const atEnd = atEndOfTests()
 beforeAll(async () => {
-  test = await openTestServer(afterAll)
+  test = await openTestServer(atEnd)
 })
 beforeEach(async () => {
   ;[org, webhookId] = [freshName('acme'), freshName('w')]

@@ -1,11 +1,12 @@
 import type { Permission } from '@palisade/protocol'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { nextTurn } from '../../../server/src/platform/next-turn.ts'
 import { formatDeliveryId } from '../../../server/src/webhooks/delivery-id.ts'
 import { freshName } from '../fresh-name.ts'
 import { openOwner } from '../owner.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { openReceiver, verify } from './receiver.ts'
+import { atEndOfTests } from '../temporary-directory.ts'
 
 const HOOK = 'https://hooks.example.com/palisade'
 const SETTINGS = { PALISADE_WEBHOOK_NETWORKS: '127.0.0.1' }
@@ -22,8 +23,9 @@ describe('webhooks', () => {
   /** The time of the server. */
   let now: string
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    shared = await openTestServer(afterAll, { settings: SETTINGS })
+    shared = await openTestServer(atEnd, { settings: SETTINGS })
   })
   beforeEach(() => open(shared))
 

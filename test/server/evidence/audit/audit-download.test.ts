@@ -1,7 +1,7 @@
 import type { UploadedRecord } from '@palisade/protocol'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   downloadAuditLog,
   pageQuery,
@@ -12,6 +12,7 @@ import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, headersOf, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { HASH, HEADER, linesOf, recordOf, textOf } from '../ingest/batch-text.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const RECORDS = '/api/v1/device/records'
 
@@ -24,8 +25,9 @@ describe('the download of the audit log', () => {
   let owner: Owner
   let device: TestDevice
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     ;[org, alice] = [freshName('acme'), freshName('alice')]

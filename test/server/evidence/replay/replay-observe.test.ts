@@ -1,9 +1,10 @@
 import type { ReplayLine, ReplayResult } from '@palisade/protocol'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { appendRows, row } from '../store/evidence-batches.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const HOUR_MS = 60 * 60_000
 const NET = { name: 'net', actions: ['connect:tcp'] }
@@ -31,8 +32,9 @@ describe('a replay for machines that observe', () => {
     return line.result
   }
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     ;[org, alice] = [freshName('acme'), freshName('alice')]

@@ -1,11 +1,12 @@
 import type { ReplayLine, ReplayResult } from '@palisade/protocol'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freshName } from '../../fresh-name.ts'
 import type { EvidenceRow } from '../../../../server/src/evidence/store/evidence-record.ts'
 import type { EvidenceBatch } from '../../../../server/src/evidence/store/evidence-store.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { appendRows, row } from '../store/evidence-batches.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const HOUR_MS = 60 * 60_000
 
@@ -22,8 +23,9 @@ describe('a replay', () => {
   let device: string
   let owner: Owner
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     ;[org, alice] = [freshName('acme'), freshName('alice')]

@@ -1,11 +1,12 @@
 import type { SuggestionsRequest, SuggestionsResponse } from '@palisade/protocol'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, headersOf } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { HEADER, linesOf, recordOf, textOf } from '../ingest/batch-text.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const RECORDS = '/api/v1/device/records'
 
@@ -17,8 +18,9 @@ describe('suggestions', () => {
   let people: readonly string[]
   let owner: Owner
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     ;[org, alice] = [freshName('acme'), freshName('alice')]

@@ -1,11 +1,12 @@
 import { FIRST_PREVIOUS, type UnusedRules, type UploadedRecord } from '@palisade/protocol'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, headersOf, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { HEADER, linesOf, recordOf, textOf } from '../ingest/batch-text.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const RECORDS = '/api/v1/device/records'
 
@@ -18,8 +19,9 @@ describe('the report of unused rules', () => {
   /** Ids of rules by their names. */
   let ids: Record<string, string>
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     org = freshName('acme')

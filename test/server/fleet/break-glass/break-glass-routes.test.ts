@@ -1,11 +1,12 @@
 import { grantSchema, listEventsResponseSchema, type Grant } from '@palisade/protocol'
 import { createPublicKey, verify } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { formatCanonicalJson } from '../../../../server/src/history/canonical-json.ts'
 import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const HOUR_MS = 3_600_000
 const PASSWORD = 'a long enough password'
@@ -20,8 +21,9 @@ describe('a break-glass grant', () => {
   let owner: Owner
   let device: TestDevice
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     ;[org, alice] = [freshName('acme'), freshName('alice')]

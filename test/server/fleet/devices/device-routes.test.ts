@@ -1,9 +1,10 @@
 import { listDevicesResponseSchema, type DeviceView, type Enrolment } from '@palisade/protocol'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const PASSWORD = 'a long enough password'
 const UNKNOWN = '00000000-0000-4000-8000-000000000000'
@@ -21,8 +22,9 @@ describe('the devices of an organization', () => {
   let bob: string
   let start: string
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    shared = await openTestServer(afterAll)
+    shared = await openTestServer(atEnd)
   })
   beforeEach(() => open(shared))
 

@@ -1,6 +1,6 @@
 import { createDeviceKey, createProver, type Prove } from '@palisade/client'
 import { enrolmentSchema, type CreatedEnrolmentToken, type DeviceView } from '@palisade/protocol'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { freshName } from '../../fresh-name.ts'
 import {
   enrolTestDevice,
@@ -12,6 +12,7 @@ import {
   type TestDevice,
 } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const ENROL = '/api/v1/enrol'
 const TOKEN = '/api/v1/device/token'
@@ -26,8 +27,9 @@ let acme: string
 let name: string
 let alice: string
 
+const atEnd = atEndOfTests()
 beforeAll(async () => {
-  shared = await openTestServer(afterAll)
+  shared = await openTestServer(atEnd)
 })
 beforeEach(() => open(shared))
 

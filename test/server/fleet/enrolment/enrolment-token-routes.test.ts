@@ -6,12 +6,13 @@ import {
   type Role,
 } from '@palisade/protocol'
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { kindOfSecretToken } from '../../../../server/src/identity/tokens/secret-token.ts'
 import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const PASSWORD = 'a long enough password'
@@ -26,8 +27,9 @@ describe('the enrolment tokens of an organization', () => {
   let owner: Owner
   let alice: string
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     ;[org, name] = [freshName('acme'), freshName('alice')]

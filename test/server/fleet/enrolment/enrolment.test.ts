@@ -1,5 +1,5 @@
 import { enrolmentSchema } from '@palisade/protocol'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freshName } from '../../fresh-name.ts'
 import { openOwner } from '../../owner.ts'
 import {
@@ -10,6 +10,7 @@ import {
   type TestDevice,
 } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const PASSWORD = 'a long enough password'
 
@@ -22,8 +23,9 @@ describe('a device', () => {
   let alice: string
   let bob: string
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
   })
   beforeEach(async () => {
     org = freshName('acme')

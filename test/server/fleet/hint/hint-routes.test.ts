@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, headersOf, TEST_ORIGIN, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const URL = '/api/v1/device/hint'
 const SETTINGS = { PALISADE_PUBLIC_URL: TEST_ORIGIN }
@@ -18,8 +19,9 @@ describe('a hint', () => {
   let owner: Owner
   let device: TestDevice
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    shared = await openTestServer(afterAll, { settings: SETTINGS })
+    shared = await openTestServer(atEnd, { settings: SETTINGS })
   })
   beforeEach(() => open(shared))
 

@@ -1,10 +1,11 @@
 import { listDevicesResponseSchema, type Device, type DeviceView } from '@palisade/protocol'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { DeviceReportRecord } from '../../../../server/src/store/distribution-records.ts'
 import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const PASSWORD = 'a long enough password'
 const MINUTE_MS = 60_000
@@ -14,8 +15,9 @@ let org: string
 let acme: string
 let owner: Owner
 
+const atEnd = atEndOfTests()
 beforeAll(async () => {
-  test = await openTestServer(afterAll, { settings: { PALISADE_ACCESS_TOKEN_MINUTES: '60' } })
+  test = await openTestServer(atEnd, { settings: { PALISADE_ACCESS_TOKEN_MINUTES: '60' } })
 })
 beforeEach(async () => {
   org = freshName('acme')

@@ -7,7 +7,7 @@ import {
 } from '../../../../server/src/operations/overload/work-budget.ts'
 import type { Store, StoreReader } from '../../../../server/src/store/store.ts'
 import { openTestStore } from '../../store/test-store.ts'
-import { temporaryDirectory } from '../../temporary-directory.ts'
+import { atEndOfTests, temporaryDirectory } from '../../temporary-directory.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
 const DEVICES = 10_050
@@ -23,8 +23,9 @@ const CALLER: Caller = {
 describe('a list of the devices of a large fleet', () => {
   let store: Store
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    const opened = await openTestStore(temporaryDirectory(afterAll))
+    const opened = await openTestStore(temporaryDirectory(atEnd))
     afterAll(() => opened.discard())
     store = opened.store
     await store.transaction(async (writer) => {

@@ -4,6 +4,7 @@ import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, fetchDeviceToken, headersOf, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const URL = '/api/v1/device/report'
 const GOOD: DeviceReport = { revision: 3, state: 'fresh', agent_version: '0.1.0' }
@@ -24,10 +25,11 @@ describe('a report of a device', () => {
   let witness: TestDevice
   let flushes = 0
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
     // Reports are written by `flush` alone.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    test = await openTestServer(afterAll)
+    test = await openTestServer(atEnd)
     afterAll(() => void vi.useRealTimers())
     const { as } = await openOwner(test, WITNESSES, freshName('wendy'))
     witness = await enrolTestDevice(test, as, WITNESSES)

@@ -12,7 +12,7 @@ import type { Bundle } from '@palisade/protocol'
 import { startOfPeriod } from '../../../../server/src/views/publication/renewal.ts'
 import { UNLIMITED } from '../../../../server/src/operations/overload/overload.ts'
 import { activePolicy } from '../../../agent/fixture/active-policy.ts'
-import { temporaryDirectory } from '../../temporary-directory.ts'
+import { atEndOfTests, temporaryDirectory } from '../../temporary-directory.ts'
 import type { TestDevice } from '../../test-device.ts'
 import { openViewDevice } from '../../views/view-device.ts'
 import { createServerUnder, type TestServer } from '../../test-server.ts'
@@ -41,8 +41,9 @@ let test: TestServer
 let url: string
 let scene: RolloutScene
 
+const atEnd = atEndOfTests()
 beforeAll(async () => {
-  test = await openRolloutServer()
+  test = await openRolloutServer(atEnd)
   url = await test.server.app.listen({ host: '127.0.0.1', port: 0 })
 })
 beforeEach(async () => {

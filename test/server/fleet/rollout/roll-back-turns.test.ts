@@ -8,14 +8,16 @@ import { nextTurn } from '../../../../server/src/platform/next-turn.ts'
 import type { Store } from '../../../../server/src/store/store.ts'
 import type { TestServer } from '../../test-server.ts'
 import { sendTogether } from '../send-together.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 import { openRolloutScene, openRolloutServer, type RolloutScene } from './rollout-scene.ts'
 
 const PERMISSIONS = ['policies:read', 'policies:write'] as const
 const ONCE = { scope: null, caller: 'user:olga', bodyHash: '', hasSecret: false }
 
 let test: TestServer
+const atEnd = atEndOfTests()
 beforeAll(async () => {
-  test = await openRolloutServer()
+  test = await openRolloutServer(atEnd)
 })
 
 /** Rolls back with `ifMatch`; returns the number of turns, and of those within a read. */

@@ -1,6 +1,7 @@
 import type { RollBackResponse, Rollout } from '@palisade/protocol'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { TestServer } from '../../test-server.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 import { openRolloutScene, openRolloutServer, type RolloutScene } from './rollout-scene.ts'
 
 const RULE = {
@@ -12,8 +13,9 @@ const RULE = {
 
 let test: TestServer
 let scene: RolloutScene
+const atEnd = atEndOfTests()
 beforeAll(async () => {
-  test = await openRolloutServer()
+  test = await openRolloutServer(atEnd)
 })
 beforeEach(async () => {
   scene = await openRolloutScene(test)

@@ -4,14 +4,16 @@ import { freshName } from '../../fresh-name.ts'
 import { openOwner } from '../../owner.ts'
 import type { TestServer } from '../../test-server.ts'
 import { openViewDevice } from '../../views/view-device.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 import { openRolloutScene, openRolloutServer, STAGES, type RolloutScene } from './rollout-scene.ts'
 
 const PASSWORD = 'a long enough password'
 
 let test: TestServer
 let scene: RolloutScene
+const atEnd = atEndOfTests()
 beforeAll(async () => {
-  test = await openRolloutServer()
+  test = await openRolloutServer(atEnd)
 })
 beforeEach(async () => {
   scene = await openRolloutScene(test)

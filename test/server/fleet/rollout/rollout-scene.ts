@@ -1,8 +1,9 @@
 import type { Rollout, RolloutStatus } from '@palisade/protocol'
-import { afterAll, expect } from 'vitest'
+import { expect } from 'vitest'
 import { freshName } from '../../fresh-name.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, type TestDevice } from '../../test-device.ts'
+import type { AtEnd } from '../../temporary-directory.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { openViewDevice } from '../../views/view-device.ts'
 
@@ -34,9 +35,9 @@ export interface RolloutScene {
 }
 
 /** Opens the server of a file. */
-export function openRolloutServer(): Promise<TestServer> {
+export function openRolloutServer(atEnd: AtEnd): Promise<TestServer> {
   const settings = { PALISADE_ACCESS_TOKEN_MINUTES: '60', PALISADE_DEVICE_TOKEN_MINUTES: '60' }
-  return openTestServer(afterAll, { settings })
+  return openTestServer(atEnd, { settings })
 }
 
 export async function openRolloutScene(test: TestServer): Promise<RolloutScene> {

@@ -10,6 +10,7 @@ import { ensureViewSecret } from '../../../../server/src/views/content/view-id.t
 import { placeOf } from '../../../../server/src/views/assigned-view.ts'
 import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
 import type { TestServer } from '../../test-server.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 import { openRolloutScene, openRolloutServer, type RolloutScene } from './rollout-scene.ts'
 
 let test: TestServer
@@ -31,8 +32,9 @@ function openWatch(): RolloutWatch {
   return createRolloutWatch({ store, audited, views: { revisionOf }, now, onError })
 }
 
+const atEnd = atEndOfTests()
 beforeAll(async () => {
-  test = await openRolloutServer()
+  test = await openRolloutServer(atEnd)
 })
 beforeEach(async () => {
   errors = []

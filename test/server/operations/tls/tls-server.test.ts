@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openTestEvidence } from '../../store/test-store.ts'
-import { temporaryDirectory } from '../../temporary-directory.ts'
+import { atEndOfTests, temporaryDirectory } from '../../temporary-directory.ts'
 import { makeCertificate } from './make-certificate.ts'
 
 const AUTHORITY = makeCertificate({ name: 'authority' })
@@ -20,8 +20,9 @@ let server: Server
 let port: number
 let close: () => Promise<void>
 
+const atEnd = atEndOfTests()
 beforeAll(async () => {
-  const directory = temporaryDirectory(afterAll)
+  const directory = temporaryDirectory(atEnd)
   const store = openSqliteStore(join(directory, 'server.db'))
   const evidence = await openTestEvidence(directory)
   const sources = {

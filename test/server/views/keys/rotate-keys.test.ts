@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { createDeviceKey, createProver, thumbprintOf, type Prove } from '@palisade/client'
 import { UPDATE_PATH, type Bundle, type DeviceView, type Enrolment } from '@palisade/protocol'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createDeviceAccess } from '../../../../agent/src/sync/transport/device-access.ts'
 import { createStateStore } from '../../../../agent/src/sync/state/state-store.ts'
 import {
@@ -40,6 +40,7 @@ import { temporaryDirectory } from '../../../agent/fixture/temporary-directory.t
 import { freshName } from '../../fresh-name.ts'
 import { fetchDeviceToken } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
+import { atEndOfTests } from '../../temporary-directory.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
@@ -64,8 +65,9 @@ describe('a key rotation, as seen by a running agent,', () => {
   let forged: ReadonlyMap<string, Uint8Array>
   let setMachineClock: (ms: number) => void
 
+  const atEnd = atEndOfTests()
   beforeAll(async () => {
-    shared = await openTestServer(afterAll)
+    shared = await openTestServer(atEnd)
     url = await listen(shared)
   })
   beforeEach(() => open(shared, url))
