@@ -6,7 +6,7 @@ import { testsOfMissing } from './lane-files.ts'
 import { projectsOf, readLaneOptions, USAGE, type Lane, type LaneOptions } from './options.ts'
 import { missingPrograms, packagesOf } from './programs.mjs'
 import { fullSize, isFullRun } from './run-size.ts'
-import { createRunDirectory, directoryOfFastLane, removeRun } from './run-directory.ts'
+import { createRunDirectory, removeRun } from './run-directory.ts'
 import { hangingTests } from './running-tests.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -38,7 +38,7 @@ function requirePrograms(options: LaneOptions): readonly string[] | null {
 
 /** Runs vitest and resolves to its exit code. */
 async function run(lane: Lane, args: readonly string[], watch: boolean): Promise<number> {
-  const directory = createRunDirectory(lane === 'fast' ? directoryOfFastLane() : undefined)
+  const directory = createRunDirectory()
   const env = {
     ...process.env,
     ...(lane === 'full' ? fullSize() : {}),

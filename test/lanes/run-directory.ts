@@ -1,43 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  statfsSync,
-} from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-
-/** In memory; containers often have less room there. */
-const MEMORY = '/dev/shm'
-const NEEDED_BYTES = 1024 ** 3
-
-/**
- * Returns where the fast lane keeps its files: in memory where there is room, because half of its
- * time would be flushes of databases to disk. The full lane stays on a disk: a sandbox does not
- * show that directory.
- */
-export function directoryOfFastLane(): string {
-  try {
-    accessSync(MEMORY, constants.W_OK)
-    const { bavail, bsize } = statfsSync(MEMORY)
-    return bavail * bsize < NEEDED_BYTES ? tmpdir() : MEMORY
-  } catch {
-    return tmpdir() // no Linux
-  }
-}
 
 /**
  * Creates the directory that is the temporary one of all tests of a run. Other users may pass
  * through it: some tests start programs as `nobody`.
  */
-export function createRunDirectory(parent: string = tmpdir()): string {
-  const directory = mkdtempSync(join(parent, 'palisade-tests-'))
+export function createRunDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'palisade-tests-'))
   chmodSync(directory, 0o1777)
   return directory
 }
