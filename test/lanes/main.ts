@@ -2,7 +2,8 @@
 // and leaves nothing behind, however the run ends.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { testsOfMissing } from './lane-files.ts'
+import { areOfFullLane } from './full-lane-paths.ts'
+import { testsOfMissing } from './missing-tests.ts'
 import { projectsOf, readLaneOptions, USAGE, type Lane, type LaneOptions } from './options.ts'
 import { missingPrograms, packagesOf } from './programs.mjs'
 import { fullSize, isFullRun } from './run-size.ts'
@@ -82,6 +83,11 @@ async function main([lane, ...args]: readonly string[]): Promise<number> {
   if (options.help) {
     process.stdout.write(USAGE)
     return 0
+  }
+  const paths = options.rest.filter((each) => each.startsWith('test/'))
+  if (lane === 'fast' && areOfFullLane(ROOT, paths)) {
+    tell(`these tests start programs: npm run test:full -- ${paths.join(' ')}`)
+    return 1
   }
   const excluded = lane === 'full' ? requirePrograms(options) : []
   if (excluded === null) return 1
