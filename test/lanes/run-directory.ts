@@ -17,7 +17,7 @@ export function createRunDirectory(): string {
 export function removeRun(directory: string): void {
   // A process may start another one while the list is read.
   for (let round = 0; round < 10 && endProcesses(directory); round += 1);
-  for (const mount of mountsBelow(directory)) execFileSync('umount', ['--lazy', mount])
+  for (const mount of mountsBelow(directory)) unmount(mount)
   rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
 }
 
@@ -58,6 +58,14 @@ function namesDirectory(pid: number, directory: string): boolean {
       return false // ended, or another user's
     }
   })
+}
+
+function unmount(path: string): void {
+  try {
+    execFileSync('umount', ['--lazy', path], { stdio: 'ignore' })
+  } catch {
+    // Not root, or no such program: what is mounted stays, and removing the directory says so.
+  }
 }
 
 /** The innermost mounts first. */
