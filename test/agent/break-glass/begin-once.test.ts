@@ -1,11 +1,10 @@
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { existsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { inForce, setUp } from '../fixture/sync-scene.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 import { countWrites } from '../sync/state/crash/count-writes.ts'
+import { copyOf } from '../sync/state/crash/update-scene.ts'
 import { LATER_MS, SHUT, LIFTED, enforced, grantFor, begin } from './expired-machine.ts'
 
 it('a grant is begun once or not at all, wherever the agent is killed', async () => {
@@ -64,12 +63,3 @@ it('a grant is begun once or not at all, wherever the agent is killed', async ()
   expect(turn).toBeGreaterThan(0)
   expect(outcomes).toEqual(outcomes.map((_each, index) => (index < turn ? SHUT : LIFTED)))
 })
-
-/** In memory if possible: a process that is killed loses no data that it wrote there. */
-async function copyOf(directory: string): Promise<string> {
-  const parent = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'palisade-'))
-  onTestFinished(() => rm(parent, { recursive: true, force: true }))
-  const copied = join(parent, 'policy')
-  await cp(directory, copied, { recursive: true })
-  return copied
-}

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,9 +23,9 @@ export function allowed({ active }: Scene): string {
   return PATHS.map((path) => active.decide({ action: 'read', path }).decision).join(' ')
 }
 
-/** In memory if possible: a process that is killed loses no data that it wrote there. */
+/** Copies the directory of a machine until the end of the test. */
 export async function copyOf(directory: string): Promise<string> {
-  const parent = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'palisade-'))
+  const parent = await mkdtemp(join(tmpdir(), 'palisade-'))
   onTestFinished(() => rm(parent, { recursive: true, force: true }))
   const copied = join(parent, 'policy')
   await cp(directory, copied, { recursive: true })
