@@ -36,3 +36,15 @@ it('forgets values of a failed write', async () => {
   texts.undo()
   expect(await texts.read('a', load)).toBeNull()
 })
+
+it('keeps no answer that was on its way while the row was written', async () => {
+  const texts = createRemembered<string>(10)
+  const slow = Promise.withResolvers<string>()
+  const reading = texts.read('a', () => slow.promise)
+
+  await texts.write('a', async () => 'new')
+  slow.resolve('old')
+
+  expect(await reading).toBe('old')
+  expect(await texts.read('a', async () => 'new')).toBe('new')
+})
