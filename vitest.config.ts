@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { LaneReporter } from './test/lanes/lane-reporter.ts'
-import { fullSize, isFullRun, pathOfTests, seedRun } from './test/lanes/run-size.ts'
+import { fullSize, isFullRun, leftOutFiles, pathOfTests, seedRun } from './test/lanes/run-size.ts'
 
 seedRun()
 
@@ -81,6 +81,7 @@ export default defineConfig({
       // Most of these wait for a process, a timer or a disk.
       project('process', {
         include: PROCESS,
+        exclude: leftOutFiles(),
         fullSize: true,
         timeoutMs: 10 * MINUTE_MS,
         turn: 3,

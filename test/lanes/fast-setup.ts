@@ -23,6 +23,8 @@ afterEach(() => {
   expect(found, 'a test that starts something is named *.process.test.ts').toEqual([])
 })
 afterAll(() => {
+  // Also of a file whose tests are all skipped.
+  note('')
   unsubscribe('child_process', onProcess)
   unsubscribe('worker_threads', onThread)
 })

@@ -1,5 +1,6 @@
 import { relative } from 'node:path'
 import { DefaultReporter, type TestModule, type TestSpecification } from 'vitest/node'
+import { isFullRun } from './run-size.ts'
 import { areaOf, formatAreas, type Area } from './area-table.ts'
 
 type Counted = 'passed' | 'failed' | 'skipped'
@@ -36,14 +37,17 @@ export class LaneReporter extends DefaultReporter {
     this.areas.set(name, area)
     area.files += 1
     area.milliseconds += module.diagnostic().duration
+    const failed = area.failed
     for (const test of module.children.allTests()) area[countedAs(test.result().state)] += 1
+    // A file that does not load, or whose hook fails, has no failed test.
+    if (!module.ok() && area.failed === failed) area.failed += 1
     const open = (this.open.get(name) ?? 0) - 1
     this.open.set(name, open)
     if (open === 0) this.log(formatProgress(area))
   }
 
   /** Called by the base class after the errors of the run. */
-  override reportTestSummary(): void {
+  override reportTestSummary(_files: unknown, errors: readonly unknown[]): void {
     const modules = this.ctx.state.getTestModules()
     const failed = modules.filter((module) => !module.ok())
     for (const module of failed) this.log(formatRepeat(module))
@@ -51,7 +55,8 @@ export class LaneReporter extends DefaultReporter {
     this.log(`\n${formatAreas(areas)}\n`)
     const count = (state: Counted) => areas.reduce((sum, area) => sum + area[state], 0)
     this.log(`  ${((this.end - this.start) / 1000).toFixed(0)} s`)
-    this.log(`${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`)
+    const failures = count('failed') + errors.length
+    this.log(`${count('passed')} passed, ${failures} failed, ${count('skipped')} skipped`)
   }
 }
 
@@ -68,6 +73,7 @@ function formatProgress({ name, files, passed, failed, milliseconds }: Area): st
 
 function formatRepeat(module: TestModule): string {
   const command = module.project.name === 'fast' ? 'test' : 'run test:full'
+  const cases = isFullRun() ? 'PALISADE_CASES=1 ' : ''
   const seed = `PALISADE_SEED=${process.env['PALISADE_SEED'] ?? ''}`
-  return `  again: ${seed} npm ${command} -- ${module.relativeModuleId}`
+  return `  again: ${cases}${seed} npm ${command} -- ${module.relativeModuleId}`
 }

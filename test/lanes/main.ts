@@ -6,9 +6,9 @@ import { areOfFullLane } from './full-lane-paths.ts'
 import { testsOfMissing } from './missing-tests.ts'
 import { projectsOf, readLaneOptions, USAGE, type Lane, type LaneOptions } from './options.ts'
 import { missingPrograms, packagesOf } from './programs.mjs'
-import { fullSize, isFullRun } from './run-size.ts'
+import { fullSize, isFullRun, leaveOut } from './run-size.ts'
 import { createRunDirectory, removeRun } from './run-directory.ts'
-import { hangingTests } from './running-tests.ts'
+import { hangingTests, noteRunningTest } from './running-tests.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
@@ -22,7 +22,7 @@ function tell(line: string): void {
   process.stderr.write(`palisade: ${line}\n`)
 }
 
-/** Returns further arguments for vitest, or null when the lane cannot run. */
+/** Returns the files that cannot run and are left out, or null when the lane must not run. */
 function requirePrograms(options: LaneOptions): readonly string[] | null {
   const missing = missingPrograms()
   if (missing.length === 0) return []
@@ -34,15 +34,21 @@ function requirePrograms(options: LaneOptions): readonly string[] | null {
   }
   const { files, tests } = testsOfMissing(ROOT, missing)
   tell(`leaves out ${tests} tests in ${files.length} files, which need them`)
-  return files.flatMap((file) => ['--exclude', file])
+  return files
 }
 
 /** Runs vitest and resolves to its exit code. */
-async function run(lane: Lane, args: readonly string[], watch: boolean): Promise<number> {
+async function run(
+  lane: Lane,
+  args: readonly string[],
+  { watch, leftOut }: { readonly watch: boolean; readonly leftOut: readonly string[] },
+): Promise<number> {
   const directory = createRunDirectory()
+  noteRunningTest(directory, 'none', '')
   const env = {
     ...process.env,
     ...(lane === 'full' ? fullSize() : {}),
+    ...leaveOut(leftOut),
     TMPDIR: directory,
     PALISADE_TEST_RUN: directory,
   }
@@ -89,10 +95,10 @@ async function main([lane, ...args]: readonly string[]): Promise<number> {
     tell(`these tests start programs: npm run test:full -- ${paths.join(' ')}`)
     return 1
   }
-  const excluded = lane === 'full' ? requirePrograms(options) : []
-  if (excluded === null) return 1
+  const leftOut = lane === 'full' ? requirePrograms(options) : []
+  if (leftOut === null) return 1
   const projects = projectsOf(lane, options).flatMap((name) => ['--project', name])
-  return run(lane, [...projects, ...excluded, ...options.rest], options.watch)
+  return run(lane, [...projects, ...options.rest], { watch: options.watch, leftOut })
 }
 
 process.exit(await main(process.argv.slice(2)))

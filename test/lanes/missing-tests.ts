@@ -26,7 +26,7 @@ export function testsOfMissing(
 
 function countTests(root: string, files: readonly string[]): number {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const args = [vitest, 'list', '--json', '--project', 'process', ...files]
+  const args = [vitest, 'list', '--json', '--staticParse=false', '--project', 'process', ...files]
   const { stdout } = spawnSync(process.execPath, args, {
     cwd: root,
     encoding: 'utf8',

@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -8,7 +16,8 @@ import { join } from 'node:path'
  * through it: some tests start programs as `nobody`.
  */
 export function createRunDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'palisade-tests-'))
+  // The kernel names processes and mounts by the real path.
+  const directory = mkdtempSync(join(realpathSync(tmpdir()), 'palisade-tests-'))
   chmodSync(directory, 0o1777)
   return directory
 }
@@ -73,10 +82,17 @@ function mountsBelow(directory: string): string[] {
   try {
     return readFileSync('/proc/self/mountinfo', 'utf8')
       .split('\n')
-      .map((line) => line.split(' ')[4] ?? '')
+      .map((line) => readEscapes(line.split(' ')[4] ?? ''))
       .filter((path) => path.startsWith(`${directory}/`))
       .toReversed()
   } catch {
     return []
   }
+}
+
+/** Reads the octal escapes of proc_pid_mountinfo(5). */
+function readEscapes(path: string): string {
+  return path.replaceAll(/\\([0-7]{3})/g, (_, octal: string) =>
+    String.fromCharCode(Number.parseInt(octal, 8)),
+  )
 }

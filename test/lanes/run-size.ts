@@ -33,6 +33,16 @@ export function pathOfTests(): string {
   return [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter)
 }
 
+/** Files that `--without-missing` leaves out: vitest ignores `--exclude` for its projects. */
+export function leftOutFiles(): string[] {
+  return (process.env['PALISADE_LEFT_OUT'] ?? '').split(delimiter).filter((file) => file !== '')
+}
+
+/** The environment in which files are left out. */
+export function leaveOut(files: readonly string[]): Record<string, string> {
+  return { PALISADE_LEFT_OUT: files.join(delimiter) }
+}
+
 /** Environment of long tests at full size, unless the caller chose a size. */
 export function fullSize(): Record<string, string> {
   return { PALISADE_CASES: process.env['PALISADE_CASES'] ?? '1' }

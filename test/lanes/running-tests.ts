@@ -9,7 +9,7 @@ const RUNNING = 'running'
  * hangs in a loop sends no message to the runner.
  */
 export function noteRunningTest(directory: string, worker: string, name: string): void {
-  mkdirSync(join(directory, RUNNING), { recursive: true })
+  mkdirSync(join(directory, RUNNING), { recursive: true, mode: 0o700 })
   writeFileSync(join(directory, RUNNING, worker), name)
 }
 

@@ -110,6 +110,36 @@ describe('the comparison of mounts', () => {
     expect(compare()).toBe(refusalOf(target))
   })
 
+  it.each<[string, string, (line: string) => string]>([
+    ['a root from elsewhere', '/', (line) => line.replace(' /newroot ', ' /other ')],
+    ['another device', '/dev/null', (line) => line.replaceAll('/null', '/kmsg')],
+    [
+      'a disk as the console',
+      '/dev/null',
+      (line) => line.replace('/null /dev/null', '/sda /dev/console'),
+    ],
+  ])('refuses %s', async (_what, target, change) => {
+    const { compare } = await waitingSandbox()
+    const sandbox = changed(target, change)
+    const shown = sandbox.find((line) => !SANDBOX.includes(line))?.split(' ')[4] ?? ''
+
+    expect(compare({ sandbox })).toBe(refusalOf(shown))
+  })
+
+  it('refuses settings of the kernel that can be written', async () => {
+    const { compare } = await waitingSandbox()
+    const sandbox = changed('/proc/sys', (line) => line.replace(' ro ', ' rw '))
+
+    expect(compare({ sandbox })).toBe('the mount `/proc/sys` is not read-only')
+  })
+
+  it('refuses a name that is not UTF-8 in a new file system', async () => {
+    const { root, compare } = await waitingSandbox()
+    writeFileSync(Buffer.concat([Buffer.from(`${root}/tmp/`), Buffer.from([0xff])]), '')
+
+    expect(compare()).toBe(refusalOf('/tmp'))
+  })
+
   it('case 76: refuses a part of a file system that the host gave up', async () => {
     const { compare } = await waitingSandbox()
     const part = (target: string): string[] =>
