@@ -113,8 +113,7 @@ export async function createServer(
   const log = parts.resolve(LOG)
   const metrics = createMetrics({ version: readVersion() })
   const tracing = await openTracing(config.tracing, log)
-  const inTurns = takeTurnsWriting(options.store)
-  const counted = metrics.observeStore(reportSchemaChange(inTurns, log))
+  const counted = metrics.observeStore(reportSchemaChange(takeTurnsWriting(options.store), log))
   const store = tracing === null ? counted : tracing.observeStore(counted)
   await ensureSigningKeys(store, 'access_token', sources.now)
 

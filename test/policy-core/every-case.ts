@@ -46,7 +46,7 @@ export function everyCase<T>(
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
   const shares = [...counts].map(([outcome, n]) => `${outcome} ${((100 * n) / total).toFixed(1)} %`)
   const summary = [`${numRuns * casesPerRun} cases`, `seed ${seed}`, ...shares].join(', ')
-  console.log(`${expect.getState().currentTestName}: ${summary}`)
+  if (isFullRun()) process.stdout.write(`${expect.getState().currentTestName}: ${summary}\n`)
   return {
     rarerThan(least) {
       if (factorOfRun() < 1) return []

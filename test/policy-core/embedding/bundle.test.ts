@@ -11,11 +11,8 @@ const PROGRAMS = {
   everything: `export * from '@palisade/policy-core'`,
 } as const
 
-async function sizeOf(name: keyof typeof PROGRAMS) {
-  const result = await bundle(PROGRAMS[name], 'module')
-  const { code, gzippedBytes } = result
-  console.log(`bundle of ${name}: ${code.length} bytes, ${gzippedBytes} gzipped`)
-  return result
+function sizeOf(name: keyof typeof PROGRAMS) {
+  return bundle(PROGRAMS[name], 'module')
 }
 
 describe('the size of a bundle', () => {

@@ -2,7 +2,7 @@ import { errorEnvelopeSchema } from '@palisade/protocol'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createRandom, type Random } from '../../../bench/src/workload/random.ts'
-import { casesOfRun, seedOfRun } from '../../lanes/run-size.ts'
+import { casesOfRun, isFullRun, seedOfRun } from '../../lanes/run-size.ts'
 import { drawNoise } from './malformed/draw-noise.ts'
 import { drawRequest } from './malformed/draw-request.ts'
 import { exchangeRaw, type RawAnswer } from './raw-exchange.ts'
@@ -51,11 +51,11 @@ it(
     const grownMib = process.memoryUsage().rss / 2 ** 20 - residentMib
     const seconds = (performance.now() - startedMs) / 1000
     const counts = [...statuses].toSorted(([a], [b]) => String(a).localeCompare(String(b)))
-    console.log(
+    const summary =
       `malformed requests: ${REQUESTS}, seed ${seed}, ${seconds.toFixed(1)} s, ` +
-        `resident memory grew by ${grownMib.toFixed(0)} MiB, ` +
-        `${counts.map(([status, count]) => `${status}: ${count}`).join(', ')}`,
-    )
+      `resident memory grew by ${grownMib.toFixed(0)} MiB, ` +
+      `${counts.map(([status, count]) => `${status}: ${count}`).join(', ')}\n`
+    if (isFullRun()) process.stdout.write(summary)
     expect(grownMib).toBeLessThan(MOST_GROWTH_MIB)
     // The run must cover everything from non-HTTP bytes to accepted requests. The rarest outcomes,
     // 201, 415 and `closed`, occur some twenty times.
