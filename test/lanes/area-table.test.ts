@@ -34,7 +34,7 @@ describe('areas', () => {
   it('beyond a screen are one row', () => {
     const table = formatAreas(Array.from({ length: 40 }, (_, index) => area(`a${index}`, index)))
 
-    expect(table.split('\n')).toHaveLength(27)
-    expect(table).toMatch(/^ {2}16 others +16 +32 +16 /m)
+    expect(table.split('\n')).toHaveLength(17)
+    expect(table).toMatch(/^ {2}26 others +26 +52 +26 /m)
   })
 })

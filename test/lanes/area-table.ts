@@ -8,8 +8,8 @@ export interface Area {
   milliseconds: number
 }
 
-/** Rows that a summary has at most, so that it fits on a screen. */
-const MAX_ROWS = 24
+/** Rows that a summary has at most: with the lines of the run it has 60 lines. */
+const MAX_ROWS = 14
 
 /** Returns `agent`, `policy-core`, …; the folders of the server apart. */
 export function areaOf(path: string): string {
