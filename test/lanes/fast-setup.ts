@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { afterAll, afterEach, beforeEach, expect } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, vi } from 'vitest'
 import { noteRunningTest } from './running-tests.ts'
 
 const run = process.env['PALISADE_TEST_RUN']
@@ -15,6 +15,8 @@ const onThread = (): void => void started.push('a thread')
 subscribe('child_process', onProcess)
 subscribe('worker_threads', onThread)
 
+// Files share a worker, and none may go on with the fake time of another.
+vi.useRealTimers()
 note(expect.getState().testPath ?? '')
 beforeEach(({ task }) => note(`${task.file.name} > ${task.name}`))
 afterEach(() => {
