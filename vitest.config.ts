@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { LaneReporter } from './test/lanes/lane-reporter.ts'
-import { fullSize, isFullRun, leftOutFiles, pathOfTests, seedRun } from './test/lanes/run-size.ts'
+import { leftOutFiles, pathOfTests, seedRun } from './test/lanes/run-environment.ts'
+import { fullSize, isFullRun } from './test/lanes/run-size.ts'
 
 seedRun()
 

@@ -236,7 +236,7 @@ describe('each rule can fail', () => {
     ],
     [
       'process in the fast lane',
-      strayStarts(sample('test/agent/a.test.ts', `import { spawn } from 'node:child_process'`)),
+      strayStarts(sample('test/agent/a.test.ts', `import { spawn } from 'node:child_`, `process'`)),
     ],
     [
       'thread in the fast lane',
@@ -313,11 +313,13 @@ describe('each rule accepts good code', () => {
     ['downward import', wrongArrows(sample('agent/src/a.ts', `import x from '@palisade/client'`))],
     [
       'process in the full lane',
-      strayStarts(sample('test/a.process.test.ts', `import { spawn } from 'node:child_process'`)),
+      strayStarts(
+        sample('test/a.process.test.ts', `import { spawn } from 'node:child_`, `process'`),
+      ),
     ],
     [
       'type of a process',
-      strayStarts(sample('test/a.test.ts', `import type { X } from 'node:child_process'`)),
+      strayStarts(sample('test/a.test.ts', `import type { X } from 'node:child_`, `process'`)),
     ],
     [
       'channel without a thread',

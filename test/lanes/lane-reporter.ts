@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { DefaultReporter, type TestModule, type TestSpecification } from 'vitest/node'
-import { isFullRun } from './run-size.ts'
+import { factorOfRun, isFullRun } from './run-size.ts'
 import { areaOf, formatAreas, type Area } from './area-table.ts'
 
 type Counted = 'passed' | 'failed' | 'skipped'
@@ -73,7 +73,7 @@ function formatProgress({ name, files, passed, failed, milliseconds }: Area): st
 
 function formatRepeat(module: TestModule): string {
   const command = module.project.name === 'fast' ? 'test' : 'run test:full'
-  const cases = isFullRun() ? 'PALISADE_CASES=1 ' : ''
+  const cases = isFullRun() ? `PALISADE_CASES=${factorOfRun()} ` : ''
   const seed = `PALISADE_SEED=${process.env['PALISADE_SEED'] ?? ''}`
   return `  again: ${cases}${seed} npm ${command} -- ${module.relativeModuleId}`
 }

@@ -6,8 +6,9 @@ import { areOfFullLane } from './full-lane-paths.ts'
 import { testsOfMissing } from './missing-tests.ts'
 import { projectsOf, readLaneOptions, USAGE, type Lane, type LaneOptions } from './options.ts'
 import { missingPrograms, packagesOf } from './programs.mjs'
-import { fullSize, isFullRun, leaveOut } from './run-size.ts'
 import { createRunDirectory, removeRun } from './run-directory.ts'
+import { leaveOut } from './run-environment.ts'
+import { fullSize, isFullRun } from './run-size.ts'
 import { hangingTests, noteRunningTest } from './running-tests.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -1,10 +1,3 @@
-import { delimiter, dirname } from 'node:path'
-
-/** Gives one seed to all tests of a run, which inherit the environment. */
-export function seedRun(): void {
-  process.env['PALISADE_SEED'] = String(seedOfRun())
-}
-
 /** `PALISADE_SEED`, or a new one. */
 export function seedOfRun(): number {
   const given = process.env['PALISADE_SEED']
@@ -26,21 +19,6 @@ export function factorOfRun(): number {
     throw new Error(`\`${given}\` is no factor; write PALISADE_CASES as a number such as 10`)
   }
   return Number(given)
-}
-
-/** Programs that a test starts as `node` are run by the Node of the checkout. */
-export function pathOfTests(): string {
-  return [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter)
-}
-
-/** Files that `--without-missing` leaves out: vitest ignores `--exclude` for its projects. */
-export function leftOutFiles(): string[] {
-  return (process.env['PALISADE_LEFT_OUT'] ?? '').split(delimiter).filter((file) => file !== '')
-}
-
-/** The environment in which files are left out. */
-export function leaveOut(files: readonly string[]): Record<string, string> {
-  return { PALISADE_LEFT_OUT: files.join(delimiter) }
 }
 
 /** Environment of long tests at full size, unless the caller chose a size. */
