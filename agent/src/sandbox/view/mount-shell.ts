@@ -13,6 +13,11 @@ export interface MountShell {
    * refuses, such as for fewer than it has. Rejects when the shell has ended.
    */
   limitEntries(target: string, entries: number): Promise<boolean>
+  /**
+   * Lets the shell end, and at the latest with its namespaces. nsenter(1) is not killed: its child
+   * would go to the first process of the machine, and the kernel ends the namespaces only when that
+   * has taken it, which the first process of many containers never does.
+   */
   close(): void
   /** Whether the process still runs. */
   readonly isAlive: boolean
@@ -96,7 +101,6 @@ class ResidentShell implements MountShell {
 
   close(): void {
     this.#child.stdin.end()
-    this.#child.kill('SIGKILL')
     this.#fail(new Error('the mount shell is closed'))
   }
 
