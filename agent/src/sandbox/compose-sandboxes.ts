@@ -27,6 +27,7 @@ import type { SandboxSurroundings } from './sandbox-surroundings.ts'
 
 const ID_BYTES = 6
 const GRACE_MS = 10_000
+/** The preparation takes the time of a processor, which the sandbox that starts needs. */
 const PREPARE_AFTER_MS = 500
 /**
  * No workspace contains it, but one may contain TMPDIR: a program in a sandbox could put links in
@@ -44,11 +45,6 @@ export interface SandboxParts extends Sandboxes {
   readonly limits: () => LimitMechanisms
   /** Tries a sandbox from inside. Never rejects. */
   probe(mode: 'default' | 'strict', from: SandboxProbe): Promise<ProbeResult>
-}
-
-/** The preparation takes the time of a processor, which the sandbox that starts needs. */
-function prepareLater(prepare: () => void): void {
-  setTimeout(prepare, PREPARE_AFTER_MS).unref()
 }
 
 /**
@@ -107,7 +103,10 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
       createId: () => random(ID_BYTES),
       startHolder: () => startHolder(holderFile(), udpPorts),
     })
-  const spare = createSpareLaunch(() => prepareWith(udpPortsOf(active.enforced())), prepareLater)
+  const spare = createSpareLaunch(
+    () => prepareWith(udpPortsOf(active.enforced())),
+    (prepare) => void setTimeout(prepare, from.prepareAfterMs ?? PREPARE_AFTER_MS).unref(),
+  )
   /** A spare one may carry datagrams to other ports than the policy names now. */
   const takeLaunch = async (): Promise<PreparedLaunch> => {
     await prepareOnce()

@@ -15,6 +15,8 @@ export interface SandboxSurroundings {
   readonly clock: () => number
   /** Milliseconds until a sandbox ends whose workspace is no longer granted. Default 10,000. */
   readonly graceMs?: number
+  /** Milliseconds from the start of a sandbox until the next one is prepared. Default 500. */
+  readonly prepareAfterMs?: number
   readonly log: AgentLog
   readonly onError: (error: unknown) => void
 }
