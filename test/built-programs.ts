@@ -3,6 +3,7 @@ import {
   AGENT,
   bundleOf,
   CLI,
+  HOLDER,
   SERVER,
   type BundledProgram,
 } from '../packages/launcher/programs.mjs'
@@ -12,7 +13,13 @@ export const BUILT_AGENT = argumentsOf(AGENT)
 export const BUILT_CLI = argumentsOf(CLI)
 export const BUILT_SERVER = argumentsOf(SERVER)
 
+/** The program that an agent starts for each sandbox. */
+export const BUILT_HOLDER = fileOf(HOLDER)
+
 function argumentsOf(program: BundledProgram): readonly string[] {
-  const file = new URL(`../${bundleOf(program)}`, import.meta.url)
-  return [...program.nodeOptions, fileURLToPath(file)]
+  return [...program.nodeOptions, fileOf(program)]
+}
+
+function fileOf(program: BundledProgram): string {
+  return fileURLToPath(new URL(`../${bundleOf(program)}`, import.meta.url))
 }

@@ -101,7 +101,7 @@ export function composeSandboxes(from: SandboxSurroundings): SandboxParts {
     prepareLaunch({
       directory,
       createId: () => random(ID_BYTES),
-      startHolder: () => startHolder(holderFile(), udpPorts),
+      startHolder: () => startHolder(from.holderFile ?? holderFile(), udpPorts),
     })
   const spare = createSpareLaunch(
     () => prepareWith(udpPortsOf(active.enforced())),

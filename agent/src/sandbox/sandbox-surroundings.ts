@@ -17,6 +17,8 @@ export interface SandboxSurroundings {
   readonly graceMs?: number
   /** Milliseconds from the start of a sandbox until the next one is prepared. Default 500. */
   readonly prepareAfterMs?: number
+  /** The program that keeps the namespaces of a sandbox. Default: the one of this agent. */
+  readonly holderFile?: string
   readonly log: AgentLog
   readonly onError: (error: unknown) => void
 }

@@ -4,9 +4,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createNearMisses } from '../../../agent/src/proxy/denial/near-misses.ts'
 import { createDial } from '../../../agent/src/proxy/target/dial.ts'
 import type { ServeSandboxApi } from '../../../agent/src/sandbox/api/sandbox-api.ts'
-import { holderFile } from '../../../agent/src/sandbox/holder/holder-file.ts'
 import { startHolder } from '../../../agent/src/sandbox/holder/start-holder.ts'
 import { serveListeners, type StartDeps } from '../../../agent/src/sandbox/start-sandbox.ts'
+import { BUILT_HOLDER } from '../../built-programs.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 
 /** A network that reaches nothing, and counts those that follow its policy. */
@@ -44,7 +44,7 @@ function network(): { readonly deps: StartDeps['network']; readonly followers: (
 
 describe.runIf(process.platform === 'linux')('the listeners of a sandbox', () => {
   it('are all closed when one of them cannot be served', async () => {
-    const holder = await startHolder(holderFile())
+    const holder = await startHolder(BUILT_HOLDER)
     onTestFinished(async () => {
       holder.end()
       await holder.ended
@@ -64,7 +64,7 @@ describe.runIf(process.platform === 'linux')('the listeners of a sandbox', () =>
   })
 
   it('follow the policy until they are closed', async () => {
-    const holder = await startHolder(holderFile())
+    const holder = await startHolder(BUILT_HOLDER)
     onTestFinished(async () => {
       holder.end()
       await holder.ended

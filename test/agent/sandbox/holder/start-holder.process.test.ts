@@ -4,17 +4,16 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
-import { holderFile } from '../../../../agent/src/sandbox/holder/holder-file.ts'
 import { startHolder, type Holder } from '../../../../agent/src/sandbox/holder/start-holder.ts'
+import { BUILT_HOLDER } from '../../../built-programs.ts'
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../../../..')
-const PROGRAM = holderFile()
 
 const holders: Holder[] = []
 
 async function start(): Promise<Holder> {
-  const holder = await startHolder(PROGRAM)
+  const holder = await startHolder(BUILT_HOLDER)
   holders.push(holder)
   return holder
 }
@@ -105,7 +104,7 @@ describe('startHolder', () => {
   it('ends with an agent that is killed', async () => {
     const module = join(ROOT, 'agent/src/sandbox/holder/start-holder.ts')
     const script = `const { startHolder } = await import(${JSON.stringify(module)})
-      const holder = await startHolder(${JSON.stringify(PROGRAM)})
+      const holder = await startHolder(${JSON.stringify(BUILT_HOLDER)})
       process.stdout.write(String(holder.pid))`
     const agent = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
