@@ -122,14 +122,19 @@ describe('the list of policies', () => {
   })
 
   it('disconnects a caller that stops reading', async () => {
+    const { promise: givenUp, resolve: giveUp } = Promise.withResolvers<void>()
     function* endless(): Generator {
-      for (;;) yield 'x'.repeat(1_000)
+      try {
+        for (;;) yield 'x'.repeat(1_000)
+      } finally {
+        giveUp()
+      }
     }
     const socket = connect(await serve(endless, 50))
     await once(socket, 'connect')
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
     socket.pause()
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await givenUp
 
     socket.resume()
     await once(socket, 'close')

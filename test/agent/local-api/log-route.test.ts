@@ -177,17 +177,19 @@ describe('GET /v1/log', () => {
   })
 
   it('disconnects a caller that does not read the history in time', async () => {
-    const { recorder, socketPath } = await start({}, 100)
+    const { recorder, server, socketPath } = await start({}, 100)
     const { decision } = denial('a')
     for (let index = 0; index < 1_000; index += 1) {
       const request = { action: 'read', path: `/${'x'.repeat(3_000)}/${index}` } as const
       recorder.record(denial('a', { decision: { ...decision, request } }))
     }
     await recorder.flush()
+    const accepted = once(server, 'connection') as Promise<[Socket]>
     const slow = await follow(socketPath)
     slow.pause()
 
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    const [connection] = await accepted
+    await once(connection, 'close')
     const isClosed = once(slow, 'close')
     slow.resume()
 
@@ -210,8 +212,9 @@ describe('GET /v1/log', () => {
 
   it('ends when the agent stops', async () => {
     const { server, client } = await start()
+    const asked = once(server, 'request')
     const reading = client.log({ follow: true })[Symbol.asyncIterator]().next()
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await asked
 
     server.close()
     server.closeAllConnections()
