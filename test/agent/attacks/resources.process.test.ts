@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +5,12 @@ import { describe, expect, it } from 'vitest'
 import { bundleClaims, policyOf } from '../fixture/bundle.ts'
 import { runCommand, testUsers } from '../sandbox/fixture/bubblewrap.ts'
 import { prepareSandbox } from '../sandbox/fixture/launch.ts'
-import { endOf, startSandboxMachine, type SandboxMachine } from '../sandbox/fixture/machine.ts'
+import {
+  endOf,
+  startSandboxMachine,
+  type SandboxMachine,
+  untilPrinted,
+} from '../sandbox/fixture/machine.ts'
 
 /** Makes processes until it cannot, at most 400, which end with it. */
 const FORK_BOMB = `
@@ -131,7 +135,7 @@ import os; os._exit(0)`
         ids.filter((id) => existsSync(`${PIDS_V1}/palisade-${id}`))
       const child = machine.start(['--', 'sh', '-c', 'echo ready; sleep 1000'])
       const ended = endOf(child)
-      if (child.stdout !== null) await once(child.stdout, 'data')
+      await untilPrinted(child)
       const ids = readdirSync(join(machine.agentDir, 'sandboxes'))
       expect(groupsOf(ids)).toHaveLength(1)
       await machine.sandboxes.stop()

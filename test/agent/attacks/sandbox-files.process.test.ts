@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import {
   chmodSync,
   existsSync,
@@ -17,7 +16,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { RuleLine } from '../fixture/bundle.ts'
 import { testUsers } from '../sandbox/fixture/bubblewrap.ts'
-import { endOf } from '../sandbox/fixture/machine.ts'
+import { endOf, untilPrinted } from '../sandbox/fixture/machine.ts'
 import { startUserMachine, type UserMachine } from '../sandbox/fixture/machine-process.ts'
 import { attackBundle, machineOfGroup, put, runProbes } from '../sandbox/fixture/sandbox-attack.ts'
 
@@ -297,7 +296,7 @@ describe.each(testUsers())('the live files of a sandbox of %s', (user) => {
     for (const name of ['.env', 'ok.txt', 'box/key']) put(machine, name, 'FIRST\n')
     const child = machine.start([...SHELL, script])
     const ended = endOf(child)
-    if (child.stdout !== null) await once(child.stdout, 'data')
+    await untilPrinted(child)
     outside(machine)
     put(machine, 'go', '')
     return { machine, ended: await ended }
@@ -336,7 +335,7 @@ describe.each(testUsers())('the live files of a sandbox of %s', (user) => {
     })
     const child = machine.start([...SHELL, 'echo ready; while [ ! -e go ]; do sleep 0.05; done'])
     const ended = endOf(child)
-    if (child.stdout !== null) await once(child.stdout, 'data')
+    await untilPrinted(child)
     expect(readdirSync(machine.project)).toEqual(expect.arrayContaining(['mine.yaml', 'real.yaml']))
     put(machine, 'draft', 'REAL')
     renameSync(join(machine.project, 'draft'), join(machine.project, 'real.yaml'))
@@ -355,7 +354,7 @@ describe.each(testUsers())('the live files of a sandbox of %s', (user) => {
     const script = 'echo ready; while [ ! -e go ]; do cat .env; done; echo end'
     const child = machine.start([...SHELL, script])
     const ended = endOf(child)
-    if (child.stdout !== null) await once(child.stdout, 'data')
+    await untilPrinted(child)
     for (let revision = 8; revision < 108; revision += 1) {
       const other: RuleLine = ['deny', 'read', `${machine.project}/other-${revision}`]
       await machine.use({ ...attackBundle(machine.project, [HIDDEN, other]), revision })

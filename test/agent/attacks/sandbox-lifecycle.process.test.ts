@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { testUsers } from '../sandbox/fixture/bubblewrap.ts'
-import { endOf } from '../sandbox/fixture/machine.ts'
+import { endOf, untilPrinted } from '../sandbox/fixture/machine.ts'
 import { startUserMachine } from '../sandbox/fixture/machine-process.ts'
 import { attackBundle, NAMES, put } from '../sandbox/fixture/sandbox-attack.ts'
 
@@ -26,7 +26,7 @@ describe.each(testUsers())('the life of a sandbox of %s', (user) => {
     const machine = await startUserMachine(user, { bundle: (project) => attackBundle(project) })
     const child = machine.start([...SHELL, COUNT])
     const ended = endOf(child)
-    if (child.stdout !== null) await once(child.stdout, 'data')
+    await untilPrinted(child)
     machine.agent.kill('SIGKILL')
     expect((await ended).code).not.toBe(0)
     const count = (): string => readFileSync(join(machine.project, 'count'), 'utf8')

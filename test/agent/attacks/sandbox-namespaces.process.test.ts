@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { userInfo } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { testUsers } from '../sandbox/fixture/bubblewrap.ts'
-import { endOf } from '../sandbox/fixture/machine.ts'
+import { endOf, untilPrinted } from '../sandbox/fixture/machine.ts'
 import type { UserMachine } from '../sandbox/fixture/machine-process.ts'
 import { attackBundle, machineOfGroup, put, runProbes } from '../sandbox/fixture/sandbox-attack.ts'
 
@@ -187,7 +187,7 @@ describe.each(testUsers())('the namespaces of a sandbox of %s', (user) => {
       'print "ready\\n"; sleep 1 while ! -e "over"'
     const child = machine.start(['--', 'perl', '-e', serve])
     const ended = endOf(child)
-    if (child.stdout !== null) await once(child.stdout, 'data')
+    await untilPrinted(child)
     const { other } = await runProbes(machine, {
       other:
         'ls -A /tmp /dev/shm | grep mine; curl -s http://127.0.0.1:4567/ || echo "curl $?"; ' +

@@ -1,11 +1,10 @@
 import { randomInt } from 'node:crypto'
-import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { bundleClaims, policyOf, type RuleLine } from '../fixture/bundle.ts'
-import { endOf, startSandboxMachine, type SandboxMachine } from './fixture/machine.ts'
+import { endOf, startSandboxMachine, type SandboxMachine, untilPrinted } from './fixture/machine.ts'
 
 function machineOf(...denies: readonly RuleLine[]): Promise<SandboxMachine> {
   return startSandboxMachine((project) =>
@@ -46,7 +45,7 @@ async function expectNothingLeft({ sandboxes, agentDir }: SandboxMachine): Promi
 async function startReady(machine: SandboxMachine, script: string) {
   const child = machine.start(['--', 'bash', '-c', script])
   const ended = endOf(child)
-  if (child.stdout !== null) await once(child.stdout, 'data')
+  await untilPrinted(child)
   return { child, ended }
 }
 

@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { endOf } from '../fixture/machine.ts'
+import { endOf, untilPrinted } from '../fixture/machine.ts'
 import { opened } from './opened-project.ts'
 import { strictScene, type StrictScene } from './strict-scene.ts'
 
@@ -18,7 +17,7 @@ async function startStrict(
 ): Promise<{ readonly ended: ReturnType<typeof endOf> }> {
   const child = scene.start(['--strict', '--', 'sh', '-c', `echo ready; ${line}`])
   const ended = endOf(child)
-  if (child.stdout !== null) await once(child.stdout, 'data')
+  await untilPrinted(child)
   return { ended }
 }
 
@@ -117,21 +116,19 @@ describe('the view of a strict sandbox', () => {
   it('hides a new file of a program outside that matches a wildcard', async () => {
     const scene = await strictScene(['deny', 'read', '/**/*.pem'])
     scene.put('a/plain')
-    const { ended } = await startStrict(scene, `${UNTIL_GO} cat a/key.pem; echo end`)
+    const untilHidden = 'while [ -s a/key.pem ]; do sleep 0.02; done;'
+    const { ended } = await startStrict(scene, `${UNTIL_GO} ${untilHidden} cat a/key.pem; echo end`)
     writeFileSync(scene.at('a/key.pem'), 'SECRET')
-    await pause(2_000)
     writeFileSync(scene.at('go'), '')
     expect((await ended).stdout).toBe('ready\nend\n')
   })
 
   it('goes on when the command has removed a path that a new policy denies', async () => {
     const scene = await strictScene()
-    scene.put('late')
-    const line = `rm -f late; ${UNTIL_GO} cat late; echo end`
-    const { ended } = await startStrict(scene, line)
-    scene.use(opened(scene.project, ['deny', 'read', '/**/late']))
-    await pause(1_500)
-    writeFileSync(scene.at('go'), '')
+    scene.put('late', 'other')
+    const untilHidden = 'while [ -s other ]; do sleep 0.02; done;'
+    const { ended } = await startStrict(scene, `rm -f late; ${untilHidden} cat late; echo end`)
+    scene.use(opened(scene.project, ['deny', 'read', '/**/late', '/**/other']))
     expect(await ended).toMatchObject({ code: 0, stdout: 'ready\nend\n' })
   })
 
