@@ -115,15 +115,16 @@ it('reads one large body of an organization at a time, and lets the next one wai
 
 it('passes the turn of a client that has left to the next, and refuses the tenth', async () => {
   const first = await beginDocument('olga')
-  const waiting = [await beginDocument('olga', { isTaken: false })]
-  for (let more = 0; more < 7; more += 1)
-    waiting.push(await beginDocument('olga', { isTaken: false }))
-  const tenth = await beginDocument('olga', { isTaken: false })
-  await expect.poll(tenth.answer).toMatch(/^HTTP\/1\.1 429 /)
-  expect(tenth.answer()).toMatch(/\r\nretry-after: 1\r\n/i)
+  const others: Awaited<ReturnType<typeof beginDocument>>[] = []
+  for (let more = 0; more < 9; more += 1)
+    others.push(await beginDocument('olga', { isTaken: false }))
+  // Their order at the server is its own affair.
+  const refused = () => others.filter(({ answer }) => answer().startsWith('HTTP/1.1 429 '))
+  await expect.poll(() => refused().length).toBe(1)
+  expect(refused()[0]?.answer()).toMatch(/\r\nretry-after: 1\r\n/i)
 
-  const last = waiting.pop()
-  for (const document of [first, ...waiting, tenth]) document.abandon()
+  const last = others.findLast(({ answer }) => answer() === '')
+  for (const document of [first, ...others]) if (document !== last) document.abandon()
   last?.finish()
   await expect.poll(() => last?.answer()).toMatch(/^HTTP\/1\.1 400 /)
   last?.abandon()
