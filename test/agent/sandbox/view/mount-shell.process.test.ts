@@ -7,7 +7,7 @@ import { openMountShell } from '../../../../agent/src/sandbox/view/mount-shell.t
 import { onlyChildOf } from '../../fixture/running-view.ts'
 
 const NAMESPACES = ['-Urnmpf', '--mount-proc', '--propagation', 'slave', '--kill-child', '--']
-const FIRST = 1
+const FIRST_PID = 1
 
 /** A shell in fresh namespaces, and the process that it was started as. */
 async function startShell(arch: string) {
@@ -18,7 +18,7 @@ async function startShell(arch: string) {
   const spawnNoted = ((...words: Parameters<typeof spawn>) =>
     (started = spawn(...words))) as typeof spawn
   const dialect = chooseDialect({ arch, exists: existsSync })
-  const shell = openMountShell({ spawn: spawnNoted, dialect, holderPid, childPid: FIRST })
+  const shell = openMountShell({ spawn: spawnNoted, dialect, holderPid, childPid: FIRST_PID })
   if (started === null) throw new Error('no shell was started')
   return { shell, entered: started as ChildProcess, holderPid }
 }
