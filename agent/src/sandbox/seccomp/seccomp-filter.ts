@@ -50,7 +50,7 @@ const MACHINE = 4
 const ARGUMENT = [16, 24, 32] as const
 
 const AF = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const
-const SOCK = { stream: 1, dgram: 2 } as const
+const SOCK = { stream: 1, dgram: 2, seqpacket: 5 } as const
 /** The other bits are `SOCK_NONBLOCK` and `SOCK_CLOEXEC`. */
 const SOCK_TYPE_MASK = 0xf
 const DEFAULT_PROTOCOL = 0
@@ -93,7 +93,7 @@ function filterCalls(architecture: Architecture, { allowUnixSockets }: FilterOpt
     ...whenAtLeast(NEWEST_CALL + 1, [NOT_THERE]),
     ...REFUSALS.flatMap(({ calls, errno }) => whenCall(calls, [answer(ERRNO | errno)])),
     ...whenCall(['socket'], filterSocket(allowUnixSockets)),
-    ...whenCall(['socketpair'], allowOnly(0, [AF.unix])),
+    ...whenCall(['socketpair'], filterPair()),
     ...whenCall(['clone'], [load(ARGUMENT[0]), ...whenAnyBit(NEW_NAMESPACE, [REFUSE]), ALLOW]),
     ...whenCall(
       ['ioctl'],
@@ -124,6 +124,21 @@ function filterSocket(allowUnixSockets: boolean): Block {
     ...(allowUnixSockets ? whenEqual([AF.unix], [ALLOW]) : []),
     REFUSE,
   ]
+}
+
+/**
+ * Datagrams are refused, and `SOCK_RAW`, which makes them too: the kernel sends from such a pair to
+ * any path, connects it again and passes descriptors by it (unix(7)). A pair of the other types
+ * reaches its other end alone, and one that is bound to a path accepts no connection.
+ */
+function filterPair(): Block {
+  const unix = [
+    load(ARGUMENT[1]),
+    keepBits(SOCK_TYPE_MASK),
+    ...whenEqual([SOCK.stream, SOCK.seqpacket], [ALLOW]),
+    REFUSE,
+  ]
+  return [load(ARGUMENT[0]), ...whenEqual([AF.unix], unix), REFUSE]
 }
 
 /** Allows a call if an argument has one of the values. */

@@ -32,6 +32,8 @@ const REFUSED: readonly Case[] = [
   ['MPTCP', 'socket', ['2', '1', '262'], EPERM],
   ['netlink of netfilter', 'socket', ['16', '3', '12'], EPERM],
   ['a pair of internet sockets', 'socketpair', ['2', '1', '0', '"\\0" x 8'], EPERM],
+  ['a pair of datagram sockets', 'socketpair', ['1', '2', '0', '"\\0" x 8'], EPERM],
+  ['a pair of raw Unix sockets', 'socketpair', ['1', '0x80003', '0', '"\\0" x 8'], EPERM],
   ['a user namespace by unshare', 'unshare', ['0x10000000'], EPERM],
   ['a user namespace by clone', 'clone', ['0x10000011', '0', '0', '0', '0'], EPERM],
   ['another namespace by setns', 'setns', ['0', '0'], EPERM],
@@ -63,6 +65,7 @@ const ALLOWED: readonly Case[] = [
   ['UDP over IPv4', 'socket', ['2', '2', '17'], 0],
   ['netlink of routes', 'socket', ['16', '0x80003', '0'], 0],
   ['a pair of Unix sockets', 'socketpair', ['1', '1', '0', '"\\0" x 8'], 0],
+  ['a pair for packets', 'socketpair', ['1', '0x80805', '0', '"\\0" x 8'], 0],
   ['the personality', 'personality', ['0xffffffff'], 0],
 ]
 

@@ -73,7 +73,7 @@ function hasAllowedArguments(machine: Machine, unixSockets: boolean, call: CallD
       if (first === 16) return third === 0
       return [2, 10].includes(first) && isTcpOrUdp(second, third)
     case machine.socketpair:
-      return first === 1
+      return first === 1 && [1, 5].includes(second % 16)
     case machine.clone:
       return [17, 25, 26, 27, 28, 29, 30].every((bit) => Math.floor(first / 2 ** bit) % 2 === 0)
     case machine.ioctl:

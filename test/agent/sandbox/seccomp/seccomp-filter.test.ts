@@ -135,9 +135,11 @@ describe.each(ARCHITECTURES)('the seccomp filter on %s', (architecture) => {
     expect(run(architecture, 'socket', [2n, 3n, 1n], options)).toBe(EPERM)
   })
 
-  it('allows pairs of Unix sockets only', () => {
-    expect(run(architecture, 'socketpair', [1n, 1n, 0n])).toBe(ALLOW)
-    expect(run(architecture, 'socketpair', [HIGH | 1n, 5n, 0n])).toBe(ALLOW)
+  it('allows pairs of Unix sockets for streams and packets only', () => {
+    for (const type of [1n, 5n, 0x80801n, 0x80005n, HIGH | 1n])
+      expect(run(architecture, 'socketpair', [HIGH | 1n, type, 0n])).toBe(ALLOW)
+    for (const type of [0n, 2n, 3n, 4n, 6n, 10n, 0x80802n, HIGH | 2n, 0xffff_ffffn])
+      expect(run(architecture, 'socketpair', [1n, type, 0n])).toBe(EPERM)
     for (const family of [0n, 2n, 10n, 16n, 30n, HIGH | 30n])
       expect(run(architecture, 'socketpair', [family, 1n, 0n])).toBe(EPERM)
   })
