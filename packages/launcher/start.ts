@@ -15,8 +15,8 @@ Starts the server and an agent that is enrolled to it, on this machine.
 
 Environment:
   PALISADE_HOST, PALISADE_PORT   where the server listens (127.0.0.1, 8420)
-  PALISADE_PROXY_PORT            the agent's proxy on 127.0.0.1 (8421; any free one when
-                                 PALISADE_PORT is set)
+  PALISADE_PROXY_PORT            the agent's proxy on 127.0.0.1 (the port after that of the
+                                 server; 0 for any free one)
   PALISADE_DATA_DIR              data, logs and the machine's token file (.palisade)
   PALISADE_ORG, PALISADE_OWNER   names of the first organization and its owner (acme, alice)
 

@@ -133,6 +133,21 @@ describe('start, if it must refuse', () => {
     expect(existsSync(env['PALISADE_DATA_DIR'] ?? '')).toBe(false)
   })
 
+  it('gives the proxy the port after that of the server, at each start the same', async () => {
+    const taken = createServer()
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+    const address = taken.address()
+    const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+
+    const run = await start([], { ...env, PALISADE_PORT: String(port - 1) }).finished
+    taken.close()
+
+    expect(run).toMatchObject({ code: 78, stdout: '' })
+    expect(run.stderr).toBe(
+      `palisade: port ${port} on 127.0.0.1 is taken; set PALISADE_PROXY_PORT to another one\n`,
+    )
+  })
+
   it('names a data directory that is a file', async () => {
     writeFileSync(join(folder, 'data'), '')
 

@@ -11,6 +11,7 @@ import { startServer, type Surroundings } from './start-server.ts'
 
 type Print = (text: string) => void
 
+const MAX_PORT = 65_535
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
@@ -135,9 +136,15 @@ function prefixFor({ root, dataDir }: Surroundings): string {
 }
 
 function withDefaultPorts(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const proxyPort =
-    env['PALISADE_PROXY_PORT'] ?? (env['PALISADE_PORT'] === undefined ? '8421' : '0')
+  const proxyPort = env['PALISADE_PROXY_PORT'] ?? portBeside(env['PALISADE_PORT'] ?? '8420')
   return { ...env, PALISADE_PROXY_PORT: proxyPort }
+}
+
+/** The same at each start, because shells keep it in their variables. Any free one beside 0. */
+function portBeside(port: string): string {
+  const number = /^\d{1,5}$/.test(port) ? Number(port) : 0
+  if (number === 0 || number > MAX_PORT) return '0'
+  return String(number < MAX_PORT ? number + 1 : number - 1)
 }
 
 function portsOf(env: NodeJS.ProcessEnv): WantedPort[] {
