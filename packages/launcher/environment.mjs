@@ -13,7 +13,7 @@ export function userFolder({ root, task, cwd, env }) {
 }
 
 /**
- * The environment of the programs that we run: their Node first on PATH, then the installed tools.
+ * The environment of our tools: their Node first on PATH, then the installed programs.
  *
  * @param {string} root
  * @param {string} node
@@ -26,7 +26,8 @@ export function toolEnvironment(root, node, env) {
 }
 
 /**
- * The same environment with an absolute data directory, so that every command uses the same one.
+ * The caller's environment with an absolute data directory, so that every command uses the same
+ * one. PATH stays: a command of the product runs programs of the user.
  *
  * @param {string} root
  * @param {string} folder the user's

@@ -80,8 +80,9 @@ async function runSteps(root, node, name, args) {
   const task = TASKS[name]
   if (task === undefined) return 2
   const folder = userFolder({ root, task: name, cwd: process.cwd(), env: process.env })
-  const tools = toolEnvironment(root, node, process.env)
-  const env = task.product ? productEnvironment(root, folder, tools) : tools
+  const env = task.product
+    ? productEnvironment(root, folder, process.env)
+    : toolEnvironment(root, node, process.env)
   const cwd = task.product ? folder : root
   let code = 0
   for (const [index, [file = '', ...fixed]] of task.steps.entries()) {

@@ -90,6 +90,7 @@ const report = {
   args: process.argv.slice(2),
   cwd: process.cwd(),
   data: process.env.PALISADE_DATA_DIR,
+  path: process.env.PATH,
   options: process.execArgv,
 }
 if (process.argv[2] === 'wait') {

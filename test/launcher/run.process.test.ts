@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AGENT, SERVER } from '../../packages/launcher/programs.mjs'
 import { createCheckout, finish, type Checkout } from './checkout.ts'
@@ -220,6 +220,14 @@ describe('the command', () => {
 
     const here = realpathSync(folder)
     expect(JSON.parse(run.stdout)).toMatchObject({ cwd: here, data: join(folder, 'data') })
+  })
+
+  it('has the PATH of the caller, who wants no Node and no programs of the checkout', async () => {
+    const PATH = `${dirname(process.execPath)}:${join(checkout.root, 'bin')}:/usr/bin`
+
+    const run = await checkout.run(['palisade'], { env: { PATH } })
+
+    expect(JSON.parse(run.stdout)).toMatchObject({ path: PATH })
   })
 
   it('ignores the INIT_CWD of an outer npm', async () => {

@@ -86,7 +86,7 @@ async function runChecks({ io }: RunContext): Promise<readonly Check[]> {
       readSetting: readKernelSetting,
     })),
     await checkLimits(io),
-    ...checkShell(io.env, proxy),
+    ...checkShell(own, proxy),
     ...(await checkPrograms(io.captureProgram, env, tell)),
   ]
 }

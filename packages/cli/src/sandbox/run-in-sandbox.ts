@@ -3,6 +3,7 @@ import { SANDBOX_AGENT, SANDBOX_PROXY } from '@palisade/protocol'
 import { CliError } from '../cli-error.ts'
 import type { AgentIo, Io } from '../io.ts'
 import { reachAgent } from '../machine/reach-agent.ts'
+import { withoutNpmScript } from '../programs/npm-script.ts'
 import { printable } from '../terminal/printable.ts'
 import { buildEnvironment } from './environment.ts'
 import { parseLimits } from './parse-limits.ts'
@@ -27,12 +28,13 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
       `\`palisade run\` makes sandboxes on Linux only, and this is ${io.platform}; ` +
         '`palisade exec` leads programs that use a proxy to the policy',
     )
-  const request = await withProfile(asked, io)
+  const env = withoutNpmScript(io.env)
+  const request = await withProfile(asked, env, io)
   const { command } = request
   if (command === null)
     throw refusal('no command is named; write `palisade run -- COMMAND`, or one in the profile')
   const environment = buildEnvironment({
-    env: io.env,
+    env,
     asked: request.env,
     home: io.home,
     proxy: SANDBOX_PROXY,
@@ -52,7 +54,9 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
       directory: io.cwd,
       variables: Object.fromEntries(environment.variables),
       limits: limits.limits,
-      ...(strict === null ? {} : { strict: { after: reviewCommand(strict, agent, io) } }),
+      ...(strict === null
+        ? {}
+        : { strict: { after: reviewCommand(strict, agent, { env, self: io.self }) } }),
     }
     return startSandbox(agent, wanted, { onWait: () => void io.stderr.write(WAITING) })
   })
@@ -63,10 +67,14 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
 }
 
 /** Loads what reads profiles only for a run that names one. */
-async function withProfile(asked: RunRequest, io: SandboxIo): Promise<RunRequest> {
+async function withProfile(
+  asked: RunRequest,
+  env: SandboxIo['env'],
+  io: SandboxIo,
+): Promise<RunRequest> {
   if (asked.profile === null) return asked
   const { applyProfile } = await import('./profile/apply-profile.ts')
-  const { cwd, home, env } = io
+  const { cwd, home } = io
   const uid = process.getuid?.() ?? -1
   const applied = await applyProfile(asked.profile, asked, { cwd, home, env, uid })
   if (applied.kind === 'refused') throw refusal(applied.problems)
@@ -81,15 +89,15 @@ const REVIEW_VARIABLES = ['HOME', 'PATH', 'TERM', 'COLORTERM', 'NO_COLOR', 'FORC
 function reviewCommand(
   { apply }: { readonly apply: boolean },
   address: AgentAddress,
-  io: SandboxIo,
+  { env, self }: Pick<SandboxIo, 'env' | 'self'>,
 ): string[] {
   const variables = REVIEW_VARIABLES.flatMap((name) =>
-    io.env[name] === undefined ? [] : [`${name}=${io.env[name]}`],
+    env[name] === undefined ? [] : [`${name}=${env[name]}`],
   )
   // The variable of a port is set in sandboxes only, which do not nest.
   const agent = 'socketPath' in address ? [`PALISADE_AGENT_SOCKET=${address.socketPath}`] : []
   const words = ['staged', 'review', ...(apply ? ['--apply'] : [])]
-  return ['/usr/bin/env', '-i', ...variables, ...agent, ...io.self, ...words]
+  return ['/usr/bin/env', '-i', ...variables, ...agent, ...self, ...words]
 }
 
 function refusal(lines: string | readonly string[]): CliError {
