@@ -13,6 +13,7 @@ import type { Tracing } from '../operations/tracing/tracing.ts'
 import { invalidArgument, type ApiError } from '../platform/api-error.ts'
 import { clientNetwork } from './client-network.ts'
 import { registerDocumentRoutes } from './openapi/document-routes.ts'
+import { endsSomething } from './ends-something.ts'
 import { errorResponses } from './errors/error-responses.ts'
 import { registerHealthRoutes } from './health-routes.ts'
 import type { Pace } from './body/large-bodies.ts'
@@ -191,15 +192,18 @@ function registerTurns(app: FastifyInstance): void {
   })
 }
 
-/** Limits by caller, who may have any number of sessions, and before the body is read. */
+/**
+ * Limits by credential, which may have any number of sessions, and before the body is read. By
+ * person, slow requests of a stolen token would keep its owner from revoking it.
+ */
 function limitInFlight(app: FastifyInstance): void {
   const inFlight = createRequestsInFlight()
-  app.addHook('preParsing', ({ actor }, { raw }, payload, done) => {
-    if (actor === null) {
+  app.addHook('preParsing', ({ credential }, { raw }, payload, done) => {
+    if (credential === null) {
       done(null, payload)
       return
     }
-    const leave = inFlight.enter(actor, () => done(null, payload))
+    const leave = inFlight.enter(credential, () => done(null, payload))
     raw.on('close', leave)
   })
 }
@@ -210,7 +214,13 @@ function registerLimit(app: FastifyInstance, limitRequest: AppDeps['limitRequest
     const isRead = [route.method].flat().some((method) => method === 'GET' || method === 'HEAD')
     const { response, security } = route.schema ?? {}
     // Anonymous callers and machines have limits of their own.
-    if (isRead || security !== undefined || typeof response !== 'object' || response === null)
+    if (
+      isRead ||
+      endsSomething(route) ||
+      security !== undefined ||
+      typeof response !== 'object' ||
+      response === null
+    )
       return
     route.schema = { ...route.schema, response: { ...errorResponses([429]), ...response } }
   })

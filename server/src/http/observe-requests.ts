@@ -7,6 +7,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The authenticated caller, such as `user:alice`; null before authentication. */
     actor: string | null
+    /** The secret behind the session, for limits; null before authentication. */
+    credential: string | null
     /** Token that the session came from; null for a password or an external issuer. */
     tokenId: string | null
     /** Outcome of a request to the token endpoint, for the log; null for other requests. */
@@ -41,6 +43,7 @@ export function observeRequests(
   tracing?.observeRequests(app)
   const unknown = metrics.tallyOf(null)
   app.decorateRequest('actor', null)
+  app.decorateRequest('credential', null)
   app.decorateRequest('tokenId', null)
   app.decorateRequest('signIn', null)
   app.addHook('onRoute', (route) => {

@@ -1,7 +1,7 @@
 import { unauthenticated } from '../platform/api-error.ts'
 import { parseBearer } from '../http/input/bearer.ts'
 import type { Store } from '../store/store.ts'
-import { isLive, principalOf, type Authenticate } from './authenticate.ts'
+import { isLive, readPrincipal, type Authenticate } from './authenticate.ts'
 import type { TokenUse } from './token-use.ts'
 import { hashSecretToken, kindOfSecretToken } from './tokens/secret-token.ts'
 
@@ -21,10 +21,12 @@ export function acceptOrganizationTokens(
     const secret = parseBearer(authorizationHeader)
     if (kindOfSecretToken(secret) !== 'organization') return authenticate(authorizationHeader, from)
     const hash = hashSecretToken(secret)
-    const token = await deps.store.read((reader) => reader.accessTokens.findBySecretHash(hash))
-    if (token === null || token.kind !== 'organization' || !isLive(token, deps.now()))
-      throw unauthenticated('the organization token is invalid, revoked or expired')
-    deps.tokenUse.note(token.id)
-    return principalOf(token)
+    return deps.store.read(async (reader) => {
+      const token = await reader.accessTokens.findBySecretHash(hash)
+      if (token === null || token.kind !== 'organization' || !isLive(token, deps.now()))
+        throw unauthenticated('the organization token is invalid, revoked or expired')
+      deps.tokenUse.note(token.id)
+      return readPrincipal(reader, token)
+    })
   }
 }

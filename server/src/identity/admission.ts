@@ -4,7 +4,13 @@ import type { Store, StoreReader } from '../store/store.ts'
 import type { Authenticate } from './authenticate.ts'
 import { permissionDenied } from '../platform/api-error.ts'
 import { authorize, type Access } from './authorize.ts'
-import { formatPrincipal, type Caller, type Principal, type UserPrincipal } from './principal.ts'
+import {
+  formatCredential,
+  formatPrincipal,
+  type Caller,
+  type Principal,
+  type UserPrincipal,
+} from './principal.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -52,6 +58,7 @@ export function createAdmission(deps: {
     const author = { actor: formatPrincipal(principal), ...from }
     request.admitted = { principal, caller: { ...principal, author } }
     request.actor = author.actor
+    request.credential = formatCredential(principal)
     request.tokenId = principal.tokenId
     return principal
   }

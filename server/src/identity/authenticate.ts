@@ -67,12 +67,12 @@ async function findPrincipal(
   if (tokenId === null) {
     const user = kind === 'user' ? await reader.users.find(username) : null
     if (kind !== 'user' || user?.password_generation !== passwordGeneration) return null
-    const principal = { kind, username, tokenId, permissions: PERMISSIONS }
+    const principal = { kind, username, tokenId, rootTokenId: null, permissions: PERMISSIONS }
     return { principal, untilMs: Number.POSITIVE_INFINITY }
   }
   const token = await reader.accessTokens.find(tokenId)
   if (token === null || !isLive(token, now)) return null
-  return { principal: principalOf(token), untilMs: Date.parse(token.expires_at) }
+  return { principal: await readPrincipal(reader, token), untilMs: Date.parse(token.expires_at) }
 }
 
 async function findExternal(
@@ -85,6 +85,7 @@ async function findExternal(
     kind: 'user' as const,
     username,
     tokenId: null,
+    rootTokenId: null,
     external: true as const,
     permissions: PERMISSIONS,
   }
@@ -117,9 +118,13 @@ function invalidToken() {
 }
 
 /** The principal that acts by a secret token. */
-export function principalOf(token: AccessTokenRecord): Principal {
+export async function readPrincipal(
+  reader: StoreReader,
+  token: AccessTokenRecord,
+): Promise<Principal> {
   const { id: tokenId, permissions } = token
+  const rootTokenId = token.parent_id === null ? tokenId : await reader.accessTokens.rootOf(tokenId)
   return token.kind === 'personal'
-    ? { kind: 'user', username: token.username, tokenId, permissions }
-    : { kind: 'organization', org: token.org, tokenId, permissions }
+    ? { kind: 'user', username: token.username, tokenId, rootTokenId, permissions }
+    : { kind: 'organization', org: token.org, tokenId, rootTokenId, permissions }
 }

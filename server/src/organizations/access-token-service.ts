@@ -93,13 +93,11 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
       })
     },
 
-    revokePersonal(caller, id) {
-      deps.writeLimits.countOwn(caller)
-      return store.write(caller.author, async (writer) => {
+    revokePersonal: (caller, id) =>
+      store.write(caller.author, async (writer) => {
         await requireWithin(writer, requireUser(caller), id)
         await writer.accessTokens.revoke(id, deps.now().toISOString())
-      })
-    },
+      }),
 
     listOfOrganization: (caller, org, query) => listOrganizationTokens(deps, caller, org, query),
 

@@ -90,15 +90,13 @@ export function createInvitationService(deps: InvitationServiceDeps): Invitation
       })
     },
 
-    decline(caller, org) {
-      deps.writeLimits.countOwn(caller)
-      return store.write(caller.author, async (writer) => {
+    decline: (caller, org) =>
+      store.write(caller.author, async (writer) => {
         const person = requirePerson(caller)
         await requireWholePerson(writer, person)
         await findInvitation(writer, org, person.username)
         await writer.invitations.delete(org, person.username)
-      })
-    },
+      }),
   }
 }
 

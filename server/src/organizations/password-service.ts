@@ -9,7 +9,7 @@ import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { authorize } from '../identity/authorize.ts'
 import { findMember, requireRank } from './member-service.ts'
 import { hashNewPassword } from './new-password.ts'
-import { formatPrincipal, type Caller } from '../identity/principal.ts'
+import { formatCredential, formatPrincipal, type Caller } from '../identity/principal.ts'
 import { revokePersonalTokens } from './revoke-user.ts'
 import type { PasswordQueue } from '../identity/sign-in/password-queue.ts'
 import type { ProvePassword } from '../identity/sign-in/prove-password.ts'
@@ -73,7 +73,7 @@ export function createPasswordService(deps: PasswordServiceDeps): PasswordServic
 
     async reset(caller, org, username, { password, revoke_tokens }) {
       // A hash takes its place in a queue that everybody signs in by.
-      deps.signInLimits.countReset(formatPrincipal(caller))
+      deps.signInLimits.countReset(formatCredential(caller))
       // Also before the hash, so that a refused request costs no slow hash.
       await store.read((reader) => requireMayReset(reader, caller, org, username))
       const hash = await hashNewPassword(deps, caller, { password, field: 'password' })

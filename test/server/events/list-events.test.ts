@@ -28,6 +28,7 @@ const reader: Caller = {
   kind: 'organization',
   org: 'acme',
   tokenId: 't',
+  rootTokenId: 't',
   permissions: ['audit:read'],
   author: OPERATOR,
 }

@@ -128,6 +128,7 @@ describe('a bundle', () => {
         kind: 'user' as const,
         username: alice,
         tokenId: null,
+        rootTokenId: null,
         permissions: PERMISSIONS,
       })
       const { views } = openViews()

@@ -7,6 +7,7 @@ const person = (username: string): Principal => ({
   kind: 'user',
   username,
   tokenId: null,
+  rootTokenId: null,
   permissions: ['policies:read'],
 })
 const view = (bytes: number) => ({ etag: '"1"', body: Buffer.alloc(bytes) })

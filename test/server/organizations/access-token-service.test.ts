@@ -123,11 +123,18 @@ describe('a token created in a session', () => {
       const author = { actor: `user:${named('alice')}`, address: '127.0.0.1', request_id: 'r' }
       const principal: Principal =
         kind === 'personal'
-          ? { kind: 'user', username: named('alice'), tokenId: stolen.id, permissions: PERMISSIONS }
+          ? {
+              kind: 'user',
+              username: named('alice'),
+              tokenId: stolen.id,
+              rootTokenId: stolen.id,
+              permissions: PERMISSIONS,
+            }
           : {
               kind: 'organization',
               org: named('acme'),
               tokenId: stolen.id,
+              rootTokenId: stolen.id,
               permissions: PERMISSIONS,
             }
       const admitted = { ...principal, author }

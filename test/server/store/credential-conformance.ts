@@ -58,6 +58,8 @@ export function describeCredentials(store: () => Store): void {
         await accessTokens.insert(token('grandchild', 'child'))
         const { username: _username, ...shared } = token('of acme', 'grandchild')
         await accessTokens.insert({ ...shared, kind: 'organization', org: 'acme' })
+        expect(await accessTokens.rootOf('of acme')).toBe('root')
+        expect(await accessTokens.rootOf('root')).toBe('root')
         const early = await accessTokens.revoke('early', NOW)
         expect(early.map(({ id }) => id)).toEqual(['early', 'early child'])
         await accessTokens.insert(token('stranger', null))

@@ -53,7 +53,7 @@ Settings (environment):
   PALISADE_MAX_OWN_DEVICES       devices that a member other than an owner may enrol (20)
   PALISADE_MAX_ENROLMENT_TOKENS  live enrolment tokens of an organization (10000)
   PALISADE_MAX_WEBHOOKS          webhooks of an organization (20)
-  PALISADE_MAX_WRITES_PER_MINUTE    changes of one caller (30000)
+  PALISADE_MAX_WRITES_PER_MINUTE    changes by one credential, a person four times (30000)
   PALISADE_MAX_OWN_WRITES_PER_HOUR  changes without a permission, such as personal tokens (600)
   PALISADE_HISTORY_DAYS          days after which events of the history are removed, 0 for never (0)
   PALISADE_MAX_HISTORY_MIB       events of an organization in MiB, 0 for no limit (4096)

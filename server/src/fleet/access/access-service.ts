@@ -176,9 +176,8 @@ function createAsking(deps: AccessServiceDeps): Omit<AccessService, keyof Answer
       return { ...formatAccessRequest(request), review }
     },
 
-    withdraw(caller, place) {
-      deps.writeLimits.countOwn(caller)
-      return store.write(caller.author, async (writer) => {
+    withdraw: (caller, place) =>
+      store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, place.org, null)
         const request = await findSeenRequest(writer, { principal: caller, access }, place.id)
         if (caller.kind !== 'user' || caller.username !== request.username)
@@ -190,8 +189,7 @@ function createAsking(deps: AccessServiceDeps): Omit<AccessService, keyof Answer
           now: now(),
         } as const
         return decideRequest(writer, request, 'pending', decision)
-      })
-    },
+      }),
   }
 }
 

@@ -39,8 +39,8 @@ export interface SignInLimits {
   isDoubtful(network: ClientNetwork): boolean
   /** Counts an invalid token. */
   countWrongToken(network: ClientNetwork): void
-  /** Counts a reset of another user's password by `actor`. */
-  countReset(actor: string): void
+  /** Counts a reset of another user's password, by `formatCredential` of the caller. */
+  countReset(credential: string): void
   /** Counts a change of their own password by `actor`, who has proven the old one. */
   countChange(actor: string): void
   /**
@@ -88,7 +88,7 @@ export function createSignInLimits(monotonicMs: () => number): SignInLimits {
       requireNoWait(waitOfNetwork(network))
       countNetwork(network)
     },
-    countReset: (actor) => countOne(resets, actor),
+    countReset: (credential) => countOne(resets, credential),
     countChange: (actor) => countOne(changes, actor),
     countNewMember: (org) => countOne(newMembers, org),
   }

@@ -37,6 +37,8 @@ export interface AccessTokenReader {
   hasPending(): Promise<boolean>
   find(id: string): Promise<AccessTokenRecord | null>
   findBySecretHash(secretHash: string): Promise<AccessTokenRecord | null>
+  /** The id of the first token in the line of `parent_id`; `id` itself when it has no parent. */
+  rootOf(id: string): Promise<string>
   /** Not revoked, by creation; expired ones too. */
   listOfUser(username: string): Promise<PersonalTokenRecord[]>
   listOfOrganization(org: string): Promise<OrganizationTokenRecord[]>

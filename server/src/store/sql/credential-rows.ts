@@ -70,6 +70,14 @@ export function createAccessTokenReader(connection: Connection): AccessTokenRead
     `SELECT * FROM access_tokens
      WHERE created_by = ? AND org IS NOT NULL AND revoked_at IS NULL ORDER BY place`,
   )
+  const rootOf = connection.prepare<{ id: string }>(
+    `WITH RECURSIVE line (id, parent_id) AS (
+       SELECT id, parent_id FROM access_tokens WHERE id = ?
+       UNION ALL
+       SELECT p.id, p.parent_id FROM access_tokens p JOIN line ON p.id = line.parent_id
+     )
+     SELECT id FROM line WHERE parent_id IS NULL`,
+  )
   const anyPending = connection.prepare('SELECT 1 FROM pending_revocations LIMIT 1')
   return {
     async hasPending() {
@@ -80,6 +88,9 @@ export function createAccessTokenReader(connection: Connection): AccessTokenRead
     },
     async findBySecretHash(secretHash) {
       return toFound(await findBySecretHash.get(secretHash))
+    },
+    async rootOf(id) {
+      return (await rootOf.get(id))?.id ?? id
     },
     async listOfUser(username) {
       return (await listOfUser.all(username)).map(toAccessToken).filter(isPersonal)

@@ -131,6 +131,7 @@ async function openRun(store: Store) {
     kind: 'user',
     username: name,
     tokenId: null,
+    rootTokenId: null,
     permissions: PERMISSIONS,
     author: { actor: `user:${name}`, address: null, request_id: null },
   })

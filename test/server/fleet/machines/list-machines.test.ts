@@ -16,6 +16,7 @@ const CALLER: Caller = {
   kind: 'organization',
   org: 'acme',
   tokenId: 't1',
+  rootTokenId: 't1',
   permissions: ['organization:admin'],
   author: { actor: 'organization:acme:t1', address: null, request_id: null },
 }

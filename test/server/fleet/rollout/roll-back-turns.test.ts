@@ -58,6 +58,7 @@ async function countTurns(scene: RolloutScene, id: string, ifMatch: string | und
       kind: 'user',
       username,
       tokenId: null,
+      rootTokenId: null,
       permissions: PERMISSIONS,
       author: { actor: `user:${username}`, address: null, request_id: null },
     },

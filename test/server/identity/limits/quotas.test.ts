@@ -183,7 +183,7 @@ describe('the rate limits of writes', () => {
     const { test, as } = await open({ PALISADE_MAX_OWN_WRITES_PER_HOUR: '4' })
     const mine = '/api/v1/user/access-tokens'
     const make = () => test.send('POST', mine, { as, payload: TOKEN })
-    for (let count = 0; count < 2; count += 1) {
+    for (let count = 0; count < 4; count += 1) {
       const { id } = (await make()).json()
       expect((await test.send('DELETE', `${mine}/${id}`, { as })).statusCode).toBe(204)
     }
@@ -208,7 +208,7 @@ describe('the rate limits of writes', () => {
       reason: 'release',
     }
     const ask = () => test.send('POST', requests, { as, payload })
-    for (let count = 0; count < 2; count += 1) {
+    for (let count = 0; count < 4; count += 1) {
       const { id } = (await ask()).json()
       const withdrawn = await test.send('POST', `${requests}/${id}/withdraw`, { as })
       expect(withdrawn.statusCode).toBe(200)

@@ -11,12 +11,14 @@ const USER: Principal = {
   kind: 'user',
   username: 'olga',
   tokenId: null,
+  rootTokenId: null,
   permissions: PERMISSIONS,
 }
 const ORGANIZATION: Principal = {
   kind: 'organization',
   org: 'acme',
   tokenId: 't',
+  rootTokenId: 't',
   permissions: PERMISSIONS,
 }
 const about = { operationId: 'test', tags: ['test'], summary: 'A route of this test' }
