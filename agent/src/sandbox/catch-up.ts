@@ -1,6 +1,8 @@
 import type { CompiledPolicy, PathDenies } from '@palisade/policy-core'
 import type { ActivePolicy, Enforced } from '../decision/active-policy.ts'
 import { isSameRule } from '../decision/is-same-rule.ts'
+import { isTreeGranted } from './view/granted-tree.ts'
+import { actionsOf } from './view/held-path.ts'
 import type { LiveGuard } from './view/live-guard.ts'
 import { quotePath, ViewRefusal } from './view/view-refusal.ts'
 import type { Workspace } from './view/workspace.ts'
@@ -29,11 +31,11 @@ export async function catchUp(
 }
 
 /** Whether policy still opens a workspace with its access. */
-export function grantedBy({
-  decide,
-}: Pick<ActivePolicy, 'decide'>): (workspace: Workspace) => boolean {
+export function grantedBy(
+  active: Pick<ActivePolicy, 'decide' | 'enforced'>,
+): (workspace: Workspace) => boolean {
   return ({ path, access, isStaged }) =>
-    ['read' as const, ...(access === 'rw' || isStaged ? ['write' as const] : [])].every(
-      (action) => decide({ action, path }).decision === 'allow',
+    actionsOf(isStaged === true ? 'rw' : access).every((action) =>
+      isTreeGranted(active, action, path),
     )
 }

@@ -47,6 +47,7 @@ export { decide, denyUnavailable, type DecideOptions } from './decision/decide.t
 export { nextExpiry, policyAt, withoutGrants } from './decision/conditions.ts'
 export { decisivePorts } from './decision/decisive-ports.ts'
 export { explain, explainUnavailable } from './decision/explain.ts'
+export { allowsAllBelow } from './decision/allows-below.ts'
 export { pathDenies, type DenyPlace, type PathDenies } from './decision/path-denies.ts'
 export { describePathCost, MAX_PATH_COST, pathLoad, pathLoadInSteps } from './decision/path-cost.ts'
 export { pathCost, sumPathLoads, type PathLoad, type PathShare } from './lookup/path/path-load.ts'

@@ -14,7 +14,7 @@ export interface RootViewDeps {
   /** The command line, and the workspaces, which are mounted later and may have it. */
   readonly client: ShownClient | null
   readonly workspaces: readonly string[]
-  /** Whether policy allows to read `/opt`, which holds programs of third parties. */
+  /** Whether policy allows to read `/opt` and all in it, the programs of third parties. */
   readonly isOptAllowed: boolean
   /** Bytes that each private file system may hold. */
   readonly privateBytes: number

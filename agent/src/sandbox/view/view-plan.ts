@@ -4,6 +4,7 @@ import { runInTurns } from '../../decision/run-in-turns.ts'
 import { expectMounts, type ExpectedBind, type ExpectedMounts } from './compare-mounts.ts'
 import { realPathOrNull, type ViewDisk } from './disk.ts'
 import type { WalkDeps } from './findings.ts'
+import { isTreeGranted } from './granted-tree.ts'
 import { guardedPaths, guardingName, HOOKS } from './guarded-names.ts'
 import type { HeldPath } from './held-path.ts'
 import { linkedFiles, searchLinks } from './hard-links.ts'
@@ -104,7 +105,7 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
   if (rule.kind === 'nothing')
     throw new ViewRefusal(`no policy is in force (${rule.reason}), so no sandbox can start`)
   const denies = deps.deniesOf(rule.bundle.compiled)
-  const judged = judgeWorkspaces(request.workspaces, { ...deps, ...active, ...request })
+  const judged = judgeWorkspaces(request.workspaces, { ...deps, ...request })
   const workspaces = deps.stage === undefined ? judged : judged.map(asStaged)
   const walk = createWalkDeps(denies, deps)
   const tree = await findHeld(workspaces, walk, deps)
@@ -219,7 +220,7 @@ function rootDeps(
     systemFiles: objects.systemFiles,
     client: objects.client,
     workspaces: workspaces.map(({ path }) => path),
-    isOptAllowed: active.decide({ action: 'read', path: '/opt' }).decision === 'allow',
+    isOptAllowed: isTreeGranted(active, 'read', '/opt'),
     privateBytes,
   }
 }

@@ -1,7 +1,8 @@
 import { MAX_WORKSPACES } from '@palisade/protocol'
-import type { Decision, DecisionRequest, FilesystemAction } from '@palisade/policy-core'
+import type { FilesystemAction } from '@palisade/policy-core'
 import { systemErrorCode } from '../../errors.ts'
 import { realPathOrNull, unlessMissing, type ViewDisk } from './disk.ts'
+import { isContentGranted, type TreeRules } from './granted-tree.ts'
 import { actionsOf } from './held-path.ts'
 import {
   aliasesOf,
@@ -32,7 +33,7 @@ export interface Workspace extends WorkspaceRequest {
 
 export interface WorkspaceDeps {
   readonly disk: Pick<ViewDisk, 'realPath' | 'status' | 'mountTable'>
-  readonly decide: (request: DecisionRequest) => Pick<Decision, 'decision' | 'reason' | 'hint'>
+  readonly active: TreeRules
   /** The home directory of the user. It and directories above it are refused. */
   readonly home: string
   /**
@@ -154,20 +155,25 @@ function requireAllowed(
   path: string,
   aliases: readonly string[],
   access: WorkspaceRequest['access'],
-  { decide }: WorkspaceDeps,
+  { active }: WorkspaceDeps,
 ): void {
   for (const action of actionsOf(access)) {
-    const made = decide({ action, path })
-    if (made.decision !== 'allow')
+    const { decision, reason } = active.decide({ action, path })
+    if (decision !== 'allow')
       throw new ViewRefusal(
-        `policy denies \`${action}\` on the workspace ${quotePath(path)} (${made.reason})` +
-          correction(action, path, made.reason),
+        `policy denies \`${action}\` on the workspace ${quotePath(path)} (${reason})` +
+          correction(action, path, reason),
+      )
+    if (!isContentGranted(active, action, path))
+      throw new ViewRefusal(
+        `policy allows \`${action}\` on the workspace ${quotePath(path)} itself and not on all ` +
+          `that is in it${correction(action, path, 'default_deny')}`,
       )
     for (const alias of aliases) {
-      const { decision, reason } = decide({ action, path: alias })
-      if (decision === 'deny' && reason !== 'default_deny')
+      const other = active.decide({ action, path: alias })
+      if (other.decision === 'deny' && other.reason !== 'default_deny')
         throw new ViewRefusal(
-          `policy denies \`${action}\` on ${quotePath(alias)} (${reason}), and the workspace ` +
+          `policy denies \`${action}\` on ${quotePath(alias)} (${other.reason}), and the workspace ` +
             `${quotePath(path)} is the same directory`,
         )
     }

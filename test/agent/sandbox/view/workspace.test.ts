@@ -1,4 +1,3 @@
-import type { DecisionRequest } from '@palisade/policy-core'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -14,7 +13,7 @@ async function scene(overrides: Partial<WorkspaceDeps> = {}) {
   const made = await viewScene()
   const deps: WorkspaceDeps = {
     disk: made.disk,
-    decide: (request: DecisionRequest) => made.active.decide(request),
+    active: made.active,
     home: made.home,
     privatePaths: [made.data],
     ...overrides,
@@ -55,7 +54,7 @@ describe('a workspace', () => {
       Buffer.from(`1 0 8:1 / / rw - ext4 sda rw\n2 1 8:1 ${root} ${ws} rw - ext4 sda rw\n`)
     const judge = (root: string) =>
       judgeWorkspaces([ro(ws)], {
-        decide: (request) => made.active.decide(request),
+        active: made.active,
         disk: { ...createViewDisk(), mountTable: () => table(root) },
         home,
         privatePaths: [],
@@ -99,6 +98,39 @@ describe('a workspace', () => {
         `\`allow write ${other}/**\``,
     )
     expect(judge(ro(other))).toMatchObject([{ path: other, access: 'ro' }])
+  })
+
+  it('is refused by a rule for the directory alone, and names the missing one', async () => {
+    const { home, judge, rule } = await scene()
+    const other = join(home, 'other')
+    mkdirSync(join(other, 'x'), { recursive: true })
+    const missing = (path: string, action: string): string =>
+      `policy allows \`${action}\` on the workspace \`${path}\` itself and not on all that is in it`
+
+    rule(['allow', 'read', other, `${other}/*`], ['allow', 'write', other])
+    expect(() => judge(ro(other))).toThrow(
+      `${missing(other, 'read')}; ask an editor of the policy for \`allow read ${other}/**\``,
+    )
+    expect(() => judge(rw(join(other, 'x')))).toThrow(missing(`${other}/x`, 'read'))
+
+    rule(['allow', 'read', `${other}/**`], ['allow', 'write', other])
+    expect(judge(ro(other))).toHaveLength(1)
+    expect(() => judge(rw(other))).toThrow(
+      `${missing(other, 'write')}; write \`${other}:ro\` to read it only, or ask an editor of the ` +
+        `policy for \`allow write ${other}/**\``,
+    )
+  })
+
+  it('is opened by patterns that allow all in it together, and keeps its denies', async () => {
+    const { home, judge, rule } = await scene()
+    const other = join(home, 'other')
+    mkdirSync(other)
+    rule(
+      ['allow', 'read', other, `${other}/*`, `${other}/*/**`],
+      ['deny', 'read', `${other}/secret/**`],
+    )
+
+    expect(judge(ro(other))).toMatchObject([{ path: other }])
   })
 
   it('is refused when a deny rule or no policy at all decides', async () => {
@@ -156,7 +188,7 @@ describe('a workspace', () => {
     const table = Buffer.from(`1 0 8:1 / / rw - ext4 sda rw\n2 1 0:9 / ${ws}/p rw - proc proc rw\n`)
     const judge = () =>
       judgeWorkspaces([ro(ws)], {
-        decide: (request) => made.active.decide(request),
+        active: made.active,
         disk: { ...createViewDisk(), mountTable: () => table },
         home,
         privatePaths: [],
