@@ -1,3 +1,4 @@
+import { SANDBOX_HOSTNAME } from '@palisade/protocol'
 import { mkdir } from 'node:fs/promises'
 import { arch, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import type { CgroupBases } from './limits/cgroup-bases.ts'
 import { loadDestinations } from './network/original-destination.ts'
 import type { SandboxSurroundings } from './sandbox-surroundings.ts'
 import type { Architecture } from './seccomp/system-calls.ts'
-import { SANDBOX_HOSTNAME, type StartDeps } from './start-sandbox.ts'
+import type { StartDeps } from './start-sandbox.ts'
 import { findClientProgram } from './view/client-program.ts'
 import { prepareViewObjects } from './view/view-objects.ts'
 

@@ -1,4 +1,4 @@
-import type { SandboxRequest } from '@palisade/protocol'
+import { SANDBOX_HOSTNAME, type SandboxRequest } from '@palisade/protocol'
 import type { AgentLog } from '../agent-log.ts'
 import type { ServeSandboxApi } from './api/sandbox-api.ts'
 import { catchUp } from './catch-up.ts'
@@ -28,7 +28,6 @@ import { planView, type ViewPlan, type ViewPlanDeps } from './view/view-plan.ts'
 import { quotePath, ViewRefusal } from './view/view-refusal.ts'
 
 const SHELL = '/bin/sh'
-export const SANDBOX_HOSTNAME = 'sandbox'
 
 export interface StartDeps {
   readonly view: Omit<ViewPlanDeps, 'signal'>

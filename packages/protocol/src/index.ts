@@ -468,7 +468,9 @@ export {
   type Workspace,
 } from './machine/sandbox.ts'
 export {
+  SANDBOX_ADDRESS,
   SANDBOX_AGENT,
+  SANDBOX_HOSTNAME,
   SANDBOX_MARK,
   SANDBOX_PROGRAMS,
   SANDBOX_PROXY,

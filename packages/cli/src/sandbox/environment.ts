@@ -1,5 +1,5 @@
 import { proxyVariables } from '@palisade/client'
-import { SANDBOX_PROGRAMS } from '@palisade/protocol'
+import { SANDBOX_ADDRESS, SANDBOX_HOSTNAME, SANDBOX_PROGRAMS } from '@palisade/protocol'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -56,6 +56,27 @@ const PASSED: ReadonlySet<string> = new Set([
   'FORCE_COLOR',
   'CI',
 ])
+/**
+ * Spellings of the sandbox's own loopback, which its proxy cannot reach. Programs compare them with
+ * the text of a URL. A wide list opens nothing: a connection that leaves is captured.
+ */
+const BYPASSED: readonly string[] = [
+  'localhost',
+  '.localhost',
+  'ip6-localhost',
+  SANDBOX_HOSTNAME,
+  '127.0.0.0/8',
+  '127.0.0.1',
+  '127.1',
+  '0.0.0.0',
+  '0',
+  // Some programs compare IPv6 addresses with their brackets.
+  '::1',
+  '[::1]',
+  '::',
+  '[::]',
+  SANDBOX_ADDRESS,
+]
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin'
 const NAME = /^[A-Za-z_]\w*$/
 
@@ -64,7 +85,7 @@ const NAME = /^[A-Za-z_]\w*$/
  * the sandbox captures connections without these variables too.
  */
 export function buildEnvironment(request: EnvironmentRequest): EnvironmentOutcome {
-  const proxy = proxyVariables(request.proxy)
+  const proxy = proxyVariables(request.proxy, BYPASSED)
   const outcomes = request.asked.map((text) => readAsked(text, request, proxy))
   const problems = outcomes.filter((outcome) => typeof outcome === 'string')
   if (problems.length > 0) return { kind: 'invalid', problems }

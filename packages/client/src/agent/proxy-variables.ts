@@ -26,12 +26,15 @@ const NODE_VARIABLE = 'NODE_USE_ENV_PROXY'
 
 /**
  * Variables with which programs use the proxy at `http://127.0.0.1:PORT`, whatever else is in their
- * environment.
+ * environment, and reach the hosts of `bypassed` without it.
  */
-export function proxyVariables(proxy: string): ReadonlyMap<string, string> {
+export function proxyVariables(
+  proxy: string,
+  bypassed: readonly string[] = BYPASSED,
+): ReadonlyMap<string, string> {
   return new Map([
     ...URL_VARIABLES.map((name) => [name, proxy] as const),
-    ...BYPASS_VARIABLES.map((name) => [name, BYPASSED.join(',')] as const),
+    ...BYPASS_VARIABLES.map((name) => [name, bypassed.join(',')] as const),
     [NODE_VARIABLE, '1'],
   ])
 }

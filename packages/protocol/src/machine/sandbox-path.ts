@@ -3,6 +3,15 @@
 /** The path for sandboxes in the agent's local API; see `local-api.ts`. */
 export const SANDBOXES_PATH = '/v1/sandboxes'
 
+/** The host name in every sandbox, of its own loopback. */
+export const SANDBOX_HOSTNAME = 'sandbox'
+
+/**
+ * The address of every sandbox beside loopback. Without one, programs that resolve with
+ * `AI_ADDRCONFIG` get no address. From the documentation range of RFC 5737, which no target has.
+ */
+export const SANDBOX_ADDRESS = '198.51.100.1'
+
 /** The proxy inside every sandbox, on the sandbox's own loopback. */
 export const SANDBOX_PROXY = 'http://127.0.0.1:3128'
 
