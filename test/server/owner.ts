@@ -1,4 +1,4 @@
-import type { Permission, Role } from '@palisade/protocol'
+import { MAX_PATH_DEPTH, type Permission, type Role } from '@palisade/protocol'
 import { expect } from 'vitest'
 import { createAuditedStore } from '../../server/src/history/audit/audited-store.ts'
 import { freshName } from './fresh-name.ts'
@@ -17,6 +17,8 @@ export interface Owner {
   addMember(username: string, role: Role, password?: string): Promise<string>
   /** Invites a user of another organization, who accepts. */
   addKnown(username: string, role: Role): Promise<void>
+  /** Has the machines of the organization upload all that they record. */
+  uploadEverything(): Promise<void>
   /** Creates an access token of the organization. */
   organizationToken(permissions: readonly Permission[]): Promise<string>
 }
@@ -54,6 +56,12 @@ export async function openOwner(
         await writer.invitations.delete(org, name)
         await writer.memberships.insert({ org, username: name, role })
       })
+    },
+    async uploadEverything() {
+      const evidence = { upload: 'full', path_depth: MAX_PATH_DEPTH, programs: true, users: true }
+      const url = `/api/v1/orgs/${org}`
+      const set = await test.send('PATCH', url, { as, payload: { evidence } })
+      expect(set.statusCode, set.body).toBe(200)
     },
     async organizationToken(permissions) {
       const payload = { name: 'ci', permissions, expires_in_days: 1 }

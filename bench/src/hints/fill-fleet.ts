@@ -1,3 +1,4 @@
+import { MAX_PATH_DEPTH } from '../../../packages/protocol/src/index.ts'
 import { randomUUID } from 'node:crypto'
 import { openDataDirectory } from '../../../server/src/operations/storage/data-directory.ts'
 import { createDeviceKey } from '../../../server/src/fleet/enrolment/device-key.ts'
@@ -6,6 +7,13 @@ import { fillDataDirectory } from '../server/fill/fill-data-directory.ts'
 import type { Filled } from '../server/fill/fill-organization.ts'
 
 const CREATED_AT = '2026-11-01T00:00:00Z'
+const UPLOADED = {
+  upload: 'full',
+  sample_percent: 100,
+  path_depth: MAX_PATH_DEPTH,
+  programs: true,
+  users: true,
+} as const
 const SHAPE = { policies: 5, rulesPerPolicy: 10, editors: 1, devices: 0 } as const
 
 /** A machine with its enrolled key. */
@@ -22,7 +30,7 @@ export interface Fleet extends Filled {
 
 /**
  * Creates a data directory with one organization of five policies and `count` machines, each with
- * its own key.
+ * its own key. The organization wants all records.
  */
 export async function fillFleet(directory: string, count: number): Promise<Fleet> {
   const [filled] = await fillDataDirectory(directory, 'hints', 1, SHAPE)
@@ -33,6 +41,7 @@ export async function fillFleet(directory: string, count: number): Promise<Fleet
   try {
     return await store.transaction(async (writer) => {
       const { root } = await ensureTrust(writer, org, new Date())
+      await writer.organizations.updateEvidence(org, UPLOADED)
       const machines: FleetMachine[] = []
       for (const { key, thumbprint } of made) {
         const deviceId = randomUUID()

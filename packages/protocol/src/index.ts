@@ -267,6 +267,7 @@ export {
   type EvidenceSettings,
   type UploadMode,
 } from './evidence/evidence-settings.ts'
+export { isUploaded, limitRecord } from './evidence/limit-record.ts'
 export {
   SUGGESTION_GROUPS,
   SUGGESTION_MARKS,

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { HEADER, linesOf, recordOf, textOf } from '../../server/evidence/ingest/batch-text.ts'
+import { openOwner } from '../../server/owner.ts'
 import { enrolTestDevice, headersOf } from '../../server/test-device.ts'
 import { openTestServer } from '../../server/test-server.ts'
 import { runCli } from '../run-cli.ts'
@@ -9,8 +10,9 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 it('shows uploaded decisions as a table, lines of JSON, and comma-separated values', async () => {
   await using directory = await temporaryDirectory()
   const test = await openTestServer()
-  const { personal_token } = await test.createOrganization('acme', 'alice')
-  const as = await test.signIn('alice', personal_token)
+  const owner = await openOwner(test, 'acme', 'alice')
+  const { as, personalToken: personal_token } = owner
+  await owner.uploadEverything()
   const machine = { name: 'laptop', user: 'alice' }
   const device = await enrolTestDevice(test, as, 'acme', machine)
   const path = '/api/v1/device/records'

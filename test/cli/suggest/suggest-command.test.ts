@@ -95,6 +95,7 @@ describe('palisade suggest', () => {
 async function populated(path: string) {
   const test = await openTestServer()
   const owner = await openOwner(test, 'acme', 'alice')
+  await owner.uploadEverything()
   const api = async (method: 'POST' | 'PUT', url: string, payload?: object) =>
     test.send(method, `/api/v1/orgs/acme${url}`, {
       as: owner.as,

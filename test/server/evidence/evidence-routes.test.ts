@@ -33,6 +33,7 @@ describe('the evidence of machines', () => {
     ;[org, alice] = [freshName('acme'), freshName('alice')]
     auditLog = `/v2/auditlogs/governance/${org}`
     owner = await openOwner(test, org, alice)
+    await owner.uploadEverything()
     device = await enrolTestDevice(test, owner.as, org, { name: 'laptop', user: alice })
   }
 
@@ -72,6 +73,63 @@ describe('the evidence of machines', () => {
     expect([again.statusCode, again.json()]).toEqual([200, expected])
     expect(await position()).toEqual(expected)
     expect((await audit()).events).toHaveLength(2)
+  })
+
+  describe('by a machine that does not obey the settings', () => {
+    const path = '/home/alice/private/letter.txt'
+    const dishonest = [
+      recordOf({ program: '/home/alice/bin/tool', os_user: 'alice-of-hr' }),
+      recordOf({ request: { action: 'read', path } }),
+      recordOf({ decision: 'allow', reason: 'rule', count: 5 }),
+    ]
+    const choose = async (evidence: object) => {
+      const url = `/api/v1/orgs/${org}`
+      const answer = await test.send('PATCH', url, { as: owner.as, payload: { evidence } })
+      expect(answer.statusCode, answer.body).toBe(200)
+    }
+    const chain = async () => {
+      const url = `/api/v1/orgs/${org}/devices/${device.enrolment.device_id}/records`
+      return (await test.send('GET', url, { as: owner.as })).json()
+    }
+
+    it('is acknowledged and not stored where the organization wants none', async () => {
+      await choose({ upload: 'off' })
+      const end = { boot: 'b1', seq: 3, hash: HASH }
+
+      const answer = await upload(dishonest)
+
+      expect([answer.statusCode, answer.json()]).toEqual([200, { position: end }])
+      expect((await audit()).events).toEqual([])
+      expect(await test.evidence.firstDay(org)).toBeNull()
+      expect(await chain()).toMatchObject({ left_out: 7, lost: 0, recent_losses: [] })
+      await choose({ upload: 'denials' })
+      await upload([recordOf()], { ...HEADER, previous: HASH }, 4)
+      expect((await audit()).events).toHaveLength(1)
+      expect(await chain()).toMatchObject({ gaps: 0 })
+    })
+
+    it('loses allowed requests, segments, programs and users before it is stored', async () => {
+      await choose({ upload: 'denials', path_depth: 1, programs: false, users: false })
+
+      await upload(dishonest)
+
+      const { events } = await audit()
+      expect(
+        events.map(({ payload, agent, os_user }) => [payload.resource_id, agent, os_user]),
+      ).toEqual([
+        ['/home', null, null],
+        ['example.com:443', null, null],
+      ])
+      expect(await chain()).toMatchObject({ left_out: 5 })
+    })
+
+    it('is stored as the settings are at the time of each batch', async () => {
+      await upload([recordOf({ os_user: 'alice-of-hr' })])
+      await choose({ users: false })
+      await upload([recordOf({ os_user: 'alice-of-hr' })], { ...HEADER, previous: HASH }, 2)
+
+      expect((await audit()).events.map(({ os_user }) => os_user)).toEqual([null, 'alice-of-hr'])
+    })
   })
 
   it('is shown with its device, its user and the rules that decided', async () => {

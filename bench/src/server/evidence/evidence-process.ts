@@ -1,3 +1,4 @@
+import { MAX_PATH_DEPTH } from '../../../../packages/protocol/src/index.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +12,13 @@ import type { IngestRow, IngestShape } from './ingest-row.ts'
 const NOON_MS = Date.parse('2026-11-20T12:00:00Z')
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
+const SETTINGS = {
+  upload: 'full',
+  sample_percent: 100,
+  path_depth: MAX_PATH_DEPTH,
+  programs: true,
+  users: true,
+} as const
 
 /** Measures one shape in this process, which has no other work, and prints the rows as JSON. */
 const shape = JSON.parse(process.argv[2] ?? '') as IngestShape
@@ -45,7 +53,7 @@ async function measurePhases(
     })
     const readUs = await cpuUsEach(batches, async ({ body }) => void (await readBatch(body)))
     const ingestedUs = await cpuUsEach(batches, async ({ body, deviceId }) => {
-      const sender = { org: 'acme', deviceId, username: 'alice' }
+      const sender = { org: 'acme', deviceId, username: 'alice', settings: SETTINGS }
       await ingestBatch(body, sender, atMs, evidence)
     })
     rows.push({ name, tuples, parsed_us: parsedUs, read_us: readUs, ingested_us: ingestedUs })

@@ -1,9 +1,10 @@
-import type { RecordPosition } from '@palisade/protocol'
+import type { EvidenceSettings, RecordPosition } from '@palisade/protocol'
 import { conflict } from '../../platform/api-error.ts'
 import type { RawBody } from '../../http/body/raw-body.ts'
 import type { ChainMark } from '../store/evidence-record.ts'
 import type { EvidenceStore } from '../store/evidence-store.ts'
 import { extendChain, judgeChain } from './judge-chain.ts'
+import { limitLines } from './limit-lines.ts'
 import { readBatch } from './read-batch.ts'
 import { toRows } from './to-rows.ts'
 
@@ -12,6 +13,8 @@ export interface Sender {
   readonly org: string
   readonly deviceId: string
   readonly username: string | null
+  /** What the organization wants to have stored at present. */
+  readonly settings: EvidenceSettings
 }
 
 /** The result of a batch, after its commit. */
@@ -23,7 +26,8 @@ export interface Ingested {
 }
 
 /**
- * Reads a batch that arrived at `receivedMs` (epoch) and writes it. Throws the errors of
+ * Reads a batch that arrived at `receivedMs` (epoch) and writes the part that the settings want. Of
+ * the rest only the place in the chain is kept, so that a stricter setting makes no gap. Throws the errors of
  * `readBatch`, ApiError 409 when the machine must ask for its position first, and `StoreError`.
  */
 export async function ingestBatch(
@@ -39,7 +43,8 @@ export async function ingestBatch(
   if (judged.kind === 'known' && chain !== null) return { position: chain.position, mark: null }
   if (judged.kind !== 'continues')
     throw conflict('the batch overlaps the known records; ask for their position first')
-  const { lines, mark, missing } = judged
+  const { mark, missing } = judged
+  const lines = limitLines(judged.lines, sender)
   const { rows, losses, ...counts } = toRows(lines, { boot: header.boot, receivedMs })
   const next = extendChain(chain, header, judged, { ...counts, receivedMs })
   await evidence.append({
@@ -48,7 +53,9 @@ export async function ingestBatch(
     username: sender.username,
     rows,
     losses:
-      missing === 0 ? losses : [{ at_ms: receivedMs, lost: missing, reason: 'gap' }, ...losses],
+      missing === 0 || sender.settings.upload === 'off'
+        ? losses
+        : [{ at_ms: receivedMs, lost: missing, reason: 'gap' }, ...losses],
     chain: next,
     follows: chain?.received_ms ?? null,
   })

@@ -108,13 +108,19 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
   ]
 }
 
-/** The user is that of the device: a machine may name any in its records. */
-async function senderOf(
+/**
+ * The user is that of the device: a machine may name any in its records. The settings are read here,
+ * after the wait for a turn, because a change of them holds for all that is stored later.
+ */
+function senderOf(
   { store }: Pick<RecordRouteDeps, 'store'>,
   { deviceId, org }: Pick<Sender, 'deviceId' | 'org'>,
 ): Promise<Sender> {
-  const device = await store.read((reader) => reader.devices.findById(deviceId))
-  return { deviceId, org, username: device?.username ?? null }
+  return store.read(async ({ devices, organizations }) => {
+    const device = await devices.findById(deviceId)
+    const settings = await organizations.evidence(org)
+    return { deviceId, org, username: device?.username ?? null, settings }
+  })
 }
 
 function tooMany(seconds: number): ApiError {

@@ -34,6 +34,7 @@ describe('the download of the audit log', () => {
     log = `/api/v1/orgs/${org}/audit-log`
     pages = `/v2/auditlogs/governance/${org}`
     owner = await openOwner(test, org, alice)
+    await owner.uploadEverything()
     device = await enrolTestDevice(test, owner.as, org, { name: 'laptop', user: alice })
   })
 

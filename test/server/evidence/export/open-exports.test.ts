@@ -21,6 +21,7 @@ describe('a server with an export', () => {
     }
     const test = await openTestServer(onTestFinished, { settings })
     const owner = await openOwner(test, 'acme', 'alice')
+    await owner.uploadEverything()
     const device = await enrolTestDevice(test, owner.as, 'acme', { name: 'laptop', user: 'alice' })
     await test.server.app.listen({ host: '127.0.0.1', port: 0 })
     await expect.poll(() => test.evidence.lease('syslog', 'test', 1, 0), PATIENCE).toBe(true)

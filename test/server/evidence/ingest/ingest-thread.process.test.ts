@@ -1,3 +1,4 @@
+import { DEFAULT_EVIDENCE_SETTINGS } from '@palisade/protocol'
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -14,7 +15,12 @@ import { temporaryDirectory } from '../../temporary-directory.ts'
 import { bodyOf, HASH, HEADER, linesOf, recordOf, textOf } from './batch-text.ts'
 
 const NOON_MS = Date.parse('2026-11-21T12:00:00Z')
-const SENDER = { org: 'acme', deviceId: 'dev_1', username: 'ann' }
+const SENDER = {
+  org: 'acme',
+  deviceId: 'dev_1',
+  username: 'ann',
+  settings: { ...DEFAULT_EVIDENCE_SETTINGS, upload: 'full' },
+} as const
 
 interface ThreadOptions {
   readonly startWorker?: StartWorker

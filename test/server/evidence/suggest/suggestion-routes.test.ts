@@ -27,6 +27,7 @@ describe('suggestions', () => {
     suggestions = `/api/v1/orgs/${org}/suggestions`
     people = ['ann', 'ben', 'cas'].map(freshName)
     owner = await openOwner(test, org, alice)
+    await owner.uploadEverything()
   })
 
   const api = async (method: 'POST' | 'PUT', path: string, payload?: object) => {

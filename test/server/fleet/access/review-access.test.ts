@@ -86,6 +86,7 @@ describe('the review of an access request', () => {
       recordOf({ request, reason: 'policy_expired', count: 7 }),
       recordOf({ request: { action: 'read', path: '/data/x' } }),
     ]
+    await scene.owner.uploadEverything()
     const { bytes } = bodyOf(textOf(HEADER, linesOf(records)))
     const sent = await test.server.app.inject({
       method: 'POST',
