@@ -1,7 +1,7 @@
-import type { ClientRequest } from 'node:http'
+import type { ClientRequest, InformationEvent } from 'node:http'
 import { PacedStream } from './paced-stream.ts'
 
-/** Limit for interim answers, such as 103, which are read and dropped. */
+/** Limit for interim answers, such as 103. */
 const MAX_INTERIM = 16
 
 /** A connection to a server as an HTTP client reads it. Bytes after an answer end it. */
@@ -11,13 +11,17 @@ export class PacedAnswers extends PacedStream {
   }
 }
 
-/** Paces the answer to a request, and limits the interim answers before it. */
-export function paceAnswer(request: ClientRequest): void {
+/** Paces the answer to a request. Passes the interim answers before it on, a limited number. */
+export function paceAnswer(
+  request: ClientRequest,
+  onInterim: (answer: InformationEvent) => void = () => {},
+): void {
   let interim = 0
-  request.on('information', () => {
+  request.on('information', (answer) => {
     interim += 1
     if (interim > MAX_INTERIM)
       request.destroy(new Error('the server sends endless interim answers'))
+    else onInterim(answer)
   })
   request.once('response', (response) => {
     if (response.socket instanceof PacedStream) response.socket.follow(response)

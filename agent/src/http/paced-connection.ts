@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { hangUp } from './hang-up.ts'
 import type { LoopTurns } from './loop-turns.ts'
 import { PacedStream } from './paced-stream.ts'
 
@@ -30,6 +31,20 @@ export class PacedConnection extends PacedStream {
     })
   }
 
+  /**
+   * Does not wait for the client to end its side, as a server does by default. A client that still
+   * sends its request gets a moment to read the answer.
+   */
+  destroySoon(): void {
+    this.end()
+    const leave = (): void => {
+      if (this.wire.readableEnded) this.destroy()
+      else hangUp(this.release(), '')
+    }
+    if (this.writableFinished) leave()
+    else this.once('finish', leave)
+  }
+
   protected override isHeld(): boolean {
     return this.response !== null && this.#request?.complete === true
   }
@@ -48,10 +63,11 @@ export function paceConnections(server: Server, turns: LoopTurns): (client: Sock
   const serve = server.listeners('connection')
   server.removeAllListeners('connection')
   // The answer of Node without a listener, but tracked by `begin`, so that the next request waits.
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    connectionOf(request).begin(request, response)
-    response.writeHead(417).end()
-  })
+  if (server.listenerCount('checkExpectation') === 0)
+    server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      connectionOf(request).begin(request, response)
+      response.writeHead(417).end()
+    })
   return (client) => {
     const connection = new PacedConnection(client, turns)
     for (const listener of serve) listener.call(server, connection)

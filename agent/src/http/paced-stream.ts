@@ -103,13 +103,6 @@ export class PacedStream extends Duplex {
     return this
   }
 
-  /** Does not wait for the client to end its side, as a server does by default. */
-  destroySoon(): void {
-    if (this.writable) this.end()
-    if (this.writableFinished) this.destroy()
-    else this.once('finish', () => this.destroy())
-  }
-
   override _read(): void {
     // Pieces arrive by themselves while the parser takes them.
   }

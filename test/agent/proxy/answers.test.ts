@@ -65,6 +65,16 @@ describe('an answer of the origin', () => {
     expect(await readUntil(socket, '\r\n\r\nok')).toContain('HTTP/1.1 200 OK')
   })
 
+  it('without any of its body yet shows its head', async () => {
+    const target = await startTcpServer((socket) =>
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n')),
+    )
+    const { port } = await startProxy(bundleOf(['allow', 'connect:tcp', '127.0.0.1']))
+    const socket = await openRaw(port, get(`127.0.0.1:${target}`))
+
+    expect(await readUntil(socket, '\r\n\r\n')).toContain('HTTP/1.1 200 OK')
+  })
+
   it('that breaks off also breaks off for the client', async () => {
     const { port, authority } = await setUp('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf')
     const socket = await openRaw(port, get(authority))

@@ -4,7 +4,7 @@ import { formatRawAnswer, type Answer } from '../denial/answer.ts'
 import { explainBadHead, explainOpening, explainTooMany } from '../denial/explain-opening.ts'
 import type { FindNearMisses } from '../denial/near-misses.ts'
 import { readConnectTarget, type RequestHead } from '../forward/request-head.ts'
-import { hangUp } from '../tunnel/hang-up.ts'
+import { hangUp } from '../../http/hang-up.ts'
 import type { TunnelRequest } from '../tunnel/open-tunnel.ts'
 
 const GRANTED = 'HTTP/1.1 200 Connection Established\r\n\r\n'

@@ -2,7 +2,7 @@ import type { ClientBytes } from '../client-bytes.ts'
 import { parseHttpHead } from '../content/http-head.ts'
 import { answerRefusal, formatRawAnswer } from '../denial/answer.ts'
 import type { FindNearMisses } from '../denial/near-misses.ts'
-import { hangUp } from '../tunnel/hang-up.ts'
+import { hangUp } from '../../http/hang-up.ts'
 import type { TunnelRequest } from '../tunnel/open-tunnel.ts'
 import { createConnectRequest } from './connect-request.ts'
 

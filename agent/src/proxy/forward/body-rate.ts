@@ -8,20 +8,23 @@ export interface BodyRate {
 
 /**
  * Calls `onSlow` once when `body` is slower than the least rate, then stops. A window in which
- * `sink` is full does not count, because the origin is slow, not the client.
+ * `sink` is full does not count, because the origin is slow, not the client. Nor do the windows
+ * before the first byte where the client `waits` for the origin to ask for it.
  */
 export function watchBodyRate(
   body: Readable,
   sink: Writable,
-  { bytes, windowMs }: BodyRate,
+  { bytes, windowMs, waits = false }: BodyRate & { readonly waits?: boolean },
   onSlow: () => void,
 ): { stop(): void } {
   let received = 0
+  let isWaiting = waits
   const count = (chunk: Buffer): void => {
     received += chunk.byteLength
+    isWaiting = false
   }
   const timer = setInterval(() => {
-    const isSlow = received < bytes && !sink.writableNeedDrain
+    const isSlow = received < bytes && !isWaiting && !sink.writableNeedDrain
     received = 0
     if (!isSlow) return
     stop()

@@ -2,7 +2,12 @@ import type { MachineDecision } from '../../decision/active-policy.ts'
 import type { PointEvent } from '../../points/point-event.ts'
 import type { ReadProgramEnd } from '../../programs/program-end.ts'
 import { once } from 'node:events'
-import { request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  request as sendRequest,
+  type IncomingMessage,
+  type InformationEvent,
+  type ServerResponse,
+} from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -88,7 +93,6 @@ export async function forwardRequest(
       reply(response, explainOpening(deps, opening, forward.target, request.headers))
       return await awaitFlushed(response, deps.flushTimeoutMs)
     }
-    if (request.headers.expect !== undefined) response.writeContinue()
     await exchange(deps, { forward, opening, slot, signal: gone.signal }, request, response)
   } finally {
     lift()
@@ -140,7 +144,7 @@ async function exchange(
     // The socket is already connected; without an agent no other request uses it.
     createConnection: () => new PacedAnswers(opening.socket, deps.turns),
   })
-  paceAnswer(upstream)
+  paceAnswer(upstream, (interim) => passInterim(request, response, interim))
   const close = (): void => {
     upstream.destroy()
     opening.socket.destroy()
@@ -150,7 +154,8 @@ async function exchange(
   opening.socket.setTimeout(deps.idleMs, () => upstream.destroy(new Error('idle')))
   upstream.on('error', () => opening.socket.destroy())
   let isSlow = false
-  const rate = watchBodyRate(request, upstream, deps.bodyRate, () => {
+  const leastRate = { ...deps.bodyRate, waits: request.headers.expect !== undefined }
+  const rate = watchBodyRate(request, upstream, leastRate, () => {
     isSlow = true
     upstream.destroy()
     if (response.headersSent) response.destroy()
@@ -163,7 +168,11 @@ async function exchange(
     if (upstream.destroyed) throw new Error('the exchange is over')
     opening.viaParent?.check(answer.statusCode ?? 502)
     const headers = readAnswerHeaders(answer, opening.decision)
+    // The origin reads no further, so this connection ends too (RFC 9112 §9.6).
+    if (!request.complete) response.shouldKeepAlive = false
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', headers.flat())
+    // A body may come much later, or never.
+    if (answer.readableLength === 0 && !answer.complete) response.flushHeaders()
     await pipeline(answer, joinChunks, response)
   } catch (error) {
     upstream.destroy()
@@ -173,6 +182,20 @@ async function exchange(
     rate.stop()
     opening.socket.destroy()
   }
+}
+
+/** Forwards an answer such as 100 or 103 (RFC 9110 §15.2), which HTTP/1.0 does not know. */
+function passInterim(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { statusCode, statusMessage, rawHeaders }: InformationEvent,
+): void {
+  if (request.httpVersion === '1.0' || response.headersSent || response.destroyed) return
+  if (statusCode === 100) return response.writeContinue()
+  const fields = withoutHopByHop(pairHeaders(rawHeaders))
+  const lines = fields.map(([name, value]) => `${name}: ${value}`)
+  const head = [`HTTP/1.1 ${statusCode} ${statusMessage}`, ...lines, '', ''].join('\r\n')
+  connectionOf(request).write(head, 'latin1')
 }
 
 /** A 101 without a request for it ends the socket without an `error` event; hence the `close`. */

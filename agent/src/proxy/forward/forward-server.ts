@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { connectionOf, PacedConnection, paceConnections } from '../../http/paced-connection.ts'
 import { createConnectRequest } from '../connect/connect-request.ts'
 import { answerRefusal, formatRawAnswer, type Answer } from '../denial/answer.ts'
-import { hangUp } from '../tunnel/hang-up.ts'
+import { hangUp } from '../../http/hang-up.ts'
 import { openTunnel } from '../tunnel/open-tunnel.ts'
 import { forwardRequest, reply, type PassDeps } from './forward-request.ts'
 import { forwardUpgrade } from './forward-upgrade.ts'
@@ -36,9 +36,8 @@ export function createForwardServer(deps: PassDeps): ForwardServer {
   server.timeout = deps.idleMs
   // A client that ends its side after the request still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true })
-  const serve = paceConnections(server, deps.turns)
   attach(server, deps)
-  return { server, serve }
+  return { server, serve: paceConnections(server, deps.turns) }
 }
 
 function attach(server: Server, deps: PassDeps): void {
@@ -51,7 +50,9 @@ function attach(server: Server, deps: PassDeps): void {
     })
   }
   server.on('request', forward)
+  // The origin answers expectations.
   server.on('checkContinue', forward)
+  server.on('checkExpectation', forward)
   server.on('connect', (request: IncomingMessage, _: Duplex, following: Buffer) => {
     const client = takeOver(request, following)
     if (client === null) return

@@ -15,7 +15,7 @@ import type { Slot } from '../admission/live-connections.ts'
 import { formatRawAnswer, type Answer } from '../denial/answer.ts'
 import { explainBadHead, explainOpening, explainTooMany } from '../denial/explain-opening.ts'
 import { openConnection, type Opening } from '../target/open-connection.ts'
-import { hangUp } from '../tunnel/hang-up.ts'
+import { hangUp } from '../../http/hang-up.ts'
 import { startRelay } from '../tunnel/relay.ts'
 import {
   explainBrokenOrigin,

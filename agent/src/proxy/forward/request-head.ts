@@ -68,7 +68,7 @@ export function readForwardRequest(head: RequestHead): ForwardRequest | BadHead 
     target,
     method: head.method,
     path,
-    headers: rebuild(head.method, headers, target),
+    headers: rebuild(head, headers, target),
   }
 }
 
@@ -152,11 +152,14 @@ function checkFraming(headers: HeaderList): BadHead | null {
   return null
 }
 
-function rebuild(method: string, headers: HeaderList, target: Target): HeaderList {
-  // `Expect` is answered here; the next hop gets the body as it arrives.
-  const kept = withoutHopByHop(headers).filter(
-    ([field]) => !['host', 'expect', 'via'].includes(field.toLowerCase()),
-  )
+function rebuild(
+  { method, httpVersion }: RequestHead,
+  headers: HeaderList,
+  target: Target,
+): HeaderList {
+  // HTTP/1.0 has no expectations (RFC 9110 §10.1.1).
+  const dropped = ['host', 'via', ...(httpVersion === '1.0' ? ['expect'] : [])]
+  const kept = withoutHopByHop(headers).filter(([field]) => !dropped.includes(field.toLowerCase()))
   const isChunked = valuesOf(headers, 'transfer-encoding').length > 0
   const hasLength = valuesOf(headers, 'content-length').length > 0
   const hasBody = isChunked || hasLength

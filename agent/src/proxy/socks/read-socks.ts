@@ -1,5 +1,5 @@
 import type { ClientBytes } from '../client-bytes.ts'
-import { hangUp } from '../tunnel/hang-up.ts'
+import { hangUp } from '../../http/hang-up.ts'
 import type { TunnelRefusal, TunnelRequest } from '../tunnel/open-tunnel.ts'
 import type { AssociationRefusal, AssociationRequest } from '../udp/open-association.ts'
 import { addressLength, formatBound, formatReply, readTarget, REPLY, type Reply } from './frames.ts'

@@ -1,5 +1,6 @@
 import { canonicalAddress } from '@palisade/policy-core'
-import { connect, isIPv6, type Socket } from 'node:net'
+import { isIPv6, type Socket } from 'node:net'
+import { TargetSocket } from './target-socket.ts'
 
 /** Connects to exactly `address`; rejects when that fails. */
 export type Dial = (address: string, port: number, signal: AbortSignal) => Promise<Socket>
@@ -7,12 +8,10 @@ export type Dial = (address: string, port: number, signal: AbortSignal) => Promi
 export function createDial(timeoutMs: number): Dial {
   return (address, port, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<Socket>()
-    const socket = connect({
+    const socket = new TargetSocket({ allowHalfOpen: true }).setNoDelay(true).connect({
       host: address,
       port,
       family: isIPv6(address) ? 6 : 4,
-      allowHalfOpen: true,
-      noDelay: true,
       // An address needs no lookup; an unexpected one fails.
       lookup: (_name, _options, answer) => answer(new Error('an address was looked up'), ''),
     })

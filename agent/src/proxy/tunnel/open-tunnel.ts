@@ -11,7 +11,7 @@ import type { Target } from '../target/authority.ts'
 import { openConnection, type Opening } from '../target/open-connection.ts'
 import { awaitFirstFlight } from './await-first-flight.ts'
 import { formatContentDenial } from './format-content-denial.ts'
-import { hangUp } from './hang-up.ts'
+import { hangUp } from '../../http/hang-up.ts'
 import { startRelay } from './relay.ts'
 
 export type TunnelRefusal = { readonly kind: 'too_many' } | Exclude<Opening, { kind: 'open' }>

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { hangUp } from '../../http/hang-up.ts'
 import type { FlowEnd } from '../../points/point-event.ts'
 
 export interface Relay {
@@ -42,14 +43,21 @@ export function startRelay(
 
   for (const side of [client, upstream]) {
     side.setTimeout(idleMs, () => close('idle'))
-    side.once('error', () => close('closed'))
     side.once('close', () => {
-      // The other side may still have bytes to deliver only if this one ended in order.
-      if (!isAbandoned && (!side.readableEnded || side.errored !== null)) close('closed')
       open -= 1
       if (open === 0) finish()
     })
   }
+  // A failed client needs nothing more; one that ended in order may still have sent bytes.
+  client.once('error', () => close('closed'))
+  client.once('close', () => {
+    if (!client.readableEnded || client.errored !== null) close('closed')
+  })
+  // The last bytes of a target that failed may still be on their way to a client that sends.
+  upstream.once('close', () => {
+    const isInOrder = upstream.readableEnded && upstream.errored === null
+    if (!isAbandoned && !(isInOrder && client.readableEnded)) hangUp(client, '')
+  })
   upstream.pipe(client)
 
   return {

@@ -5,7 +5,7 @@ import type { FindNearMisses } from '../../proxy/denial/near-misses.ts'
 import { readClientBytes } from '../../proxy/client-bytes.ts'
 import type { ProgramServer } from '../../proxy/program-server.ts'
 import type { Target } from '../../proxy/target/authority.ts'
-import { hangUp } from '../../proxy/tunnel/hang-up.ts'
+import { hangUp } from '../../http/hang-up.ts'
 import {
   openTunnel,
   type TunnelRefusal,

@@ -10,7 +10,7 @@ const LINGER_MS = 2_000
 export function hangUp(client: Socket, message: string | Buffer): void {
   if (client.destroyed) return
   client.on('error', () => client.destroy())
-  client.end(message)
+  if (!client.writableEnded) client.end(message)
   client.resume()
   setTimeout(() => client.destroy(), LINGER_MS).unref()
 }
