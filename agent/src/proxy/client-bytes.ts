@@ -22,7 +22,10 @@ export interface ClientBytes {
 
 const EMPTY: Buffer = Buffer.alloc(0)
 
-/** `timeoutMs` is the time for all bytes together. */
+/**
+ * `timeoutMs` is the time for all bytes together. Reads only while more bytes are wanted, because
+ * bytes cannot be pushed back after the end of the stream, which may come with them.
+ */
 export function readClientBytes(client: Socket, timeoutMs: number): ClientBytes {
   let received = EMPTY
   let isOver = false
@@ -34,6 +37,7 @@ export function readClientBytes(client: Socket, timeoutMs: number): ClientBytes 
   }
   const onData = (chunk: Buffer): void => {
     received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
+    client.pause()
     notify()
   }
   const onOver = (): void => {
@@ -41,13 +45,16 @@ export function readClientBytes(client: Socket, timeoutMs: number): ClientBytes 
     notify()
   }
   const timer = setTimeout(onOver, timeoutMs)
-  client.on('data', onData).once('end', onOver).once('close', onOver)
+  client.on('data', onData).once('end', onOver).once('close', onOver).pause()
 
   /** Resolves with true when more bytes have arrived. */
   const more = async (): Promise<boolean> => {
     if (isOver) return false
     const before = received.length
-    await new Promise<void>((resolve) => (wake = resolve))
+    await new Promise<void>((resolve) => {
+      wake = resolve
+      client.resume()
+    })
     return received.length > before
   }
   const cut = (length: number): Buffer => {
@@ -82,7 +89,6 @@ export function readClientBytes(client: Socket, timeoutMs: number): ClientBytes 
       clearTimeout(timer)
       client.off('data', onData).off('end', onOver).off('close', onOver)
       client.pause()
-      // Bytes cannot be pushed back after the end of the stream.
       if (received.length > 0 && !client.readableEnded) client.unshift(received)
       return client
     },

@@ -44,4 +44,5 @@ export function awaitFirstFlight(client: Socket, { onHarmless, onFlight }: Fligh
   }
   const end = (): void => settle(first.end())
   client.on('data', take).once('end', end).once('close', stopTimer).resume()
+  if (client.readableEnded) end()
 }

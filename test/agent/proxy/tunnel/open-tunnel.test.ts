@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { bundleClaims, bundleOf, type RuleLine } from '../../fixture/bundle.ts'
@@ -50,6 +51,22 @@ describe('CONNECT', () => {
     socket.write('-later-')
 
     await expect.poll(() => seen).toBe('early-later-')
+  })
+
+  it('carries the end of a client that ends its side at once', async () => {
+    for (const early of ['', 'early']) {
+      let seen = ''
+      const target = await startTcpServer((socket) => {
+        socket.on('data', (bytes: Buffer) => (seen += bytes.toString()))
+        socket.on('end', () => socket.end('bye'))
+      })
+      const { port } = await startProxy(bundleOf(local))
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).setEncoding('utf8')
+      socket.end(`${connectTo(`127.0.0.1:${target}`)}${early}`)
+
+      expect(await readUntil(socket, 'bye')).toMatch(/bye$/)
+      expect(seen).toBe(early)
+    }
   })
 
   it('lets a client end its side and still wait for the answer', async () => {
