@@ -137,6 +137,7 @@ describe('an absolute-form request', () => {
     ['a bracketed IPv4 address', at('GET http://[127.0.0.1]/', 'Host: [127.0.0.1]')],
     ['a percent-encoded host', at('GET http://a%2etest/', 'Host: a%2etest')],
     ['a backslash', at('GET http://a.test\\@b.test/', 'Host: a.test')],
+    ['an empty A-label', at('GET http://xn--.a.test/', 'Host: xn--.a.test')],
     ['two dots', at('GET http://a..test/', 'Host: a..test')],
     ['a number that is not an address', at('GET http://1.2.3.4.5/', 'Host: 1.2.3.4.5')],
     ['another Host', at('GET http://a.test/', 'Host: b.test')],

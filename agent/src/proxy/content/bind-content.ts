@@ -2,7 +2,13 @@ import { canonicalHost, type ConnectRequest } from '@palisade/policy-core'
 import type { ContentFault } from '@palisade/protocol'
 import type { MachineDecision } from '../../decision/active-policy.ts'
 import { pairHeaders, valuesOf } from '../../http/header-list.ts'
-import { formatAuthority, isSameTarget, parseAuthority, type Target } from '../target/authority.ts'
+import {
+  formatAuthority,
+  isSameTarget,
+  parseAuthority,
+  parseTargetHost,
+  type Target,
+} from '../target/authority.ts'
 import { decideAddresses } from '../target/decide-addresses.ts'
 import type { DecideDeps } from '../target/decide-target.ts'
 import type { Flight } from './flight.ts'
@@ -66,7 +72,7 @@ function bindHello(
       : GRANTED
   if (serverName === target.host) return GRANTED
   // Other characters would be folded, but the server may read them as they are.
-  const host = /^[!-~]+$/.test(serverName) ? canonicalHost(serverName) : null
+  const host = /^[!-~]+$/.test(serverName) ? parseTargetHost(serverName) : null
   if (host?.kind !== 'name')
     return refuse(opened, 'malformed', 'the TLS handshake names no valid host name')
   const { name } = host

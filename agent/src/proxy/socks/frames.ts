@@ -1,5 +1,5 @@
-import { canonicalAddress, canonicalHost } from '@palisade/policy-core'
-import type { Target } from '../target/authority.ts'
+import { canonicalAddress } from '@palisade/policy-core'
+import { parseTargetHost, type Target } from '../target/authority.ts'
 
 /** Reply codes of SOCKS5 (RFC 1928 §6). */
 export const REPLY = {
@@ -41,7 +41,7 @@ export function readTarget(type: number, address: Buffer, port: number): Target 
 
 function readName(bytes: Buffer): string | null {
   const text = bytes.toString('latin1')
-  const host = NAME.test(text) ? canonicalHost(text) : null
+  const host = NAME.test(text) ? parseTargetHost(text) : null
   if (host === null) return null
   return host.kind === 'name' ? host.name : host.address
 }

@@ -10,6 +10,8 @@ export interface Target {
 /** `[address]`, or visible ASCII without delimiters; then an optional port without padding. */
 const AUTHORITY = /^(?:\[([0-9A-Fa-f:.]+)\]|((?:(?![[\]:@/\\?#%])[!-~])+))(?::([1-9]\d{0,4}))?$/
 
+const EMPTY_A_LABEL = /(?:^|\.)xn--(?:\.|$)/
+
 /**
  * Parses `host[:port]` from a request line or a `Host` header. Returns null for any form that two
  * readers could interpret differently: user part, percent sign, empty or padded port, IPv6 without
@@ -21,9 +23,18 @@ export function parseAuthority(text: string, defaultPort: number | null): Target
   const [, bracketed, bare, digits] = parts
   const port = digits === undefined ? defaultPort : Number(digits)
   if (port === null || port > 65_535) return null
-  const host = bracketed === undefined ? canonicalHost(bare ?? '') : canonicalIpv6(bracketed)
+  const host = bracketed === undefined ? parseTargetHost(bare ?? '') : canonicalIpv6(bracketed)
   if (host === null) return null
   return { host: host.kind === 'name' ? host.name : host.address, port }
+}
+
+/**
+ * Reads a host as `canonicalHost` does, but not a name with an empty A-label: no name is
+ * encoded in it, and resolvers differ in the name that they ask for.
+ */
+export function parseTargetHost(text: string): CanonicalHost | null {
+  const host = canonicalHost(text)
+  return host?.kind === 'name' && EMPTY_A_LABEL.test(host.name) ? null : host
 }
 
 /** `[192.0.2.1]` is not an IP-literal (RFC 3986 §3.2.2). */
