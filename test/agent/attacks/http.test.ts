@@ -113,7 +113,7 @@ describe('several requests on one connection', () => {
   })
 
   it.each([
-    ['CONNECT', Buffer.from(connectTo('evil.test:443'))],
+    ['CONNECT to an allowed name', Buffer.from(connectTo('there.allowed.test:443'))],
     ['SOCKS5', Buffer.from([5, 1, 0])],
   ])('case 45: %s inside a tunnel is bytes for the target', async (_title, nested) => {
     const scene = await startAttack()
@@ -121,6 +121,14 @@ describe('several requests on one connection', () => {
     tunnel.socket.write(nested)
     await expect.poll(() => scene.received()).toBe(nested.toString('latin1'))
     expect([scene.resolved, scene.dialled.length]).toEqual([['x.allowed.test'], 1])
+  })
+
+  it('case 45: CONNECT to another name inside a tunnel is closed', async () => {
+    const scene = await startAttack()
+    const tunnel = await openTunnelTo(scene, 'x.allowed.test')
+    tunnel.socket.write(connectTo('evil.test:443'))
+    expect((await tunnel.rest()).toString()).toContain('"content":"foreign_name"')
+    expect([scene.received(), scene.resolved]).toEqual(['', ['x.allowed.test']])
   })
 
   it('case 46: a redirect is passed on, and its target decided as a new request', async () => {

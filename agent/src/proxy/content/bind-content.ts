@@ -46,6 +46,8 @@ export async function bindContent(
       return GRANTED
     case 'http2':
       return refuse(opened, 'http2', 'HTTP/2 without TLS hides the names of its requests; use TLS')
+    case 'proxied':
+      return refuse(opened, 'malformed', 'a PROXY header hides the content behind it')
     case 'malformed': {
       const protocol = flight.protocol === 'tls' ? 'TLS' : 'HTTP'
       return refuse(opened, 'malformed', `the first bytes look like ${protocol}, but are malformed`)
@@ -91,8 +93,7 @@ function bindHead(
   opened: OpenedTarget,
   head: HttpHead,
 ): ContentDecision | Promise<ContentDecision> {
-  // A request to a further proxy, which the policy allowed as a server.
-  if (head.method === 'CONNECT') return GRANTED
+  if (head.method === 'CONNECT') return bindConnect(deps, opened, head)
   const headers = pairHeaders(head.rawHeaders)
   if (valuesOf(headers, 'upgrade').some((value) => /\bh2c\b/i.test(value)))
     return refuse(opened, 'http2', 'HTTP/2 without TLS hides the names of its requests; use TLS')
@@ -107,6 +108,18 @@ function bindHead(
       `the HTTP request is for ${formatAuthority(named, null)}, not for this port`,
     )
   return named.host === opened.target.host ? GRANTED : bindName(deps, opened, named.host)
+}
+
+/** A request to a further proxy, which chooses the address: a rule must allow the name itself. */
+function bindConnect(
+  deps: DecideDeps,
+  opened: OpenedTarget,
+  { target }: HttpHead,
+): ContentDecision {
+  const named = parseAuthority(target, null)
+  return named === null
+    ? refuse(opened, 'malformed', 'the CONNECT request does not name exactly one valid host')
+    : decideFurther(deps, { action: 'connect:tcp', ...named })
 }
 
 /** The server that a request names; null without exactly one where one is needed. */

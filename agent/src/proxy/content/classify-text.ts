@@ -18,6 +18,11 @@ const OLD_REQUEST_LINE = /^[\s\p{Cc}]*[A-Z-]+[\s\p{Cc}]+(?:[/*]|[^\s/?#:]*:\/\/)
 const HTTP2_PREFACE = /^PRI\b/
 const HOST_FIELD = /^[ \t]*host[ \t]*:/i
 
+/** Starts of the PROXY protocol of HAProxy, versions 1 and 2. */
+const PROXY_LINE = /^PROXY /
+const PROXY_SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
+
+const PROXIED: Flight = { kind: 'proxied' }
 const OPAQUE: Flight = { kind: 'opaque' }
 const MALFORMED: Flight = { kind: 'malformed', protocol: 'http' }
 
@@ -46,6 +51,8 @@ export function createTextClassifier(): Classifier {
         stage = 'line'
         return null
       }
+      if (byte === NUL && isSignature(received))
+        return received.length < PROXY_SIGNATURE.length ? null : PROXIED
       const isLong = position - methodStart > MAX_METHOD_BYTES
       if (isLong || !METHOD.test(String.fromCharCode(byte))) return OPAQUE
     }
@@ -68,6 +75,7 @@ export function createTextClassifier(): Classifier {
     const nul = received.subarray(from, position).indexOf(NUL)
     if (nul >= 0 && !hasMethod(received.subarray(methodStart ?? 0, from + nul))) return OPAQUE
     if (line === null) return null
+    if (PROXY_LINE.test(line)) return PROXIED
     isRelated = RELATED_LINE.test(line)
     if (!isRelated && !REQUEST_LINE.test(line))
       return OLD_REQUEST_LINE.test(line) ? MALFORMED : OPAQUE
@@ -102,6 +110,11 @@ export function createTextClassifier(): Classifier {
 /** Also blanks of Python, whose servers split the first line at them. */
 function isBlank(byte: number): boolean {
   return (byte >= 9 && byte <= 13) || (byte >= 28 && byte <= 32) || byte === 0x85 || byte === 0xa0
+}
+
+function isSignature(received: Buffer): boolean {
+  const start = received.subarray(0, PROXY_SIGNATURE.length)
+  return start.equals(PROXY_SIGNATURE.subarray(0, start.length))
 }
 
 /** Whether a request may begin so, before a NUL: some servers accept it in the target. */

@@ -14,6 +14,10 @@ export interface FirstFlight {
   held(): Buffer
 }
 
+/** Types of records: ChangeCipherSpec, alert, handshake, application data, heartbeat. */
+const FIRST_RECORD = 20
+const LAST_RECORD = 24
+const CIPHER_CHANGE_RECORD = 20
 const ALERT_RECORD = 21
 const HANDSHAKE_RECORD = 22
 const RECORD_HEADER_BYTES = 5
@@ -66,7 +70,7 @@ export function createFirstFlight(): FirstFlight {
 /** Returns null while the first bytes fit several protocols. */
 function chooseClassifier(received: Buffer): Classifier | null {
   const [first = 0, , third] = received
-  if (first === HANDSHAKE_RECORD || first === ALERT_RECORD) return chooseRecords(received)
+  if (first >= FIRST_RECORD && first <= LAST_RECORD) return chooseRecords(received)
   if ((first & 0x80) === 0) return createTextClassifier()
   if (third === undefined) return null
   // The hello of SSL 2, which has no server name, and which old servers accept for TLS.
@@ -77,22 +81,34 @@ function chooseClassifier(received: Buffer): Classifier | null {
 
 /** For bytes that may be TLS records. */
 function chooseRecords(received: Buffer): Classifier | null {
-  const [first, major] = received
+  const [first, major, minor] = received
   if (major === undefined) return null
   if (first === HANDSHAKE_RECORD && major === 3) return createTlsClassifier()
   if (major >= MAX_MAJOR_VERSION) return decided({ kind: 'opaque' })
+  if (minor === undefined) return null
+  // Versions that programs write. Only a hello begins a connection.
+  if (major === 3 && minor >= 1 && minor <= 4) return decided(MALFORMED)
   if (received.length <= RECORD_HEADER_BYTES) return null
   return decided(isDisguisedHello(received) ? MALFORMED : { kind: 'opaque' })
 }
 
 /**
- * Some servers accept a ClientHello in a record of any version below 16, and warnings before it;
- * the TLS of Go does both.
+ * Some servers accept a ClientHello in a record of any version below 16, and warnings and changes of
+ * the cipher before it; the TLS of Go does.
  */
 function isDisguisedHello(received: Buffer): boolean {
   const content = received[RECORD_HEADER_BYTES] ?? 0
-  if (received[0] === HANDSHAKE_RECORD) return content === CLIENT_HELLO
-  return received.readUInt16BE(3) === 2 && (content === 1 || content === 2)
+  const size = received.readUInt16BE(3)
+  switch (received[0]) {
+    case HANDSHAKE_RECORD:
+      return content === CLIENT_HELLO
+    case CIPHER_CHANGE_RECORD:
+      return size === 1 && content === 1
+    case ALERT_RECORD:
+      return size === 2 && (content === 1 || content === 2)
+    default:
+      return false
+  }
 }
 
 function decided(flight: Flight): Classifier {

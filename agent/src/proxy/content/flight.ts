@@ -11,6 +11,8 @@ export type Flight =
   | { readonly kind: 'http'; readonly head: HttpHead }
   /** HTTP/2 without TLS: its server is named in compressed fields, anew for each stream. */
   | { readonly kind: 'http2' }
+  /** A PROXY header, after which the content of the connection is another one's. */
+  | { readonly kind: 'proxied' }
   /** Any other protocol. */
   | { readonly kind: 'opaque' }
   /** Begins like TLS or HTTP, but cannot be read without doubt. */

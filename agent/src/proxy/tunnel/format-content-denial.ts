@@ -20,6 +20,7 @@ export function formatContentDenial(flight: Flight, decision: MachineDecision): 
         ? ACCESS_DENIED
         : formatRawAnswer(answerDenied(decision, [], undefined))
     case 'http2':
+    case 'proxied':
     case 'incomplete':
     case 'opaque':
       return ''

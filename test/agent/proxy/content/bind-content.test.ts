@@ -56,7 +56,6 @@ describe('a tunnel to a name', () => {
     ],
     ['HTTP for that name', head('x.a.test')],
     ['another protocol', Buffer.from('SSH-2.0-x\r\n')],
-    ['CONNECT to a further host', head('evil.test:1', 'CONNECT evil.test:1 HTTP/1.1')],
   ])('carries %s', async (_title, flight) => {
     const tunnel = await openTunnelTo('x.a.test')
 
@@ -135,6 +134,18 @@ describe('a tunnel to a name', () => {
       'invalid_request',
     ],
     [
+      'a PROXY header of version 1',
+      Buffer.from('PROXY TCP4 192.0.2.1 192.0.2.2 1 443\r\nGET / HTTP/1.1\r\n\r\n'),
+      'malformed',
+      'invalid_request',
+    ],
+    [
+      'a PROXY header of version 2',
+      Buffer.from('\r\n\r\n\0\r\nQUIT\n!\x11\0\x0c____________GET / HTTP/1.1\r\n\r\n', 'latin1'),
+      'malformed',
+      'invalid_request',
+    ],
+    [
       'HTTP/2 without TLS',
       Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
       'http2',
@@ -193,6 +204,26 @@ describe('a tunnel to a name', () => {
       .toMatchObject([
         { flow: { cause: 'revoked' }, decision: { decision: 'deny', reason: 'rule' } },
       ])
+  })
+})
+
+describe('a request to a further proxy', () => {
+  it.each([
+    ['an allowed name', 'there.a.test:443', true],
+    ['a name without rule', 'evil.test:443', false],
+    ['a denied name', 'bad.a.test:443', false],
+    ['an address that is protected', '127.0.0.9:443', false],
+    ['no valid target', 'evil.test', false],
+  ])('for %s is carried only where a rule allows it', async (_title, authority, isCarried) => {
+    for (const host of ['x.a.test', '127.0.0.1']) {
+      const tunnel = await openTunnelTo(host)
+      const flight = head(authority, `CONNECT ${authority} HTTP/1.1`)
+
+      tunnel.socket.write(flight)
+
+      if (isCarried) expect(await tunnel.take(flight.length)).toEqual(flight)
+      else expect((await tunnel.rest()).toString()).toMatch(/^HTTP\/1\.1 403 /)
+    }
   })
 })
 

@@ -94,6 +94,17 @@ describe('a ClientHello', () => {
     ['in a record of version 2', Buffer.concat([Buffer.from([22, 2, 0]), HELLO.subarray(3)])],
     ['in a record of version 0', Buffer.concat([Buffer.from([22, 0, 0]), HELLO.subarray(3)])],
     ['after a warning', Buffer.concat([Buffer.from([21, 3, 1, 0, 2, 1, 90]), HELLO])],
+    [
+      'after a ChangeCipherSpec',
+      Buffer.concat([Buffer.from([20, 3, 3, 0, 1, 1]), clientHello({ serverName: 'a.test' })]),
+    ],
+    [
+      'after a ChangeCipherSpec of version 1',
+      Buffer.concat([Buffer.from([20, 1, 0, 0, 1, 1]), clientHello({ serverName: 'a.test' })]),
+    ],
+    ['after application data', Buffer.from([23, 3, 3, 0, 1, 1, 22, 3, 3])],
+    ['after a heartbeat', Buffer.from([24, 3, 1, 0, 3, 1, 0, 0])],
+    ['after a fatal alert', Buffer.from([21, 3, 3, 0, 2, 9, 9])],
     ['after a warning of version 1', Buffer.concat([Buffer.from([21, 1, 0, 0, 2, 1, 90]), HELLO])],
   ])('%s is malformed', (_title, bytes) => {
     expect(read(bytes)).toEqual({ kind: 'malformed', protocol: 'tls' })
@@ -187,6 +198,9 @@ describe('another protocol', () => {
     ['git', '0032git-upload-pack /project.git\0host=a.test\0'],
     ['MongoDB', '\x16\x01\0\0\x07\0\0\0\0\0\0\0\xdd\x07\0\0'],
     ['MongoDB with another length', '\x15\x01\0\0\x02\0\0\0\0\0\0\0\xdd\x07\0\0'],
+    ['MongoDB with the length of application data', '\x17\x03\0\0\x07\0\0\0\0\0\0\0\xdd\x07\0\0'],
+    ['MongoDB with the length of a cipher change', '\x14\x01\0\0\x07\0\0\0\0\0\0\0\xdd\x07\0\0'],
+    ['empty lines before NUL', '\r\n\0\r\nQUIT'],
     ['MQTT', '\x10\x16\0\x04MQTT'],
     ['JSON', '{"a":1}'],
     ['RTSP', 'DESCRIBE rtsp://a.test/x RTSP/1.0\r\nCSeq: 1\r\n\r\n'],
