@@ -13,6 +13,7 @@ import { decideAddresses } from '../target/decide-addresses.ts'
 import type { DecideDeps } from '../target/decide-target.ts'
 import type { Flight } from './flight.ts'
 import type { HttpHead } from './http-head.ts'
+import { readHttp2Offer } from './http2-offer.ts'
 
 /** A connection that the policy allowed by its target. */
 export interface OpenedTarget {
@@ -45,7 +46,7 @@ export async function bindContent(
     case 'opaque':
       return GRANTED
     case 'http2':
-      return refuse(opened, 'http2', 'HTTP/2 without TLS hides the names of its requests; use TLS')
+      return { kind: 'refused', decision: refuseHttp2(opened) }
     case 'proxied':
       return refuse(opened, 'malformed', 'a PROXY header hides the content behind it')
     case 'malformed': {
@@ -95,8 +96,7 @@ function bindHead(
 ): ContentDecision | Promise<ContentDecision> {
   if (head.method === 'CONNECT') return bindConnect(deps, opened, head)
   const headers = pairHeaders(head.rawHeaders)
-  if (valuesOf(headers, 'upgrade').some((value) => /\bh2c\b/i.test(value)))
-    return refuse(opened, 'http2', 'HTTP/2 without TLS hides the names of its requests; use TLS')
+  if (readHttp2Offer(head) === 'mixed') return { kind: 'refused', decision: refuseHttp2(opened) }
   const named = readNamed(head, valuesOf(headers, 'host'), opened.target.port)
   if (named === 'none') return GRANTED
   if (named === null)
@@ -178,29 +178,36 @@ function foreign(decision: MachineDecision): ContentDecision {
   return { kind: 'refused', decision: { ...decision, content: 'foreign_name' } }
 }
 
+/** The denial of a connection that is HTTP/2, or that its target switches to it. */
+export function refuseHttp2(opened: OpenedTarget): MachineDecision {
+  const hint = 'HTTP/2 without TLS hides the names of its requests; use TLS'
+  return denyContent(opened, 'http2', hint)
+}
+
+function refuse(opened: OpenedTarget, content: ContentFault, hint: string): ContentDecision {
+  return { kind: 'refused', decision: denyContent(opened, content, hint) }
+}
+
 /** A denial of the target itself: its rules allow it, the content does not fit. */
-function refuse(
+function denyContent(
   { target, address, decision }: OpenedTarget,
   content: ContentFault,
   hint: string,
-): ContentDecision {
+): MachineDecision {
   const { revision, stale } = decision
   return {
-    kind: 'refused',
-    decision: {
-      decision: 'deny',
-      reason: 'invalid_request',
-      rules: [],
-      request: {
-        action: 'connect:tcp',
-        ...target,
-        ...(address === undefined ? {} : { address }),
-      },
-      revision,
-      stale,
-      ...(decision.break_glass === true ? { break_glass: true } : {}),
-      hint,
-      content,
+    decision: 'deny',
+    reason: 'invalid_request',
+    rules: [],
+    request: {
+      action: 'connect:tcp',
+      ...target,
+      ...(address === undefined ? {} : { address }),
     },
+    revision,
+    stale,
+    ...(decision.break_glass === true ? { break_glass: true } : {}),
+    hint,
+    content,
   }
 }

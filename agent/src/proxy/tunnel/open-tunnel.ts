@@ -4,8 +4,9 @@ import { decideAndTake, decideHeld } from '../../access/once-grants.ts'
 import type { MachineDecision } from '../../decision/active-policy.ts'
 import { awaitFlushed } from '../../http/await-flushed.ts'
 import type { FlowEnd, PointEvent } from '../../points/point-event.ts'
-import { bindContent } from '../content/bind-content.ts'
+import { bindContent, refuseHttp2 } from '../content/bind-content.ts'
 import type { Flight } from '../content/flight.ts'
+import { readHttp2Offer, watchForSwitch, withoutHttp2Offer } from '../content/http2-offer.ts'
 import type { PassDeps } from '../forward/forward-request.ts'
 import type { Target } from '../target/authority.ts'
 import { openConnection, type Opening } from '../target/open-connection.ts'
@@ -105,7 +106,13 @@ export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promis
         return
       }
       // A terminator of TLS for names with rules on methods and paths would stand here.
-      relay.passOn(held)
+      const isOffer = flight.kind === 'http' && readHttp2Offer(flight.head) !== 'none'
+      if (isOffer)
+        watchForSwitch(upstream, () => {
+          final = refuseHttp2({ target, address, decision })
+          relay.close('content')
+        })
+      relay.passOn(isOffer ? withoutHttp2Offer(held) : held)
     }
     awaitFirstFlight(client, {
       onHarmless: (bytes) => upstream.write(bytes),

@@ -128,8 +128,8 @@ describe('a tunnel to a name', () => {
     ],
     ['HTTP without host', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 'malformed', 'invalid_request'],
     [
-      'an upgrade to HTTP/2',
-      Buffer.from('GET / HTTP/1.1\r\nHost: x.a.test\r\nUpgrade: h2c\r\n\r\n'),
+      'an upgrade to HTTP/2 or another protocol',
+      Buffer.from('GET / HTTP/1.1\r\nHost: x.a.test\r\nUpgrade: h2c, websocket\r\n\r\n'),
       'http2',
       'invalid_request',
     ],
@@ -204,6 +204,43 @@ describe('a tunnel to a name', () => {
       .toMatchObject([
         { flow: { cause: 'revoked' }, decision: { decision: 'deny', reason: 'rule' } },
       ])
+  })
+})
+
+describe('a request that offers HTTP/2', () => {
+  const offer = (connection: string): string =>
+    `GET / HTTP/1.1\r\n${connection}\r\nHost: x.a.test\r\nHTTP2-Settings: AAEA\r\n` +
+    'Upgrade: h2c\r\n\r\nUpgrade: body\r\n\r\n'
+
+  it.each([
+    ['Connection: Upgrade, HTTP2-Settings', ''],
+    ['connection: Upgrade, X-Hop, HTTP2-Settings', 'connection: X-Hop\r\n'],
+  ])('is carried without the offer: `%s`', async (connection, kept) => {
+    const tunnel = await openTunnelTo('x.a.test')
+    const carried = `GET / HTTP/1.1\r\n${kept}Host: x.a.test\r\n\r\nUpgrade: body\r\n\r\n`
+
+    tunnel.socket.write(offer(connection))
+
+    expect((await tunnel.take(carried.length)).toString()).toBe(carried)
+  })
+
+  it('is closed when the target switches protocols all the same', async () => {
+    const target = await startTcpServer((socket) =>
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 10')
+        setTimeout(() => socket.write('1 Switching Protocols\r\nUpgrade: h2c\r\n\r\nframes'), 50)
+      }),
+    )
+    const scene = await startProxy(bundleOf(...RULES), NAMES)
+    const client = await openBytes(scene.port, Buffer.from(connectTo(`x.a.test:${target}`)))
+    await client.take('HTTP/1.1 200 Connection Established\r\n\r\n'.length)
+
+    client.socket.write(offer('Connection: Upgrade, HTTP2-Settings'))
+
+    expect((await client.rest()).toString()).not.toContain('frames')
+    await expect
+      .poll(() => scene.ends)
+      .toMatchObject([{ flow: { cause: 'content' }, decision: { content: 'http2' } }])
   })
 })
 
