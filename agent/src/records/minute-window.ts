@@ -21,7 +21,8 @@ export interface FlowSum {
 
 /**
  * Sums up equal events of one minute. The first of them is due at once; all later ones together
- * are due at the end of the minute, so that every event is in exactly one draft.
+ * are due at the end of the minute, or denials when a reader asks. Every event is in exactly one
+ * draft.
  */
 export interface MinuteWindow {
   /**
@@ -31,6 +32,11 @@ export interface MinuteWindow {
   add(event: StampedEvent, program: RecordedProgram | null, nowMs: number): boolean
   /** Takes the drafts that are due at this time, or all of them. */
   take(nowMs: number | 'all'): readonly RecordDraft[]
+  /**
+   * Takes the repeated denials of this minute before its end, the newest of them up to a bound: the
+   * last denial of the machine may be a repetition.
+   */
+  takeDenials(): readonly RecordDraft[]
   /** When a draft is due, in epoch milliseconds; 0 for at once, null without one. */
   dueMs(): number | null
 }
@@ -40,6 +46,9 @@ export interface MinuteWindow {
  * names would hide its own connections otherwise, and those of others.
  */
 const SANDBOX_SHARE = 1 / 8
+
+/** Drafts of a minute that readers may cause: a program that asks in a loop must not fill disks. */
+const MAX_EARLY = 1_000
 
 export function createMinuteWindow(limits: {
   /** Length of a minute in milliseconds. */
@@ -55,6 +64,7 @@ export function createMinuteWindow(limits: {
   let repeated: Sum[] = []
   /** Different events by the share that they take. */
   let shares = new Map<string, number>()
+  let early = 0
 
   /** A clock that was set back also begins another minute. */
   const begin = (next: number): void => {
@@ -63,6 +73,7 @@ export function createMinuteWindow(limits: {
     repeated = []
     sums = new Map()
     shares = new Map()
+    early = 0
   }
 
   /** Returns false when the share of the event is taken. */
@@ -98,6 +109,17 @@ export function createMinuteWindow(limits: {
       if (nowMs === 'all' || Math.floor(nowMs / windowMs) !== minute) begin(Number.NaN)
       const taken = due
       due = []
+      return taken.map(takeDraft)
+    },
+
+    takeDenials() {
+      const taken = repeated
+        .filter(({ event }) => event.decision.decision === 'deny')
+        .toSorted((a, b) => b.untilMs - a.untilMs)
+        .slice(0, MAX_EARLY - early)
+      early += taken.length
+      const isTaken = new Set(taken)
+      repeated = repeated.filter((sum) => !isTaken.has(sum))
       return taken.map(takeDraft)
     },
 

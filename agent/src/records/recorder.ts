@@ -27,8 +27,8 @@ export interface Recorder {
   /** Call for each new connection of a program, so that its program is searched early. */
   notice(client: ProgramEnd): void
   /**
-   * Writes the events so far, except repetitions in the present minute, whose sum is not known yet.
-   * Resolves at once while the disk refuses records.
+   * Writes the events so far, except allowed repetitions in the present minute, whose sum is not
+   * known yet. Resolves at once while the disk refuses records.
    */
   flush(): Promise<void>
   /** Calls the listener with lines that are on disk; returns a function that ends it. */
@@ -141,7 +141,9 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     async flush() {
       await programs.settled()
       await writing
-      if (failures === 0) await write()
+      if (failures > 0) return
+      ready = ready.concat(window.takeDenials())
+      await write()
     },
 
     subscribe(listener) {

@@ -10,6 +10,8 @@ export interface LogQuery {
   readonly limit: number
   /** Denials only. */
   readonly denied: boolean
+  /** Whether to have questions to the local API too, which no enforcement point decided. */
+  readonly questions: boolean
   /** Whether to go on with each line as it is written. */
   readonly follow: boolean
   /** Id of the sandbox whose records alone are wanted. */
@@ -78,7 +80,8 @@ function parseLine(bytes: Buffer): ChainedLine | null {
   }
 }
 
-function isWanted(record: RecordLine, { denied, sandbox }: LogQuery): boolean {
+function isWanted(record: RecordLine, { denied, questions, sandbox }: LogQuery): boolean {
+  if (!questions && 'decision' in record && record.point === 'local_api') return false
   if (sandbox !== undefined && !('decision' in record && record.sandbox === sandbox)) return false
   return !denied || ('decision' in record && record.decision.decision === 'deny')
 }

@@ -20,6 +20,7 @@ export {
 } from './agent/agent-client.ts'
 export { BYPASSED, proxyVariables } from './agent/proxy-variables.ts'
 export { askBriefly, type BriefDecision } from './agent/brief-decisions.ts'
+export { createDeniedTargets, type DeniedTargets } from './agent/denied-line.ts'
 export { createStagedClient, type StagedClient } from './agent/staged-client.ts'
 export { startSandbox, type SandboxAnswer } from './agent/start-sandbox.ts'
 export { backOffMs, type BackOff } from './back-off.ts'

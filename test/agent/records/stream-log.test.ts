@@ -3,9 +3,16 @@ import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { streamLog, type LogQuery } from '../../../agent/src/records/stream-log.ts'
-import { denial, startRecorder, type RecordScene } from './record-scene.ts'
+import { NOW_MS } from '../fixture/bundle.ts'
+import {
+  countEvents,
+  denial,
+  readRecords,
+  startRecorder,
+  type RecordScene,
+} from './record-scene.ts'
 
-const ALL: LogQuery = { limit: 1_000, denied: false, follow: false }
+const ALL: LogQuery = { limit: 1_000, denied: false, questions: true, follow: false }
 const permit = (host: string) => {
   const { decision, ...event } = denial(host)
   return { ...event, decision: { ...decision, decision: 'allow' as const, hint: null } }
@@ -77,6 +84,46 @@ describe('the log', () => {
     await scene.recorder.flush()
 
     expect(await readAll(scene, { denied: true, limit: 2 })).toEqual(['b', 'c'])
+  })
+
+  it('has the last denial, also one that repeats another of its minute', async () => {
+    let nowMs = NOW_MS
+    const scene = await startRecorder({ now: () => nowMs })
+    for (const host of ['a', 'b', 'a']) {
+      nowMs += 1_000
+      scene.recorder.record(denial(host))
+      await scene.recorder.flush()
+    }
+
+    expect(await readAll(scene, { denied: true })).toEqual(['a', 'b', 'a'])
+    expect(await readAll(scene, { denied: true })).toEqual(['a', 'b', 'a'])
+    scene.recorder.record(denial('b'))
+    expect(await readAll(scene, { denied: true, limit: 1 })).toEqual(['b'])
+  })
+
+  it('lets readers cause a thousand lines of a minute at most', async () => {
+    const scene = await startRecorder()
+    const hosts = Array.from({ length: 400 }, (_, index) => `h${index}`)
+    for (const host of hosts) scene.recorder.record(denial(host))
+    await scene.recorder.flush()
+
+    for (let round = 0; round < 5; round += 1) {
+      for (const host of hosts) scene.recorder.record(denial(host))
+      await scene.recorder.flush()
+    }
+    expect(await readAll(scene, { limit: 10_000 })).toHaveLength(1_400)
+
+    await scene.recorder.stop()
+    expect(countEvents(await readRecords(scene.directory))).toBe(6 * 400)
+  })
+
+  it('leaves out questions to the local API for a reader of enforced decisions', async () => {
+    const scene = await startRecorder()
+    scene.recorder.record(denial('made'))
+    scene.recorder.record(denial('asked', { point: 'local_api', protocol: 'decide' }))
+
+    expect(await readAll(scene)).toEqual(['made', 'asked'])
+    expect(await readAll(scene, { questions: false, denied: true })).toEqual(['made'])
   })
 
   it('leaves out lines that are not records', async () => {

@@ -42,7 +42,7 @@ describe('palisade why', () => {
     const { code, out, asked } = await why(DENIAL)
 
     expect(code).toBe(0)
-    expect(asked).toEqual(['/v1/log?limit=1000&denied=1', '/v1/status', '/v1/explain'])
+    expect(asked).toEqual(['/v1/log?limit=1000&denied=1&questions=0', '/v1/status', '/v1/explain'])
     expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
       ['denied', 'connect:tcp api.example.com:443'],
       ['when', '2026-11-21T11:57:00.000Z, 3 minutes ago'],

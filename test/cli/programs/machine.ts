@@ -1,4 +1,9 @@
-import { LOCAL_API, type AgentStatus, type LogVerification } from '@palisade/protocol'
+import {
+  FIRST_PREVIOUS,
+  LOCAL_API,
+  type AgentStatus,
+  type LogVerification,
+} from '@palisade/protocol'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
@@ -34,9 +39,9 @@ export async function startMachine(
       return response.end(JSON.stringify({ ...VERIFIED, ...verification }))
     if (url === LOCAL_API.sandboxLimits)
       return response.end(JSON.stringify({ processes: 'rlimit', memory: null }))
-    const { port, decisions } = proxy
-    const denied = decisions.filter(({ decision }) => decision === 'deny').length
-    const status = statusOf(`http://127.0.0.1:${port}`, denied)
+    if (url?.startsWith(LOCAL_API.log) === true)
+      return response.end(formatLog(proxy.decisions, new URL(url, 'http://agent')))
+    const status = statusOf(`http://127.0.0.1:${proxy.port}`)
     return response.end(JSON.stringify({ ...status, ...changes }))
   })
   await listen(server, socket)
@@ -66,7 +71,26 @@ async function listen(server: Server, socket: string): Promise<void> {
   })
 }
 
-function statusOf(proxy: string, denied: number): AgentStatus {
+/** The decisions as records, each in one line. */
+function formatLog(decisions: ProxyScene['decisions'], { searchParams }: URL): string {
+  return decisions
+    .map((decision, index) => ({
+      seq: index + 1,
+      boot: 'boot-1',
+      time: '2026-11-21T09:00:00.000Z',
+      point: 'proxy',
+      protocol: 'connect',
+      decision,
+      count: 1,
+      previous: FIRST_PREVIOUS,
+    }))
+    .filter(({ decision }) => searchParams.get('denied') !== '1' || decision.decision === 'deny')
+    .slice(-Number(searchParams.get('limit')))
+    .map((record) => `${JSON.stringify(record)}\n`)
+    .join('')
+}
+
+function statusOf(proxy: string): AgentStatus {
   return {
     state: 'fresh',
     server: 'http://127.0.0.1:8420',
@@ -88,7 +112,7 @@ function statusOf(proxy: string, denied: number): AgentStatus {
     },
     hints: { is_on: true, failing_since: null, last_error: null },
     cache_problem: null,
-    decisions: { allowed: 0, denied },
+    decisions: { allowed: 0, denied: 0 },
     records: { written: 3, lost: 0, bytes: 900, error: null, last_loss: null },
   }
 }

@@ -99,7 +99,10 @@ describe('programs with the environment of `palisade env`', () => {
       expect(proxy.decisions).toContainEqual(expect.objectContaining(bad))
       expect(proxy.resolved).not.toContain('bad.test')
       expect(denied.code).not.toBe(0)
-      expect(denied.err).toMatch(/palisade: \d+ requests? denied meanwhile; run `palisade why`\n$/)
+      const line = /\bpalisade: \d+ denied: (\S+)(?: \(\d\))? – palisade request (\S+)\n$/
+      const [, named = '', asked] = line.exec(denied.err) ?? []
+      expect(named).toMatch(/^bad\.test:(?:80|443)$/)
+      expect(asked).toBe(named)
     },
     120_000,
   )

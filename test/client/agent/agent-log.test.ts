@@ -72,8 +72,14 @@ describe('the log of the agent client', () => {
     expect(await collect(client.log())).toEqual([RECORD, LOSS])
     await collect(client.log({ limit: 5, denied: true }))
     await collect(client.log({ denied: false, follow: true }))
+    await collect(client.log({ questions: false }))
 
-    expect(urls).toEqual(['/v1/log', '/v1/log?limit=5&denied=1', '/v1/log?follow=1'])
+    expect(urls).toEqual([
+      '/v1/log',
+      '/v1/log?limit=5&denied=1',
+      '/v1/log?follow=1',
+      '/v1/log?questions=0',
+    ])
   })
 
   it('goes on while it is followed, longer than the timeout, until its signal aborts', async () => {

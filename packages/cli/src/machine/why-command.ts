@@ -10,7 +10,7 @@ import { quoteShell } from '../quote-shell.ts'
 import { formatPairs } from '../terminal/pairs.ts'
 import { askAgent } from './agent.ts'
 import { formatProgram } from './format-record.ts'
-import { findLastDenial, lastTimeOf } from './last-denial.ts'
+import { findLastDenial, lastTimeOf } from './denials.ts'
 
 const PROTOCOLS: Readonly<Record<DecisionRecord['protocol'], string>> = {
   http: 'HTTP through the proxy',

@@ -1,8 +1,9 @@
+import { createDeniedTargets } from '@palisade/client'
 import type { Command } from 'commander'
 import { EXIT } from '../exit-code.ts'
 import { askAgent } from '../machine/agent.ts'
+import { findDenialsAfter, findNewestPlace, type RecordPlace } from '../machine/denials.ts'
 import type { RunContext } from '../run-context.ts'
-import { count } from '../terminal/count.ts'
 import { printable } from '../terminal/printable.ts'
 import { changeEnvironment } from './env-command.ts'
 import { withoutNpmScript } from './npm-script.ts'
@@ -20,8 +21,8 @@ export function addExecCommand(program: Command, context: RunContext): void {
     .addHelpText(
       'after',
       `
-Signals are passed on. When the proxy denied a request meanwhile, a line on standard error says so;
-the count includes other programs of this machine.
+Signals are passed on. When requests were denied meanwhile, a line on standard error names their
+targets, also those of other programs of this machine, and the command that asks for access.
 
 Exit codes: the command's own, 126 it cannot be run, 127 it is not found, 128 + n ended by signal n;
             1 the agent did not answer, and the command was not run
@@ -32,28 +33,31 @@ Examples:
     )
     .action(async ([name = '', ...args]: string[], { java }: { readonly java?: true }) => {
       const { io } = context
-      const before = await askAgent(io, EXIT.failed, (agent) => agent.status())
-      const { proxy } = before
+      const { proxy } = await askAgent(io, EXIT.failed, (agent) => agent.status())
       const own = withoutNpmScript(io.env)
       const env = changeEnvironment(
         own,
         proxyEnvironment({ proxy, env: own, self: io.self, java: java === true }),
       )
+      // Other users of the machine may not read the records.
+      const before = await askAgent(io, EXIT.failed, findNewestPlace).catch(() => undefined)
       const end = await io.runProgram([name, ...args], env)
       context.exit(exitCodeOf(end))
       if (end.kind === 'not_started') io.stderr.write(describeFailure(name, end))
-      const denied = await countDenied(context).catch(() => 0)
-      const more = denied - before.decisions.denied
-      if (more > 0)
-        io.stderr.write(
-          `palisade: ${count(more, 'request')} denied meanwhile; run \`palisade why\`\n`,
-        )
+      if (before === undefined) return
+      const denied = await describeDenied(context, before).catch(() => null)
+      if (denied !== null) io.stderr.write(`${printable(`palisade: ${denied}`)}\n`)
     })
 }
 
-async function countDenied({ io }: RunContext): Promise<number> {
-  const { decisions } = await askAgent(io, EXIT.failed, (agent) => agent.status())
-  return decisions.denied
+async function describeDenied(
+  { io }: RunContext,
+  before: RecordPlace | null,
+): Promise<string | null> {
+  const targets = createDeniedTargets()
+  const denials = await askAgent(io, EXIT.failed, (agent) => findDenialsAfter(agent, before))
+  for (const { decision, count } of denials) targets.add(decision, count)
+  return targets.line()
 }
 
 function describeFailure(name: string, end: Extract<ProgramEnd, { kind: 'not_started' }>): string {

@@ -48,6 +48,8 @@ export interface LogOptions {
   readonly limit?: number | undefined
   /** Denials only. */
   readonly denied?: boolean | undefined
+  /** False to leave out the questions to the local API, which no program met as a decision. */
+  readonly questions?: boolean | undefined
   /** Whether to go on with each line as it is written, until the signal aborts. */
   readonly follow?: boolean | undefined
   /** Ends the lines without an error. */
@@ -144,10 +146,11 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
   return {
     beginBreakGlass: (grant) => breakGlass(LOCAL_API.breakGlass, grant),
     endBreakGlass: () => breakGlass(LOCAL_API.endBreakGlass, ''),
-    async *log({ limit, denied, follow = false, signal } = {}) {
+    async *log({ limit, denied, questions = true, follow = false, signal } = {}) {
       const query = new URLSearchParams()
       if (limit !== undefined) query.set('limit', String(limit))
       if (denied === true) query.set('denied', '1')
+      if (!questions) query.set('questions', '0')
       if (follow) query.set('follow', '1')
       const path = query.size === 0 ? LOCAL_API.log : `${LOCAL_API.log}?${query.toString()}`
       const lines = agentLines({ address, path, timeoutMs, isEndless: follow, signal })

@@ -39,8 +39,8 @@ import { probeResultSchema } from './self-probe.ts'
  * - `POST /v1/staged/discard` → StagedResult
  * - `GET  /v1/log`      → the newest decision records, the oldest first, as NDJSON of `RecordLine`.
  *   `limit=N` for other than the newest 1,000 (1 to 10,000; at most 8 MiB), `denied=1` for denials
- *   only, `follow=1` to go on with each record as it is written. A caller that reads too slowly is
- *   disconnected
+ *   only, `questions=0` without the questions to this API, `follow=1` to go on with each record as
+ *   it is written. A caller that reads too slowly is disconnected
  * - `GET  /v1/log/verification` → LogVerification
  *
  * Programs in a sandbox ask over TCP at `SANDBOX_AGENT`: `decide`, `explain`, `status`, `policies`,
@@ -303,6 +303,7 @@ export const agentStatusSchema = z.object({
    * left in place). Null without a problem.
    */
   cache_problem: z.object({ file: z.string().nullable(), message: z.string() }).nullable(),
+  /** Of enforcement points since the start, without questions to this API and without probes. */
   decisions: z.object({ allowed: z.int(), denied: z.int() }),
   /** Decision records since the start. Optional, so that clients also accept its absence. */
   records: z
