@@ -152,7 +152,7 @@ function takeEvents(to: {
     if (to.isProbe(event.decision)) return
     to.recorder.record(event)
     if (event.flow !== undefined) return
-    to.tally.add(event.decision)
+    if (event.point !== 'local_api') to.tally.add(event.decision)
     logDecision(event.decision, to.log)
   }
 }

@@ -151,7 +151,7 @@ describe('the container', () => {
     })
   })
 
-  it('shows that its proxy is in force, and neither counts nor records its own probe', async () => {
+  it('shows that its proxy is in force, and neither counts nor records a probe', async () => {
     const socketPath = await startAgent(['allow', 'connect:tcp', '**.internal'])
     const status = async () =>
       agentStatusSchema.parse((await askAgent(socketPath, 'GET', '/v1/status')).body)
@@ -162,7 +162,10 @@ describe('the container', () => {
     expect((await status()).decisions).toEqual({ allowed: 0, denied: 0 })
 
     const port = Number(new URL((await status()).proxy).port)
-    const answer = await exchangeRaw(port, connectTo('denied.probe.palisade.internal:443'))
+    const probe = await exchangeRaw(port, connectTo('denied.probe.palisade.internal:443'))
+    expect(probe.status).toBe(403)
+    expect((await status()).decisions).toEqual({ allowed: 0, denied: 0 })
+    const answer = await exchangeRaw(port, connectTo('denied.test:443'))
     expect(answer.status).toBe(403)
     expect((await status()).decisions).toEqual({ allowed: 0, denied: 1 })
     await expect.poll(async () => (await status()).records?.written, { timeout: 60_000 }).toBe(1)
@@ -187,7 +190,7 @@ describe('the container', () => {
       agent_version: '0.0.0',
       started_at: '2026-11-21T12:00:00.000Z',
       bundle: { revision: 7, policies: 1, rules: 1, source: 'server' },
-      decisions: { allowed: 1, denied: 1 },
+      decisions: { allowed: 0, denied: 0 },
       hints: { is_on: true, last_error: { code: 'absent' } },
       cache_problem: null,
     })

@@ -1,6 +1,6 @@
 import type { Decision } from '@palisade/policy-core'
 
-/** Counts the decisions given to programs since the agent started. */
+/** Counts the decisions of enforcement points since the agent started. */
 export interface DecisionTally {
   add(decision: Decision): void
   read(): { readonly allowed: number; readonly denied: number }

@@ -40,10 +40,10 @@ describe('the check that records are written', () => {
       'cannot be written (ENOSPC)',
     ],
     [
-      'a request without a record',
+      'an agent that has decided nothing yet',
       { ...WRITTEN, written: 0 },
-      'fail',
-      'the request of this check was not recorded',
+      'ok',
+      'no decision was made since the start of the agent',
     ],
   ])('tells %s', (_, records, outcome, detail) => {
     const check = checkWriting(records, '/data/agent/records', NOW_MS)

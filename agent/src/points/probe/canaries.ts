@@ -32,8 +32,11 @@ export interface Canaries {
    * in force, it then leads to the agent itself, and its name does not leave the machine.
    */
   resolve(resolve: Resolve): Resolve
-  /** Whether a decision was made for a probe of the agent, which is not counted as a program's. */
-  isOwn(decision: Pick<MachineDecision, 'request'>): boolean
+  /**
+   * Whether a decision was made for a probe of the agent or of a person, which is neither counted
+   * nor recorded as a program's.
+   */
+  isOwn(decision: Pick<MachineDecision, 'decision' | 'request'>): boolean
 }
 
 /** Closed canaries whose last events may still come. */
@@ -86,8 +89,16 @@ export function createCanaries(): Canaries {
       return allowed.has(name) || refused.has(name) ? [CANARY_ADDRESS] : resolve(name)
     },
 
-    isOwn: ({ request }) => request !== null && 'host' in request && remembered.has(request.host),
+    isOwn: ({ decision, request }) =>
+      request !== null &&
+      'host' in request &&
+      (remembered.has(request.host) || (decision === 'deny' && isRefused(request.host))),
   }
+}
+
+/** A name that every agent denies, with which `palisade doctor` asks too. */
+function isRefused(host: string): boolean {
+  return host === PROBE_NAMES.refused || host.endsWith(`.${PROBE_NAMES.refused}`)
 }
 
 function allow(made: MachineDecision): MachineDecision {
