@@ -14,7 +14,7 @@ const MAX_BYTES = 16 * 1024 * 1024
  */
 export async function readLocalPolicies(path: string): Promise<readonly Policy[]> {
   const text = await readPolicyText(path)
-  const { policies, problems } = readText(path, text, /\.ya?ml$/.test(path) ? 'yaml' : 'json')
+  const { policies, problems } = readText(path, text, /\.ya?ml$/i.test(path) ? 'yaml' : 'json')
   if (problems.length > 0) throw refusal(problems)
   return policies
 }

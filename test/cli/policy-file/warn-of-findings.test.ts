@@ -35,6 +35,15 @@ it('warns of a doubtful rule that is added or changed, and not of a good one', a
   expect(changed.err).toMatch(/^warning: rule `good`: /)
 })
 
+it('notes an allow that opens a protected address', async () => {
+  const run = await openAcme()
+  await run('policy', 'create', 'web')
+
+  const opened = await run(...add('role', '--allow', '169.254.169.254:80'))
+
+  expect(opened).toMatchObject({ code: 0, err: expect.stringMatching(/^note: rule `role`: /) })
+})
+
 it('warns of an allow that a new deny leaves without effect', async () => {
   const run = await openAcme()
   await run('policy', 'create', 'web')

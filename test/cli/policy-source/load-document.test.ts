@@ -129,7 +129,7 @@ it.each<[string, string, string]>([
   await mkdir(join(directory.path, 'p'))
   await directory.write(name, content)
   for (const path of ['p', name]) {
-    const told = await loadSources({ cwd: directory.path }, [path]).then(
+    const told = await loadSources({ cwd: directory.path, stderr: process.stderr }, [path]).then(
       () => [],
       (error: unknown) => (error instanceof CliError ? error.lines : []),
     )

@@ -1,5 +1,6 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { CliError } from '../../../packages/cli/src/cli-error.ts'
 import { loadSources } from '../../../packages/cli/src/policy-source/load-sources.ts'
@@ -21,8 +22,11 @@ async function load(
 }
 
 async function loadFrom(cwd: string, names: readonly string[]): Promise<readonly string[]> {
+  const stderr = new PassThrough()
   try {
-    return (await loadSources({ cwd }, names)).map(({ name }) => name)
+    const loaded = await loadSources({ cwd, stderr }, names)
+    const told = String(stderr.read() ?? '')
+    return [...loaded.map(({ name }) => name), ...told.split('\n').filter(Boolean)]
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== 2) throw error
     return error.lines
@@ -81,6 +85,43 @@ describe('files of policies', () => {
     ).toEqual(['a', 'b', 'c', 'd'])
   })
 
+  it('are found by an ending in any letter case, in a directory and alone', async () => {
+    const files = {
+      'p/allow.yaml': one('a'),
+      'p/deny.YAML': one('d'),
+      'p/x.Json': '{"policies":[]}',
+    }
+
+    expect(await load(files, ['p'])).toEqual(['a', 'd'])
+    expect(await load(files, ['p/deny.YAML'])).toEqual(['d'])
+  })
+
+  it('are named when they are not read', async () => {
+    const files = {
+      'p/allow.yaml': one('a'),
+      'p/deny.yaml.txt': one('b'),
+      'p/in/deny.jsonc': one('c'),
+      'p/.deny.yaml': one('d'),
+      'p/.gitignore': '',
+      'p/.palisade.schema.json': '{}',
+    }
+    const told = 'not read: p/.deny.yaml, p/deny.yaml.txt, p/in/deny.jsonc; a policy file ends in'
+
+    expect(await load(files, ['p'])).toEqual(['a', expect.stringContaining(told)])
+  })
+
+  it('that are not read are counted beyond five', async () => {
+    const others = Object.fromEntries(
+      ['1', '2', '3', '4', '5', '6', '7'].map((n) => [`p/${n}`, '']),
+    )
+
+    expect(await load({ ...others, 'p/a.yaml': one('a') }, ['p'])).toEqual([
+      'a',
+      'not read: p/1, p/2, p/3, p/4, p/5 and 2 more; ' +
+        'a policy file ends in `.yaml`, `.yml` or `.json`',
+    ])
+  })
+
   it('are found below a directory, by name, without hidden files', async () => {
     const files = {
       'p/z.yaml': one('z'),
@@ -91,8 +132,10 @@ describe('files of policies', () => {
       'p/node_modules/x/y.yaml': one('dependency'),
       'p/README.md': '# no policies',
     }
-    expect(await load(files, ['p'])).toEqual(['json', 'inner', 'z'])
-    expect(await load(files, ['p', 'p/z.yaml', './p/z.yaml'])).toEqual(['json', 'inner', 'z'])
+    const told = expect.stringContaining('not read: p/.hidden.yaml, p/README.md;') as string
+
+    expect(await load(files, ['p'])).toEqual(['json', 'inner', 'z', told])
+    expect(await load(files, ['p', 'p/z.yaml', './p/z.yaml'])).toEqual(['json', 'inner', 'z', told])
   })
 
   it.each<[string, Files, readonly string[], string]>([

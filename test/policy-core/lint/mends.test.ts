@@ -111,4 +111,42 @@ describe('a finding', () => {
     expect(mend).toContain(`write \`${meant}\``)
     expect(findingOf('confusable_host', of(allow('a', meant)))).toBeUndefined()
   })
+
+  it.each([
+    ['“bad.example.test”', 'bad.example.test'],
+    ['**.‘a.test’:443', '**.a.test:443'],
+    ['my–host.test', 'my-host.test'],
+    ['-bad.test', 'bad.test'],
+  ])('names the plain spelling of the host %s', (written, meant) => {
+    expect(findingOf('literal_syntax', of(deny('d', written)))?.mend).toContain(
+      `write \`${meant}\``,
+    )
+    expect(lint(of(deny('d', meant)))).toEqual([])
+  })
+
+  it.each([
+    ['/d/My\\ Documents/**', '/d/My Documents/**'],
+    ['/mnt\\040x', '/mnt x'],
+    ['/d/"a b"/c', '/d/a b/c'],
+    ['/d/My%20Documents', '/d/My Documents'],
+    ['/d/%C3%A9', '/d/é'],
+    ['/d/x #y', '/d/x'],
+  ])('names the plain spelling of the path %s', (written, meant) => {
+    const rules = rule('d', 'deny', read, written)
+
+    expect(findingOf('literal_syntax', of(rules))?.mend).toBe(`write \`${meant}\``)
+    expect(lint(of(rule('d', 'deny', read, meant)))).toEqual([])
+  })
+
+  it('shows both meanings of an address that takes a port', () => {
+    expect(findingOf('port_in_address', of(deny('d', '::1:443')))?.mend).toBe(
+      'write `[::1]:443` for the port, or `0:0:0:0:0:0:1:443` for the address',
+    )
+  })
+
+  it('names the class that an allow opens', () => {
+    expect(findingOf('opens_protected', of(allow('a', '169.254.169.254')))?.message).toBe(
+      '`169.254.169.254` opens protected addresses (link-local, cloud metadata)',
+    )
+  })
 })

@@ -2,6 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { parseNetworkPattern } from '../../../packages/policy-core/src/pattern/parse-network-pattern.ts'
 
 describe('the suggested correction', () => {
+  it('of a leading dot names the domain and all below it', () => {
+    const read = parseNetworkPattern('.example.com')
+
+    expect(read.ok ? '' : read.message).toContain(
+      'write both `**.example.com` for every name below, and `example.com` for the domain itself',
+    )
+  })
+
   it.each(['*', '*.', '**', '**.'])(
     'names explicit ranges for %j, which matches every host',
     (text) => {
@@ -37,6 +45,18 @@ describe('the suggested correction', () => {
     ['git@github.com:foo/bar.git', ['github.com:22']],
     ['me@example.com:22', ['example.com:22']],
     ['./x', ['example.com']],
+    ['..example.com', ['example.com']],
+    ['*.a..b.test:8', ['*.a.b.test:8']],
+    ['*.*.svc.cluster.local', ['*.svc.cluster.local', '**.svc.cluster.local']],
+    ['a*.b.test:443', ['*.b.test:443', '**.b.test:443']],
+    ['a.*.com', ['*.example.com', '**.example.com']],
+    ['a.*.co.uk', ['*.example.com', '**.example.com']],
+    ['*b.test:443', ['**.b.test:443', 'b.test:443']],
+    ['*-a.b.test', ['*.b.test', '**.b.test']],
+    ['"a.test":443', ['a.test:443']],
+    ['a.test,b.test', ['a.test', 'b.test']],
+    ['[::1:443]', ['[::1]:443']],
+    ['1:2:3:4:5:6:7:8:443', ['[1:2:3:4:5:6:7:8]:443']],
   ])('of %s is itself a valid pattern', (text, meant) => {
     const read = parseNetworkPattern(text)
     const [written, ...advised] = quotedIn(read.ok ? '' : read.message)

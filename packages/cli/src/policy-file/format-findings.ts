@@ -12,9 +12,12 @@ export interface PlacedFinding extends Finding {
   readonly places?: readonly string[]
 }
 
-/** Whether a finding is shown without `--all`, as errors, warnings and undecided ones are. */
+/**
+ * Whether a finding is shown without `--all`: errors, warnings, undecided ones, and allows that
+ * open a protected address, which a reviewer must see.
+ */
 export function isShownByDefault({ code, severity }: Finding): boolean {
-  return severity !== 'info' || code === 'undecided'
+  return severity !== 'info' || code === 'undecided' || code === 'opens_protected'
 }
 
 /** Formats a table for each policy, the most severe first; empty without findings. */

@@ -10,6 +10,7 @@ import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { readTextFile, resolveFile } from '../file-argument.ts'
 import type { Io } from '../io.ts'
+import { formatOf } from '../policy-source/list-source-files.ts'
 import { loadDocument, loadLocal, type LoadedDocument } from '../policy-source/load-document.ts'
 
 const MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -35,14 +36,14 @@ export interface LoadedPolicies {
  * correction.
  */
 export async function loadPolicyFile(
-  io: Pick<Io, 'cwd' | 'home'>,
+  io: Pick<Io, 'cwd' | 'home' | 'stderr'>,
   file: string,
   { team, home }: AudienceOptions = {},
 ): Promise<LoadedPolicies> {
   const audience = { teams: team ?? [], home: home ?? io.home }
   if (await isDirectory(io, file)) return loadDocument(io, file, audience)
   const text = await readTextFile(io, file, MAX_FILE_BYTES)
-  const format = /\.ya?ml$/.test(file) ? 'yaml' : 'json'
+  const format = formatOf(file) ?? 'json'
   const read = readPolicyFile(text, format)
   if (read.kind === 'documents')
     return read.list === 'policies'

@@ -1,13 +1,14 @@
 import { lint, type Finding, type FindingRule, type PolicySet } from '@palisade/policy-core'
 import type { RunContext } from '../run-context.ts'
 import { write } from '../terminal/write.ts'
+import { isShownByDefault } from './format-findings.ts'
 
 /** `palisade lint` shows all. */
 const MAX_LINES = 10
 
 /**
  * Warns of `lint` findings in rules that are being written, such as `*.com` or a deny that leaves
- * an allow without effect. Writes to stderr, which is visible beside JSON output, too.
+ * an allow without effect, and notes those that open protected addresses. Writes to stderr, which is visible beside JSON output, too.
  */
 export async function warnOfFindings(
   { io, style }: Pick<RunContext, 'io' | 'style'>,
@@ -15,15 +16,23 @@ export async function warnOfFindings(
   isWritten: (rule: FindingRule) => boolean,
 ): Promise<void> {
   const found = lint({ policies }, { now: io.now() }).filter(
-    ({ severity, rules }) => severity !== 'info' && rules.some(isWritten),
+    (finding) => isShownByDefault(finding) && finding.rules.some(isWritten),
   )
-  const lines = found.slice(0, MAX_LINES).map((finding) => style.warning(describe(finding)))
+  const lines = found
+    .toSorted((a, b) => rank(a) - rank(b))
+    .slice(0, MAX_LINES)
+    .map((finding) => (rank(finding) === 0 ? style.warning : style.plain)(describe(finding)))
   const more = found.length - lines.length
   if (more > 0) lines.push(style.warning(`warning: and ${more} more; \`palisade lint\` shows all`))
   for (const line of lines) await write(io.stderr, `${line}\n`)
 }
 
-function describe({ rules, message, mend }: Finding): string {
+function rank({ severity }: Finding): number {
+  return severity === 'info' ? 1 : 0
+}
+
+function describe(finding: Finding): string {
+  const { rules, message, mend } = finding
   const rule = rules[0]?.rule_name ?? ''
-  return `warning: ${rule === '' ? '' : `rule \`${rule}\`: `}${message}; ${mend}`
+  return `${rank(finding) === 0 ? 'warning' : 'note'}: ${rule === '' ? '' : `rule \`${rule}\`: `}${message}; ${mend}`
 }

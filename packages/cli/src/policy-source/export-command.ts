@@ -2,13 +2,13 @@ import type { ExportResponse } from '@palisade/protocol'
 import type { Command } from 'commander'
 import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { extname } from 'node:path'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
 import { resolveFile, unreadable } from '../file-argument.ts'
 import type { RunContext } from '../run-context.ts'
 import { write } from '../terminal/write.ts'
 import { exportToDirectory, type DirectoryChanges } from './export-directory.ts'
+import { formatOf } from './list-source-files.ts'
 import { loadSources } from './load-sources.ts'
 import { renderJson, renderYaml } from './render-policies.ts'
 import { replaceFile } from './replace-file.ts'
@@ -101,8 +101,7 @@ async function namesDirectory({ io }: RunContext, out: string): Promise<boolean>
 }
 
 function readFormat({ format, out }: ExportOptions, isDirectory: boolean): Format {
-  const byName =
-    out === undefined || isDirectory ? undefined : extname(out) === '.json' ? 'json' : 'yaml'
+  const byName = out === undefined || isDirectory ? undefined : (formatOf(out) ?? 'yaml')
   if (format === undefined) return byName ?? 'yaml'
   if (format !== 'json' && format !== 'yaml')
     throw usageError(`unknown format \`${format}\`; write \`yaml\` or \`json\``)

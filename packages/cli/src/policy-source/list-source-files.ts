@@ -3,6 +3,8 @@ import { extname, join, relative, sep } from 'node:path'
 import { usageError } from '../cli-error.ts'
 import { resolveFile, unreadable } from '../file-argument.ts'
 import type { Io } from '../io.ts'
+import { printable } from '../terminal/printable.ts'
+import { write } from '../terminal/write.ts'
 import { describeSystemError } from '../system-error.ts'
 
 /** A policy file. */
@@ -18,26 +20,33 @@ const FORMATS: ReadonlyMap<string, SourceFile['format']> = new Map([
   ['.yml', 'yaml'],
   ['.json', 'json'],
 ])
+const ENDINGS = '`.yaml`, `.yml` or `.json`'
+/** The schema that policy files name for editors. */
+export const SCHEMA_NAME = '.palisade.schema.json'
+/** Limit for a reader. */
+const MAX_NAMED = 5
 /** Far above any real tree of policies; a directory named by mistake may be `/`. */
 const MAX_FILES = 10_000
 
 /**
  * Lists the files that the arguments name: a file itself, and every `*.yaml`, `*.yml` and `*.json`
- * below a directory, by name. Skips names that begin with a dot, and `node_modules`. Follows a
- * symbolic link to a file of the same directory and refuses any other link, because skipping it
- * could delete the policies that it defines. Throws exit 2.
+ * below a directory, by name, the ending in any letter case. Names other files on stderr, because
+ * one of them may be a deny that is missed. Skips directories that begin with a dot, and
+ * `node_modules`. Follows a symbolic link to a file of the same directory and refuses any other
+ * link, because skipping it could delete the policies that it defines. Throws exit 2.
  */
 export async function listSourceFiles(
-  io: Pick<Io, 'cwd'>,
+  io: Pick<Io, 'cwd' | 'stderr'>,
   names: readonly string[],
 ): Promise<readonly SourceFile[]> {
   const files = new Map<string, SourceFile>()
   for (const name of names) {
     const path = resolveFile(io, name)
-    const listed = (await isDirectory(path, name))
-      ? requireSome(name, await listDirectory({ path, shown: name }))
-      : [{ path, shown: name, format: FORMATS.get(extname(path)) ?? refuseFormat(name) }]
-    for (const file of listed) files.set(file.path, file)
+    if (await isDirectory(path, name)) {
+      const { sources, others } = await readTree({ path, shown: name })
+      for (const file of requireSome(name, sources)) files.set(file.path, file)
+      if (others.length > 0) await write(io.stderr, describeOthers(others))
+    } else files.set(path, { path, shown: name, format: formatOf(path) ?? refuseFormat(name) })
   }
   return [...files.values()]
 }
@@ -50,43 +59,71 @@ export interface NamedPath {
 
 function requireSome(shown: string, files: readonly SourceFile[]): readonly SourceFile[] {
   if (files.length > 0) return files
-  throw unreadable(shown, 'has no policy file (`*.yaml`, `*.yml` or `*.json`)')
+  throw unreadable(shown, `has no policy file, which ends in ${ENDINGS}`)
+}
+
+function describeOthers(others: readonly string[]): string {
+  const shown = others.slice(0, MAX_NAMED).map(printable).join(', ')
+  const more = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : ''
+  return `not read: ${shown}${more}; a policy file ends in ${ENDINGS}\n`
+}
+
+/** The format by the ending of a name, in any letter case; null for other endings. */
+export function formatOf(name: string): SourceFile['format'] | null {
+  return FORMATS.get(extname(name).toLowerCase()) ?? null
 }
 
 /** Lists the files below one directory like `listSourceFiles`; may be empty. */
-export async function listDirectory(root: NamedPath): Promise<SourceFile[]> {
+export async function listDirectory(root: NamedPath): Promise<readonly SourceFile[]> {
+  return (await readTree(root)).sources
+}
+
+/** Policy files, and the names of other files that may be meant as one. */
+interface Listed {
+  readonly sources: readonly SourceFile[]
+  readonly others: readonly string[]
+}
+
+async function readTree(root: NamedPath): Promise<Listed> {
   const files: SourceFile[] = []
+  const others: string[] = []
   const pending = [root]
   for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
-    const { directories, sources } = await readDirectory(root, next)
-    pending.push(...directories)
-    files.push(...sources)
+    const found = await readDirectory(root, next)
+    pending.push(...found.directories)
+    files.push(...found.sources)
+    others.push(...found.others)
     if (files.length > MAX_FILES) throw unreadable(root.shown, `holds more than ${MAX_FILES} files`)
   }
-  return files.toSorted((a, b) => (a.shown < b.shown ? -1 : 1))
+  return { sources: files.toSorted((a, b) => (a.shown < b.shown ? -1 : 1)), others }
 }
 
 async function readDirectory(
   root: NamedPath,
   { path, shown }: NamedPath,
-): Promise<{
-  readonly directories: readonly NamedPath[]
-  readonly sources: readonly SourceFile[]
-}> {
+): Promise<Listed & { readonly directories: readonly NamedPath[] }> {
   const directories: NamedPath[] = []
   const sources: SourceFile[] = []
+  const others: string[] = []
   for (const entry of await attempt(shown, readdir(path, { withFileTypes: true }))) {
     const { name } = entry
-    if (name.startsWith('.') || name === 'node_modules') continue
     const inner = { path: join(path, name), shown: join(shown, name) }
-    const format = FORMATS.get(extname(name))
+    const format = formatOf(name)
+    if (name.startsWith('.') || name === 'node_modules') {
+      if (format !== null && !entry.isDirectory() && name !== SCHEMA_NAME) others.push(inner.shown)
+      continue
+    }
     if (entry.isDirectory()) directories.push(inner)
-    if (format === undefined && entry.isSymbolicLink()) await requireNoDirectory(inner)
-    if (entry.isDirectory() || format === undefined) continue
+    if (format === null && entry.isSymbolicLink()) await requireNoDirectory(inner)
+    if (entry.isDirectory()) continue
+    if (format === null) {
+      others.push(inner.shown)
+      continue
+    }
     if (!entry.isFile()) await requireFileInside(root, inner)
     sources.push({ ...inner, format })
   }
-  return { directories, sources }
+  return { directories, sources, others }
 }
 
 async function requireFileInside(root: NamedPath, link: NamedPath): Promise<void> {
@@ -122,5 +159,5 @@ async function attempt<T>(shown: string, work: Promise<T>): Promise<T> {
 }
 
 function refuseFormat(name: string): never {
-  throw usageError(`${name}: write a file that ends in \`.yaml\`, \`.yml\` or \`.json\``)
+  throw usageError(`${name}: write a file that ends in ${ENDINGS}`)
 }

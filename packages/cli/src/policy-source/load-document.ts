@@ -33,7 +33,7 @@ export interface LoadedDocument {
  * a server would assign. Throws exit 2 with one line per problem, as these commands do.
  */
 export async function loadDocument(
-  io: Pick<Io, 'cwd'>,
+  io: Pick<Io, 'cwd' | 'stderr'>,
   file: string,
   audience: Audience,
 ): Promise<LoadedDocument> {

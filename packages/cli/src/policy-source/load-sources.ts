@@ -24,7 +24,7 @@ const MAX_LINES = 100
  * repeated policy.
  */
 export async function loadSources(
-  io: Pick<Io, 'cwd'>,
+  io: Pick<Io, 'cwd' | 'stderr'>,
   names: readonly string[],
 ): Promise<readonly SourcePolicy[]> {
   const loaded = await loadFiles(io, await listSourceFiles(io, names))

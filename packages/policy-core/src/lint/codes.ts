@@ -14,8 +14,10 @@ export type LintCode =
   | 'deny_one_action'
   | 'deny_every_address'
   | 'literal_syntax'
+  | 'port_in_address'
   | 'too_broad'
   | 'protected_name'
+  | 'unreachable_address'
   | 'confusable_host'
   | 'similar_resource'
   | 'write_without_read'
@@ -23,6 +25,7 @@ export type LintCode =
   | 'duplicate_resource'
   | 'apex_not_covered'
   | 'protected_address'
+  | 'opens_protected'
   | 'similar_name'
   | 'undecided'
 
@@ -39,9 +42,11 @@ export type LintCode =
  * | `deny_one_level`       | warning  | a wider allow keeps deeper levels open                   |
  * | `deny_one_action`      | warning  | UDP stays open beside TCP, or write beside read          |
  * | `deny_every_address`   | warning  | a deny decides, so allowed names have no address left    |
- * | `literal_syntax`       | warning  | braces, sets and variables are literal text in paths     |
+ * | `literal_syntax`       | warning  | notations of other tools are literal text in rules       |
+ * | `port_in_address`      | warning  | an IPv6 address without brackets takes a port as a group |
  * | `too_broad`            | warning  | strangers can get such names, or the range is huge       |
- * | `protected_name`       | warning  | the name means this machine; a name never opens it       |
+ * | `protected_name`       | warning  | a name never opens this machine or cloud metadata        |
+ * | `unreachable_address`  | warning  | no connection to such an address succeeds                |
  * | `confusable_host`      | warning  | letters of another script imitate another name           |
  * | `similar_resource`     | warning  | paths that differ by letter case: one is a mistake       |
  * | `write_without_read`   | warning  | a writable mount needs both                              |
@@ -51,6 +56,7 @@ export type LintCode =
  * | `duplicate_resource`   | info     | the same, with the same pattern                          |
  * | `apex_not_covered`     | info     | often intended, often overlooked                         |
  * | `protected_address`    | info     | the range does not open protected addresses in it        |
+ * | `opens_protected`      | info     | the rule opens this machine, a link or cloud metadata    |
  * | `similar_name`         | info     | people confuse the two; decisions do not                 |
  * | `undecided`            | info     | a question exceeded the budget of `lint`                 |
  *
@@ -67,8 +73,10 @@ export const LINT_SEVERITIES: Readonly<Record<LintCode, Severity>> = /* @__PURE_
   deny_one_action: 'warning',
   deny_every_address: 'warning',
   literal_syntax: 'warning',
+  port_in_address: 'warning',
   too_broad: 'warning',
   protected_name: 'warning',
+  unreachable_address: 'warning',
   confusable_host: 'warning',
   similar_resource: 'warning',
   write_without_read: 'warning',
@@ -78,6 +86,7 @@ export const LINT_SEVERITIES: Readonly<Record<LintCode, Severity>> = /* @__PURE_
   duplicate_resource: 'info',
   apex_not_covered: 'info',
   protected_address: 'info',
+  opens_protected: 'info',
   similar_name: 'info',
   undecided: 'info',
 })

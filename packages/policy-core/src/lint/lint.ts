@@ -13,6 +13,7 @@ import { findProtected } from './find-protected.ts'
 import { findRepeatedIds } from './find-repeated.ts'
 import { findSimilarNames, findSimilarResources } from './find-similar.ts'
 import { findSingleStars } from './find-single-star.ts'
+import { findSwallowedPort } from './find-swallowed-port.ts'
 import { findUnreadable } from './find-unreadable.ts'
 import { sortFindings, type Finding } from './finding.ts'
 import { readLintSet, type LintOptions } from './lint-rule.ts'
@@ -43,6 +44,7 @@ export function lint(set: PolicySet, options: LintOptions = {}): readonly Findin
       ...findIdle(rule),
       ...findBroad(rule),
       ...findLiteralSyntax(rule),
+      ...findSwallowedPort(rule),
       ...findProtected(rule, openings),
       ...rule.entries.flatMap(findConfusable),
       ...needed.flatMap((entry) => [

@@ -7,6 +7,8 @@ import type { LintSet } from './lint-rule.ts'
 /** The protected classes, and those that an allow opens because it lies inside them. */
 export interface Openings {
   readonly classes: readonly ProtectedClass[]
+  /** The classes of the machine's own addresses. */
+  readonly machine: readonly ProtectedClass[]
   /** Whether an allow inside `range` exists on the port; null means on at least one port. */
   readonly isOpened: (action: Action, range: IpRange, port: number | null) => boolean
 }
@@ -24,6 +26,7 @@ export function readOpenings({ rules, machine }: LintSet): Openings {
   }
   return {
     classes: protectedClasses(machine),
+    machine,
     isOpened: (action, range, port) =>
       opened.has(keyOf(action, range, port ?? 'some')) || opened.has(keyOf(action, range, 'every')),
   }

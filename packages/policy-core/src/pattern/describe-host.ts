@@ -49,9 +49,25 @@ export function describeWildcard(text: string, hostText: string): string {
       `${quote(text)} has a wildcard inside an address; ` +
       `write the range ${quote(range)}, which covers every port`
     )
+  const port = text.slice(hostText.length)
+  const own = /^\*+(\w[\w-]*\.[\w-]+)$/.exec(hostText)?.[1] ?? ''
+  if (isOwnDomain(own))
+    return (
+      `${quote(text)} has a wildcard that is not a whole label; write both ` +
+      `${quote(`**.${own}${port}`)} for every name below, and ${quote(`${own}${port}`)}`
+    )
+  const domain = hostText.replace(/^.*\*[^.]*\.?/s, '')
+  const base = isOwnDomain(domain) ? `${domain}${port}` : 'example.com'
   return (
     `${quote(text)} has a wildcard that is not the whole leftmost label; ` +
-    `write \`*.example.com\` for one label or \`**.example.com\` for any depth`
+    `write ${quote(`*.${base}`)} for one label or ${quote(`**.${base}`)} for any depth`
+  )
+}
+
+/** Whether a wildcard below the domain can be meant: not below `com` or `co.uk`. */
+function isOwnDomain(domain: string): boolean {
+  return (
+    domain.includes('.') && !/^\w{1,3}\.\w\w$/.test(domain) && parseHost(domain)?.kind === 'name'
   )
 }
 
@@ -60,11 +76,17 @@ export function describeHost(text: string, domainText: string): string {
   if (domainText === '') return `${quote(text)} names no host; write one such as \`example.com\``
   if (/^\.[^.]/.test(text) && parseHost(domainText.slice(1))?.kind === 'name')
     return (
-      `${quote(text)} has an empty label; write ${quote(`**${text}`)} for every name below, ` +
-      `or ${quote(text.slice(1))} for the domain itself`
+      `${quote(text)} has an empty label; write both ${quote(`**${text}`)} for every name below, ` +
+      `and ${quote(text.slice(1))} for the domain itself`
     )
   if (domainText.includes('..') || domainText.startsWith('.'))
-    return `${quote(text)} has an empty label; write a name such as \`example.com\``
+    return `${quote(text)} has an empty label; write ${quote(withoutEmptyLabels(text, domainText))}`
+  const bare = domainText.replace(/["'`]/g, '')
+  if (bare !== domainText && parseHost(bare) !== null)
+    return `${quote(text)} has quotation marks; write ${quote(text.replace(/["'`]/g, ''))}`
+  const listed = text.split(/[,;|]/)
+  if (listed.length > 1 && listed.every((each) => parseHost(each) !== null))
+    return `${quote(text)} is a list; write one resource for each: ` + listed.map(quote).join(', ')
   if (/^[\d.]+-[\d.]+$/.test(domainText))
     return `${quote(text)} is not a CIDR range; write one such as \`10.0.0.0/28\``
   if (/^(?:[0-9]+|0x[0-9a-f]*)\.?$/i.test(domainText.slice(domainText.lastIndexOf('.') + 1)))
@@ -81,6 +103,11 @@ export function describeHost(text: string, domainText: string): string {
     `${quote(text)} is not a valid host name; ` +
     `write letters, digits, \`-\` and \`_\` in labels of 1 to 63 characters, 253 in all`
   )
+}
+
+function withoutEmptyLabels(text: string, domainText: string): string {
+  const plain = domainText.split('.').filter(Boolean).join('.')
+  return parseHost(plain)?.kind === 'name' ? text.replace(domainText, () => plain) : 'example.com'
 }
 
 /** The range for `10.0.0.*`, `10.0.*.*` or `10.*`; null for other texts. */

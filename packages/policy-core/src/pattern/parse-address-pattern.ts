@@ -29,9 +29,17 @@ export function parseAddressPattern(text: string): RangePattern {
   return address === null
     ? refused(
         `${quote(text)} is not an IPv6 address; ` +
-          `write one such as \`2001:db8::1\`, or \`[2001:db8::1]:443\` with a port`,
+          `write ${spellPort(text) ?? 'one such as `2001:db8::1`, or `[2001:db8::1]:443` with a port'}`,
       )
     : parsed({ kind: 'range', range: singleAddress(address), port: null })
+}
+
+/** The bracketed spelling of a text that is an IPv6 address and a port; null for others. */
+function spellPort(text: string): string | null {
+  const colon = text.lastIndexOf(':')
+  const port = parsePort(text.slice(colon + 1))
+  const isAddress = parseIpv6(text.slice(0, colon)) !== null
+  return port === null || !isAddress ? null : quote(`[${text.slice(0, colon)}]:${port}`)
 }
 
 function parseBracketed(text: string): RangePattern {
@@ -52,7 +60,7 @@ function parseBracketed(text: string): RangePattern {
   if (rest.length <= 1)
     return refused(
       `${quote(text)} has brackets but no port; ` +
-        `write ${quote(inner)} or ${quote(`[${inner}]:443`)}`,
+        `write ${spellPort(inner) ?? `${quote(inner)} or ${quote(`[${inner}]:443`)}`}`,
     )
   const port = parsePort(rest.slice(1))
   return port === null

@@ -179,7 +179,7 @@ function faultOfBreadth(allowed: Allowed): string | null {
   if (found === undefined) return null
   return found.code === 'too_broad'
     ? `is too broad for a grant; ${found.mend}`
-    : 'is the machine itself, which no grant opens'
+    : 'is the machine itself or a cloud metadata service, which no grant opens'
 }
 
 /** A policy with one rule, which allows this. */
