@@ -3,6 +3,7 @@ import type { Mount } from './mount.ts'
 import type { ShownClient } from './client-program.ts'
 import type { ViewDisk } from './disk.ts'
 import { isWithin } from './mount-table.ts'
+import { systemSettings } from './system-settings.ts'
 
 /** The host as the root view sees it. */
 export interface RootViewDeps {
@@ -32,21 +33,6 @@ export const INNER_EMPTY_DIRECTORY = `${AGENT_DIRECTORY}/empty-dir`
 /** On most systems these are links into `/usr`; elsewhere they are directories. */
 const SYSTEM_DIRECTORIES = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'] as const
 
-/**
- * The entries of `/etc` that programs need and that hold no secret: how to load libraries, how to
- * check certificates, how to name things. Absent are hosts of the network, users, services, and
- * settings of package managers with credentials.
- */
-const SYSTEM_SETTINGS = `
-  ld.so.cache ld.so.conf ld.so.conf.d alternatives localtime timezone ssl/certs
-  ssl/openssl.cnf ca-certificates ca-certificates.conf pki/tls/certs pki/ca-trust/extracted
-  crypto-policies os-release lsb-release debian_version mime.types magic magic.mime
-  protocols services ethertypes rpc host.conf gai.conf profile profile.d bash.bashrc inputrc
-  terminfo locale.alias locale.conf fonts perl vim nanorc
-`
-/** Settings trees of one language runtime and version, such as `java-17-openjdk`. */
-const SETTINGS_OF_RUNTIMES = /^(?:java-[\w.-]+|python3(?:\.\d+)?)$/
-
 /** Files that the agent writes, because those of the host would show other users and networks. */
 export const WRITTEN_SETTINGS = [
   'resolv.conf',
@@ -63,18 +49,13 @@ export const WRITTEN_SETTINGS = [
  */
 export function planRootView(deps: RootViewDeps): readonly Mount[] {
   const { disk, home, isOptAllowed, privateBytes: size } = deps
-  const names = disk.list('/etc').entries.map(({ name }) => name)
   const readOnly = (path: string): Mount => bind(path, path)
-  const settings = [
-    ...SYSTEM_SETTINGS.trim().split(/\s+/),
-    ...names.filter((name) => SETTINGS_OF_RUNTIMES.test(name)),
-  ]
   const root: readonly Mount[] = [
     readOnly('/usr'),
     ...SYSTEM_DIRECTORIES.flatMap((path) => planAsOnHost(path, disk)),
     ...(isOptAllowed && disk.status('/opt')?.kind === 'directory' ? [readOnly('/opt')] : []),
     { kind: 'dir', target: '/etc' },
-    ...[...new Set(settings)].flatMap((name) => planAsOnHost(`/etc/${name}`, disk)),
+    ...systemSettings(disk).flatMap((name) => planAsOnHost(`/etc/${name}`, disk)),
     { kind: 'symlink', target: '/etc/mtab', to: '/proc/self/mounts' },
     ...WRITTEN_SETTINGS.map((name) => bind(`${deps.systemFiles}/${name}`, `/etc/${name}`)),
     { kind: 'proc', target: '/proc' },

@@ -65,6 +65,10 @@ describe('the root view', () => {
       '/etc/shadow': 'file',
       '/etc/ssh': 'directory',
       '/etc/npmrc': 'file',
+      '/etc/pip.conf': 'file',
+      '/etc/gitconfig': 'file',
+      '/etc/maven': 'directory',
+      '/etc/groff': 'directory',
       '/etc/ld.so.cache': 'file',
       '/etc/java-17-openjdk': 'directory',
       '/etc/localtime': 'link',
@@ -73,12 +77,14 @@ describe('the root view', () => {
     const settings = mounts.map(({ target }) => target).filter((path) => path.startsWith('/etc/'))
 
     expect(settings.toSorted()).toEqual([
+      '/etc/groff',
       '/etc/group',
       '/etc/hostname',
       '/etc/hosts',
       '/etc/java-17-openjdk',
       '/etc/ld.so.cache',
       '/etc/localtime',
+      '/etc/maven',
       '/etc/mtab',
       '/etc/nsswitch.conf',
       '/etc/passwd',
