@@ -2,6 +2,7 @@ import { SANDBOX_HOSTNAME, type SandboxRequest } from '@palisade/protocol'
 import type { AgentLog } from '../agent-log.ts'
 import type { ServeSandboxApi } from './api/sandbox-api.ts'
 import { catchUp } from './catch-up.ts'
+import { chooseAuthorities } from './choose-authorities.ts'
 import { encodeBubblewrapArguments } from './launch/bubblewrap-arguments.ts'
 import type { Child } from './launch/await-child.ts'
 import type { PreparedLaunch } from './launch/prepare-launch.ts'
@@ -23,6 +24,7 @@ import { realPathOrNull } from './view/disk.ts'
 import { GUARDED_DIRECTORIES } from './view/guarded-names.ts'
 import { type LiveGuard } from './view/live-guard.ts'
 import { isWithin } from './view/mount-table.ts'
+import { warnOfOuterRepository } from './view/outer-repository.ts'
 import type { SandboxUser } from './view/system-files.ts'
 import { planView, type ViewPlan, type ViewPlanDeps } from './view/view-plan.ts'
 import { quotePath, ViewRefusal } from './view/view-refusal.ts'
@@ -82,7 +84,9 @@ export async function startSandbox(
       bases: deps.bases,
       uid: user.uid,
     })
-    await writeLaunch(encodeArguments(request.variables, plan, cwd, deps), launch, deps)
+    const authorities = chooseAuthorities(request.authorities, plan.guarded, deps.view.disk)
+    const variables = new Map([...authorities.variables, ...Object.entries(request.variables)])
+    await writeLaunch(encodeArguments(variables, plan, cwd, deps), launch, deps)
     const network = await serveListeners(launch, deps)
     const createGuard = (child: Child, end: (problem: string) => void): LiveGuard =>
       guardView(plan, launch, { child, end, onPlanted, entries: bounds.privateEntries })
@@ -104,7 +108,11 @@ export async function startSandbox(
         limits,
         after: request.strict === undefined ? [] : [...request.strict.after, launch.id],
       }),
-      warnings: plan.warnings,
+      warnings: [
+        ...plan.warnings,
+        ...authorities.warnings,
+        ...warnOfOuterRepository(cwd, plan.guarded, deps.view.disk),
+      ],
       supervision,
       plan,
     }
@@ -171,7 +179,7 @@ function requireInWorkspace(
 }
 
 function encodeArguments(
-  variables: SandboxRequest['variables'],
+  variables: ReadonlyMap<string, string>,
   { mounts }: ViewPlan,
   cwd: string,
   { user, view }: StartDeps,
@@ -182,7 +190,7 @@ function encodeArguments(
     hostname: SANDBOX_HOSTNAME,
     mounts,
     cwd,
-    variables: new Map(Object.entries(variables)),
+    variables,
     ...view.objects,
     seccompFd: DESCRIPTORS.seccomp,
     gateFd: DESCRIPTORS.gate,

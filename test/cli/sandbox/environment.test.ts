@@ -21,7 +21,7 @@ function problemsOf(request: Request): readonly string[] {
 }
 
 function defaults(): EnvironmentRequest {
-  return { env: {}, asked: [], home: '/home/alice', proxy: PROXY, own: OWN }
+  return { env: {}, asked: [], home: '/home/alice', proxy: PROXY, identity: new Map(), own: OWN }
 }
 
 describe('the environment of a command', () => {

@@ -30,6 +30,7 @@ async function ask(strict: RunRequest['strict']) {
     self: ['/node', '/palisade.cjs'],
     env: { PALISADE_AGENT_SOCKET: socketPath, HOME: '/home/dev', TERM: 'xterm', SECRET: 'key' },
     become: (program, words) => became.push(program, words),
+    captureProgram: async () => ({ kind: 'missing' }),
   }
   const options = { workspace: [], env: [], limit: [], profile: null }
   await runInSandbox({ ...options, command: ['true'], strict }, io)

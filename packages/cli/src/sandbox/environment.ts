@@ -12,6 +12,8 @@ export interface EnvironmentRequest {
   readonly home: string
   /** `http://127.0.0.1:PORT` inside. */
   readonly proxy: string
+  /** Name and address of the person for git. */
+  readonly identity: ReadonlyMap<string, string>
   /** Variables that tell programs of this sandbox. The person cannot replace them. */
   readonly own: ReadonlyMap<string, string>
 }
@@ -55,6 +57,11 @@ const PASSED: ReadonlySet<string> = new Set([
   'NO_COLOR',
   'FORCE_COLOR',
   'CI',
+  // The authorities of the system, beside those of a program; see `authorities.ts`.
+  'DENO_TLS_CA_STORE',
+  'NODE_USE_SYSTEM_CA',
+  'UV_NATIVE_TLS',
+  'UV_SYSTEM_CERTS',
 ])
 /**
  * Spellings of the sandbox's own loopback, which its proxy cannot reach. Programs compare them with
@@ -96,6 +103,7 @@ export function buildEnvironment(request: EnvironmentRequest): EnvironmentOutcom
     ['PATH', `${pathOf(request.env)}:${SANDBOX_PROGRAMS}`],
     ['HOME', request.home],
     ...proxy,
+    ...request.identity,
     ...asked,
     ...request.own,
   ])

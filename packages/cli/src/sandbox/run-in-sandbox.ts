@@ -5,7 +5,9 @@ import type { AgentIo, Io } from '../io.ts'
 import { reachAgent } from '../machine/reach-agent.ts'
 import { withoutNpmScript } from '../programs/npm-script.ts'
 import { printable } from '../terminal/printable.ts'
+import { findAuthorities } from './authorities.ts'
 import { buildEnvironment } from './environment.ts'
+import { readGitSettings } from './git-settings.ts'
 import { parseLimits } from './parse-limits.ts'
 import { parseWorkspace } from './parse-workspace.ts'
 import type { RunRequest } from './run-request.ts'
@@ -14,7 +16,8 @@ import type { RunRequest } from './run-request.ts'
 const EXIT_NO_SANDBOX = 125
 const WAITING = 'palisade: the agent starts other sandboxes; waiting for a turn\n'
 
-export type SandboxIo = AgentIo & Pick<Io, 'become' | 'home' | 'platform' | 'self' | 'stderr'>
+export type SandboxIo = AgentIo &
+  Pick<Io, 'become' | 'captureProgram' | 'home' | 'platform' | 'self' | 'stderr'>
 
 /**
  * Asks the agent for a sandbox, and becomes the program that starts the command in it. Resolves to
@@ -29,7 +32,10 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
         '`palisade exec` leads programs that use a proxy to the policy',
     )
   const env = withoutNpmScript(io.env)
-  const request = await withProfile(asked, env, io)
+  const [request, git] = await Promise.all([
+    withProfile(asked, env, io),
+    readGitSettings({ env, home: io.home, captureProgram: io.captureProgram }),
+  ])
   const { command } = request
   if (command === null)
     throw refusal('no command is named; write `palisade run -- COMMAND`, or one in the profile')
@@ -38,6 +44,7 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
     asked: request.env,
     home: io.home,
     proxy: SANDBOX_PROXY,
+    identity: git.identity,
     own: new Map([
       ['PALISADE_SANDBOX', '1'],
       ['PALISADE_AGENT_URL', SANDBOX_AGENT],
@@ -53,6 +60,10 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
       workspaces: texts.map((text) => parseWorkspace(text, io.cwd)),
       directory: io.cwd,
       variables: Object.fromEntries(environment.variables),
+      authorities: findAuthorities(
+        { ...(git.authorities === null ? {} : { GIT_SSL_CAINFO: git.authorities }), ...env },
+        io.cwd,
+      ).filter(({ variable }) => !environment.variables.has(variable)),
       limits: limits.limits,
       ...(strict === null
         ? {}

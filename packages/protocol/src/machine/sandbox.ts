@@ -54,6 +54,11 @@ export const limitMechanismsSchema = z.object({
 })
 export type LimitMechanisms = z.infer<typeof limitMechanismsSchema>
 
+const variableName = z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of a variable')
+const variableValue = z
+  .string()
+  .refine((value) => !value.includes('\0'), 'must not have a NUL character')
+
 /** `POST /v1/sandboxes` makes a sandbox for one command, which itself stays with the caller. */
 export const sandboxRequestSchema = z.strictObject({
   workspaces: z
@@ -62,16 +67,27 @@ export const sandboxRequestSchema = z.strictObject({
     .max(MAX_WORKSPACES, `must name at most ${MAX_WORKSPACES} workspaces`),
   /** Where the command starts, in one of the workspaces. */
   directory: path,
-  /** The whole environment of the command. */
+  /** The environment of the command, but for `authorities`. */
   variables: z
-    .record(
-      z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of a variable'),
-      z.string().refine((value) => !value.includes('\0'), 'must not have a NUL character'),
-    )
+    .record(variableName, variableValue)
     .refine(
       (variables) => Object.keys(variables).length <= MAX_VARIABLES,
       `must have at most ${MAX_VARIABLES} variables`,
     ),
+  /**
+   * Further variables, which name certificate authorities. One is left out, with a warning, unless
+   * the sandbox shows each of its `paths`.
+   */
+  authorities: z
+    .array(
+      z.strictObject({
+        variable: variableName,
+        value: variableValue,
+        paths: z.array(path).min(1).max(MAX_WORDS),
+      }),
+    )
+    .max(MAX_WORDS)
+    .optional(),
   limits: sandboxLimitsSchema.optional(),
   /**
    * Keeps the changes in the workspaces apart until they are reviewed. The shell that the caller
