@@ -1,3 +1,4 @@
+import { QUESTION_POINT } from '@palisade/protocol'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { type AgentSurroundings } from './agent.ts'
@@ -152,7 +153,7 @@ function takeEvents(to: {
     if (to.isProbe(event.decision)) return
     to.recorder.record(event)
     if (event.flow !== undefined) return
-    if (event.point !== 'local_api') to.tally.add(event.decision)
+    if (event.point !== QUESTION_POINT) to.tally.add(event.decision)
     logDecision(event.decision, to.log)
   }
 }

@@ -1,4 +1,4 @@
-import { recordLineSchema, type RecordLine } from '@palisade/protocol'
+import { QUESTION_POINT, recordLineSchema, type RecordLine } from '@palisade/protocol'
 import type { StreamReader } from '../local-api/stream-answer.ts'
 import type { ChainedLine } from './record-chain.ts'
 import type { RecordDisk } from './record-disk.ts'
@@ -81,7 +81,7 @@ function parseLine(bytes: Buffer): ChainedLine | null {
 }
 
 function isWanted(record: RecordLine, { denied, questions, sandbox }: LogQuery): boolean {
-  if (!questions && 'decision' in record && record.point === 'local_api') return false
+  if (!questions && 'decision' in record && record.point === QUESTION_POINT) return false
   if (sandbox !== undefined && !('decision' in record && record.sandbox === sandbox)) return false
   return !denied || ('decision' in record && record.decision.decision === 'deny')
 }

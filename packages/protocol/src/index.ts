@@ -395,6 +395,7 @@ export {
 export {
   DEFAULT_LOG_LIMIT,
   FIRST_PREVIOUS,
+  QUESTION_POINT,
   MAX_LOG_LIMIT,
   logVerificationSchema,
   recordLineSchema,

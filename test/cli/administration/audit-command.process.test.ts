@@ -7,6 +7,8 @@ import { openTestServer } from '../../server/test-server.ts'
 import { runCli } from '../run-cli.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
+const ASKED = { action: 'connect:tcp', host: 'asked.example.net', port: 443 } as const
+
 it('shows uploaded decisions as a table, lines of JSON, and comma-separated values', async () => {
   await using directory = await temporaryDirectory()
   const test = await openTestServer()
@@ -25,6 +27,7 @@ it('shows uploaded decisions as a table, lines of JSON, and comma-separated valu
       request: { action: 'read', path: '/data', path_cut: true },
     }),
     recordOf({ time: '2026-11-21T07:00:00.000Z', request: null, reason: 'invalid_request' }),
+    recordOf({ time: '2026-11-21T06:00:00.000Z', point: 'local_api', request: ASKED }),
   ]
   const sent = await test.server.app.inject({
     method: 'POST',
@@ -52,24 +55,26 @@ it('shows uploaded decisions as a table, lines of JSON, and comma-separated valu
   ])
   expect(table.out).toMatch(/allow +alice +laptop +read \/data\/… +rule_1 +1/)
   expect(lines[3]).toContain('(cannot be read)')
+  expect(lines[4]).toMatch(/asked\.example\.net:443 +asked: default_deny +1/)
 
   const json = await run('audit', ...since, '--decision', 'deny', '--json')
   const events = json.out
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-  expect(events.map(({ count }) => count)).toEqual([4, 1])
+  expect(events.map(({ count }) => count)).toEqual([4, 1, 1])
 
   const csv = await run('audit', ...since, '--target', 'example.com', '--csv')
   const [head = '', row = ''] = csv.out.split('\r\n')
-  expect(head.split(',')).toHaveLength(24)
+  expect(head.split(',')).toHaveLength(25)
   expect(row).toContain(`,"'=cmd|""x""",'＝cmd,`)
+  expect(row).toMatch(/,proxy$/)
 
   expect((await run('audit', ...since, '--limit', '1')).out.split('\n')).toHaveLength(3)
   expect((await run('audit', ...since, '--user', 'bob')).out).toMatch(/^no decisions since/)
   expect((await run('audit', ...since, '--user', 'bob', '--json')).out).toBe('')
   const chain = await run('device', 'records', 'laptop')
-  expect(chain.out).toMatch(/^stored up to +line 3 of boot b1\nhead +a{64}\n/)
+  expect(chain.out).toMatch(/^stored up to +line 4 of boot b1\nhead +a{64}\n/)
   expect(chain.out).toMatch(
     /chain +whole\nleft out +0 decisions by the settings\nlost +0 decisions/,
   )

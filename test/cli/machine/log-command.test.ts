@@ -54,7 +54,7 @@ describe('palisade log', () => {
     ])
   })
 
-  it('names the user of a hidden process, the local API, and an invalid request', async () => {
+  it('names the user of a hidden process, marks a question, and an invalid request', async () => {
     const hidden = { ...DENIAL, program: { user: { uid: 33 } } }
     const { program: _known, ...unknown } = DENIAL
     const asked = { ...unknown, point: 'local_api' as const, protocol: 'decide' as const }
@@ -66,7 +66,7 @@ describe('palisade log', () => {
     const { out } = await ask(['log'], { body: formatLines(hidden, asked, invalid) })
 
     expect(out).toContain('a process of user 33\n')
-    expect(out).toContain('local API\n')
+    expect(out).toMatch(/asked: default_deny +1 +local API\n/)
     expect(out).toMatch(/deny +invalid_request +invalid_request +1\n/)
   })
 

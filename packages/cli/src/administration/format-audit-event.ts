@@ -1,4 +1,4 @@
-import type { AuditEvent } from '@palisade/protocol'
+import { QUESTION_POINT, type AuditEvent } from '@palisade/protocol'
 import type { Style } from '../terminal/style.ts'
 
 /** Fixed widths, because a followed log has no end; a longer value moves the rest of its line. */
@@ -47,10 +47,11 @@ function targetOf({ payload }: AuditEvent): string {
   return `${file.action} ${file.path}${file.path_cut === true ? '/…' : ''}`
 }
 
-/** The first rule, or the reason; of ended connections, their bytes. */
+/** The first rule, or the reason, with a mark of a question; of ended connections, their bytes. */
 function whyOf({ count, rules, reason, shadow, ...event }: AuditEvent): string {
   if (count === 0) return `ended, ${event.bytes_sent} B out, ${event.bytes_received} B in`
   const [rule] = rules
-  const why = rule === undefined ? reason : rule.rule_id
+  const decided = rule === undefined ? reason : rule.rule_id
+  const why = event.point === QUESTION_POINT ? `asked: ${decided}` : decided
   return shadow === undefined ? why : `${why} (shadow: ${shadow.decision})`
 }

@@ -1,4 +1,4 @@
-import type { DecisionRecord, RecordLine } from '@palisade/protocol'
+import { QUESTION_POINT, type DecisionRecord, type RecordLine } from '@palisade/protocol'
 import { formatTarget } from '../check/format-decision.ts'
 import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
@@ -45,21 +45,22 @@ export function formatRecord(line: RecordLine, style: Style): string {
   return `${cells.join('  ').trimEnd()}\n`
 }
 
-/** "rule `no uploads`", "default_deny", or the end of a connection. */
-function formatWhy({ decision, flow }: DecisionRecord): string {
+/** "rule `no uploads`", "default_deny", "asked: …" for a question, or the end of a connection. */
+function formatWhy({ decision, flow, point }: DecisionRecord): string {
   if (flow !== undefined) {
     const { cause, bytes_sent, bytes_received } = flow
     return `${cause}, ${bytes_sent} B out, ${bytes_received} B in`
   }
+  const asked = point === QUESTION_POINT ? 'asked: ' : ''
   const [rule] = decision.rules
-  if (rule === undefined) return decision.reason
+  if (rule === undefined) return asked + decision.reason
   const more = decision.rules.length + (decision.rules_omitted ?? 0) - 1
-  return `rule \`${rule.rule_name}\`${more === 0 ? '' : ` +${more}`}`
+  return `${asked}rule \`${rule.rule_name}\`${more === 0 ? '' : ` +${more}`}`
 }
 
 /** "/usr/bin/curl (4711)", or only the user of a process of another user. */
 export function formatProgram({ program, point }: DecisionRecord): string {
-  if (program === undefined) return point === 'local_api' ? 'local API' : ''
+  if (program === undefined) return point === QUESTION_POINT ? 'local API' : ''
   const { pid, executable, user } = program
   return executable === undefined || pid === undefined
     ? `a process of user ${user.name ?? user.uid}`

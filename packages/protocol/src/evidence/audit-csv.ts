@@ -26,6 +26,7 @@ const CSV: Readonly<Record<string, (event: AuditEvent) => string | number | null
   connections: (event) => event.connections,
   bytes_sent: (event) => event.bytes_sent,
   bytes_received: (event) => event.bytes_received,
+  point: (event) => event.point,
 }
 
 export function formatAuditCsvHead(): string {

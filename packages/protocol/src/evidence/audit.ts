@@ -129,7 +129,7 @@ export const auditEventSchema = z
       .meta({ description: 'Of the device, as it last reported' }),
     agent: z.string().nullable().meta({ description: 'The executable of the program' }),
     os_user: z.string().nullable(),
-    point: z.string(),
+    point: z.string().meta({ description: '`local_api` for a question, which enforced nothing' }),
     first_at: timestampSchema,
     count: z.int().nonnegative().meta({ description: 'Decisions' }),
     connections: z.int().nonnegative().meta({ description: 'Ended connections' }),

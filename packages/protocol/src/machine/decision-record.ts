@@ -14,6 +14,12 @@ export const RECORD_POINTS = ['proxy', 'capture', 'dns', 'local_api'] as const
 export type RecordPoint = (typeof RECORD_POINTS)[number]
 
 /**
+ * The point of questions, such as those of `palisade check` and of hooks. An answer enforces
+ * nothing, so a question is no request: it is no evidence and explains no denial.
+ */
+export const QUESTION_POINT = 'local_api' satisfies RecordPoint
+
+/**
  * Protocol that the program used: `tcp` and `udp` where it was captured. A question to the local
  * API is `decide`.
  */

@@ -1,3 +1,4 @@
+import { QUESTION_POINT } from '@palisade/protocol'
 import type { EvidenceTuple } from '../store/evidence-record.ts'
 import type {
   EvidenceFilter,
@@ -58,7 +59,8 @@ type Subject = Pick<Sighting, 'device_id' | 'username'>
 type Sum = { -readonly [Key in Exclude<keyof Sighting, keyof Subject>]: Sighting[Key] }
 
 /**
- * Reads the distinct requests that an organization's machines recorded in a time. All rows are
+ * Reads the distinct requests that an organization's machines recorded in a time, without the
+ * questions: two people who ask about a host have not needed it. All rows are
  * read, in parts and without a lock, before the first request is yielded. Rows that arrive
  * meanwhile may be among them. Throws StoreError.
  */
@@ -78,6 +80,7 @@ export async function* readObserved(
       const bySubject = sums.get(id)
       sums.delete(id)
       if (tuple === undefined || bySubject === undefined) return []
+      if (tuple.point === QUESTION_POINT) return []
       return [
         { tuple, sightings: [...bySubject].map(([at, sum]) => toSighting(subjects[at], sum)) },
       ]

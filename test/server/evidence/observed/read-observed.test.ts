@@ -57,6 +57,12 @@ describe('the bounds of observed requests', () => {
     expect(await read({ records: 7, sightings: 10 })).toMatchObject({ decisions: 400, leftOut: 0 })
   })
 
+  it('never hold a question, which is no request', async () => {
+    await appendRows(evidence, [row({ decisions: 1_000, tuple: { point: 'local_api' } })])
+
+    expect(await read({ records: 7, sightings: 100 })).toMatchObject({ decisions: 400 })
+  })
+
   it('hold for the sources that are kept, which a machine can name without end', async () => {
     const kept = await read({ records: 2, sightings: 100 })
     const lookedUpAgain = await read({ records: 2, sightings: 2 * SANDBOXES - 1 })

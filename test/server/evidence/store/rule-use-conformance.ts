@@ -53,6 +53,16 @@ export function describeRuleUse(store: () => EvidenceStore): void {
       expect(await useOf('used', {}, 'nowhere')).toEqual(unused)
     })
 
+    it('leaves out questions, which no enforcement point decided', async () => {
+      const asked = { point: 'local_api', rules: [ruleOf('asked')], shadow: SHADOW }
+      await appendRows(store(), [row({ tuple: asked })])
+      expect(await useOf('asked')).toEqual(unused)
+      expect(await useOf('shadow')).toEqual(unused)
+
+      await appendRows(store(), [row({ tuple: { ...asked, point: 'proxy' } })])
+      expect(await useOf('asked')).toMatchObject({ devices: ['dev_1'] })
+    })
+
     it('tells a rule that only shadow policies would match', async () => {
       await appendRows(store(), [row({ tuple: { rules: [ruleOf('used')], shadow: SHADOW } })])
 

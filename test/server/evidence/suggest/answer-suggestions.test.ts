@@ -61,7 +61,7 @@ function requestOf(path: string, count: number): ObservedRequest {
   }
   return {
     tuple: {
-      point: 'local_api',
+      point: 'proxy',
       protocol: 'other',
       action: 'read',
       host: null,

@@ -1,3 +1,4 @@
+import { QUESTION_POINT } from '@palisade/protocol'
 import type { Connection } from '../../../store/sql/connection.ts'
 import type { EvidenceStore } from '../evidence-store.ts'
 import { toStorable } from './storable-text.ts'
@@ -18,7 +19,7 @@ type FindTuples = (
   most: number,
 ) => Promise<readonly MatchedTuple[]>
 
-/** The newest tuples with a rule that have a row on a day or later. */
+/** The newest tuples of requests with a rule that have a row on a day or later. */
 function createFindTuples(
   connection: Connection,
   table: 'tuple_rules' | 'shadow_rules',
@@ -28,7 +29,9 @@ function createFindTuples(
     ORDER BY tuple DESC`
   const find = connection.prepare<MatchedTuple>(
     `SELECT t.id, t.first_day, t.last_day FROM (${below} LIMIT ${TUPLES_IN_A_TURN}) x
-     CROSS JOIN tuples t WHERE t.id = x.tuple AND t.last_day >= ? ORDER BY x.tuple DESC LIMIT ?`,
+     CROSS JOIN tuples t
+     WHERE t.id = x.tuple AND t.last_day >= ? AND t.point <> '${QUESTION_POINT}'
+     ORDER BY x.tuple DESC LIMIT ?`,
   )
   const endOfTurn = connection.prepare<{ readonly tuple: number }>(
     `${below} LIMIT 1 OFFSET ${TUPLES_IN_A_TURN - 1}`,
