@@ -48,6 +48,21 @@ test.each([
   expect(explain(EMPTY, request).detail).toContain('the name resolves to a protected address (')
 })
 
+test.each(['169.254.169.254', 'fd00:ec2::254', '100.100.100.200', '64:ff9b::a9fe:a9fe'])(
+  'nothing advises to open the metadata address of a cloud: %s',
+  (host) => {
+    for (const policies of [[], [policy('p', rule('r', 'allow', ['connect:tcp'], '0.0.0.0/0'))]]) {
+      const compiled = compilePolicy({ policies })
+      const { reason, hint } = decide(compiled, { action: 'connect:tcp', host, port: 80 })
+
+      expect(reason).toBe('protected_address')
+      expect(hint).toBe(
+        `${host} is an address of cloud metadata, which hands out the credentials of the machine`,
+      )
+    }
+  },
+)
+
 test.each(['/data/*', '/data/**/a', '/data/a\tb', '/*.pem'])(
   'a path that no rule can name alone has no hint but an explanation: %j',
   (path) => {

@@ -79,13 +79,19 @@ function describeProtection({ request, hint }: MachineDecision): string {
  */
 export function describeRemedy(decision: MachineDecision): string | null {
   if (!isOfPolicy(decision)) return null
-  const { hint, request } = decision
-  const access =
-    hint?.startsWith('allow ') === true
-      ? `an editor of the organization can add: ${hint}; for access for a while run: ` +
-        `palisade request ${formatTarget(request)} ${formatAction(request)}--reason TEXT`
+  return `do not retry, the answer stays the same until the policy changes; ${describeAccess(decision)}`
+}
+
+/** No access grant opens a protected address, and no rule should open one of cloud metadata. */
+function describeAccess({ hint, reason, request }: MachineDecision): string {
+  if (hint?.startsWith('allow ') !== true)
+    return hint !== null && reason === 'protected_address'
+      ? hint
       : 'for access ask an editor of the organization'
-  return `do not retry, the answer stays the same until the policy changes; ${access}`
+  const rule = `an editor of the organization can add: ${hint}`
+  if (reason !== 'default_deny') return rule
+  const target = `${formatTarget(request)} ${formatAction(request)}`
+  return `${rule}; for access for a while run: palisade request ${target}--reason TEXT`
 }
 
 function formatTarget(request: CanonicalRequest | null): string {

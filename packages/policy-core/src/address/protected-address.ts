@@ -18,6 +18,8 @@ function protectedClass(label: string, base: string, prefix?: number): Protected
   return { label, range: { ...single, prefix: prefix ?? single.prefix } }
 }
 
+const CLOUD_METADATA = 'cloud metadata'
+
 const CLASSES: readonly ProtectedClass[] = [
   protectedClass('unspecified', '0.0.0.0', 8),
   protectedClass('unspecified', '::'),
@@ -28,15 +30,23 @@ const CLASSES: readonly ProtectedClass[] = [
   protectedClass('multicast', '224.0.0.0', 4),
   protectedClass('multicast', 'ff00::', 8),
   protectedClass('reserved', '240.0.0.0', 4),
-  protectedClass('cloud metadata', '169.254.169.254'),
-  protectedClass('cloud metadata', 'fd00:ec2::254'),
-  protectedClass('cloud metadata', '100.100.100.200'),
-  protectedClass('cloud metadata', '168.63.129.16'),
+  protectedClass(CLOUD_METADATA, '169.254.169.254'),
+  protectedClass(CLOUD_METADATA, 'fd00:ec2::254'),
+  protectedClass(CLOUD_METADATA, '100.100.100.200'),
+  protectedClass(CLOUD_METADATA, '168.63.129.16'),
 ]
 
 /** Tells whether the address is 127.0.0.0/8 or ::1. */
 export function isLoopback(address: IpAddress): boolean {
   return CLASSES.some(({ label, range }) => label === 'loopback' && rangeContains(range, address))
+}
+
+/** Tells whether the address, or an IPv4 address inside it, serves the metadata of a cloud. */
+export function isCloudMetadata(address: IpAddress): boolean {
+  const inner = embeddedIpv4(address).map((each) => each.address)
+  return CLASSES.filter(({ label }) => label === CLOUD_METADATA).some(({ range }) =>
+    [address, ...inner].some((each) => rangeContains(range, each)),
+  )
 }
 
 /** The classes of the machine's own addresses. */

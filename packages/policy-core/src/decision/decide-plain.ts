@@ -96,7 +96,9 @@ function decideAddress(
   const slot = slotOf(action)
   const verdict = judgeLiteral(policy, port, slot, asked)
   const request = { action, host, port, address: host }
-  // The same rule opens a default deny and a protected address.
-  const hint = verdict.reason === 'rule' ? null : hintForLiteral(slot, host, port, asked.family)
+  const hint =
+    verdict === DEFAULT_DENY
+      ? hintForLiteral(slot, host, port, asked.family)
+      : hintFor(verdict.reason, request)
   return answer(verdict, request, policy.revision, hint)
 }

@@ -1,5 +1,7 @@
 import { formatHostPort } from '../host/host.ts'
 
+import { parseAddress } from '../address/ip-address.ts'
+import { isCloudMetadata } from '../address/protected-address.ts'
 import type { ActionSlot } from '../lookup/flags.ts'
 import { FILESYSTEM_ACTIONS, NETWORK_ACTIONS, type FilesystemAction } from '../policy/policy.ts'
 import type { CanonicalRequest, ConnectRequest, Reason } from './decision.ts'
@@ -23,7 +25,8 @@ const ALLOW_FILESYSTEM: readonly string[] = /* @__PURE__ */ FILESYSTEM_ACTIONS.m
  * The narrowest rule that would turn the deny into an allow, such as
  * `allow connect:tcp api.example.com:443`. Null where no rule would, or where no rule can name the
  * path alone. A name that resolves to a protected address gets no rule, because opening that
- * address would enable DNS rebinding. The hint then names the address.
+ * address would enable DNS rebinding, and a metadata address of a cloud gets none, because programs
+ * would get the credentials of the machine. The hint then names the address.
  */
 export function hintFor(reason: Reason, request: CanonicalRequest): string | null {
   switch (reason) {
@@ -68,9 +71,12 @@ export function hintForPlainPath(slot: ActionSlot, path: string): string {
 }
 
 function hintForProtected({ action, host, port }: ConnectRequest, address: string): string {
-  return host === address
-    ? `allow ${action} ${formatHostPort(address, port)}`
-    : `${host} resolves to the protected address ${address}, which an allow of the name never opens`
+  if (host !== address)
+    return `${host} resolves to the protected address ${address}, which an allow of the name never opens`
+  const parsed = parseAddress(address)
+  return parsed !== null && isCloudMetadata(parsed)
+    ? `${address} is an address of cloud metadata, which hands out the credentials of the machine`
+    : `allow ${action} ${formatHostPort(address, port)}`
 }
 
 function hintForPath(action: FilesystemAction, path: string): string | null {

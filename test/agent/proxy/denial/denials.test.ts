@@ -92,6 +92,19 @@ describe('a denial', () => {
     expect(body).not.toContain('allow connect:tcp')
   })
 
+  it('advises no request for access that is always refused', async () => {
+    const { port } = await startProxy(bundleOf(NEAR))
+    const adviceFor = async (target: string): Promise<string> =>
+      JSON.parse((await exchangeRaw(port, connectTo(target))).body).error
+
+    expect(await adviceFor('127.0.0.2:5432')).toMatch(
+      /; an editor of the organization can add: allow connect:tcp 127\.0\.0\.2:5432$/,
+    )
+    expect(await adviceFor('169.254.169.254:80')).toMatch(
+      /; 169\.254\.169\.254 is an address of cloud metadata, which hands out [^;]+$/,
+    )
+  })
+
   it.each([
     ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', true],
     ['application/json, text/HTML;q=0.5', true],
