@@ -39,15 +39,15 @@ describe('palisade check', () => {
     ['connect:tcp', 'bad.example.com:443', 1, 'rule'],
     ['connect:tcp', 'example.com:443', 1, 'default_deny'],
     ['connect:tcp', '[2001:db8::1]:443', 0, 'rule'],
-    ['connect:tcp', '[192.0.2.1]:443', 1, 'invalid_request'],
+    ['connect:tcp', '[192.0.2.1]:443', 2, 'invalid_request'],
     ['connect:tcp', '192.0.2.1:443', 0, 'rule'],
-    ['connect:tcp', 'user@api.example.com:443', 1, 'invalid_request'],
-    ['connect:tcp', 'api.example.com:0', 1, 'invalid_request'],
-    ['connect:tcp', 'api.example.com:99999999999999999999', 1, 'invalid_request'],
+    ['connect:tcp', 'user@api.example.com:443', 2, 'invalid_request'],
+    ['connect:tcp', 'api.example.com:0', 2, 'invalid_request'],
+    ['connect:tcp', 'api.example.com:99999999999999999999', 2, 'invalid_request'],
     ['read', '/home/dev/work/a', 0, 'rule'],
     ['write', '/home/dev/work/a', 1, 'default_deny'],
-    ['read', '/home/dev/work/../.ssh', 1, 'invalid_request'],
-    ['read', 'work', 1, 'invalid_request'],
+    ['read', '/home/dev/work/../.ssh', 2, 'invalid_request'],
+    ['read', 'work', 2, 'invalid_request'],
   ])('answers %s %s with exit %i and %s', async (action, target, code, reason) => {
     const result = await withPolicies(['check', action, target, '--json'])
 
@@ -185,8 +185,8 @@ describe('palisade check', () => {
   ])('names the invalid part of %j', async (target, words) => {
     const { code, out } = await withPolicies(['check', ...target])
 
-    expect(code).toBe(1)
-    expect(out).toMatch(/^deny {2}invalid request {2}\(invalid_request\)\n/)
+    expect(code).toBe(2)
+    expect(out).toMatch(/^not evaluated {2}invalid request {2}\(invalid_request\)\n/)
     expect(out).toContain(words)
   })
 

@@ -156,8 +156,9 @@ function singleOptions(options: Options): EvaluatorOptions {
   return { ...evaluatorOptions(options), resolves: true }
 }
 
-/** 0 allowed, 1 denied, 3 if the decision depends on the address. */
+/** 0 allowed, 1 denied, 2 if there was nothing to decide, 3 if it depends on the address. */
 export function exitCodeOf(answer: DecisionAnswer): number {
+  if (answer.reason === 'invalid_request') return EXIT.usage
   if (dependsOnAddress(answer)) return EXIT.open
   return answer.decision === 'allow' ? EXIT.ok : EXIT.failed
 }

@@ -30,16 +30,17 @@ export function formatDecision(
     .join('')
 }
 
-/** "deny  connect:tcp example.com:443  (default_deny)" */
+/** "deny  connect:tcp example.com:443  (default_deny)", or "not evaluated  invalid request  …" */
 export function formatVerdict(answer: DecisionAnswer, style: Style): string {
-  const verdict = dependsOnAddress(answer)
-    ? style.warning('depends on the address')
-    : answer.decision === 'allow'
-      ? style.good('allow')
-      : style.bad('deny')
   const reason = style.quiet(`(${answer.reason})`)
   const target = answer.request === null ? 'invalid request' : formatTarget(answer.request)
-  return `${verdict}  ${style.plain(target)}  ${reason}`
+  return `${formatOutcome(answer, style)}  ${style.plain(target)}  ${reason}`
+}
+
+function formatOutcome(answer: DecisionAnswer, style: Style): string {
+  if (answer.reason === 'invalid_request') return style.warning('not evaluated')
+  if (dependsOnAddress(answer)) return style.warning('depends on the address')
+  return answer.decision === 'allow' ? style.good('allow') : style.bad('deny')
 }
 
 /** "allow rule `api` of policy `web`: *.example.com:443" */
