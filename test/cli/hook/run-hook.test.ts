@@ -130,6 +130,44 @@ describe('palisade hook', () => {
     expect(HOST_FORMS['claude']?.denied(await read(path))).toContain('Palisade: ')
   })
 
+  it.each([
+    ['a list of addresses', 'claude', { url: ['https://evil.test/'] }],
+    ['an address in an object', 'codex', { url: { href: 'https://evil.test/' } }],
+    ['a list of arguments', 'claude', ['https://evil.test/']],
+    ['arguments that are no JSON', 'cursor', '{"url":"https://evil.test/"'],
+  ])('denies a tool of an MCP server with %s', async (_name, host, tool_input) => {
+    const { work, hook } = await startScene()
+    const tool = host === 'cursor' ? 'MCP:fetch' : 'mcp__web__fetch'
+    const event = host === 'cursor' ? 'preToolUse' : 'PreToolUse'
+    const input = { hook_event_name: event, cwd: work, tool_name: tool, tool_input }
+
+    const run = await hook(host, JSON.stringify(input))
+
+    expect(HOST_FORMS[host]?.denied(run)).toMatch(/has (?:no text `url`|arguments that are no obj)/)
+  })
+
+  it.each([
+    ['web_fetch', { prompt: ['read https://evil.test/'], url: 'https://allowed.test/' }],
+    ['web_fetch', { prompt: 'read https://allowed.test/', url: ['https://evil.test/'] }],
+    ['read_many_files', { include: ['a.txt'], paths: '/etc/passwd' }],
+    ['read_many_files', { include: ['a.txt'], paths: ['/etc/passwd'] }],
+  ])('denies %s of Gemini CLI with %j, of which the host may read any', async (tool, args) => {
+    const { work, hook } = await startScene()
+    const event = { hook_event_name: 'BeforeTool', cwd: work, tool_name: tool, tool_input: args }
+
+    const run = await hook('gemini', JSON.stringify(event))
+
+    expect(HOST_FORMS['gemini']?.denied(run)).toMatch(/^Palisade: /)
+  })
+
+  it('has no opinion on a tool of an MCP server without arguments or with other ones', async () => {
+    const { hook } = await startScene()
+    for (const tool_input of [undefined, null, {}, { url: null }, { uri: 7 }, { url: 'db:x' }]) {
+      const event = { hook_event_name: 'PreToolUse', tool_name: 'mcp__db__query', tool_input }
+      expect(HOST_FORMS['claude']?.passed(await hook('claude', JSON.stringify(event)))).toBe(true)
+    }
+  })
+
   it('reads a link upwards as the kernel does, and as a program normalizes it', async () => {
     const { work, read } = await startScene()
     // For a program this is `a.txt`, for the kernel a file beside the link's target.

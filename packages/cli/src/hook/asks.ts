@@ -60,10 +60,17 @@ export function fetchOf(member: string): AsksOf {
   }
 }
 
-/** A tool of an MCP server is clear only if its argument `url` is a web address. */
-export function urlOfMcp(args: HookInput): readonly Ask[] {
+/**
+ * A tool of an MCP server is decided by its argument `url` alone, if that is a web address. It may
+ * have no arguments, but none of another type: its server may take the first of a list.
+ */
+export function asksOfMcp(args: unknown): readonly Ask[] {
+  if (args === undefined || args === null) return []
+  if (!isObject(args)) return [{ kind: 'unclear', problem: 'has arguments that are no object' }]
   const { url } = args
-  return typeof url === 'string' && /^https?:/i.test(url.trim()) ? [{ kind: 'url', url }] : []
+  if (url === undefined || url === null) return []
+  if (typeof url !== 'string') return [missing(['url'])]
+  return /^https?:/i.test(url.trim()) ? [{ kind: 'url', url }] : []
 }
 
 /** The asks of a tool in `tools`; a tool that is not listed has no asks. */
@@ -107,12 +114,12 @@ export function textOf(input: HookInput, member: string): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Arguments that some hosts send as the text of an object. */
+/** Arguments that some hosts send as the text of an object; another text stays as it is. */
 export function parseArguments(args: unknown): unknown {
   if (typeof args !== 'string') return args
   try {
     return JSON.parse(args) as unknown
   } catch {
-    return null
+    return args
   }
 }

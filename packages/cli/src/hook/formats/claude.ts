@@ -3,11 +3,10 @@ import {
   editOf,
   fetchOf,
   globOf,
-  isObject,
   readOf,
   searchOf,
   textOf,
-  urlOfMcp,
+  asksOfMcp,
   writeOf,
   type AsksOf,
 } from '../asks.ts'
@@ -55,7 +54,7 @@ export const CLAUDE: HookFormat = {
 }
 
 function asksOf(tool: string, args: unknown): readonly Ask[] {
-  if (tool.startsWith('mcp__')) return isObject(args) ? urlOfMcp(args) : []
+  if (tool.startsWith('mcp__')) return asksOfMcp(args)
   return asksOfTool(TOOLS, tool, args).flatMap(withUpgrade)
 }
 

@@ -1,4 +1,4 @@
-import { isObject, textOf, urlOfMcp } from '../asks.ts'
+import { isObject, textOf, asksOfMcp } from '../asks.ts'
 import type { Ask, HookFormat } from '../hook-format.ts'
 import { denyPreToolUse } from './claude.ts'
 
@@ -29,7 +29,7 @@ export const CODEX: HookFormat = {
 }
 
 function asksOf(tool: string, args: unknown): readonly Ask[] {
-  if (tool.startsWith('mcp__')) return isObject(args) ? urlOfMcp(args) : []
+  if (tool.startsWith('mcp__')) return asksOfMcp(args)
   if (tool !== 'apply_patch') return []
   const patch = isObject(args) ? textOf(args, 'command') : null
   const asks = patch === null ? [] : asksOfPatch(patch)

@@ -6,7 +6,7 @@ import {
   readOf,
   searchOf,
   textOf,
-  urlOfMcp,
+  asksOfMcp,
   writeOf,
   type AsksOf,
 } from '../asks.ts'
@@ -63,7 +63,7 @@ function asksOf(input: HookInput): readonly Ask[] | null {
     case 'beforeTabFileRead':
       return [...readOf('file_path')(input), ...asksOfAttachments(input['attachments'])]
     case 'beforeMCPExecution':
-      return [...urlOfMcp(input), ...asksOfMcpTool(input)]
+      return [...asksOfMcp(input), ...asksOfMcpTool(input)]
     case 'beforeShellExecution':
       return typeof input['command'] === 'string' ? [] : null
     case 'preToolUse':
@@ -81,8 +81,7 @@ function asksOfCall(input: HookInput): readonly Ask[] | null {
 }
 
 function asksOfMcpTool(input: HookInput): readonly Ask[] {
-  const args = parseArguments(input['tool_input'])
-  return isObject(args) ? urlOfMcp(args) : []
+  return asksOfMcp(parseArguments(input['tool_input']))
 }
 
 /** Rule files that go to the model with the file. */

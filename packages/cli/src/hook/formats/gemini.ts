@@ -60,6 +60,9 @@ export const GEMINI: HookFormat = {
  * where `https:example.com` is an address too.
  */
 function asksOfPrompt(args: HookInput): readonly Ask[] {
+  for (const member of ['prompt', 'url'])
+    if ((args[member] ?? '') !== '' && textOf(args, member) === null)
+      return [{ kind: 'unclear', problem: `has no text \`${member}\`` }]
   const words = (textOf(args, 'prompt') ?? '').split(/\s+/).filter((word) => word.includes('://'))
   const direct = textOf(args, 'url') ?? ''
   const urls = direct === '' ? words : [...words, direct]
@@ -75,8 +78,10 @@ function withRawFile(url: string): readonly string[] {
 }
 
 function asksOfPatterns(args: HookInput): readonly Ask[] {
-  const patterns = args['include'] ?? args['paths']
-  return Array.isArray(patterns) && patterns.length > 0
-    ? patterns.map((pattern: unknown) => patternAsk(pattern, '.'))
+  const lists = [args['include'], args['paths']].filter(
+    (each) => each !== undefined && each !== null,
+  )
+  return lists.length > 0 && lists.every((list) => Array.isArray(list) && list.length > 0)
+    ? lists.flat().map((pattern) => patternAsk(pattern, '.'))
     : [{ kind: 'unclear', problem: 'has no list `include`' }]
 }
