@@ -79,7 +79,8 @@ function describeProtection({ request, hint }: MachineDecision): string {
  */
 export function describeRemedy(decision: MachineDecision): string | null {
   if (!isOfPolicy(decision)) return null
-  return `do not retry, the answer stays the same until the policy changes; ${describeAccess(decision)}`
+  const access = describeAccess(decision)
+  return `do not retry, the answer stays the same until the policy changes; ${access}`
 }
 
 /** No access grant opens a protected address, and no rule should open one of cloud metadata. */

@@ -72,7 +72,10 @@ export function hintForPlainPath(slot: ActionSlot, path: string): string {
 
 function hintForProtected({ action, host, port }: ConnectRequest, address: string): string {
   if (host !== address)
-    return `${host} resolves to the protected address ${address}, which an allow of the name never opens`
+    return (
+      `${host} resolves to the protected address ${address}, ` +
+      'which an allow of the name never opens'
+    )
   const parsed = parseAddress(address)
   return parsed !== null && isCloudMetadata(parsed)
     ? `${address} is an address of cloud metadata, which hands out the credentials of the machine`
