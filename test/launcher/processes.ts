@@ -14,6 +14,12 @@ export function processesIn(folder: string): number[] {
     .map(Number)
 }
 
+/** Whether a process still runs; one that its parent has not awaited does not (Linux). */
+export function isRunning(pid: number): boolean {
+  const text = readOr(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '')
+  return text !== '' && !/\) [ZX] /.test(text)
+}
+
 /** A process may end after it was listed and before it is read. */
 function readOr(read: () => string, otherwise: string): string {
   try {

@@ -9,12 +9,14 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
+import { once } from 'node:events'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { childrenOf } from './processes.ts'
-import { start } from './started.ts'
+import { childrenOf, isRunning } from './processes.ts'
+import { start, START, startScript } from './started.ts'
 
 let folder: string
 let env: Record<string, string>
@@ -105,6 +107,46 @@ describe('start', () => {
     expect(services.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
   })
 
+  it('takes its services with it when it is killed, also while they stop', async () => {
+    for (const isStopping of [false, true]) {
+      const run = start([], env)
+      const banner = await run.said(READY)
+      const services = childrenOf(run.child.pid ?? 0)
+      const url = /server +(http:\/\/127\.0\.0\.1:\d+)/.exec(banner)?.[1] ?? ''
+      // A request whose body never ends keeps a server that stops.
+      const kept = connect(Number(new URL(url).port), '127.0.0.1')
+      kept.on('error', () => {}).write('POST /v2/auth/token HTTP/1.1\r\nHost: x\r\n')
+      await once(kept, 'connect')
+      if (isStopping) run.child.kill('SIGTERM')
+      await pause(isStopping ? 300 : 0)
+
+      run.child.kill('SIGKILL')
+      const killedMs = performance.now()
+      await run.finished
+      while (services.some(isRunning) && performance.now() - killedMs < 10_000) await pause(20)
+
+      expect(services).toHaveLength(2)
+      expect(performance.now() - killedMs).toBeLessThan(4_000)
+    }
+  }, 120_000)
+
+  it('ends with the launcher that waits for it', async () => {
+    const script =
+      `require('node:child_process').spawn(process.execPath, process.argv.slice(1), ` +
+      `{ stdio: 'inherit' }); setInterval(() => {}, 1000)`
+    const run = startScript(['-e', script, START], env)
+    await run.said(READY)
+    const [launcher = 0] = childrenOf(run.child.pid ?? 0)
+    const all = [launcher, ...childrenOf(launcher)]
+
+    run.child.kill('SIGKILL')
+    const killedMs = performance.now()
+    while (all.some(isRunning) && performance.now() - killedMs < 10_000) await pause(20)
+
+    expect(all).toHaveLength(3)
+    expect(performance.now() - killedMs).toBeLessThan(4_000)
+  }, 120_000)
+
   it('leaves no process running if it is stopped before it is ready', async () => {
     const started = start([], env)
     while (childrenOf(started.child.pid ?? 0).length === 0)
@@ -117,6 +159,24 @@ describe('start', () => {
 })
 
 describe('start, if it must refuse', () => {
+  it('tells of a leftover of its own data directory', async () => {
+    const taken = createServer()
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+    const address = taken.address()
+    const port = typeof address === 'object' ? String(address?.port) : ''
+    mkdirSync(env['PALISADE_DATA_DIR'] ?? '')
+    writeFileSync(join(folder, 'data', 'start.lock'), '2147483646 killed\n')
+
+    const run = await start([], { ...env, PALISADE_PORT: port }).finished
+    taken.close()
+
+    expect(run).toMatchObject({ code: 78, stdout: '' })
+    expect(run.stderr).toContain(`port ${port} on 127.0.0.1 is taken; set PALISADE_PORT`)
+    expect(run.stderr).toContain(
+      `; the start before on \`${join(folder, 'data')}\` (process 2147483646) was killed, and its`,
+    )
+  })
+
   it('names the taken port and creates no file', async () => {
     const taken = createServer()
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))

@@ -4,6 +4,8 @@ import { finish, type Finished } from './checkout.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
+export const START = join(ROOT, 'packages/launcher/start.ts')
+
 /** A running `start.ts`, with its output so far. */
 export interface Started {
   readonly child: ChildProcess
@@ -16,7 +18,7 @@ export interface Started {
  * Starts the built server and agent through the launcher, without the caller's environment.
  */
 export function start(args: readonly string[], env: Readonly<Record<string, string>>): Started {
-  return startScript([join(ROOT, 'packages/launcher/start.ts'), ...args], env)
+  return startScript([START, ...args], env)
 }
 
 export function startScript(

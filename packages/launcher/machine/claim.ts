@@ -1,8 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { LaunchError } from '../prepare/launch-error.mjs'
-import { lockHolder, tryLock } from '../prepare/lock.mjs'
+import { lockHolder, lockLeftBy, tryLock } from '../prepare/lock.mjs'
+
+const LEFTOVER_MS = 3_000
+const LEFTOVER_POLL_MS = 100
 
 /** An address to listen on, and the setting that chooses its port. */
 export interface WantedPort {
@@ -20,17 +24,44 @@ export async function claimMachine(
   ports: readonly WantedPort[],
 ): Promise<() => void> {
   const file = join(dataDir, 'start.lock')
-  const holder = holderOf(file)
+  const holder = readOrNull(() => lockHolder(file))
   if (holder !== null) throw alreadyRunning(dataDir, holder)
-  for (const port of ports) await assertFree(port)
+  const leftBy = readOrNull(() => lockLeftBy(file))
+  if (leftBy === null) for (const port of ports) await assertFree(port)
+  else await awaitLeftover(dataDir, leftBy, ports)
   const lock = takeLock(dataDir, file)
   if (!lock.ok) throw alreadyRunning(dataDir, lock.pid)
   return lock.release
 }
 
-function holderOf(file: string): number | null {
+/** Services end by themselves soon after a launcher that was killed. */
+async function awaitLeftover(
+  dataDir: string,
+  leftBy: number,
+  ports: readonly WantedPort[],
+): Promise<void> {
+  const deadline = performance.now() + LEFTOVER_MS
+  for (const port of ports)
+    for (;;) {
+      const fault = await assertFree(port).then(
+        () => null,
+        (error: Error) => error,
+      )
+      if (fault === null) break
+      if (performance.now() > deadline)
+        throw new LaunchError(
+          `${fault.message}; the start before on \`${dataDir}\` (process ${leftBy}) was killed, ` +
+            'and its server or agent may still run: end it, such as with `fuser -k -TERM ' +
+            `${port.port}/tcp\``,
+          78,
+        )
+      await pause(LEFTOVER_POLL_MS)
+    }
+}
+
+function readOrNull(read: () => number | null): number | null {
   try {
-    return lockHolder(file)
+    return read()
   } catch {
     return null // the reason shows when the lock is taken
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { LaunchError } from '../prepare/launch-error.mjs'
 import type { Service } from '../process/service.mjs'
+import { watchParent } from '../process/watch-parent.mjs'
 import type { AgentStatus } from './agent-status.ts'
 import { credentialRows, formatBanner } from './banner.ts'
 import { claimMachine, type WantedPort } from './claim.ts'
@@ -24,6 +25,8 @@ export async function runMachine(given: Surroundings, print: Print): Promise<num
   const services: Service[] = []
   const signalled = nextSignal()
   const failed = firstFault()
+  // At once, also while services stop: they end with this process.
+  const stopWatching = watchParent(() => process.exit(1))
   const stopping = new AbortController()
   const control = { print, signal: stopping.signal }
   const started = startEverything(surroundings, services, control)
@@ -41,6 +44,7 @@ export async function runMachine(given: Surroundings, print: Print): Promise<num
     // A start that was under way when the signal came gives up now; its service stops in turn.
     await started.catch(() => {})
     await stopAll(services)
+    stopWatching()
     release()
   }
 }

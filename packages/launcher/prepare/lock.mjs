@@ -41,6 +41,17 @@ export function lockHolder(file) {
 }
 
 /**
+ * The process that ended without giving `file` back, such as a killed one, or null.
+ *
+ * @param {string} file
+ * @returns {number | null}
+ */
+export function lockLeftBy(file) {
+  const held = readLock(file)
+  return held !== null && held.pid > 0 && !isAlive(held.pid) ? held.pid : null
+}
+
+/**
  * Runs `work` while holding `file`; first waits for another holder.
  *
  * @template T

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { openLogFile } from './log-file.mjs'
 
+const END_WITH_LAUNCHER = new URL('end-with-launcher.mjs', import.meta.url).href
 /** Longer than the services' own bound of 10 s for a graceful stop. */
 const STOP_TIMEOUT_MS = 12_000
 const KEPT_ERROR_CHARACTERS = 4_000
@@ -28,7 +29,13 @@ export function startService({ name, node, args, cwd, env, logFile, onRecord }) 
   const log = openLogFile(logFile)
   // A process group of its own: Ctrl-C must reach it through the launcher, so that the agent ends
   // before the server.
-  const child = spawn(node, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  const child = spawn(node, [`--import=${END_WITH_LAUNCHER}`, ...args], {
+    cwd,
+    env,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  })
+  child.stdin.on('error', () => {})
   let complaint = ''
   child.stderr.setEncoding('utf8').on('data', (text) => {
     complaint = (complaint + text).slice(-KEPT_ERROR_CHARACTERS)
