@@ -1,3 +1,6 @@
+/** Limit for the head of a message; single sign-on and some sites send large fields. */
+export const MAX_HEAD_BYTES = 65_536
+
 /** Header fields in order, with their names as written. */
 export type HeaderList = readonly (readonly [name: string, value: string])[]
 

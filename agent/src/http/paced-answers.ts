@@ -1,4 +1,7 @@
 import type { ClientRequest, InformationEvent } from 'node:http'
+import type { Socket } from 'node:net'
+import type { LoopTurns } from './loop-turns.ts'
+import { mayBeAnswer, mendAnswer } from './mend-head.ts'
 import { PacedStream } from './paced-stream.ts'
 
 /** Limit for interim answers, such as 103. */
@@ -6,6 +9,20 @@ const MAX_INTERIM = 16
 
 /** A connection to a server as an HTTP client reads it. Bytes after an answer end it. */
 export class PacedAnswers extends PacedStream {
+  constructor(wire: Socket, turns: LoopTurns) {
+    super(wire, turns)
+    // Node writes the head of a request as text without an encoding where it expects 100.
+    this.setDefaultEncoding('latin1')
+  }
+
+  protected override mayMend(start: Buffer): boolean {
+    return mayBeAnswer(start)
+  }
+
+  protected override mendHead(head: Buffer): Buffer {
+    return mendAnswer(head)
+  }
+
   protected override onSurplus(): void {
     this.destroy()
   }
@@ -19,8 +36,7 @@ export function paceAnswer(
   let interim = 0
   request.on('information', (answer) => {
     interim += 1
-    if (interim > MAX_INTERIM)
-      request.destroy(new Error('the server sends endless interim answers'))
+    if (interim > MAX_INTERIM) request.destroy(new Error('endless interim answers'))
     else onInterim(answer)
   })
   request.once('response', (response) => {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { hangUp } from './hang-up.ts'
 import type { LoopTurns } from './loop-turns.ts'
+import { mayBeRequest, mendRequest, type WrittenLine } from './mend-head.ts'
 import { PacedStream } from './paced-stream.ts'
 
 /** Reading stops at this many unread bytes after a request that is not answered yet. */
@@ -15,6 +16,19 @@ export class PacedConnection extends PacedStream {
   /** The answer in progress. */
   response: ServerResponse | null = null
   #request: IncomingMessage | null = null
+  readonly #mends: boolean
+  /** The line of the request as it was sent, where the parser got another one. */
+  #line: WrittenLine | null = null
+
+  constructor(wire: Socket, turns: LoopTurns, mends: boolean) {
+    super(wire, turns)
+    this.#mends = mends
+  }
+
+  /** Method and target of the request, as they were sent. */
+  lineOf({ method = '', url = '' }: IncomingMessage): WrittenLine {
+    return this.#line ?? { method, target: url }
+  }
 
   get client(): Socket {
     return this.wire
@@ -45,6 +59,16 @@ export class PacedConnection extends PacedStream {
     else this.once('finish', leave)
   }
 
+  protected override mayMend(start: Buffer): boolean {
+    return this.#mends && mayBeRequest(start)
+  }
+
+  protected override mendHead(head: Buffer): Buffer {
+    const mended = mendRequest(head)
+    this.#line = mended?.line ?? null
+    return mended?.head ?? head
+  }
+
   protected override isHeld(): boolean {
     return this.response !== null && this.#request?.complete === true
   }
@@ -57,9 +81,14 @@ export class PacedConnection extends PacedStream {
 }
 
 /**
- * Stops `server` from serving its connections. Returns a function that serves one in pieces.
+ * Stops `server` from serving its connections. Returns a function that serves one in pieces. With
+ * `mends`, requests also have methods and targets that the parser of Node refuses.
  */
-export function paceConnections(server: Server, turns: LoopTurns): (client: Socket) => void {
+export function paceConnections(
+  server: Server,
+  turns: LoopTurns,
+  { mends = false }: { readonly mends?: boolean } = {},
+): (client: Socket) => void {
   const serve = server.listeners('connection')
   server.removeAllListeners('connection')
   // The answer of Node without a listener, but tracked by `begin`, so that the next request waits.
@@ -69,7 +98,7 @@ export function paceConnections(server: Server, turns: LoopTurns): (client: Sock
       response.writeHead(417).end()
     })
   return (client) => {
-    const connection = new PacedConnection(client, turns)
+    const connection = new PacedConnection(client, turns, mends)
     for (const listener of serve) listener.call(server, connection)
   }
 }

@@ -7,6 +7,13 @@ import type { LoopTurns } from './loop-turns.ts'
 const END = '\r\n\r\n'
 const EMPTY = Buffer.alloc(0)
 
+/** Longest head that is mended, and the time for it. Other heads are left to the parser. */
+const MAX_MENDED_BYTES = 131_072
+const MEND_TIMEOUT_MS = 8_000
+/** Also that of a malformed head, so that it is refused at once. */
+const HEAD_END = /\n\r?\n/
+const MAX_HEAD_END_BYTES = 3
+
 /**
  * Size of the first piece in a turn, with room for most heads; each further piece is twice as long.
  */
@@ -43,6 +50,12 @@ export class PacedStream extends Duplex {
   #message: IncomingMessage | null = null
   /** Bytes still to come of a body of known length. */
   #bodyBytes = 0
+  /** Bytes of a whole head that the parser has not got yet. */
+  #headBytes = 0
+  /** Bytes of the next head that hold no end of it. */
+  #searchedBytes = 0
+  /** Runs while a head is incomplete. */
+  #headTimer: NodeJS.Timeout | null = null
 
   constructor(wire: Socket, turns: LoopTurns) {
     super({ allowHalfOpen: true, decodeStrings: false })
@@ -124,6 +137,7 @@ export class PacedStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: Done): void {
+    this.#stopHeadTimer()
     if (!this.#isReleased) this.wire.destroy()
     done(error)
   }
@@ -131,6 +145,16 @@ export class PacedStream extends Duplex {
   /** Whether the parser has to wait. */
   protected isHeld(): boolean {
     return false
+  }
+
+  /** Whether the head that begins so may go through `mendHead` once it is complete. */
+  protected mayMend(_start: Buffer): boolean {
+    return false
+  }
+
+  /** Replaces a head, with its empty line, before the parser gets it. */
+  protected mendHead(head: Buffer): Buffer {
+    return head
   }
 
   /** Called when a message is complete and more bytes follow it. */
@@ -160,6 +184,7 @@ export class PacedStream extends Duplex {
   readonly #end = (): void => {
     this.#hasEnded = true
     if (this.#received === null) this.push(null)
+    else if (this.#headTimer !== null) this.#goOn()
   }
 
   readonly #timeOut = (): void => void this.emit('timeout')
@@ -173,7 +198,7 @@ export class PacedStream extends Duplex {
 
   #goOn(): void {
     if (this.#isWaiting || !this.#handOver() || this.destroyed) return
-    this.readOn(this.#received?.byteLength ?? 0)
+    this.readOn(this.#headTimer === null ? (this.#received?.byteLength ?? 0) : 0)
     if (this.#hasEnded && this.#received === null) this.push(null)
   }
 
@@ -190,12 +215,50 @@ export class PacedStream extends Duplex {
         this.goOnLater()
         return false
       }
+      if (this.#message === null && this.#headBytes === 0 && !this.#mend()) return true
       this.push(this.#cut(this.#received, maxBytes))
       this.#lookForEnd()
       isFirst = false
       maxBytes = Math.min(2 * maxBytes, MAX_PIECE_BYTES)
     }
     return true
+  }
+
+  /** Mends the next head. Returns false while it is not complete. */
+  #mend(): boolean {
+    const received = this.#received ?? EMPTY
+    const length = this.#findHeadLength(received)
+    if (length === null) {
+      this.#headTimer ??= setTimeout(() => {
+        this.#headTimer = null
+        this.#headBytes = this.#received?.byteLength ?? 0
+        this.#goOn()
+      }, MEND_TIMEOUT_MS).unref()
+      return false
+    }
+    this.#stopHeadTimer()
+    this.#searchedBytes = 0
+    if (length === 0) return true
+    const written = received.subarray(0, length)
+    const head = this.mendHead(written)
+    this.#headBytes = head.byteLength
+    if (head !== written) this.#received = Buffer.concat([head, received.subarray(length)])
+    return true
+  }
+
+  /** 0 for a head that is left to the parser; null while it is not complete. */
+  #findHeadLength(received: Buffer): number | null {
+    const isOver = this.#hasEnded || received.byteLength > MAX_MENDED_BYTES
+    if (isOver || !this.mayMend(received)) return 0
+    const from = Math.max(this.#searchedBytes - MAX_HEAD_END_BYTES, 0)
+    const end = HEAD_END.exec(received.toString('latin1', from))
+    this.#searchedBytes = received.byteLength
+    return end === null ? null : from + end.index + end[0].length
+  }
+
+  #stopHeadTimer(): void {
+    if (this.#headTimer !== null) clearTimeout(this.#headTimer)
+    this.#headTimer = null
   }
 
   /** Also resets the length, which a message without a body may name. */
@@ -207,12 +270,14 @@ export class PacedStream extends Duplex {
   }
 
   #cut(received: Buffer, maxBytes: number): Buffer {
+    const known = this.#bodyBytes > 0 ? this.#bodyBytes : this.#headBytes
     const length =
-      this.#bodyBytes > 0
-        ? Math.min(this.#bodyBytes, received.byteLength)
+      known > 0
+        ? Math.min(known, received.byteLength)
         : findEnd(this.#tail, received.subarray(0, maxBytes))
     const piece = received.subarray(0, length)
     this.#bodyBytes = Math.max(this.#bodyBytes - length, 0)
+    this.#headBytes = Math.max(this.#headBytes - length, 0)
     this.#received = length === received.byteLength ? null : received.subarray(length)
     this.#tail = Buffer.concat([this.#tail, piece.subarray(1 - END.length)]).subarray(
       1 - END.length,

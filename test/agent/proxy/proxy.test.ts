@@ -140,8 +140,6 @@ describe('an absolute-form request', () => {
     ['an empty A-label', at('GET http://xn--.a.test/', 'Host: xn--.a.test')],
     ['two dots', at('GET http://a..test/', 'Host: a..test')],
     ['a number that is not an address', at('GET http://1.2.3.4.5/', 'Host: 1.2.3.4.5')],
-    ['another Host', at('GET http://a.test/', 'Host: b.test')],
-    ['another port in Host', at('GET http://a.test/', 'Host: a.test:81')],
     ['no Host', at('GET http://a.test/')],
     ['two equal Hosts', at('GET http://a.test/', 'Host: a.test', 'Host: a.test')],
     ['two Hosts', at('GET http://a.test/', 'Host: a.test', 'Host: b.test')],
@@ -182,12 +180,13 @@ describe('an absolute-form request', () => {
   })
 
   it.each([
-    ['too many fields', 'X: 1\r\n'.repeat(120)],
-    ['too many bytes', `X: ${'x'.repeat(20_000)}\r\n`],
+    ['too many fields', 'X: 1\r\n'.repeat(2_100)],
+    ['too many bytes', `X: ${'x'.repeat(66_000)}\r\n`],
   ])('with %s is answered 431', async (_what, extra) => {
     const { port } = await startProxy(bundleOf(local))
 
-    expect((await exchangeRaw(port, get('127.0.0.1:1', '/', extra))).status).toBe(431)
+    for (const text of [get('127.0.0.1:1', '/', extra), connectTo('127.0.0.1:1', extra)])
+      expect((await exchangeRaw(port, text)).status).toBe(431)
   })
 })
 

@@ -1,13 +1,12 @@
 import type { ClientBytes } from '../client-bytes.ts'
-import { parseHttpHead } from '../content/http-head.ts'
+import { MAX_HEAD_BYTES } from '../../http/header-list.ts'
+import { findHeadFault, parseHttpHead } from '../content/http-head.ts'
 import { answerRefusal, formatRawAnswer } from '../denial/answer.ts'
 import type { FindNearMisses } from '../denial/near-misses.ts'
 import { hangUp } from '../../http/hang-up.ts'
 import type { TunnelRequest } from '../tunnel/open-tunnel.ts'
 import { createConnectRequest } from './connect-request.ts'
 
-/** Limit of the forward server too. */
-const MAX_HEAD_BYTES = 16_384
 const END_OF_HEAD = '\r\n\r\n'
 
 /**
@@ -27,10 +26,11 @@ export async function readConnect(
     return null
   }
   if (received === 'too_late') return refuse(408, 'the head of the request is incomplete')
-  if (received === 'too_long') return refuse(431, 'the head of the request is too long')
-  const head = parseHttpHead(received.toString('latin1'))
+  if (received === 'too_long') return refuse(431, 'the head of the request is longer than 64 KiB')
+  const text = received.toString('latin1')
+  const head = parseHttpHead(text)
   return head === null
-    ? refuse(400, 'the request is not valid HTTP/1.1')
+    ? refuse(400, `the request is not valid HTTP/1.1: ${findHeadFault(text)}`)
     : createConnectRequest(deps, client, {
         method: head.method,
         url: head.target,

@@ -1,7 +1,7 @@
+import { MAX_HEAD_BYTES } from '../../http/header-list.ts'
 import type { Classifier, Flight } from './flight.ts'
 import { parseHttpHead } from './http-head.ts'
 
-const MAX_HEAD_BYTES = 32_768
 const MAX_METHOD_BYTES = 256
 
 const NUL = 0
@@ -51,10 +51,8 @@ export function createTextClassifier(): Classifier {
         stage = 'line'
         return null
       }
-      if (byte === NUL && isSignature(received))
-        return received.length < PROXY_SIGNATURE.length ? null : PROXIED
       const isLong = position - methodStart > MAX_METHOD_BYTES
-      if (isLong || !METHOD.test(String.fromCharCode(byte))) return OPAQUE
+      if (isLong || !METHOD.test(String.fromCharCode(byte))) return classifyNoMethod(received)
     }
     return null
   }
@@ -112,9 +110,11 @@ function isBlank(byte: number): boolean {
   return (byte >= 9 && byte <= 13) || (byte >= 28 && byte <= 32) || byte === 0x85 || byte === 0xa0
 }
 
-function isSignature(received: Buffer): boolean {
+/** For bytes that begin no request; null while they may begin a PROXY header. */
+function classifyNoMethod(received: Buffer): Flight | null {
   const start = received.subarray(0, PROXY_SIGNATURE.length)
-  return start.equals(PROXY_SIGNATURE.subarray(0, start.length))
+  if (!start.equals(PROXY_SIGNATURE.subarray(0, start.length))) return OPAQUE
+  return start.length < PROXY_SIGNATURE.length ? null : PROXIED
 }
 
 /** Whether a request may begin so, before a NUL: some servers accept it in the target. */

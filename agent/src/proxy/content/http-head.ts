@@ -7,7 +7,7 @@ export interface HttpHead {
   readonly rawHeaders: readonly string[]
 }
 
-const REQUEST_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([!-~]+) HTTP\/1\.([01])$/
+const REQUEST_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([!-~\x80-\xff]+) HTTP\/1\.([01])$/
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
@@ -31,6 +31,17 @@ export function parseHttpHead(text: string): HttpHead | null {
   }
   const [, method = '', target = '', minor] = request
   return { method, target, minorVersion: minor === '0' ? 0 : 1, rawHeaders }
+}
+
+/** The fault of a head that `parseHttpHead` refuses, in a few words. */
+export function findHeadFault(text: string): string {
+  const [first = '', ...lines] = text.split('\r\n')
+  if (/[\r\n]/.test(first) || lines.some((line) => /[\r\n]/.test(line)))
+    return 'a line ends with CR or LF alone'
+  if (!REQUEST_LINE.test(first)) return 'its first line is not `METHOD TARGET HTTP/1.1`'
+  if (lines.some((line) => /^[ \t]/.test(line))) return 'a field is folded'
+  if (lines.some((line) => /^[^:]*[ \t]:/.test(line))) return 'a blank stands before a colon'
+  return 'a field has an invalid character'
 }
 
 /** `trim` would also remove U+00A0, which is part of a value. */

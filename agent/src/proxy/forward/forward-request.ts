@@ -18,6 +18,7 @@ import {
   formatDecisionHeader,
   type Answer,
 } from '../denial/answer.ts'
+import { describeFault, type ParseError } from '../../http/parse-error.ts'
 import { awaitFlushed } from '../../http/await-flushed.ts'
 import { watchBodyRate, type BodyRate } from './body-rate.ts'
 import {
@@ -26,7 +27,13 @@ import {
   explainParentFault,
   explainTooMany,
 } from '../denial/explain-opening.ts'
-import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from '../../http/header-list.ts'
+import {
+  MAX_HEAD_BYTES,
+  pairHeaders,
+  valuesOf,
+  withoutHopByHop,
+  type HeaderList,
+} from '../../http/header-list.ts'
 import type { Slot } from '../admission/live-connections.ts'
 import type { FindNearMisses } from '../denial/near-misses.ts'
 import { ParentFault } from '../parent/parent-fault.ts'
@@ -37,8 +44,8 @@ import { paceAnswer, PacedAnswers } from '../../http/paced-answers.ts'
 import { connectionOf } from '../../http/paced-connection.ts'
 import { readForwardRequest, type ForwardRequest } from './request-head.ts'
 
-/** Limit for the header of an answer; some sites send large cookies. */
-export const MAX_ANSWER_HEADER_BYTES = 65_536
+/** Sends the head as bytes; as text it would be written in UTF-8. */
+const NO_BYTES = Buffer.alloc(0)
 
 /** How long a client that has ended its side may wait; it may be gone. */
 const HALF_CLOSED_MS = 30_000
@@ -70,10 +77,12 @@ export async function forwardRequest(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { method = '', url = '', rawHeaders, httpVersion } = request
+  const { rawHeaders, httpVersion } = request
+  const connection = connectionOf(request)
+  const { client } = connection
+  const { method, target: url } = connection.lineOf(request)
   const forward = readForwardRequest({ method, url, rawHeaders, httpVersion })
   if (!forward.ok) return reply(response, explainBadHead(forward))
-  const { client } = connectionOf(request)
   const slot = await deps.admission.enter(client)
   if (slot === null) return reply(response, explainTooMany())
   const gone = new AbortController()
@@ -140,7 +149,7 @@ async function exchange(
     method: forward.method,
     ...composeRequest(forward, opening),
     setHost: false,
-    maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
+    maxHeaderSize: MAX_HEAD_BYTES,
     // The socket is already connected; without an agent no other request uses it.
     createConnection: () => new PacedAnswers(opening.socket, deps.turns),
   })
@@ -151,7 +160,7 @@ async function exchange(
     response.destroy()
   }
   slot.guard({ action: 'connect:tcp', ...forward.target, address: opening.address }, close)
-  opening.socket.setTimeout(deps.idleMs, () => upstream.destroy(new Error('idle')))
+  opening.socket.setTimeout(deps.idleMs, () => upstream.destroy(new Error('it took too long')))
   upstream.on('error', () => opening.socket.destroy())
   let isSlow = false
   const leastRate = { ...deps.bodyRate, waits: request.headers.expect !== undefined }
@@ -165,14 +174,14 @@ async function exchange(
     pipeline(joinChunks(request), upstream).catch(() => {})
     const answer = await awaitAnswer(upstream, signal)
     // The piece that held the answer may also have ended the exchange.
-    if (upstream.destroyed) throw new Error('the exchange is over')
+    if (upstream.destroyed) throw new Error('bytes follow it, or it breaks off')
     opening.viaParent?.check(answer.statusCode ?? 502)
     const headers = readAnswerHeaders(answer, opening.decision)
     // The origin reads no further, so this connection ends too (RFC 9112 §9.6).
     if (!request.complete) response.shouldKeepAlive = false
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', headers.flat())
     // A body may come much later, or never.
-    if (answer.readableLength === 0 && !answer.complete) response.flushHeaders()
+    if (answer.readableLength === 0 && !answer.complete) response.write(NO_BYTES)
     await pipeline(answer, joinChunks, response)
   } catch (error) {
     upstream.destroy()
@@ -207,12 +216,12 @@ async function awaitAnswer(
   const options = { signal: AbortSignal.any([signal, settled.signal]) }
   try {
     const closed = once(upstream, 'close', options).then(() => {
-      throw new Error('the origin closed the connection')
+      throw new Error('it closed the connection')
     })
     const answered = once(upstream, 'response', options)
     const [answer] = (await Promise.race([answered, closed])) as [IncomingMessage]
     // Node takes a 101 without a protocol for an ordinary answer; a client would not.
-    if (answer.statusCode === 101) throw new Error('the origin switched protocols')
+    if (answer.statusCode === 101) throw new Error('it switched protocols')
     return answer
   } finally {
     settled.abort()
@@ -225,7 +234,7 @@ export function readAnswerHeaders(answer: IncomingMessage, decision: MachineDeci
   const codings = valuesOf(headers, 'transfer-encoding')
   // Node decodes only `chunked`; with another coding the body would not match its headers.
   if (codings.length > 1 || codings.some((coding) => coding.toLowerCase() !== 'chunked'))
-    throw new Error('the origin used another transfer coding than `chunked`')
+    throw new Error('another transfer coding than `chunked`')
   const kept = withoutHopByHop(headers).filter(
     ([name]) => name.toLowerCase() !== DECISION_HEADER.toLowerCase(),
   )
@@ -239,21 +248,29 @@ function composeRequest(
 ): { readonly path: string; readonly headers: readonly string[] } {
   if (viaParent === undefined) return { path, headers: headers.flat() }
   return {
-    path: `http://${formatAuthority(target, 80)}${path}`,
+    path: `http://${formatAuthority(target, 80)}${path === '*' ? '' : path}`,
     headers: [...headers, ...viaParent.headers].flat(),
   }
 }
 
 function explainFailure(error: unknown): Answer {
-  return error instanceof ParentFault ? explainParentFault(error.message) : explainBrokenOrigin()
+  if (error instanceof ParentFault) return explainParentFault(error.message)
+  return explainBrokenOrigin(describeOriginFault(error))
 }
 
-export function explainBrokenOrigin(): Answer {
+/** Errors without a code are those of the proxy itself. */
+export function describeOriginFault(error: unknown): string {
+  const { code, reason, message } = error as ParseError
+  if (reason !== undefined) return `not valid HTTP/1.1: ${describeFault(error as ParseError)}`
+  return code === undefined ? message : `it failed (${code})`
+}
+
+export function explainBrokenOrigin(fault: string): Answer {
   return answerRefusal({
     status: 502,
     code: 'internal',
     reason: 'bad_answer',
-    message: 'the origin sent an invalid answer',
+    message: `the origin sent no valid answer: ${fault}`,
   })
 }
 

@@ -1,9 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { MAX_HEAD_BYTES } from '../../http/header-list.ts'
 import { connectionOf, PacedConnection, paceConnections } from '../../http/paced-connection.ts'
 import { createConnectRequest } from '../connect/connect-request.ts'
 import { answerRefusal, formatRawAnswer, type Answer } from '../denial/answer.ts'
+import { describeFault, type ParseError } from '../../http/parse-error.ts'
 import { hangUp } from '../../http/hang-up.ts'
 import { openTunnel } from '../tunnel/open-tunnel.ts'
 import { forwardRequest, reply, type PassDeps } from './forward-request.ts'
@@ -19,7 +21,7 @@ export interface ForwardServer {
 
 export function createForwardServer(deps: PassDeps): ForwardServer {
   const server = createServer({
-    maxHeaderSize: 16_384,
+    maxHeaderSize: MAX_HEAD_BYTES,
     // Twelve seconds, including the interval between two checks, which wake an idle agent.
     headersTimeout: 6_000,
     // A body may take any time while it moves.
@@ -37,7 +39,7 @@ export function createForwardServer(deps: PassDeps): ForwardServer {
   // A client that ends its side after the request still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true })
   attach(server, deps)
-  return { server, serve: paceConnections(server, deps.turns) }
+  return { server, serve: paceConnections(server, deps.turns, { mends: true }) }
 }
 
 function attach(server: Server, deps: PassDeps): void {
@@ -57,17 +59,16 @@ function attach(server: Server, deps: PassDeps): void {
     const client = takeOver(request, following)
     if (client === null) return
     const { method = '', url = '', rawHeaders, httpVersion } = request
-    const head = { method, url, rawHeaders, httpVersion }
-    const tunnel = createConnectRequest(deps, client, head)
+    const tunnel = createConnectRequest(deps, client, { method, url, rawHeaders, httpVersion })
     if (tunnel !== null) openTunnel(deps, tunnel).catch(deps.onError)
   })
   server.on('upgrade', (request: IncomingMessage, _: Duplex, head: Buffer) => {
     const client = takeOver(request, head)
     if (client !== null) forwardUpgrade(deps, request, client).catch(deps.onError)
   })
-  server.on('clientError', (error: NodeJS.ErrnoException, connection: Duplex) => {
+  server.on('clientError', (error: ParseError, connection: Duplex) => {
     if (!(connection instanceof PacedConnection) || !connection.writable) connection.destroy()
-    else refuseMalformed(connection, error.code)
+    else refuseMalformed(connection, error)
   })
 }
 
@@ -82,18 +83,24 @@ function takeOver(request: IncomingMessage, head: Buffer): Socket | null {
 }
 
 /** Answers malformed input once: a second answer would pass for the answer to the next request. */
-function refuseMalformed(connection: PacedConnection, code: string | undefined): void {
+function refuseMalformed(connection: PacedConnection, error: ParseError): void {
   const { response } = connection
-  if (response === null) hangUp(connection.release(), formatRawAnswer(describeParseError(code)))
+  if (response === null) hangUp(connection.release(), formatRawAnswer(describeParseError(error)))
   else if (response.writableEnded) connection.destroySoon()
   else connection.destroy()
 }
 
-function describeParseError(code: string | undefined): Answer {
-  const status =
-    code === 'HPE_HEADER_OVERFLOW' ? 431 : code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-  const message = `the request is not valid HTTP/1.1 (${code ?? 'unknown'})`
-  return answerRefusal({ status, code: 'invalid_argument', reason: 'malformed_request', message })
+function describeParseError(error: ParseError): Answer {
+  const answer = (status: number, message: string): Answer =>
+    answerRefusal({ status, code: 'invalid_argument', reason: 'malformed_request', message })
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return answer(431, 'the head of the request is longer than 64 KiB')
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return answer(408, 'the head of the request is incomplete')
+    default:
+      return answer(400, `the request is not valid HTTP/1.1: ${describeFault(error)}`)
+  }
 }
 
 function internalError(): Answer {

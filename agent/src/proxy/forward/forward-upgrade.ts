@@ -5,6 +5,7 @@ import type { MachineDecision } from '../../decision/active-policy.ts'
 import { awaitFlushed } from '../../http/await-flushed.ts'
 import {
   connectionOptions,
+  MAX_HEAD_BYTES,
   pairHeaders,
   valuesOf,
   type HeaderList,
@@ -18,8 +19,8 @@ import { openConnection, type Opening } from '../target/open-connection.ts'
 import { hangUp } from '../../http/hang-up.ts'
 import { startRelay } from '../tunnel/relay.ts'
 import {
+  describeOriginFault,
   explainBrokenOrigin,
-  MAX_ANSWER_HEADER_BYTES,
   readAnswerHeaders,
   type PassDeps,
 } from './forward-request.ts'
@@ -99,7 +100,7 @@ async function shakeHands(deps: PassDeps, passage: Passage): Promise<void> {
     path: forward.path,
     headers: forward.headers.flat(),
     setHost: false,
-    maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
+    maxHeaderSize: MAX_HEAD_BYTES,
     createConnection: () => connection,
   })
   paceAnswer(upstream)
@@ -109,10 +110,17 @@ async function shakeHands(deps: PassDeps, passage: Passage): Promise<void> {
     client.destroy()
   }
   slot.guard({ action: 'connect:tcp', ...forward.target, address: opening.address }, close)
-  opening.socket.setTimeout(deps.idleMs, () => upstream.destroy(new Error('idle')))
-  upstream.on('error', () => opening.socket.destroy())
+  opening.socket.setTimeout(deps.idleMs, () => upstream.destroy(new Error('it took too long')))
+  let fault = 'it neither switched to WebSocket nor gave another valid answer'
+  upstream.on('error', (error) => {
+    fault = describeOriginFault(error)
+    opening.socket.destroy()
+  })
   client.once('close', () => upstream.destroy())
-  const timer = setTimeout(() => upstream.destroy(new Error('late')), ANSWER_TIMEOUT_MS).unref()
+  const timer = setTimeout(
+    () => upstream.destroy(new Error('it took too long')),
+    ANSWER_TIMEOUT_MS,
+  ).unref()
   upstream.end()
   const answered = await awaitAnswer(upstream, connection, opening.decision)
   clearTimeout(timer)
@@ -122,7 +130,7 @@ async function shakeHands(deps: PassDeps, passage: Passage): Promise<void> {
   }
   try {
     if (answered === null || answered.wire !== undefined)
-      hangUp(client, formatRawAnswer(explainBrokenOrigin()))
+      hangUp(client, formatRawAnswer(explainBrokenOrigin(fault)))
     else await passOn(client, answered)
     await awaitFlushed(client, deps.flushTimeoutMs)
   } finally {

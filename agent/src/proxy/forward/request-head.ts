@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { formatAuthority, isSameTarget, parseAuthority, type Target } from '../target/authority.ts'
+import { formatAuthority, parseAuthority, type Target } from '../target/authority.ts'
 import {
   connectionOptions,
   pairHeaders,
@@ -8,8 +8,8 @@ import {
   type HeaderList,
 } from '../../http/header-list.ts'
 
-/** Limit for header fields; Node itself limits their bytes. */
-const MAX_FIELDS = 100
+/** Limit for header fields, that of other servers; Node itself limits their bytes. */
+const MAX_FIELDS = 2_000
 
 /** Methods to which Node adds no framing of its own. */
 const BODYLESS_METHODS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'])
@@ -42,16 +42,16 @@ export interface BadHead {
 }
 
 /**
- * Validates the head of an absolute-form request (RFC 9112 §3.2.2). Refuses every form that the
- * next reader could interpret differently: Node's parser accepts two `Host` fields and any transfer
- * coding.
+ * Validates the head of an absolute-form request (RFC 9112 §3.2.2): the authority replaces the
+ * value of `Host`. Refuses every form that the next reader could interpret differently: Node's
+ * parser accepts two `Host` fields and any transfer coding.
  */
 export function readForwardRequest(head: RequestHead): ForwardRequest | BadHead {
   const headers = pairHeaders(head.rawHeaders)
   const problem = checkVersion(head) ?? checkFraming(headers)
   if (problem !== null) return problem
   const url = /^http:\/\/([^/?#]*)([/?][^#]*)?$/i.exec(head.url)
-  if (url === null || !/^[\x21-\x7e]*$/.test(head.url))
+  if (url === null || !/^[\x21-\x7e\x80-\xff]*$/.test(head.url))
     return refuse(
       'request_target',
       'the request target must be `http://host[:port]/path`; use CONNECT for other schemes',
@@ -59,22 +59,22 @@ export function readForwardRequest(head: RequestHead): ForwardRequest | BadHead 
   const target = parseAuthority(url[1] ?? '', 80)
   if (target === null)
     return refuse('authority', 'the authority must be `host` or `host:port` in a canonical form')
-  if (!namesOnly(target, valuesOf(headers, 'host')))
-    return refuse('host_mismatch', 'there must be exactly one `Host`, equal to the authority')
-  const rest = url[2] ?? ''
-  const path = rest.startsWith('/') ? rest : `/${rest}`
+  const hosts = valuesOf(headers, 'host').length
+  if (hosts > 1 || (hosts === 0 && head.httpVersion !== '1.0'))
+    return refuse('host_mismatch', `there must be exactly one \`Host\`, not ${hosts}`)
   return {
     ok: true,
     target,
     method: head.method,
-    path,
+    path: toPath(head.method, url[2] ?? ''),
     headers: rebuild(head, headers, target),
   }
 }
 
-function namesOnly(target: Target, hosts: readonly string[]): boolean {
-  const host = hosts.length === 1 ? parseAuthority(hosts[0] ?? '', 80) : null
-  return host !== null && isSameTarget(host, target)
+/** The path and query of a target. A server is asked for its own options (RFC 9112 §3.2.4). */
+function toPath(method: string, rest: string): string {
+  if (method === 'OPTIONS' && rest === '') return '*'
+  return rest.startsWith('/') ? rest : `/${rest}`
 }
 
 /**

@@ -258,13 +258,11 @@ describe('an upgrade to WebSocket', () => {
     expect(origin.requests.map((request) => request.body)).toEqual(['', 'body'])
   })
 
-  it.each([
-    ['another host', (text: string) => text.replace('Host: 127.0.0.1', 'Host: 127.0.0.2')],
-    ['origin form', (text: string) => text.replace(/http:\/\/[^/]*/, '')],
-  ])('with %s is malformed', async (_title, spoil) => {
+  it('in origin form is malformed', async () => {
     const { port, dialled, decisions } = await startProxy(bundleOf(ALLOW))
 
-    const received = await exchangeRaw(port, spoil(handshake('127.0.0.1:9')))
+    const text = handshake('127.0.0.1:9').replace(/http:\/\/[^/]*/, '')
+    const received = await exchangeRaw(port, text)
 
     expect(received.status).toBe(400)
     expect([dialled, decisions]).toEqual([[], []])
