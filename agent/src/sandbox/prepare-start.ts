@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { arch, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { findPrograms } from './find-programs.ts'
+import { holderFile } from './holder/holder-file.ts'
 import { HolderError } from './holder/start-holder.ts'
 import type { CgroupBases } from './limits/cgroup-bases.ts'
 import { loadDestinations } from './network/original-destination.ts'
@@ -41,7 +42,17 @@ export function createPreparation(
 }
 
 async function prepareStart(
-  { active, agentDir, clock, log, network, serveApi, socketPath, uptime }: SandboxSurroundings,
+  {
+    active,
+    agentDir,
+    clock,
+    holderFile: programOfHolder,
+    log,
+    network,
+    serveApi,
+    socketPath,
+    uptime,
+  }: SandboxSurroundings,
   { bases, deniesOf, directory, disk, placeholders, staged }: PreparationDeps,
 ): Promise<StartDeps> {
   const architecture = ARCHITECTURES[arch()]
@@ -67,6 +78,7 @@ async function prepareStart(
     user,
     architecture,
     programs,
+    holderFile: programOfHolder ?? holderFile(),
     bases: bases(),
     staged,
     log,

@@ -11,6 +11,7 @@ import type { CgroupBases } from './limits/cgroup-bases.ts'
 import { guardView } from './guard-view.ts'
 import { holdLimits } from './limits/hold-limits.ts'
 import { boundsOf } from './limits/sandbox-bounds.ts'
+import { publishPorts } from './network/publish-ports.ts'
 import {
   serveSandbox,
   type SandboxNetwork,
@@ -38,6 +39,8 @@ export interface StartDeps {
   readonly user: SandboxUser
   readonly architecture: Architecture
   readonly programs: Launch['programs']
+  /** The program that keeps the namespaces of a sandbox, and joins its published ports. */
+  readonly holderFile: string
   readonly bases: CgroupBases
   readonly staged: Pick<StagedStore, 'begin'>
   readonly log: AgentLog
@@ -87,7 +90,7 @@ export async function startSandbox(
     const authorities = chooseAuthorities(request.authorities, plan.guarded, deps.view.disk)
     const variables = new Map([...authorities.variables, ...Object.entries(request.variables)])
     await writeLaunch(encodeArguments(variables, plan, cwd, deps), launch, deps)
-    const network = await serveListeners(launch, deps)
+    const network = await serveNetwork(request, launch, deps)
     const createGuard = (child: Child, end: (problem: string) => void): LiveGuard =>
       guardView(plan, launch, { child, end, onPlanted, entries: bounds.privateEntries })
     const { disk, placeholders } = deps.view
@@ -120,6 +123,29 @@ export async function startSandbox(
     await plan.release()
     await staged?.end()
     throw error
+  }
+}
+
+/** Serves the network of the sandbox, and the ports that it publishes. */
+async function serveNetwork(
+  { publish = [] }: SandboxRequest,
+  launch: PreparedLaunch,
+  deps: StartDeps,
+): Promise<SandboxNetwork> {
+  const { holderFile, programs, view } = deps
+  const { pid: holderPid } = launch.holder
+  const { nsenter } = programs
+  const { decide } = view.active
+  const published = await publishPorts(publish, { holderPid, holderFile, nsenter, decide })
+  const served = await serveListeners(launch, deps).catch((error: unknown) => {
+    published.close()
+    throw error
+  })
+  return {
+    close() {
+      published.close()
+      served.close()
+    },
   }
 }
 

@@ -465,6 +465,7 @@ export {
   type LimitMechanisms,
   type SandboxLaunch,
   type SandboxLimits,
+  type PublishedPort,
   type SandboxRequest,
   type SandboxResult,
   type Workspace,

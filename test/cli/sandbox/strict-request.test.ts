@@ -32,7 +32,7 @@ async function ask(strict: RunRequest['strict']) {
     become: (program, words) => became.push(program, words),
     captureProgram: async () => ({ kind: 'missing' }),
   }
-  const options = { workspace: [], env: [], limit: [], profile: null }
+  const options = { workspace: [], env: [], limit: [], publish: [], profile: null }
   await runInSandbox({ ...options, command: ['true'], strict }, io)
   return { requests, became, socketPath }
 }

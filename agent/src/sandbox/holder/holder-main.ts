@@ -3,7 +3,8 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
-import type { HolderMessage } from './holder-message.ts'
+import { JOIN, type HolderMessage } from './holder-message.ts'
+import { joinConnections } from './join-connections.ts'
 import { formatNftRules, IP_COMMANDS, SANDBOX_PORTS } from './namespace-set-up.ts'
 
 /**
@@ -82,8 +83,11 @@ async function main(): Promise<void> {
   process.execve?.('/bin/cat', ['cat'], {})
 }
 
-main().catch(async (error: unknown) => {
-  const problem = error instanceof Error ? error.message : 'unknown error'
-  await send({ kind: 'failed', problem }).catch(() => {})
-  process.exit(1)
-})
+const isJoiner = process.argv[2] === JOIN
+if (isJoiner) joinConnections()
+else
+  main().catch(async (error: unknown) => {
+    const problem = error instanceof Error ? error.message : 'unknown error'
+    await send({ kind: 'failed', problem }).catch(() => {})
+    process.exit(1)
+  })

@@ -1,3 +1,6 @@
+/** The first argument of the program that joins connections, instead of keeping namespaces. */
+export const JOIN = 'join'
+
 /** Listeners that the holder opens in its namespace and hands over to the agent. */
 export type ListenerName = 'proxy' | 'capture' | 'api' | 'dnsTcp' | 'dnsUdp'
 

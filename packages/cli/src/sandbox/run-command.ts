@@ -8,6 +8,7 @@ interface Options {
   readonly workspace: readonly string[]
   readonly env: readonly string[]
   readonly limit: readonly string[]
+  readonly publish: readonly string[]
   /** `true` without a name. */
   readonly profile?: string | true
   readonly strict?: true
@@ -42,6 +43,12 @@ export function addRunCommand(program: Command, context: RunContext): void {
       collect,
       [],
     )
+    .option(
+      '-p, --publish <[host-port:]port>',
+      'port of the command that programs of this machine reach on 127.0.0.1, may be repeated',
+      collect,
+      [],
+    )
     .option('--profile [name]', 'options of the project, from its .palisade.yaml')
     .option('--strict', 'keep the changes apart, and copy out only those that policy grants')
     .option('--apply', 'with `--strict`, copy them out without a question')
@@ -70,7 +77,10 @@ Limits: \`processes\` at once (default 4096), \`memory\` of all together, \`proc
 each, size of each private directory (\`tmp\`, default 1G), open \`files\` of each process
 (default 65536).
 
-A profile adds workspaces, names of variables, limits and a command from the nearest .palisade.yaml
+A published port is open to every program and user of this machine, on its loopback alone. A rule
+that denies \`connect:tcp\` to \`127.0.0.1\` refuses it.
+
+A profile adds workspaces, variables, limits, published ports and a command from the nearest .palisade.yaml
 of the repository. It opens nothing that policy does not. \`--profile\` alone lists the profiles.
 
 With \`--strict\` a denied name is never visible, and the command changes a copy. At the end the
@@ -84,6 +94,7 @@ Examples:
   palisade run -- npm install
   palisade run --workspace . --workspace ~/reference:ro -- make
   palisade run --limit processes=200,tmp=256M -- make -j4
+  palisade run --publish 3000:8000 -- python3 -m http.server 8000
   palisade run --profile npm
   palisade run --profile claude -- claude --continue
   palisade run --strict --apply -- make dist

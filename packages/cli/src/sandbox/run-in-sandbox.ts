@@ -9,6 +9,7 @@ import { findAuthorities } from './authorities.ts'
 import { buildEnvironment } from './environment.ts'
 import { readGitSettings } from './git-settings.ts'
 import { parseLimits } from './parse-limits.ts'
+import { parsePublish } from './parse-publish.ts'
 import { parseWorkspace } from './parse-workspace.ts'
 import type { RunRequest } from './run-request.ts'
 
@@ -53,6 +54,8 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
   if (environment.kind === 'invalid') throw refusal(environment.problems)
   const limits = parseLimits(request.limit)
   if (limits.kind === 'invalid') throw refusal(limits.problems)
+  const publish = parsePublish(request.publish)
+  if (publish.kind === 'invalid') throw refusal(publish.problems)
   const texts = request.workspace.length === 0 ? ['.'] : request.workspace
   const { strict } = request
   const answer = await reachAgent(io, EXIT_NO_SANDBOX, (agent) => {
@@ -65,6 +68,7 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
         io.cwd,
       ).filter(({ variable }) => !environment.variables.has(variable)),
       limits: limits.limits,
+      ...(publish.ports.length === 0 ? {} : { publish: [...publish.ports] }),
       ...(strict === null
         ? {}
         : { strict: { after: reviewCommand(strict, agent, { env, self: io.self }) } }),

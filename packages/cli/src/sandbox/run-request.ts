@@ -8,6 +8,8 @@ export interface RunRequest {
   readonly env: readonly string[]
   /** Each as `NAME=VALUE`, or several with commas. */
   readonly limit: readonly string[]
+  /** Each as `PORT` or `HOST_PORT:PORT`. */
+  readonly publish: readonly string[]
   /** Name of a profile of the project, empty to list them; null for no profile. */
   readonly profile: string | null
   /** Keeps the changes of the command apart; `apply` copies out those that policy grants. */

@@ -6,6 +6,7 @@ export const MAX_WORKSPACES = 32
 const MAX_PATH_LENGTH = 4_096
 const MAX_VARIABLES = 1_000
 const MAX_WORDS = 100
+const MAX_PUBLISHED = 16
 
 const path = z
   .string()
@@ -59,6 +60,17 @@ const variableValue = z
   .string()
   .refine((value) => !value.includes('\0'), 'must not have a NUL character')
 
+const MAX_PORT = 65_535
+/** Ports that every user may open. */
+const LEAST_HOST_PORT = 1_024
+
+/** A port of the machine's loopback whose connections lead to a port of the sandbox. */
+export const publishedPortSchema = z.strictObject({
+  host_port: count(LEAST_HOST_PORT, MAX_PORT),
+  port: count(1, MAX_PORT),
+})
+export type PublishedPort = z.infer<typeof publishedPortSchema>
+
 /** `POST /v1/sandboxes` makes a sandbox for one command, which itself stays with the caller. */
 export const sandboxRequestSchema = z.strictObject({
   workspaces: z
@@ -87,6 +99,10 @@ export const sandboxRequestSchema = z.strictObject({
       }),
     )
     .max(MAX_WORDS)
+    .optional(),
+  publish: z
+    .array(publishedPortSchema)
+    .max(MAX_PUBLISHED, `must name at most ${MAX_PUBLISHED} ports`)
     .optional(),
   limits: sandboxLimitsSchema.optional(),
   /**

@@ -11,6 +11,7 @@ const TEXT = `profiles:
     workspaces: ['.', '.:ro', lib:ro, /abs, ~/cache:ro]
     env: [TOKEN, UNSET, constructor]
     limits: {processes: 200, tmp: 512M}
+    publish: ['8000', '3000:80']
     command: [npm, ci]
   other: {}
 `
@@ -20,6 +21,7 @@ const REQUEST: RunRequest = {
   workspace: [],
   env: [],
   limit: [],
+  publish: [],
   profile: 'a',
   strict: null,
 }
@@ -42,6 +44,7 @@ describe('applyProfile', () => {
         workspace: [cwd, `${cwd}:ro`, `${cwd}/lib:ro`, '/abs', '/home/me/cache:ro'],
         env: ['TOKEN'],
         limit: ['processes=200', 'tmp=512M'],
+        publish: ['8000', '3000:80'],
       },
     })
   })
@@ -50,7 +53,9 @@ describe('applyProfile', () => {
     const { applied, cwd } = await apply('npm')
     const notice = applied.kind === 'applied' ? applied.notice : ''
     expect(notice).toContain(`palisade: profile npm of ${cwd}/.palisade.yaml: workspaces ${cwd}`)
-    expect(notice).toContain('; passes TOKEN; limits processes=200,tmp=512M; runs npm ci')
+    expect(notice).toContain(
+      '; passes TOKEN; limits processes=200,tmp=512M; publishes 8000, 3000:80; ',
+    )
     expect(notice).not.toContain('secret')
   })
 

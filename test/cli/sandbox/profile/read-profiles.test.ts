@@ -14,6 +14,7 @@ describe('readProfiles', () => {
     workspaces: ['.:rw', ../other:ro]
     env: [NPM_TOKEN]
     limits: {processes: 200, tmp: 512M}
+    publish: ['3000:8000']
     command: [npm, ci]
   empty: {}
 `
@@ -28,9 +29,10 @@ describe('readProfiles', () => {
             ['processes', '200'],
             ['tmp', '512M'],
           ],
+          publish: ['3000:8000'],
           command: ['npm', 'ci'],
         },
-        { name: 'empty', workspaces: [], env: [], limits: [], command: null },
+        { name: 'empty', workspaces: [], env: [], limits: [], publish: [], command: null },
       ],
     })
   })
@@ -55,7 +57,11 @@ describe('readProfiles', () => {
     ['- a', 'must be an object with `profiles`'],
     ['profiles: {}\nhooks: {}', 'f.yaml:2:1: unknown member `hooks`'],
     ['profiles: {a: {workspace: []}}', 'unknown member `workspace`; did you mean `workspaces`?'],
-    ['profiles: {a: {trust: yes}}', 'write one of `workspaces`, `env`, `limits`, `command`'],
+    ['profiles: {a: {publish: ["80"]}}', 'port 80 of the machine is reserved'],
+    [
+      'profiles: {a: {trust: yes}}',
+      'write one of `workspaces`, `env`, `limits`, `publish`, `command`',
+    ],
     ['profiles: {a: {}, a: {}}', 'member `a` stands twice'],
     ['profiles: {a: {env: [A], env: [B]}}', 'member `env` stands twice'],
     ['profiles: {a: &x {}, b: *x}', 'alias `*x` is not read'],

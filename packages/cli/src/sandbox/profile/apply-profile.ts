@@ -61,6 +61,7 @@ function combine(
       ...asked.workspace,
     ],
     env: [...variables, ...asked.env],
+    publish: [...new Set([...profile.publish, ...asked.publish])],
     limit: [...limits.map(([name, value]) => `${name}=${value}`), ...asked.limit],
   }
 }
@@ -83,11 +84,12 @@ function describeMissing(name: string, path: string, profiles: readonly Profile[
 }
 
 function describeProfile(profile: Profile, request: RunRequest, path: string): string {
-  const { workspace, env, limit, command } = request
+  const { workspace, env, limit, publish, command } = request
   const parts = [
     profile.workspaces.length > 0 ? `workspaces ${workspace.join(', ')}` : null,
     profile.env.length > 0 ? `passes ${env.map(nameOf).join(', ') || 'no variable'}` : null,
     profile.limits.length > 0 ? `limits ${limit.join(',')}` : null,
+    profile.publish.length > 0 ? `publishes ${publish.join(', ')}` : null,
     command === profile.command && command !== null ? `runs ${command.join(' ')}` : null,
   ].filter((part) => part !== null)
   return printable(`palisade: profile ${profile.name} of ${path}: ${parts.join('; ')}`)

@@ -7,6 +7,8 @@ export interface Profile {
   readonly env: readonly string[]
   /** Names and values of limits, as written. */
   readonly limits: readonly (readonly [string, string])[]
+  /** Each as `PORT` or `HOST_PORT:PORT`, as written. */
+  readonly publish: readonly string[]
   /** The command of a run that names none; null without one. */
   readonly command: readonly [string, ...string[]] | null
 }

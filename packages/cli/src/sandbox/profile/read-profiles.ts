@@ -1,5 +1,6 @@
 import { parseSource, unknownMember, type ParsedSource } from '@palisade/protocol'
 import { readLimits } from '../parse-limits.ts'
+import { parsePublish } from '../parse-publish.ts'
 import { variableProblem, type Profile } from './profile.ts'
 
 export type ProfilesOutcome =
@@ -12,7 +13,7 @@ type Report = (path: Path, message: string) => void
 type Members = Readonly<Record<string, unknown>>
 
 const FILE_MEMBERS = ['profiles'] as const
-const PROFILE_MEMBERS = ['workspaces', 'env', 'limits', 'command'] as const
+const PROFILE_MEMBERS = ['workspaces', 'env', 'limits', 'publish', 'command'] as const
 const MAX_PROFILES = 100
 const MAX_ENTRIES = 100
 const MAX_TEXT = 4_096
@@ -69,6 +70,10 @@ function readProfile(name: string, value: unknown, report: Report): Profile {
     const problem = variableProblem(variable)
     if (problem !== null) report([...path, 'env', index], problem)
   }
+  const publish = texts('publish')
+  const ports = parsePublish(publish)
+  if (ports.kind === 'invalid')
+    for (const problem of ports.problems) report([...path, 'publish'], problem)
   const [program, ...args] = texts('command')
   if (program === undefined && members['command'] !== undefined)
     report([...path, 'command'], '`command` must have at least the name of a program')
@@ -77,6 +82,7 @@ function readProfile(name: string, value: unknown, report: Report): Profile {
     workspaces: texts('workspaces'),
     env,
     limits: limitsOf(members['limits'], [...path, 'limits'], report),
+    publish,
     command: program === undefined ? null : [program, ...args],
   }
 }

@@ -1,0 +1,172 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { PolicyBundle } from '../../../agent/src/decision/policy-bundle.ts'
+import { bundleClaims, policyOf, type RuleLine } from '../fixture/bundle.ts'
+import { endOf, startSandboxMachine, untilPrinted, type SandboxMachine } from './fixture/machine.ts'
+
+const opened =
+  (...denies: readonly RuleLine[]) =>
+  (project: string): PolicyBundle =>
+    bundleClaims({
+      policies: [
+        policyOf(
+          ['allow', 'read', `${project}/**`, project],
+          ['allow', 'write', `${project}/**`, project],
+        ),
+        ...(denies.length === 0 ? [] : [{ ...policyOf(...denies), id: 'pol_2' }]),
+      ],
+    })
+
+/** Answers each connection once its other side has ended. */
+const ANSWER = `
+import socketserver, sys
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        self.wfile.write(b'inside: ' + self.rfile.read())
+class Server(socketserver.ThreadingTCPServer):
+    address_family = socketserver.socket.AF_INET6 if ':' in sys.argv[1] else socketserver.socket.AF_INET
+    allow_reuse_address = True
+    request_queue_size = 400
+with Server((sys.argv[1], 8000), Handler) as server:
+    print('ready', flush=True)
+    server.serve_forever()
+`
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
+/** A sandbox whose server listens on port 8000 of this address. Returns the port of the machine. */
+async function serve(machine: SandboxMachine, address: string): Promise<number> {
+  const port = await freePort()
+  const words = ['--publish', `${port}:8000`, '--', '/usr/bin/python3', '-c', ANSWER, address]
+  const child = machine.start(words)
+  onTestFinished(() => void child.kill('SIGTERM'))
+  await untilPrinted(child)
+  return port
+}
+
+/** Sends a text, ends this side, and returns the answer, or the code of the error. */
+async function ask(port: number, host = '127.0.0.1'): Promise<string> {
+  const socket = connect({ host, port, allowHalfOpen: true })
+  try {
+    socket.end('outside')
+    return await text(socket)
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** Addresses of the machine on which no port is published. */
+function otherAddresses(): readonly string[] {
+  const all = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
+  const outer = all.filter(({ family, internal }) => family === 'IPv4' && !internal)
+  return ['127.0.0.2', ...outer.map(({ address }) => address)]
+}
+
+describe('a published port', () => {
+  it.each(['127.0.0.1', '0.0.0.0', '::1', '::'])(
+    'leads from the loopback of the machine to a server on %s, and from nowhere else',
+    async (address) => {
+      const machine = await startSandboxMachine(opened())
+      const port = await serve(machine, address)
+      const others = otherAddresses()
+
+      expect(await ask(port)).toBe('inside: outside')
+      expect(await ask(port, '::1')).toBe('inside: outside')
+      expect(await Promise.all(others.map((other) => ask(port, other)))).toEqual(
+        others.map(() => 'ECONNREFUSED'),
+      )
+      expect(machine.events).toEqual([])
+    },
+  )
+
+  it('refuses while nothing listens inside, and is closed after the command', async () => {
+    const machine = await startSandboxMachine(opened())
+    const port = await freePort()
+    const script = 'echo ready; sleep 0.1; read line < fifo'
+    const child = machine.start([
+      '--publish',
+      `${port}:8000`,
+      '--',
+      'sh',
+      '-c',
+      `mkfifo fifo; ${script}`,
+    ])
+    await untilPrinted(child)
+
+    const early = await ask(port)
+    const own = await machine.run(['--', 'bash', '-c', `exec 3<>/dev/tcp/127.0.0.1/${port}`])
+    child.kill('SIGTERM')
+    await endOf(child)
+
+    expect(early).toBe('ECONNRESET')
+    expect(own.code).toBe(1)
+    await expect.poll(() => ask(port)).toBe('ECONNREFUSED')
+  })
+
+  it('takes a bounded number of connections at once, and serves again after them', async () => {
+    const machine = await startSandboxMachine(opened())
+    const port = await serve(machine, '127.0.0.1')
+    const held: Socket[] = []
+    let reset = 0
+    for (let index = 0; index < 300; index += 1) {
+      const socket = connect({ host: '127.0.0.1', port }).on('error', () => (reset += 1))
+      held.push(socket)
+    }
+
+    await expect.poll(() => reset, { timeout: 30_000 }).toBe(300 - 256)
+    for (const socket of held) socket.destroy()
+    await expect.poll(() => ask(port), { timeout: 30_000 }).toBe('inside: outside')
+  })
+})
+
+describe('policy and published ports', () => {
+  it.each<RuleLine>([
+    ['deny', 'connect:tcp', '127.0.0.1'],
+    ['deny', 'connect:tcp', 'localhost'],
+    ['deny', 'connect:tcp', '[::1]:8000'],
+  ])('a rule refuses one by %j', async (...rule) => {
+    const machine = await startSandboxMachine(opened(rule))
+
+    const ended = await machine.run(['--publish', '8000', '--', 'echo', 'ran'])
+
+    expect(ended).toMatchObject({ code: 125, stdout: '' })
+    expect(ended.stderr).toContain("policy denies port 8000 of the machine's loopback")
+  })
+
+  it('a new rule refuses new connections of a running sandbox', async () => {
+    const machine = await startSandboxMachine(opened())
+    const port = await serve(machine, '127.0.0.1')
+    expect(await ask(port)).toBe('inside: outside')
+
+    machine.use(opened(['deny', 'connect:tcp', `127.0.0.1:${port}`])(machine.project))
+
+    expect(await ask(port)).toBe('ECONNRESET')
+  })
+
+  it('a port that is taken is refused, and so is one of the agent', async () => {
+    const machine = await startSandboxMachine(opened())
+    const taken = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void taken.close())
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+
+    const first = await machine.run(['--publish', `${port}:8000`, '--', 'echo', 'ran'])
+    const second = await machine.run(['--publish', '9000:3128', '--', 'echo', 'ran'])
+
+    expect(first).toMatchObject({ code: 125, stdout: '' })
+    expect(first.stderr).toContain(`port ${port} of the machine is taken; publish another one`)
+    expect(second).toMatchObject({ code: 125, stdout: '' })
+    expect(second.stderr).toContain('port 3128 of a sandbox belongs to the agent')
+  })
+})
