@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -5,7 +6,9 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { PolicyBundle } from '../../../agent/src/decision/policy-bundle.ts'
 import { bundleClaims, policyOf, type RuleLine } from '../fixture/bundle.ts'
-import { endOf, startSandboxMachine, untilPrinted, type SandboxMachine } from './fixture/machine.ts'
+import { testUsers } from './fixture/bubblewrap.ts'
+import { startUserMachine } from './fixture/machine-process.ts'
+import { endOf, startSandboxMachine, untilPrinted } from './fixture/machine.ts'
 
 const opened =
   (...denies: readonly RuleLine[]) =>
@@ -43,8 +46,12 @@ async function freePort(): Promise<number> {
   return port
 }
 
+interface Startable {
+  start(words: readonly string[]): ChildProcess
+}
+
 /** A sandbox whose server listens on port 8000 of this address. Returns the port of the machine. */
-async function serve(machine: SandboxMachine, address: string): Promise<number> {
+async function serve(machine: Startable, address: string): Promise<number> {
   const port = await freePort()
   const words = ['--publish', `${port}:8000`, '--', '/usr/bin/python3', '-c', ANSWER, address]
   const child = machine.start(words)
@@ -74,6 +81,13 @@ function otherAddresses(): readonly string[] {
 }
 
 describe('a published port', () => {
+  it.each(testUsers())('leads to a server in a sandbox of %s', async (user) => {
+    const machine = await startUserMachine(user, { bundle: opened() })
+    const port = await serve(machine, '127.0.0.1')
+
+    expect(await ask(port)).toBe('inside: outside')
+  })
+
   it.each(['127.0.0.1', '0.0.0.0', '::1', '::'])(
     'leads from the loopback of the machine to a server on %s, and from nowhere else',
     async (address) => {
@@ -131,18 +145,17 @@ describe('a published port', () => {
 })
 
 describe('policy and published ports', () => {
-  it.each<RuleLine>([
-    ['deny', 'connect:tcp', '127.0.0.1'],
-    ['deny', 'connect:tcp', 'localhost'],
-    ['deny', 'connect:tcp', '[::1]:8000'],
-  ])('a rule refuses one by %j', async (...rule) => {
-    const machine = await startSandboxMachine(opened(rule))
+  it.each(['127.0.0.1', 'localhost', '[::1]:8000'])(
+    'a deny of %s refuses one',
+    async (resource) => {
+      const machine = await startSandboxMachine(opened(['deny', 'connect:tcp', resource]))
 
-    const ended = await machine.run(['--publish', '8000', '--', 'echo', 'ran'])
+      const ended = await machine.run(['--publish', '8000', '--', 'echo', 'ran'])
 
-    expect(ended).toMatchObject({ code: 125, stdout: '' })
-    expect(ended.stderr).toContain("policy denies port 8000 of the machine's loopback")
-  })
+      expect(ended).toMatchObject({ code: 125, stdout: '' })
+      expect(ended.stderr).toContain("policy denies port 8000 of the machine's loopback")
+    },
+  )
 
   it('a new rule refuses new connections of a running sandbox', async () => {
     const machine = await startSandboxMachine(opened())

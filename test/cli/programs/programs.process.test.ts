@@ -53,7 +53,7 @@ describe('programs with the environment of `palisade env`', () => {
     }
     const url = `http://127.0.0.1:${machine.proxy.port}`
     expect(code).toBe(0)
-    expect(shell(`${out}${show}`)).toBe(`${url} localhost,127.0.0.1,::1`)
+    expect(shell(`${out}${show}`)).toBe(`${url} localhost,127.0.0.1,0.0.0.0,::1`)
     expect(shell(`${out}${undo.out}env`)).not.toMatch(/proxy/i)
     expect(JSON.parse(json)).toMatchObject({ HTTPS_PROXY: url })
   })

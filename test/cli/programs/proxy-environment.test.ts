@@ -25,7 +25,7 @@ describe('the environment of the proxy', () => {
     for (const name of ['HTTP_PROXY', 'http_proxy', 'https_proxy', 'ALL_PROXY', 'PIP_PROXY'])
       expect(env[name], name).toBe(PROXY)
     expect(env['NODE_USE_ENV_PROXY']).toBe('1')
-    expect(env['NO_PROXY']).toBe('localhost,127.0.0.1,::1')
+    expect(env['NO_PROXY']).toBe('localhost,127.0.0.1,0.0.0.0,::1')
     expect(env['no_proxy']).toBe(env['NO_PROXY'])
     expect(env).not.toHaveProperty('JAVA_TOOL_OPTIONS')
   })

@@ -1,8 +1,9 @@
 /**
  * Hosts that programs reach without the proxy: only loopback, where their own servers listen. The
- * proxy protects it, and a connection to it does not leave the machine.
+ * proxy protects it, and a connection to it does not leave the machine. Servers print `0.0.0.0`,
+ * which is loopback for a connection.
  */
-export const BYPASSED = ['localhost', '127.0.0.1', '::1'] as const
+export const BYPASSED = ['localhost', '127.0.0.1', '0.0.0.0', '::1'] as const
 
 /** Set to the proxy's URL. curl reads `http_proxy` in lower case only, others differ. */
 const URL_VARIABLES = [
