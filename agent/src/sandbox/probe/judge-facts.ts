@@ -33,8 +33,8 @@ const LAWS: readonly (readonly [breach: string, holds: Test])[] = [
     ({ heardRefused, answer }, fact) => !heardRefused && DENIED.every((at) => fact(at) !== answer),
   ],
   ['a denied name was resolved', ({ resolvedRefused }) => !resolvedRefused],
-  // The id of the query, an answer to it, and REFUSED (RFC 1035 §4.1.1).
-  ['an unknown name was not refused at once', (_, fact) => /^50 41 8. .5$/.test(fact('dns'))],
+  // The id of the query, an answer to it, and NXDOMAIN (RFC 1035 §4.1.1).
+  ['an unknown name was not refused at once', (_, fact) => /^50 41 8. .3$/.test(fact('dns'))],
   ['a granted file could not be read', ({ granted }, fact) => fact('granted') === granted],
   ['a granted directory could not be written', ({ wasWritten }) => wasWritten],
   ['a change left a strict sandbox unreviewed', ({ hasLeft }) => !hasLeft],

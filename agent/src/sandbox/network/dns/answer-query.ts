@@ -1,7 +1,8 @@
-import { canonicalHost, NETWORK_ACTIONS } from '@palisade/policy-core'
+import { NETWORK_ACTIONS } from '@palisade/policy-core'
 import type { MachineDecision } from '../../../decision/active-policy.ts'
+import { parseTargetHost } from '../../../proxy/target/authority.ts'
 import type { NameTable } from './name-table.ts'
-import { RCODE, readQuery, type Query } from './query.ts'
+import { RCODE, readQuery, type Query, type Rcode } from './query.ts'
 import { formatReply, TYPE } from './reply.ts'
 
 /** Port of the recorded denial: no port of the name is allowed, and people know this one. */
@@ -20,9 +21,9 @@ export interface AnswerDeps {
  * Answers a query out of the policy and the name table alone. No query leaves the machine: a name
  * is resolved when a connection to it is decided.
  *
- * - A name that the policy allows on some port has one synthetic IPv4 address, and no IPv6 address.
+ * - A name that the policy allows on some port has one synthetic IPv4 address, and no other record.
  * - `localhost`, and each name below it, is the loopback of the sandbox (RFC 6761 §6.3).
- * - Any other name or type is refused at once.
+ * - Any other name does not exist. Programs ask again for a name that is refused.
  *
  * Returns null for a packet that gets no answer.
  */
@@ -31,33 +32,33 @@ export function answerQuery(deps: AnswerDeps, packet: Buffer): Buffer | null {
   if (read.kind === 'ignored') return null
   if (read.kind === 'refused') return formatReply(read.head, read.rcode)
   const data = findData(deps, read)
-  if (data === null) return formatReply(read.head, RCODE.refused)
+  if (typeof data === 'number') return formatReply(read.head, data)
   return formatReply(read.head, RCODE.noError, data.length === 0 ? null : { type: read.type, data })
 }
 
-/** Bytes of an address; empty where the name has no address of this type; null if refused. */
-type Data = readonly number[] | null
+/** Bytes of an address, empty where the name has no record of this type, or a failure. */
+type Data = readonly number[] | Rcode
 
 function findData(deps: AnswerDeps, { name, type }: Query): Data {
   const asked = name ?? ''
-  const host = canonicalHost(asked)
+  const host = parseTargetHost(asked)
   const canonical = host?.kind === 'name' ? host.name : null
   if (canonical !== null && isLocalhost(canonical)) return findLoopback(type)
   const denial = findDenial(deps, canonical ?? asked)
   if (denial !== null) deps.onDenial(denial)
-  const isAnswered = denial === null && (type === TYPE.a || type === TYPE.aaaa)
-  return isAnswered && canonical !== null ? findSynthetic(deps.names, canonical, type) : null
+  if (denial !== null || canonical === null) return RCODE.noName
+  return type === TYPE.a || type === TYPE.aaaa ? findSynthetic(deps.names, canonical, type) : []
 }
 
 function findLoopback(type: number): Data {
   if (type === TYPE.a) return LOOPBACK
-  return type === TYPE.aaaa ? LOOPBACK_IPV6 : null
+  return type === TYPE.aaaa ? LOOPBACK_IPV6 : []
 }
 
 /** A name whose address cannot be handed out has no address of the other family either. */
 function findSynthetic(names: NameTable, name: string, type: number): Data {
   const address = names.addressOf(name)
-  if (address === null) return null
+  if (address === null) return RCODE.refused
   return type === TYPE.a ? address.split('.').map(Number) : []
 }
 

@@ -1,7 +1,13 @@
 /** Longest query, over UDP as over TCP (RFC 1035 §4.2.1): one question needs less. */
 export const MAX_QUERY_BYTES = 512
 
-export const RCODE = { noError: 0, formatError: 1, notImplemented: 4, refused: 5 } as const
+export const RCODE = {
+  noError: 0,
+  formatError: 1,
+  noName: 3,
+  notImplemented: 4,
+  refused: 5,
+} as const
 export type Rcode = (typeof RCODE)[keyof typeof RCODE]
 
 /** Header of RFC 1035 §4.1.1. */

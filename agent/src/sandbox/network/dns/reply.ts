@@ -1,4 +1,4 @@
-import { HEADER_BYTES, MAX_QUERY_BYTES, type QueryHead, type Rcode } from './query.ts'
+import { HEADER_BYTES, MAX_QUERY_BYTES, RCODE, type QueryHead, type Rcode } from './query.ts'
 
 export const TYPE = { a: 1, aaaa: 28 } as const
 
@@ -11,10 +11,17 @@ const RESPONSE = 0x8000
 const RECURSION_DESIRED = 0x0100
 const RECURSION_AVAILABLE = 0x0080
 
-/** The empty pseudo-record of RFC 6891 §6.1.2, which answers one of a query. */
-const OPT = Buffer.from([0, 0, 41, MAX_QUERY_BYTES >> 8, MAX_QUERY_BYTES & 0xff, 0, 0, 0, 0, 0, 0])
+/** The pseudo-record of RFC 6891 §6.1.2, which answers one of a query, up to its length. */
+const OPT = Buffer.from([0, 0, 41, MAX_QUERY_BYTES >> 8, MAX_QUERY_BYTES & 0xff, 0, 0, 0, 0])
 
-/** Formats a reply with at most one record, whose `data` is the address of `type`. */
+/** "Prohibited" of RFC 8914 §4.19, with a text for people. */
+const PROHIBITED = formatOption(15, Buffer.from('\0\x12denied by policy; run: palisade why'))
+const EMPTY = Buffer.alloc(0)
+
+/**
+ * Formats a reply with at most one record, whose `data` is the address of `type`. A name that does
+ * not exist is one that policy denies, as an extended error says.
+ */
 export function formatReply(
   { id, isRecursionDesired, question, hasEdns }: QueryHead,
   rcode: Rcode,
@@ -29,8 +36,16 @@ export function formatReply(
   header.writeUInt16BE(hasEdns ? 1 : 0, 10)
   const parts = [header, question]
   if (answer !== null) parts.push(formatRecord(answer.type, answer.data))
-  if (hasEdns) parts.push(OPT)
+  if (hasEdns) parts.push(OPT, formatSized(rcode === RCODE.noName ? PROHIBITED : EMPTY))
   return Buffer.concat(parts)
+}
+
+function formatOption(code: number, data: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([code >> 8, code & 0xff]), formatSized(data)])
+}
+
+function formatSized(data: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([data.length >> 8, data.length & 0xff]), data])
 }
 
 function formatRecord(type: number, data: readonly number[]): Buffer {

@@ -80,18 +80,18 @@ describe('a name', () => {
     (type) => {
       const { ask, denials, names } = server(RULES)
 
-      expect(ask('allowed.test', type)).toMatchObject({ rcode: 'REFUSED', answers: [] })
+      expect(ask('allowed.test', type)).toMatchObject({ rcode: 'NOERROR', answers: [] })
       expect([denials, names.size()]).toEqual([[], 0])
     },
   )
 
   it.each(['evil.test', 'secret.evil.test', 'wild.test', 'bad.wild.test', 'xwild.test'])(
-    'that no port is allowed of is refused and recorded: `%s`',
+    'that no port is allowed of does not exist, and is recorded: `%s`',
     (host) => {
       const { ask, denials, names } = server(RULES)
 
       for (const type of ['A', 'AAAA', 'TXT'])
-        expect(ask(host, type)).toMatchObject({ rcode: 'REFUSED', answers: [] })
+        expect(ask(host, type)).toMatchObject({ rcode: 'NXDOMAIN', answers: [] })
       const request = { action: 'connect:tcp', host, port: 443 }
       expect(denials).toMatchObject(
         Array.from({ length: 3 }, () => ({ decision: 'deny', request })),
@@ -100,37 +100,42 @@ describe('a name', () => {
     },
   )
 
-  it('that is denied on its only port is refused', () => {
-    expect(server(RULES).ask('split.wild.test')).toMatchObject({ rcode: 'REFUSED' })
+  it('that is denied on its only port does not exist', () => {
+    expect(server(RULES).ask('split.wild.test')).toMatchObject({ rcode: 'NXDOMAIN' })
   })
 
-  it.each(['192.0.2.1', '2130706433', '0x7f.1', 'a b.test', '*.wild.test', '_sip._tcp.evil.test'])(
-    'that is no name of an allowed host is refused: `%s`',
-    (name) => {
-      const open: RuleLine = ['allow', 'connect:tcp', '192.0.2.1', '127.0.0.0/8', '**.wild.test']
+  it.each([
+    '192.0.2.1',
+    '2130706433',
+    '0x7f.1',
+    'a b.test',
+    '*.wild.test',
+    'xn--.wild.test',
+    '_sip._tcp.evil.test',
+  ])('that is no name of an allowed host does not exist: `%s`', (name) => {
+    const open: RuleLine = ['allow', 'connect:tcp', '192.0.2.1', '127.0.0.0/8', '**.wild.test']
 
-      expect(server([open]).ask(name)).toMatchObject({ rcode: 'REFUSED', answers: [] })
-    },
-  )
+    expect(server([open]).ask(name)).toMatchObject({ rcode: 'NXDOMAIN', answers: [] })
+  })
 
   it('that only an address could allow is answered where such names are resolved', () => {
     const rules: readonly RuleLine[] = [['deny', 'connect:tcp', 'bad.test']]
     const resolving = { resolve_unlisted_names: true }
 
     expect(server(rules, 9, resolving).ask('any.test')).toMatchObject({ rcode: 'NOERROR' })
-    expect(server(rules, 9).ask('any.test')).toMatchObject({ rcode: 'REFUSED' })
+    expect(server(rules, 9).ask('any.test')).toMatchObject({ rcode: 'NXDOMAIN' })
   })
 
-  it('is refused without a policy in force, and after a change that denies it', () => {
+  it('does not exist without a policy in force, and after a change that denies it', () => {
     const { ask, use } = server(RULES)
     expect(ask('allowed.test').rcode).toBe('NOERROR')
 
     use(bundleOf(['deny', 'connect:tcp', 'allowed.test']))
 
-    expect(ask('allowed.test').rcode).toBe('REFUSED')
+    expect(ask('allowed.test').rcode).toBe('NXDOMAIN')
   })
 
-  it('is refused once the policy has expired, but for a host that stays reachable', () => {
+  it('does not exist once the policy has expired, but for a host that stays reachable', () => {
     const offline = { offline_allow: ['allowed.test:1'] }
     const { ask, surroundings } = server(
       [['allow', 'connect:tcp', 'allowed.test', 'other.test']],
@@ -139,7 +144,7 @@ describe('a name', () => {
     )
     surroundings.nowMs += 365 * 24 * 3_600_000
 
-    expect(ask('other.test').rcode).toBe('REFUSED')
+    expect(ask('other.test').rcode).toBe('NXDOMAIN')
     expect(ask('allowed.test').rcode).toBe('NOERROR')
   })
 
@@ -178,23 +183,37 @@ describe('localhost', () => {
   })
 
   it('has no other record', () => {
-    expect(server([]).ask('localhost', 'TXT')).toMatchObject({ rcode: 'REFUSED' })
+    expect(server([]).ask('localhost', 'TXT')).toMatchObject({ rcode: 'NOERROR', answers: [] })
   })
 })
 
 describe('a reply', () => {
-  it('answers EDNS with EDNS', () => {
-    const edns: packet.OptAnswer = {
-      type: 'OPT',
-      name: '.',
-      udpPayloadSize: 4096,
-      extendedRcode: 0,
-      ednsVersion: 0,
-      flags: 0,
-      flag_do: false,
-      options: [],
-    }
+  const edns: packet.OptAnswer = {
+    type: 'OPT',
+    name: '.',
+    udpPayloadSize: 4096,
+    extendedRcode: 0,
+    ednsVersion: 0,
+    flags: 0,
+    flag_do: false,
+    options: [],
+  }
 
+  it('says by an extended error that policy denies a name', () => {
+    const { ask } = server(RULES)
+    const text = 'denied by policy; run: palisade why'
+
+    const reply = ask('evil.test', 'A', { additionals: [edns] })
+
+    const data = Buffer.concat([Buffer.from([0, 18]), Buffer.from(text)])
+    expect(reply).toMatchObject({
+      rcode: 'NXDOMAIN',
+      additionals: [{ type: 'OPT', options: [{ code: 15, data }] }],
+    })
+    expect(ask('evil.test')).toMatchObject({ rcode: 'NXDOMAIN', additionals: [] })
+  })
+
+  it('answers EDNS with EDNS', () => {
     const reply = server(RULES).ask('allowed.test', 'A', { additionals: [edns] })
 
     expect(reply).toMatchObject({
