@@ -87,10 +87,10 @@ export async function openTestServer(
     random: (bytes: number) => randomBytes(bytes),
     newId: () => randomUUID(),
   }
-  const directory = temporaryDirectory(atEnd)
+  const directory = dataDir ?? temporaryDirectory(atEnd)
   const { store, databaseUrl, discard } = await openTestStore(directory)
   // Where the evidence is, for the threads that read it.
-  const config = { ...readConfig(settings, directory), dataDir: dataDir ?? directory, databaseUrl }
+  const config = { ...readConfig(settings, directory), dataDir: directory, databaseUrl }
   const evidence = await openTestEvidence(directory, databaseUrl)
   const options = { config, sources, store, evidence, logger: log ?? (false as const) }
   const server = await createServerUnder(overload, options, startWorker)

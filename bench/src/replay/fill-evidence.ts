@@ -17,7 +17,7 @@ export async function fillEvidence(folder: string, extent: ReplayExtent): Promis
   const path = join(folder, EVIDENCE_FILE)
   const store = openSqliteEvidence(path)
   const each = extent.tuples / extent.users
-  const append = (user: number): Promise<void> =>
+  const append = (user: number): Promise<unknown> =>
     store.append({
       org: 'acme',
       device_id: `device-${user}`,

@@ -18,6 +18,7 @@ import {
   readExport,
   type ExportSettings,
 } from '../evidence/export/export-settings.ts'
+import type { EvidenceLimits } from '../evidence/store/evidence-limits.ts'
 import { findUnknownSettings } from './unknown-settings.ts'
 
 /** Settings of the server, read once from the environment. */
@@ -77,6 +78,7 @@ export interface Config {
   readonly maxHistoryMib: number
   /** Retention of machines' decision records; 0 keeps them forever. */
   readonly evidenceDays: number
+  readonly evidenceLimits: EvidenceLimits
   /** Where machines' decision records are exported to; `caFile` is an absolute path. */
   readonly exports: ExportSettings
 }
@@ -157,8 +159,17 @@ export function readConfig(
     historyDays: settings.PALISADE_HISTORY_DAYS,
     maxHistoryMib: settings.PALISADE_MAX_HISTORY_MIB,
     evidenceDays: settings.PALISADE_EVIDENCE_DAYS,
+    evidenceLimits: {
+      ofOrganization: bytesOf(settings.PALISADE_MAX_EVIDENCE_MIB),
+      ofDeviceADay: bytesOf(settings.PALISADE_MAX_EVIDENCE_MIB_OF_DEVICE),
+    },
     exports: readExport(exported.data, cwd),
   }
+}
+
+/** 0 means no limit. */
+function bytesOf(mib: number): number {
+  return mib === 0 ? Infinity : mib * 1024 * 1024
 }
 
 /** Applies `readConfig` to this process; `options` from its command line take precedence. */

@@ -76,6 +76,8 @@ export const environmentSchema = z.object({
   PALISADE_HISTORY_DAYS: wholeNumber(0, 36_500).default(0),
   PALISADE_MAX_HISTORY_MIB: wholeNumber(0, 1024 * 1024).default(4096),
   PALISADE_EVIDENCE_DAYS: wholeNumber(0, 36_500).default(90),
+  PALISADE_MAX_EVIDENCE_MIB: wholeNumber(0, 1024 * 1024 * 1024).default(8192),
+  PALISADE_MAX_EVIDENCE_MIB_OF_DEVICE: wholeNumber(0, 1024 * 1024).default(32),
   PALISADE_DATABASE_CONNECTIONS: wholeNumber(1, 1000).default(10),
   DATABASE_URL: z.string().superRefine(checkDatabaseUrl).default(''),
 })

@@ -34,10 +34,11 @@ export interface EvidenceRouteDeps
 /** Routes of the decision records: their upload by machines, and the log of all decisions. */
 export function evidenceRoutes(deps: EvidenceRouteDeps): FastifyPluginAsyncZod {
   const onMark = noteMarks(deps)
+  const onExceeded = warnOfLimits(deps)
   const authenticate = acceptOrganizationTokens(deps.authenticate, deps)
   return async (app) => {
     registerRoutes(app, deps, [
-      ...recordRoutes({ ...deps, onMark }),
+      ...recordRoutes({ ...deps, onMark, onExceeded }),
       deviceRecordsRoute(deps),
       ...replayRoutes(deps),
       ...suggestionRoutes(deps),
@@ -67,5 +68,19 @@ function noteMarks({
         after: { mark, ...(missing === 0 ? {} : { missing_lines: missing }) },
       })
       .catch((err: unknown) => log.warn({ err, device_id: deviceId, mark }, 'a mark was not noted'))
+  }
+}
+
+/** A warning for each device and limit, once an hour. */
+function warnOfLimits({
+  log,
+  monotonicMs,
+}: Pick<EvidenceRouteDeps, 'log' | 'monotonicMs'>): RecordRouteDeps['onExceeded'] {
+  const warned = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, monotonicMs)
+  return ({ org, deviceId }, limit) => {
+    const key = `${deviceId} ${limit}`
+    if (warned.waitSeconds(key) > 0) return
+    warned.add(key)
+    log.warn({ org, device_id: deviceId, limit }, 'decision records beyond a limit were not stored')
   }
 }

@@ -13,6 +13,7 @@ export type StoreErrorCode =
   | 'ERR_STORE_CONFLICT'
   | 'ERR_STORE_NOT_FOUND'
   | 'ERR_STORE_UNAVAILABLE'
+  | 'ERR_STORE_FULL'
   | 'ERR_STORE_SCHEMA_TOO_NEW'
   | 'ERR_STORE_SCHEMA_TOO_OLD'
   | 'ERR_STORE_SCHEMA_CHANGED'
@@ -33,6 +34,7 @@ const DOWN: ReadonlySet<StoreErrorCode> = new Set([
  *   it escape `work`: other drivers cannot go on in the same transaction.
  * - `ERR_STORE_NOT_FOUND`: the row to change is not there; look it up in the same transaction.
  * - `ERR_STORE_UNAVAILABLE`: the disk or the database does not answer, or the store is closed.
+ * - `ERR_STORE_FULL`: the disk has little room, which is kept for other writes.
  * - `ERR_STORE_SCHEMA_TOO_NEW`: the database was written by a newer release.
  * - `ERR_STORE_SCHEMA_TOO_OLD`, `ERR_STORE_ABSENT`: the database is to be taken as it is, and is of
  *   an older release, or not there.

@@ -3,6 +3,8 @@ import { ConfigError } from '../../../server/src/platform/config-error.ts'
 import { readConfig } from '../../../server/src/config/config.ts'
 import { isOrigin } from '../../../server/src/config/environment-schema.ts'
 
+const MIB = 1024 * 1024
+
 function problemsOf(environment: Record<string, string>): readonly string[] {
   try {
     readConfig(environment, '/srv')
@@ -21,6 +23,7 @@ describe('the configuration', () => {
       historyDays: 0,
       maxHistoryMib: 4096,
       evidenceDays: 90,
+      evidenceLimits: { ofOrganization: 8192 * MIB, ofDeviceADay: 32 * MIB },
       exports: { otlp: null, syslog: null, caFile: null },
       port: 8420,
       dataDir: '/srv/.palisade',

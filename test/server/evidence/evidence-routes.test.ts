@@ -132,6 +132,28 @@ describe('the evidence of machines', () => {
     })
   })
 
+  it('beyond the limit of a device is acknowledged, and shown as lost', async () => {
+    await open(
+      await openTestServer(undefined, { settings: { PALISADE_MAX_EVIDENCE_MIB_OF_DEVICE: '1' } }),
+    )
+    const different = Array.from({ length: 3_000 }, (_, index) =>
+      recordOf({ request: { action: 'connect:tcp', host: `h${index}.example`, port: 443 } }),
+    )
+
+    const answer = await upload(different)
+    const next = await upload([recordOf()], { ...HEADER, previous: HASH }, 3_001)
+
+    expect([answer.statusCode, next.statusCode]).toEqual([200, 200])
+    expect((await audit()).events).toHaveLength(1)
+    const url = `/api/v1/orgs/${org}/devices/${device.enrolment.device_id}/records`
+    expect((await test.send('GET', url, { as: owner.as })).json()).toMatchObject({
+      position: { seq: 3_001 },
+      gaps: 0,
+      lost: 3_000,
+      recent_losses: [{ reason: 'device_quota', lost: 3_000 }],
+    })
+  })
+
   it('is shown with its device, its user and the rules that decided', async () => {
     const rules = [
       { policy_id: 'pol_1', rule_id: 'rule_1', decision: 'allow', origin: 'org' },

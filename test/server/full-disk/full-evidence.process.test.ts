@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openSqliteEvidence } from '../../../server/src/evidence/store/sqlite/open-sqlite-evidence.ts'
+import { startThread } from '../../../server/src/platform/start-worker.ts'
 import { appendRows, listAll, NOW_MS, row } from '../evidence/store/evidence-batches.ts'
 import { fill, isRoot, mountDisk } from './small-disk.ts'
 
@@ -13,7 +14,9 @@ describe.skipIf(!isRoot)('a disk without room for evidence', () => {
   it('refuses a batch entirely, keeps those before, and later accepts it', async () => {
     const disk = mountDisk('4m')
     const path = join(disk, 'evidence.db')
-    const store = openSqliteEvidence(path)
+    // Without its reserve, to meet the end of the disk.
+    const open = () => openSqliteEvidence(path, startThread, () => {})
+    const store = open()
     const rowsOf = (part: number) =>
       Array.from({ length: ROWS }, (_, index) =>
         row({
@@ -41,7 +44,7 @@ describe.skipIf(!isRoot)('a disk without room for evidence', () => {
     rmSync(join(disk, 'ballast'))
     await appendRows(store, rowsOf(written))
     await store.close()
-    const again = openSqliteEvidence(path)
+    const again = open()
     expect((await again.chain('dev_1'))?.position.seq).toBe((written + 1) * ROWS)
     const rows = await listAll(again, {}, { limit: 1000 })
     expect(rows).toHaveLength((written + 1) * ROWS)

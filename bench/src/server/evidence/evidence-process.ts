@@ -54,7 +54,7 @@ async function measurePhases(
     const readUs = await cpuUsEach(batches, async ({ body }) => void (await readBatch(body)))
     const ingestedUs = await cpuUsEach(batches, async ({ body, deviceId }) => {
       const sender = { org: 'acme', deviceId, username: 'alice', settings: SETTINGS }
-      await ingestBatch(body, sender, atMs, evidence)
+      await ingestBatch(body, sender, atMs, { evidence })
     })
     rows.push({ name, tuples, parsed_us: parsedUs, read_us: readUs, ingested_us: ingestedUs })
   }

@@ -44,6 +44,7 @@ export const EVENT_KINDS = [
   'device.probe_failed',
   'device.probe_passed',
   'audit_log.read',
+  'evidence.dropped',
   'break_glass.issued',
   'access.requested',
   'access.approved',

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { addBackup } from './backup-commands.ts'
 import { addCopy } from './copy-commands.ts'
 import { addDevice } from './device-commands.ts'
+import { addEvidence } from './evidence-commands.ts'
 import { addInit } from './init-command.ts'
 import { addKeys } from './keys-commands.ts'
 import { addOrganization } from './organization-commands.ts'
@@ -27,6 +28,7 @@ export function createProgram(): Command {
   addDevice(program)
   addVerifyHistory(program)
   addHistory(program)
+  addEvidence(program)
   addKeys(program)
   addBackup(program)
   addCopy(program)

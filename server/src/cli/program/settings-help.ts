@@ -58,6 +58,8 @@ Settings (environment):
   PALISADE_HISTORY_DAYS          days after which events of the history are removed, 0 for never (0)
   PALISADE_MAX_HISTORY_MIB       events of an organization in MiB, 0 for no limit (4096)
   PALISADE_EVIDENCE_DAYS         days that decision records of machines are kept, 0 for ever (90)
+  PALISADE_MAX_EVIDENCE_MIB      decision records of an organization in MiB, 0 for no limit (8192)
+  PALISADE_MAX_EVIDENCE_MIB_OF_DEVICE  of a device in a day, 0 for no limit (32)
   PALISADE_EXPORT_OTLP_URL       where decision records go, such as https://collector:4318/v1/logs
   PALISADE_EXPORT_OTLP_HEADERS   headers for it, such as authorization=Bearer%20TOKEN
   PALISADE_EXPORT_SYSLOG         where they go as syslog: tls://host:6514 or tcp://host:601

@@ -2,13 +2,16 @@ import type { RawBody } from '../../http/body/raw-body.ts'
 import type { StoreSettings } from '../../operations/storage/open-store.ts'
 import { ApiError } from '../../platform/api-error.ts'
 import { StoreError } from '../../store/store-error.ts'
+import type { EvidenceLimits } from '../store/evidence-limits.ts'
 import type { Ingested, Sender } from './ingest-service.ts'
 
 /** The data that the thread starts with. */
-export type IngestWorkerData = Pick<
+export interface IngestWorkerData extends Pick<
   StoreSettings,
   'databaseConnections' | 'databaseUrl' | 'dataDir'
->
+> {
+  readonly evidenceLimits: EvidenceLimits
+}
 
 /** A batch; `close` ends the thread after all batches before it. */
 export type IngestRequest =

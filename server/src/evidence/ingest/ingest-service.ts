@@ -1,6 +1,7 @@
 import type { EvidenceSettings, RecordPosition } from '@palisade/protocol'
 import { conflict } from '../../platform/api-error.ts'
 import type { RawBody } from '../../http/body/raw-body.ts'
+import { NO_LIMITS, type EvidenceLimits, type ExceededLimit } from '../store/evidence-limits.ts'
 import type { ChainMark } from '../store/evidence-record.ts'
 import type { EvidenceStore } from '../store/evidence-store.ts'
 import { extendChain, judgeChain } from './judge-chain.ts'
@@ -23,31 +24,40 @@ export interface Ingested {
   readonly position: RecordPosition
   /** Where the chain of the device did not hold, and the lines that are missing there. */
   readonly mark: { readonly kind: ChainMark; readonly missing: number } | null
+  /** The limit beyond which the decisions of the batch were counted as lost. */
+  readonly exceeded: ExceededLimit | null
+}
+
+export interface IngestDeps {
+  readonly evidence: Pick<EvidenceStore, 'append' | 'chain'>
+  readonly limits?: EvidenceLimits
 }
 
 /**
  * Reads a batch that arrived at `receivedMs` (epoch) and writes the part that the settings want. Of
- * the rest only the place in the chain is kept, so that a stricter setting makes no gap. Throws the errors of
- * `readBatch`, ApiError 409 when the machine must ask for its position first, and `StoreError`.
+ * the rest only the place in the chain is kept, so that a stricter setting makes no gap. Throws the
+ * errors of `readBatch`, ApiError 409 when the machine must ask for its position first, and
+ * `StoreError`.
  */
 export async function ingestBatch(
   body: RawBody,
   sender: Sender,
   receivedMs: number,
-  evidence: Pick<EvidenceStore, 'append' | 'chain'>,
+  { evidence, limits = NO_LIMITS }: IngestDeps,
 ): Promise<Ingested> {
   const batch = await readBatch(body)
   const { header } = batch
   const chain = await evidence.chain(sender.deviceId)
   const judged = judgeChain(chain, batch)
-  if (judged.kind === 'known' && chain !== null) return { position: chain.position, mark: null }
+  if (judged.kind === 'known' && chain !== null)
+    return { position: chain.position, mark: null, exceeded: null }
   if (judged.kind !== 'continues')
     throw conflict('the batch overlaps the known records; ask for their position first')
   const { mark, missing } = judged
   const lines = limitLines(judged.lines, sender)
   const { rows, losses, ...counts } = toRows(lines, { boot: header.boot, receivedMs })
   const next = extendChain(chain, header, judged, { ...counts, receivedMs })
-  await evidence.append({
+  const batchRows = {
     org: sender.org,
     device_id: sender.deviceId,
     username: sender.username,
@@ -58,6 +68,7 @@ export async function ingestBatch(
         : [{ at_ms: receivedMs, lost: missing, reason: 'gap' }, ...losses],
     chain: next,
     follows: chain?.received_ms ?? null,
-  })
-  return { position: next.position, mark: mark === null ? null : { kind: mark, missing } }
+  }
+  const exceeded = await evidence.append(batchRows, limits)
+  return { position: next.position, mark: mark === null ? null : { kind: mark, missing }, exceeded }
 }

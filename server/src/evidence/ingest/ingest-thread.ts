@@ -51,7 +51,7 @@ interface Thread {
  * database in the place of one that was deleted, which the server does not read.
  */
 export function createIngestThread(
-  { dataDir, databaseUrl, databaseConnections }: IngestWorkerData,
+  { dataDir, databaseUrl, databaseConnections, evidenceLimits }: IngestWorkerData,
   evidence: Pick<EvidenceStore, 'ping'>,
   log: Log,
   {
@@ -65,7 +65,8 @@ export function createIngestThread(
   let numbers = 0
 
   function start(): Thread {
-    const workerData: IngestWorkerData = { dataDir, databaseUrl, databaseConnections }
+    const settings = { dataDir, databaseUrl, databaseConnections }
+    const workerData: IngestWorkerData = { ...settings, evidenceLimits }
     const worker = startWorker('ingest-worker', {
       workerData,
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },

@@ -1,6 +1,5 @@
-import { isUploaded, limitRecord, type BatchLine } from '@palisade/protocol'
+import { isUploaded, limitRecord, type BatchLine, type EvidenceSettings } from '@palisade/protocol'
 import { hash } from 'node:crypto'
-import type { Sender } from './ingest-service.ts'
 
 /**
  * The lines as the settings of the organization let machines send them. Lines that had to stay on
@@ -8,7 +7,7 @@ import type { Sender } from './ingest-service.ts'
  */
 export function limitLines(
   lines: readonly BatchLine[],
-  { deviceId, settings }: Pick<Sender, 'deviceId' | 'settings'>,
+  { deviceId, settings }: { readonly deviceId: string; readonly settings: EvidenceSettings },
 ): readonly BatchLine[] {
   const by = { deviceId, hash: sha256 }
   return lines.map((line) => {

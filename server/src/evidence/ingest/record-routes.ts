@@ -6,8 +6,8 @@ import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 import { ApiError } from '../../platform/api-error.ts'
 import type { Store } from '../../store/store.ts'
+import type { ExceededLimit } from '../store/evidence-limits.ts'
 import type { EvidenceStore } from '../store/evidence-store.ts'
-import { createDiskReserve } from './disk-reserve.ts'
 import type { Ingested, Sender } from './ingest-service.ts'
 import type { IngestThread } from './ingest-thread.ts'
 
@@ -29,19 +29,18 @@ export interface RecordRouteDeps {
   readonly now: () => Date
   /** Told after the commit. */
   readonly onMark: (sender: Sender, mark: NonNullable<Ingested['mark']>) => void
+  readonly onExceeded: (sender: Sender, limit: ExceededLimit) => void
   readonly views: {
     /** Throws ApiError 401 or 403. */
     identify(authorization: string | undefined): Promise<Pick<Sender, 'deviceId' | 'org'>>
   }
   readonly proofs: Pick<Proofs, 'requireTokenProof'>
   readonly store: Pick<Store, 'read'>
-  readonly storage: Parameters<typeof createDiskReserve>[0]
   readonly monotonicMs: () => number
 }
 
 /** `GET` and `POST /api/v1/device/records` */
 export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
-  const requireDiskRoom = createDiskReserve(deps.storage)
   const turns = createAnswerTurns(TURNS.each, TURNS.running, TURNS.waiting, TURNS.runningEach)
   const batches = countAttempts({ most: BATCHES_PER_MINUTE, windowMs: MINUTE_MS }, deps.monotonicMs)
   const prove = async (request: FastifyRequest): Promise<string> => {
@@ -95,11 +94,12 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
       },
       async ({ headers, body }) => {
         const device = await deps.views.identify(headers.authorization)
-        await requireDiskRoom()
         const ingest = async () => {
           const sender = await senderOf(deps, device)
-          const { position, mark } = await deps.ingest(body, sender, deps.now().getTime())
+          const ingested = await deps.ingest(body, sender, deps.now().getTime())
+          const { position, mark, exceeded } = ingested
           if (mark !== null) deps.onMark(sender, mark)
+          if (exceeded !== null) deps.onExceeded(sender, exceeded)
           return { position }
         }
         return turns.run(device.org, ingest, device.deviceId)
@@ -109,7 +109,7 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
 }
 
 /**
- * The user is that of the device: a machine may name any in its records. The settings are read here,
+ * The user is that of the device: a machine may name any in its records. The settings are read
  * after the wait for a turn, because a change of them holds for all that is stored later.
  */
 function senderOf(

@@ -25,7 +25,9 @@ export function serveBatches(
   async function answer(request: Exclude<IngestRequest, 'close'>): Promise<void> {
     const { id, body, sender, receivedMs } = request
     const reply: IngestReply = await opening
-      .then((evidence) => ingestBatch(body, sender, receivedMs, evidence))
+      .then((evidence) =>
+        ingestBatch(body, sender, receivedMs, { evidence, limits: settings.evidenceLimits }),
+      )
       .then(
         (ingested) => ({ id, ingested }),
         (error: unknown) => ({ id, failure: encodeFailure(error) }),

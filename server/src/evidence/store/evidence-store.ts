@@ -1,3 +1,4 @@
+import type { EvidenceLimits, ExceededLimit } from './evidence-limits.ts'
 import type { DeviceChain, EvidenceLoss, EvidenceRow, EvidenceTuple } from './evidence-record.ts'
 
 /** A batch of one device, written entirely or not at all. */
@@ -121,6 +122,12 @@ export interface RuleUse {
   readonly isShadowed: boolean
 }
 
+/** Whose evidence an operator removes: an organization's, or that of one of its devices. */
+export interface EvidenceOwner {
+  readonly org: string
+  readonly deviceId: string | null
+}
+
 /** A day with rows. */
 export interface EvidenceDay {
   /** Days since 1970, UTC. */
@@ -181,9 +188,11 @@ export interface EvidenceStore extends ExportStore {
   chain(deviceId: string): Promise<DeviceChain | null>
   /**
    * Durable (on disk) before it resolves, and undone entirely when it throws.
-   * `ERR_STORE_CONFLICT` when the chain has changed since it was read.
+   * `ERR_STORE_CONFLICT` when the chain has changed since it was read. A batch that would exceed a
+   * limit is stored as one loss, and the limit is returned. `ERR_STORE_FULL` while the disk must
+   * keep its rest for policies.
    */
-  append(batch: EvidenceBatch): Promise<void>
+  append(batch: EvidenceBatch, limits?: EvidenceLimits): Promise<ExceededLimit | null>
   list(org: string, filter: EvidenceFilter, page: EvidencePage): Promise<EvidenceSlice>
   /**
    * Counts the decisions in a part of a time by source and tuple. `readObserved` adds up the parts.
@@ -216,6 +225,11 @@ export interface EvidenceStore extends ExportStore {
    * rows. One that fails may be repeated.
    */
   dropBefore(day: number): Promise<number>
+  /**
+   * Removes all rows and losses of the owner, the tuples that no other has, and gives room back to
+   * the disk. Returns the rows. Chains stay, so that machines do not send the same again.
+   */
+  dropOwned(owner: EvidenceOwner): Promise<number>
   ping(): Promise<void>
   /** Lets running work finish, then closes. */
   close(): Promise<void>

@@ -62,6 +62,7 @@ export async function openLastingEvidence(
     firstDay: async (...args) => (await use()).firstDay(...args),
     days: async () => (await use()).days(),
     dropBefore: async (...args) => (await use()).dropBefore(...args),
+    dropOwned: async (...args) => (await use()).dropOwned(...args),
     setExporters: async (...args) => (await use()).setExporters(...args),
     addExporter: async (...args) => (await use()).addExporter(...args),
     lease: async (...args) => (await use()).lease(...args),

@@ -25,6 +25,13 @@ function refusalOfStore(error: StoreError): ApiError {
         headers: { 'retry-after': '5' },
         cause: error,
       })
+    case 'ERR_STORE_FULL':
+      return new ApiError(
+        503,
+        'internal',
+        'the disk of the server is nearly full; try again later',
+        { headers: { 'retry-after': '300' }, cause: error },
+      )
     case 'ERR_STORE_SCHEMA_DAMAGED':
       return new ApiError(
         503,

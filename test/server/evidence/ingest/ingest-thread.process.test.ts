@@ -7,6 +7,7 @@ import {
   createIngestThread,
   type IngestThread,
 } from '../../../../server/src/evidence/ingest/ingest-thread.ts'
+import { NO_LIMITS } from '../../../../server/src/evidence/store/evidence-limits.ts'
 import { createLog } from '../../../../server/src/operations/log/create-log.ts'
 import type { StartWorker } from '../../../../server/src/platform/start-worker.ts'
 import { startBundle, startFile } from '../../started-thread.ts'
@@ -39,7 +40,12 @@ function openThread(
     ...options
   }: ThreadOptions = {},
 ): IngestThread {
-  const settings = { dataDir, databaseUrl: null, databaseConnections: 1 }
+  const settings = {
+    dataDir,
+    databaseUrl: null,
+    databaseConnections: 1,
+    evidenceLimits: NO_LIMITS,
+  }
   const log = createLog({ level: 'info', stream: { write: (line) => void lines.push(line) } })
   const thread = createIngestThread(settings, { ping }, log, { startWorker, ...options })
   onTestFinished(() => thread.close())

@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { EvidenceStore } from '../../../../server/src/evidence/store/evidence-store.ts'
+import { describeDroppedEvidence } from './drop-conformance.ts'
 import { describeExports } from './export-conformance.ts'
+import { describeEvidenceLimits } from './limits-conformance.ts'
 import { describeEvidenceLists } from './list-conformance.ts'
 import { describeRuleUse } from './rule-use-conformance.ts'
 import { describeEvidenceTallies } from './tally-conformance.ts'
@@ -289,6 +291,8 @@ export function describeEvidence(
     describeEvidenceTallies(() => store)
     describeRuleUse(() => store)
     describeExports(() => store)
+    describeEvidenceLimits(() => store)
+    describeDroppedEvidence(() => store)
   })
 }
 

@@ -16,7 +16,7 @@ const ALONE = `SELECT pg_advisory_xact_lock(${LOCK})`
  */
 const BOUNDS = `SET LOCAL search_path TO ${EVIDENCE_SCHEMA};
   SET LOCAL statement_timeout = 10000; SET LOCAL idle_in_transaction_session_timeout = 10000;
-  SET LOCAL lock_timeout = 5000;`
+  SET LOCAL lock_timeout = 9000;`
 
 /** The last statement of a batch; `migrate` keeps the version. */
 const VERSION = 'SELECT version FROM palisade_store'
@@ -49,9 +49,14 @@ export async function commitAfter<T>(
   }
 }
 
-/** A database may be configured to acknowledge commits before they are on disk. */
+/**
+ * A database may be configured to acknowledge commits before they are on disk. It has no
+ * statistics of a new table, for which reading the whole of it seems best, and keeps such a plan when
+ * the table has grown. Every statement of a writer looks up an index.
+ */
 function beginWriting(lock: string): string {
   return `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${BOUNDS}
+    SET LOCAL enable_seqscan = off;
     SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') = 'off';
     ${lock}`

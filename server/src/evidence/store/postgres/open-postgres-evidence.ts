@@ -6,7 +6,6 @@ import type {
   StatementTexts,
 } from '../../../store/postgres/postgres-connection.ts'
 import { createSessions, type Sessions } from '../../../store/postgres/sessions.ts'
-import { createInsertRows } from '../../../store/sql/insert-rows.ts'
 import { TAKE_WRITE_LOCK } from '../../../store/postgres/write-lock.ts'
 import type { EvidenceReading, EvidenceStore } from '../evidence-store.ts'
 import { createEvidenceStore } from '../sql/create-evidence-store.ts'
@@ -31,11 +30,12 @@ import {
   commitAfter,
   EVIDENCE_SCHEMA,
 } from './evidence-transactions.ts'
+import { insertArrays } from './insert-arrays.ts'
 
 /** Default of `connections`. */
 const READ_CONNECTIONS = 4
-/** Batches of one process that are written side by side. */
-const WRITE_CONNECTIONS = 4
+/** Batches of one process that are written side by side: those that have a turn at once. */
+const WRITE_CONNECTIONS = 8
 
 /**
  * Opens the evidence in the database that `url` names, in a schema of its own, which is made and
@@ -54,8 +54,10 @@ export async function openPostgresEvidence(
   const writers = createSessions(address, WRITE_CONNECTIONS, texts, (connection) =>
     createEvidenceWriter({
       connection,
-      insertInto: (table, columns) => createInsertRows(connection, table, columns),
+      insertInto: (table, columns) => insertArrays(connection, table, columns),
       pause: noPause,
+      // A server cannot see the disk of its database.
+      requireRoom: () => {},
       memory: null,
     }),
   )
@@ -65,6 +67,7 @@ export async function openPostgresEvidence(
     writers.use(beginAlone, (writer, connection) =>
       commitAfter(connection, () => work(writer, connection)),
     )
+  const preparing = shareWork()
   return createEvidenceStore({
     read: (work) =>
       readers.use(beginReading, (reader, connection) =>
@@ -72,12 +75,20 @@ export async function openPostgresEvidence(
       ),
     async append(batch, work) {
       const days = partitionedDays(daysOf(batch.rows), batch.chain.received_ms)
-      const missing = await appendUnlessMissing(writers, days, work)
-      if (missing.length === 0) return
-      // In one transaction: the upkeep of another server could remove the days again between two.
-      await alone(async (writer, connection) => {
-        for (const day of missing) await createPartition(connection, day)
-        await work(writer)
+      const place = { org: batch.org, days }
+      const first = await appendWherePrepared(writers, place, work)
+      if (first !== null) return first.appended
+      // Once for all the first batches of a day or an organization, and without them: they would
+      // come one after the other.
+      await preparing.once(JSON.stringify(place), () =>
+        alone((writer, connection) => prepare(writer, connection, place)),
+      )
+      const second = await appendWherePrepared(writers, place, work)
+      if (second !== null) return second.appended
+      // In one transaction: the upkeep of another server has removed the days again between two.
+      return alone(async (writer, connection) => {
+        await prepare(writer, connection, place)
+        return work(writer)
       })
     },
     write: (work) =>
@@ -88,6 +99,7 @@ export async function openPostgresEvidence(
     async dropWholeDays(before) {
       while (await alone((_writer, connection) => dropPartition(connection, before)));
     },
+    giveBack: () => Promise.resolve(),
     ping: () =>
       readers.use(beginReading, (reader, connection) =>
         commitAfter(connection, () => reader.requireTables()),
@@ -113,20 +125,46 @@ export function openPostgresEvidenceReading(url: string): EvidenceReading {
   }
 }
 
-/** Appends, or answers the days without a partition and leaves everything as it was. */
-function appendUnlessMissing(
+interface BatchPlace {
+  readonly org: string
+  readonly days: readonly number[]
+}
+
+/** Appends. Returns null and leaves all as it was where a day or the organization is missing. */
+function appendWherePrepared<T>(
   writers: Sessions<EvidenceWriter>,
-  days: readonly number[],
-  work: (writer: EvidenceWriter) => Promise<void>,
-): Promise<readonly number[]> {
+  { org, days }: BatchPlace,
+  work: (writer: EvidenceWriter) => Promise<T>,
+): Promise<{ readonly appended: T } | null> {
   return writers.use(beginAppending, (writer, connection) =>
     commitAfter(connection, async () => {
       // No partition comes or goes while this transaction has its share of the lock.
       const missing = await missingPartitions(connection, days)
-      if (missing.length === 0) await work(writer)
-      return missing
+      if (missing.length > 0 || !(await writer.organizations.has(org))) return null
+      return { appended: await work(writer) }
     }),
   )
+}
+
+/** Runs work of one key once for all who ask while it goes on. */
+function shareWork(): { once(key: string, work: () => Promise<void>): Promise<void> } {
+  const running = new Map<string, Promise<void>>()
+  return {
+    once(key, work) {
+      const shared = running.get(key) ?? work().finally(() => running.delete(key))
+      running.set(key, shared)
+      return shared
+    },
+  }
+}
+
+async function prepare(
+  writer: EvidenceWriter,
+  connection: PostgresConnection,
+  { org, days }: BatchPlace,
+): Promise<void> {
+  for (const day of days) await createPartition(connection, day)
+  await writer.organizations.ensure(org)
 }
 
 async function prepareSchema(address: DatabaseAddress): Promise<void> {

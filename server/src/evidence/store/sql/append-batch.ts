@@ -1,38 +1,47 @@
-import type { Connection, Value } from '../../../store/sql/connection.ts'
+import type { Value } from '../../../store/sql/connection.ts'
 import type { InsertRows } from '../../../store/sql/insert-rows.ts'
 import { StoreError } from '../../../store/store-error.ts'
+import type { EvidenceLimits, ExceededLimit } from '../evidence-limits.ts'
 import type { EvidenceBatch } from '../evidence-store.ts'
+import { createAccount } from './account-rows.ts'
 import { createMoveChain } from './chain-rows.ts'
 import { dayOf } from './day.ts'
-import { createStoreSources } from './source-rows.ts'
-import { createTupleFiling } from './tuple-rows.ts'
+import { createStoreLosses } from './loss-rows.ts'
+import { createOrganizationRows } from './organization-rows.ts'
+import { createSourceFiling } from './source-rows.ts'
+import { createTupleFiling, missingTuples } from './tuple-rows.ts'
 import { createNoteUnexported } from './unexported-rows.ts'
+import { weighBatch } from './weigh-batch.ts'
 import type { WritingSession } from './writing-session.ts'
 
-/** No sum of losses that a machine claims leaves the safe integers. */
-const MOST_LOST = 1_000_000_000
 /** Rows after which other work of the process may come between. */
 const ROWS_IN_A_TURN = 250
 
-/** Writes a batch, within a transaction. */
-export type AppendBatch = (batch: EvidenceBatch) => Promise<void>
+/** Writes a batch within a transaction, or counts its decisions as lost beyond a limit. */
+export type AppendBatch = (
+  batch: EvidenceBatch,
+  limits: EvidenceLimits,
+) => Promise<ExceededLimit | null>
 
 /**
- * The locks of PostgreSQL are taken in one order: the chain of the device, then the organization,
- * whose ids so ascend in the order of the commits.
+ * The locks of PostgreSQL are taken in one order: the chain of the device, new tuples by hash, then
+ * the organization, whose ids so ascend in the order of the commits. Batches of one organization
+ * wait for each other from there on, so the long work comes before.
  */
 export function createAppendBatch(session: WritingSession): AppendBatch {
   const { connection } = session
-  const ensureOrganization = createEnsureOrganization(connection)
+  const organizations = createOrganizationRows(connection)
   const moveChain = createMoveChain(connection)
+  const account = createAccount(connection)
   const tuples = createTupleFiling(session)
-  const storeSources = createStoreSources(connection)
-  const noteUnexported = createNoteUnexported(connection)
+  const sources = createSourceFiling(session)
+  const noteUnexported = createNoteUnexported(session)
   const reserve = connection.prepare<{ readonly last_record: number }>(
-    `UPDATE organizations SET last_record = last_record + ? WHERE id = ? RETURNING last_record`,
+    `UPDATE organizations SET last_record = last_record + ?, bytes = bytes + ?
+     WHERE id = ? RETURNING last_record`,
   )
   const insertRecords = createInsertRecords(session)
-  const insertLosses = createInsertLosses(session)
+  const storeLosses = createStoreLosses(connection)
   const countDay = connection.prepare(
     `INSERT INTO days (org, day, records) VALUES (?, ?, ?)
      ON CONFLICT (org, day) DO UPDATE SET records = days.records + excluded.records`,
@@ -45,20 +54,33 @@ export function createAppendBatch(session: WritingSession): AppendBatch {
     }
   }
 
-  return async (batch) => {
-    const { rows, losses, device_id, chain } = batch
-    const org = await ensureOrganization(batch.org)
-    await moveChain(org, batch)
-    const found = await tuples.find(org, rows)
+  return async (batch, limits) => {
+    const { rows, chain } = batch
+    const org = await organizations.ensure(batch.org)
+    const found = { tuples: await tuples.find(org, rows), sources: await sources.find(org, batch) }
     await session.pause()
-    const reserved = await reserve.get(rows.length, org)
-    if (reserved === undefined)
-      throw new StoreError('ERR_STORE_CONFLICT', 'the organization was deleted', {
-        subject: 'other',
-      })
+    const bytes = weighBatch({
+      records: rows.length,
+      tuples: missingTuples(found.tuples),
+      sources: found.sources.wanted.size - found.sources.known.size,
+    })
+    const exceeded = await account.exceeded({ org, batch, bytes }, limits)
+    if (exceeded !== null) {
+      const lost = loseBatch(batch, exceeded)
+      await moveChain(org, lost)
+      await storeLosses(org, lost)
+      return exceeded
+    }
+    session.requireRoom(bytes)
+    await moveChain(org, batch)
+    const sourceIds = await sources.store(org, batch, found.sources)
+    const inserted = await tuples.insert(org, found.tuples)
+    await storeLosses(org, batch)
+    await account.book({ org, batch, bytes })
+    const reserved = await reserve.get(rows.length, bytes, org)
+    if (reserved === undefined) throw organizationDeleted()
     const firstId = reserved.last_record - rows.length + 1
-    const tupleIds = await tuples.store(org, found)
-    const sourceIds = await storeSources(org, batch)
+    const tupleIds = await tuples.widen(org, inserted)
     await insertInTurns(
       insertRecords,
       rows.map((row, index) => [
@@ -78,33 +100,25 @@ export function createAppendBatch(session: WritingSession): AppendBatch {
     )
     await noteUnexported(org, batch, { first: firstId, sources: sourceIds })
     for (const [day, count] of countByDay(rows)) await countDay.run(org, day, count)
-    await insertInTurns(
-      insertLosses,
-      losses.map(({ at_ms, lost, reason }) => [
-        org,
-        dayOf(at_ms),
-        at_ms,
-        device_id,
-        reason,
-        Math.min(lost, MOST_LOST),
-      ]),
-    )
+    return null
   }
 }
 
-function createEnsureOrganization(connection: Connection): (name: string) => Promise<number> {
-  const find = connection.prepare<{ readonly id: number }>(
-    'SELECT id FROM organizations WHERE name = ?',
-  )
-  const insert = connection.prepare(
-    'INSERT INTO organizations (name, last_record) VALUES (?, 0) ON CONFLICT DO NOTHING',
-  )
-  return async (name) => {
-    const known = await find.get(name)
-    if (known !== undefined) return known.id
-    await insert.run(name)
-    return (await find.get(name))?.id ?? 0
+/** Only the chain and one loss, so that a machine beyond its limit adds nothing to the store. */
+function loseBatch(batch: EvidenceBatch, reason: ExceededLimit): EvidenceBatch {
+  const { rows, losses, chain } = batch
+  const decisions = rows.reduce((sum, row) => sum + row.decisions, 0)
+  const lost = losses.reduce((sum, loss) => sum + loss.lost, decisions)
+  return {
+    ...batch,
+    rows: [],
+    losses: [{ at_ms: chain.received_ms, lost, reason }],
+    chain: { ...chain, lost: Math.min(chain.lost + decisions, Number.MAX_SAFE_INTEGER) },
   }
+}
+
+function organizationDeleted(): StoreError {
+  return new StoreError('ERR_STORE_CONFLICT', 'the organization was deleted', { subject: 'other' })
 }
 
 function createInsertRecords(session: WritingSession): InsertRows {
@@ -114,17 +128,6 @@ function createInsertRecords(session: WritingSession): InsertRows {
     { name: 'records', effect: 'everything' },
     names.split(' ').map((name) => ({ name, type: 'BIGINT' })),
   )
-}
-
-function createInsertLosses(session: WritingSession): InsertRows {
-  return session.insertInto({ name: 'losses', effect: 'everything' }, [
-    { name: 'org', type: 'BIGINT' },
-    { name: 'day', type: 'BIGINT' },
-    { name: 'at_ms', type: 'BIGINT' },
-    { name: 'device_id', type: 'TEXT' },
-    { name: 'reason', type: 'TEXT' },
-    { name: 'lost', type: 'BIGINT' },
-  ])
 }
 
 function countByDay(rows: EvidenceBatch['rows']): ReadonlyMap<number, number> {

@@ -1,3 +1,4 @@
+import { NO_LIMITS } from '../evidence-limits.ts'
 import type { EvidenceBatch, EvidenceStore } from '../evidence-store.ts'
 import type { UnusedPlace } from './drop-rows.ts'
 import type { EvidenceReader, EvidenceWriter } from './evidence-rows.ts'
@@ -8,13 +9,15 @@ export interface EvidenceDriver {
   /** Runs `work` on one snapshot. */
   read<T>(work: (reader: EvidenceReader) => Promise<T>): Promise<T>
   /** Runs `work`, which writes this batch, in a durable transaction. */
-  append(batch: EvidenceBatch, work: (writer: EvidenceWriter) => Promise<void>): Promise<void>
+  append<T>(batch: EvidenceBatch, work: (writer: EvidenceWriter) => Promise<T>): Promise<T>
   /** Runs `work` in a durable transaction, beside others. */
   write<T>(work: (writer: EvidenceWriter) => Promise<T>): Promise<T>
   /** Runs `work` in a transaction beside which no process appends. */
   alone<T>(work: (writer: EvidenceWriter) => Promise<T>): Promise<T>
   /** Removes rows of whole days before this one, where the database can do that at once. */
   dropWholeDays(before: number): Promise<void>
+  /** Gives room of removed rows back to the disk, where the database does not by itself. */
+  giveBack(): Promise<void>
   ping(): Promise<void>
   close(): Promise<void>
 }
@@ -42,7 +45,8 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
 
   return {
     chain: (deviceId) => driver.read((reader) => reader.chain(deviceId)),
-    append: (batch) => driver.append(batch, (writer) => writer.append(batch)),
+    append: (batch, limits = NO_LIMITS) =>
+      driver.append(batch, (writer) => writer.append(batch, limits)),
     list: (org, filter, page) => driver.read((reader) => reader.list(org, filter, page)),
     tally: (org, time, page) => driver.read((reader) => reader.tally(org, time, page)),
     tuples: (ids) => driver.read((reader) => reader.tuples(ids)),
@@ -64,6 +68,16 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
       await driver.dropWholeDays(day)
       while (await driver.alone((writer) => writer.dropOld(day)));
       await dropUnused(day)
+      return rows
+    },
+    async dropOwned(owner) {
+      const rows = await removeParts((writer) => writer.dropSome(owner))
+      let after: number | null = 0
+      while (after !== null) {
+        const place: number = after
+        after = await driver.alone((writer) => writer.dropTuplesAfter(owner.org, place))
+      }
+      await driver.giveBack()
       return rows
     },
     ping: () => driver.ping(),

@@ -7,7 +7,10 @@ const IDS_IN_A_STEP = 5_000
 
 /** Parts of the removal of rows, each for a transaction of its own. */
 export interface DropRows {
-  /** Forgets the counts of the days before this one, so that lists pass them. Returns the rows. */
+  /**
+   * Forgets the counts of the days before this one, so that lists pass them, and the bytes that
+   * arrived on them. Returns the rows.
+   */
   dropDays(before: number): Promise<number>
   /** Removes some rows and losses of these days. Returns whether there may be more. */
   dropOld(before: number): Promise<boolean>
@@ -28,6 +31,11 @@ export function createDropRows(connection: Connection): DropRows {
     'SELECT CAST(COALESCE(SUM(records), 0) AS BIGINT) AS records FROM days WHERE day < ?',
   )
   const deleteDays = connection.prepare('DELETE FROM days WHERE day < ?')
+  const unbook = connection.prepare(
+    `UPDATE organizations SET bytes = bytes - COALESCE(
+       (SELECT SUM(b.bytes) FROM stored_bytes b WHERE b.org = organizations.id AND b.day < ?), 0)`,
+  )
+  const deleteBooked = connection.prepare('DELETE FROM stored_bytes WHERE day < ?')
   const deleteOld = [
     connection.prepare(formatDelete('records', RECORD_KEY, 'day < ?')),
     connection.prepare(formatDelete('losses', 'id', 'day < ?')),
@@ -39,6 +47,8 @@ export function createDropRows(connection: Connection): DropRows {
     async dropDays(before) {
       const row = await countDays.get(before)
       await deleteDays.run(before)
+      await unbook.run(before)
+      await deleteBooked.run(before)
       return row?.records ?? 0
     },
     async dropOld(before) {

@@ -2,9 +2,11 @@ import type { Connection } from '../../../store/sql/connection.ts'
 import type { EvidenceStore } from '../evidence-store.ts'
 import { createAppendBatch, type AppendBatch } from './append-batch.ts'
 import { createChainReader } from './chain-rows.ts'
+import { createDropOwned, type DropOwned } from './drop-owned.ts'
 import { createDropRows, type DropRows } from './drop-rows.ts'
 import { createListRecords } from './list-records.ts'
 import { createListLosses } from './loss-rows.ts'
+import { createOrganizationRows, type OrganizationRows } from './organization-rows.ts'
 import { createFindRuleUse } from './rule-use.ts'
 import { createReadSources, createReadTuples, createTallyRecords } from './tally-records.ts'
 import {
@@ -25,13 +27,14 @@ export interface EvidenceReader extends Pick<
   requireTables(): Promise<void>
 }
 
-export interface EvidenceWriter extends DropRows, ExportWriter {
+export interface EvidenceWriter extends DropOwned, DropRows, ExportWriter {
   readonly append: AppendBatch
+  readonly organizations: OrganizationRows
 }
 
 const TABLES = (
   'organizations chains sources tuples tuple_rules shadow_rules records days losses ' +
-  'exporters unexported'
+  'exporters unexported stored_bytes'
 ).split(' ')
 
 /** `pause` lets other work of the process come between the parts of long work. */
@@ -73,7 +76,9 @@ export function createEvidenceWriter(session: WritingSession): EvidenceWriter {
   const { connection } = session
   return {
     append: createAppendBatch(session),
+    organizations: createOrganizationRows(connection),
     ...createDropRows(connection),
+    ...createDropOwned(connection),
     ...createExportWriter(connection),
   }
 }

@@ -14,12 +14,15 @@ import type { Dialect, Migration } from '../../../store/sql/dialect.ts'
  *   are few and in memory, and a removed day is one range of each.
  * - `exporters`, `unexported`: who exports, and the parts of batches that are still to be exported.
  * - `days`: how many records an organization has by day.
+ * - `stored_bytes`: the bytes of records by user, device and day of arrival. `bytes` of
+ *   `organizations` is their sum.
  */
 export const EVIDENCE_MIGRATIONS: readonly Migration[] = [
   initial,
   boundIndexedTexts,
   shadowOutcomes,
   exports,
+  accounts,
 ]
 
 /**
@@ -74,6 +77,25 @@ function exports({ text, integer, place, keyed, placed }: Dialect): string {
     ) ${placed};
     CREATE INDEX unexported_exporter ON unexported (exporter, id);
     CREATE INDEX unexported_day ON unexported (day);
+  `
+}
+
+/** Records of before are booked by their days, with about the bytes that they take. */
+function accounts({ text, integer, keyed }: Dialect): string {
+  return `
+    CREATE TABLE stored_bytes (
+      org ${integer} NOT NULL,
+      holder ${text} NOT NULL,
+      day ${integer} NOT NULL,
+      device_id ${text} NOT NULL,
+      bytes ${integer} NOT NULL,
+      PRIMARY KEY (org, holder, day, device_id)
+    ) ${keyed};
+    CREATE INDEX stored_bytes_day ON stored_bytes (day);
+    INSERT INTO stored_bytes SELECT org, '', day, '', records * 500 FROM days;
+    ALTER TABLE organizations ADD COLUMN bytes ${integer} NOT NULL DEFAULT 0;
+    UPDATE organizations SET bytes = COALESCE(
+      (SELECT SUM(b.bytes) FROM stored_bytes b WHERE b.org = organizations.id), 0);
   `
 }
 

@@ -1,41 +1,88 @@
-import type { Connection } from '../../../store/sql/connection.ts'
+import { createSelectIn } from '../../../store/sql/select-in.ts'
 import type { EvidenceBatch } from '../evidence-store.ts'
 import { dayOf } from './day.ts'
 import { createWidenDays, type DaySpan } from './widen-days.ts'
+import type { WritingSession } from './writing-session.ts'
 
 interface KnownSource extends DaySpan {
   readonly id: number
+  readonly session: string
 }
 
-/**
- * Stores the sources of a batch, and answers the id of each session's. The batches of one device
- * take turns, so two of them do not store the same source.
- */
-export function createStoreSources(
-  connection: Connection,
-): (org: number, batch: EvidenceBatch) => Promise<ReadonlyMap<string, number>> {
-  const find = connection.prepare<KnownSource>(
-    `SELECT id, first_day, last_day FROM sources
-     WHERE org = ? AND device_id = ? AND session = ? AND username IS NOT DISTINCT FROM ?`,
+/** The sources of a batch, by session. */
+export interface FoundSources {
+  readonly wanted: ReadonlyMap<string, DaySpan>
+  readonly known: ReadonlyMap<string, KnownSource>
+}
+
+/** Batches of one device that are written at once conflict, so no source is stored twice. */
+export interface SourceFiling {
+  find(org: number, batch: EvidenceBatch): Promise<FoundSources>
+  /** Stores the sources that are not there. Returns the id of each session's. */
+  store(
+    org: number,
+    batch: EvidenceBatch,
+    found: FoundSources,
+  ): Promise<ReadonlyMap<string, number>>
+}
+
+export function createSourceFiling(session: WritingSession): SourceFiling {
+  const { connection } = session
+  const select = createSelectIn<KnownSource>(
+    connection,
+    (list) =>
+      `SELECT id, session, first_day, last_day FROM sources
+       WHERE org = ? AND device_id = ? AND username IS NOT DISTINCT FROM ?
+         AND session IN (${list})`,
   )
-  const insert = connection.prepare<{ readonly id: number }>(
-    `INSERT INTO sources (org, device_id, session, username, first_day, last_day)
-     VALUES (?, ?, ?, ?, ?, ?) RETURNING id`,
-  )
+  const insert = session.insertInto({ name: 'sources', effect: 'everything' }, [
+    { name: 'org', type: 'BIGINT' },
+    { name: 'device_id', type: 'TEXT' },
+    { name: 'session', type: 'TEXT' },
+    { name: 'username', type: 'TEXT' },
+    { name: 'first_day', type: 'BIGINT' },
+    { name: 'last_day', type: 'BIGINT' },
+  ])
   const widenDays = createWidenDays(connection, 'sources')
 
-  return async (org, { device_id, username, rows }) => {
-    const ids = new Map<string, number>()
-    for (const [session, wanted] of collectSessions(rows)) {
-      const stored = await find.get(org, device_id, session, username)
-      if (stored !== undefined) await widenDays([{ stored, wanted }])
-      const { id = 0 } =
-        stored ??
-        (await insert.get(org, device_id, session, username, wanted.first_day, wanted.last_day)) ??
-        {}
-      ids.set(session, id)
-    }
-    return ids
+  async function selectKnown(
+    org: number,
+    { device_id, username }: EvidenceBatch,
+    sessions: readonly string[],
+  ): Promise<Map<string, KnownSource>> {
+    const rows = await select([org, device_id, username], sessions)
+    return new Map(rows.map((row) => [row.session, row]))
+  }
+
+  return {
+    async find(org, batch) {
+      const wanted = collectSessions(batch.rows)
+      return { wanted, known: await selectKnown(org, batch, [...wanted.keys()]) }
+    },
+    async store(org, batch, { wanted, known }) {
+      const missing = [...wanted].filter(([name]) => !known.has(name))
+      await insert.run(
+        missing.map(([name, { first_day, last_day }]) => [
+          org,
+          batch.device_id,
+          name,
+          batch.username,
+          first_day,
+          last_day,
+        ]),
+      )
+      const made = await selectKnown(
+        org,
+        batch,
+        missing.map(([name]) => name),
+      )
+      const widenings = [...known.values()].flatMap((stored) => {
+        const span = wanted.get(stored.session)
+        return span === undefined ? [] : [{ stored, wanted: span }]
+      })
+      await widenDays(widenings)
+      return new Map([...known, ...made].map(([name, { id }]) => [name, id]))
+    },
   }
 }
 

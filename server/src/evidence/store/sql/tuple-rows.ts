@@ -15,12 +15,25 @@ interface KnownTuple extends StoredTuple {
   readonly hash: string
 }
 
+interface UnknownTuple {
+  readonly hash: string
+  readonly id: null
+}
+
 /** Tuples of a batch, by their row. */
 export interface TupleFiling {
   /** Looks up the tuples of a batch; takes no lock. */
   find(org: number, rows: readonly EvidenceRow[]): Promise<FoundTuples>
-  /** Stores the tuples that are not there. Returns the id of each row's tuple. */
-  store(org: number, found: FoundTuples): Promise<readonly number[]>
+  /**
+   * Stores the tuples that are not there, by ascending hash: two batches with the same ones so wait
+   * for each other, and never each for the other.
+   */
+  insert(org: number, found: FoundTuples): Promise<FoundTuples>
+  /**
+   * Widens the days of all of them, which batches of the organization must do one after the other.
+   * Returns the id of each row's tuple.
+   */
+  widen(org: number, inserted: FoundTuples): Promise<readonly number[]>
 }
 
 export interface FoundTuples {
@@ -32,10 +45,18 @@ export interface FoundTuples {
 
 export function createTupleFiling(session: WritingSession): TupleFiling {
   const { connection, memory } = session
-  const select = createSelectIn<KnownTuple>(
+  // PostgreSQL has no statistics of a new table, and takes any index of the organization for as
+  // good as the unique one. Only that one has the order, which an equal hash would make needless.
+  const member = (name: string): string =>
+    `(SELECT ${name} FROM tuples
+      WHERE org = ? AND hash >= wanted.column1 AND hash <= wanted.column1
+      ORDER BY hash LIMIT 1) AS ${name}`
+  const select = createSelectIn<KnownTuple | UnknownTuple>(
     connection,
     (list) =>
-      `SELECT id, hash, first_day, last_day FROM tuples WHERE org = ? AND hash IN (${list})`,
+      `SELECT wanted.column1 AS hash, ${member('id')}, ${member('first_day')},
+         ${member('last_day')}
+       FROM (VALUES ${list.replaceAll('?', '(?)')}) AS wanted`,
   )
   const insert = session.insertInto(
     { name: 'tuples', effect: 'everything', conflict: 'ON CONFLICT DO NOTHING' },
@@ -57,8 +78,10 @@ export function createTupleFiling(session: WritingSession): TupleFiling {
   const widenDays = createWidenDays(connection, 'tuples')
 
   async function selectKnown(org: number, hashes: readonly string[]) {
-    const rows = await select([org], hashes)
-    return new Map<string, StoredTuple>(rows.map((row) => [row.hash, row]))
+    const rows = await select([org, org, org], hashes)
+    return new Map<string, StoredTuple>(
+      rows.flatMap((row) => (row.id === null ? [] : [[row.hash, row]])),
+    )
   }
 
   function remembered(org: number, hashes: Iterable<string>) {
@@ -94,9 +117,13 @@ export function createTupleFiling(session: WritingSession): TupleFiling {
       for (const [hash, tuple] of await selectKnown(org, others)) known.set(hash, tuple)
       return { hashes, tuples, known }
     },
-    async store(org, { hashes, tuples, known }) {
-      const missing = [...tuples.values()].filter(({ hash }) => !known.has(hash))
-      const stored = new Map([...known, ...(await insertMissing(org, missing))])
+    async insert(org, found) {
+      const missing = missingTuples(found)
+      if (missing.length === 0) return found
+      const sorted = missing.toSorted((one, other) => (one.hash < other.hash ? -1 : 1))
+      return { ...found, known: new Map([...found.known, ...(await insertMissing(org, sorted))]) }
+    },
+    async widen(org, { hashes, tuples, known: stored }) {
       const widenings = [...tuples.values()].flatMap((wanted) => {
         const tuple = stored.get(wanted.hash)
         return tuple === undefined ? [] : [{ stored: tuple, wanted }]
@@ -111,6 +138,11 @@ export function createTupleFiling(session: WritingSession): TupleFiling {
       return hashes.map((hash) => stored.get(hash)?.id ?? 0)
     },
   }
+}
+
+/** The tuples that are not stored yet. */
+export function missingTuples({ tuples, known }: FoundTuples): readonly BatchTuple[] {
+  return [...tuples.values()].filter(({ hash }) => !known.has(hash))
 }
 
 function collectTuples(rows: readonly EvidenceRow[]): Pick<FoundTuples, 'hashes' | 'tuples'> {

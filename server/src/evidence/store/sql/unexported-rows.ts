@@ -2,6 +2,7 @@ import type { Connection } from '../../../store/sql/connection.ts'
 import type { EvidenceBatch, Unexported, UnexportedCount } from '../evidence-store.ts'
 import { dayOf } from './day.ts'
 import { createRecordReader } from './record-rows.ts'
+import type { WritingSession } from './writing-session.ts'
 
 /** Parts of batches that one call looks at. */
 const PARTS_IN_A_CALL = 64
@@ -106,23 +107,24 @@ export type NoteUnexported = (
   ids: { readonly first: number; readonly sources: ReadonlyMap<string, number> },
 ) => Promise<void>
 
-export function createNoteUnexported(connection: Connection): NoteUnexported {
+export function createNoteUnexported(session: WritingSession): NoteUnexported {
+  const { connection } = session
   const exporters = connection.prepare<{ readonly name: string }>('SELECT name FROM exporters')
-  const insert = connection.prepare(
-    `INSERT INTO unexported (exporter, org, day, source, first_id, last_id, from_ms, to_ms, records,
-       received_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
+  const numbers = 'org day source first_id last_id from_ms to_ms records received_ms'
+  const insert = session.insertInto({ name: 'unexported', effect: 'everything' }, [
+    { name: 'exporter', type: 'TEXT' },
+    ...numbers.split(' ').map((name) => ({ name, type: 'BIGINT' as const })),
+  ])
   return async (org, { rows, chain }, { first, sources }) => {
     if (rows.length === 0) return
     const names = await exporters.all()
     if (names.length === 0) return
     const last = first + rows.length - 1
-    for (const [key, { from, to, records }] of partsOf(rows)) {
-      const [day, session] = key
-      const source = sources.get(session) ?? null
-      const values = [org, day, source, first, last, from, to, records, chain.received_ms]
-      for (const { name } of names) await insert.run(name, ...values)
-    }
+    const parts = partsOf(rows).map(([[day, key], { from, to, records }]) => {
+      const source = sources.get(key) ?? null
+      return [org, day, source, first, last, from, to, records, chain.received_ms]
+    })
+    await insert.run(parts.flatMap((values) => names.map(({ name }) => [name, ...values])))
   }
 }
 

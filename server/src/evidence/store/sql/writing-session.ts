@@ -9,6 +9,8 @@ export interface WritingSession {
   insertInto(table: InsertedTable, columns: readonly InsertedColumn[]): InsertRows
   /** Awaited between the parts of long work, so that other work of the process comes between. */
   pause(): Promise<void>
+  /** Throws `ERR_STORE_FULL` where the disk has no room for these bytes beside its reserve. */
+  requireRoom(bytes: number): void
   /** Where no other process writes; null elsewhere. */
   readonly memory: TupleMemory | null
 }

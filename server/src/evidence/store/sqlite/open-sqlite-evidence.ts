@@ -21,6 +21,7 @@ import {
 } from '../sql/evidence-rows.ts'
 import { EVIDENCE_MIGRATIONS } from '../sql/evidence-schema.ts'
 import { createTupleMemory, type TupleMemory } from '../sql/writing-session.ts'
+import { createDiskReserve, type RequireDiskRoom } from './disk-reserve.ts'
 import { insertOneByOne } from './insert-one-by-one.ts'
 
 /** Tables of every version. */
@@ -35,6 +36,8 @@ const READING_CONNECTIONS = 4
 const TUPLES_IN_MEMORY = 100_000
 /** Pages in the log after which a commit copies them itself; see `createCheckpoints`. */
 const LAST_CHECKPOINT_PAGES = 16_000
+/** Free pages that one transaction gives back. */
+const PAGES_IN_A_STEP = 500
 /** How long a batch waits for another process. */
 const BUSY_TIMEOUT_MS = 5_000
 
@@ -42,6 +45,7 @@ const BUSY_TIMEOUT_MS = 5_000
 export function openSqliteEvidence(
   path: string,
   startWorker: StartWorker = startThread,
+  requireDiskRoom: RequireDiskRoom = createDiskReserve(path),
 ): EvidenceStore {
   createPrivateFile(path)
   const requireSameFile = watchFiles([path])
@@ -61,6 +65,7 @@ export function openSqliteEvidence(
       }
     }
     return createStore(writing, openReading, {
+      requireDiskRoom,
       checkpoints: createCheckpoints(writing, path, { startWorker }),
       requireInPlace: watchFiles([path, `${path}-wal`]),
     })
@@ -85,25 +90,27 @@ export function openSqliteEvidenceReading(path: string): EvidenceReading {
 function createStore(
   writing: Database,
   openReading: () => ReadingSession<EvidenceReader>,
-  deps: { readonly checkpoints: Checkpoints; readonly requireInPlace: () => void },
+  deps: WritingDeps & { readonly requireDiskRoom: RequireDiskRoom },
 ): EvidenceStore {
   const readers = createReadingPool(openReading(), openReading, {
     connections: READING_CONNECTIONS,
   })
   const memory = createTupleMemory(TUPLES_IN_MEMORY)
+  const room = createRoom(writing, deps.requireDiskRoom)
   const writer = createEvidenceWriter({
     connection: createSqliteConnection(writing),
     insertInto: (table, columns) => insertOneByOne(writing, table, columns),
     pause: nextTurn,
+    requireRoom: room.require,
     memory,
   })
-  const writers = createWriters(writing, memory, deps)
+  const writers = createWriters(writing, memory, { ...deps, ended: room.settle })
   return createEvidenceStore({
     read: (work) => readers.read(work),
     append: (_batch, work) =>
       writers.run(async () => {
         try {
-          await work(writer)
+          return await work(writer)
         } catch (error) {
           memory.forget()
           throw error
@@ -118,6 +125,10 @@ function createStore(
     },
     // Rows of a day are one range of each index, which `dropOld` deletes in steps.
     dropWholeDays: () => Promise.resolve(),
+    async giveBack() {
+      while (await writers.run(async () => shrink(writing)));
+      guard(() => writing.pragma('wal_checkpoint(TRUNCATE)'))
+    },
     async ping() {
       await readers.read((reader) => reader.requireTables())
       deps.requireInPlace()
@@ -130,13 +141,44 @@ function createStore(
   })
 }
 
+/** Cuts some free pages off the end of the file. Returns whether that did anything. */
+function shrink(writing: Database): boolean {
+  return guard(() => {
+    const before = Number(writing.pragma('freelist_count', { simple: true }))
+    writing.pragma(`incremental_vacuum(${PAGES_IN_A_STEP})`)
+    return Number(writing.pragma('freelist_count', { simple: true })) < before
+  })
+}
+
+interface WritingDeps {
+  readonly checkpoints: Checkpoints
+  readonly requireInPlace: () => void
+}
+
+/** Counts the batches of a transaction, all of which the disk must have room for. */
+function createRoom(
+  writing: Database,
+  requireDiskRoom: RequireDiskRoom,
+): { readonly require: (bytes: number) => void; readonly settle: () => void } {
+  const pages = guard(() => writing.prepare<[], number>('PRAGMA freelist_count').pluck())
+  const pageBytes = Number(guard(() => writing.pragma('page_size', { simple: true })))
+  let underWay = 0
+  return {
+    require(bytes) {
+      const reusable = (guard(() => pages.get()) ?? 0) * pageBytes
+      requireDiskRoom({ underWay: underWay + bytes, reusable })
+      underWay += bytes
+    },
+    settle() {
+      underWay = 0
+    },
+  }
+}
+
 function createWriters(
   writing: Database,
   memory: TupleMemory,
-  {
-    checkpoints,
-    requireInPlace,
-  }: { readonly checkpoints: Checkpoints; readonly requireInPlace: () => void },
+  { checkpoints, requireInPlace, ended }: WritingDeps & { readonly ended: () => void },
 ): GroupCommit {
   const beginImmediate = createBeginImmediate(writing)
   const requireKnownSchema = createSchemaCheck(writing)
@@ -153,6 +195,7 @@ function createWriters(
     },
     beforeCommit: requireInPlace,
     ended(how) {
+      ended()
       if (how === 'failed') memory.forget()
       if (how === 'committed') checkpoints.committed()
     },
@@ -197,6 +240,8 @@ function openConnection(path: string, options: { readonly readonly: boolean }): 
     try {
       if (!options.readonly) {
         requireOwn(database, TABLES)
+        // Counts for a new file alone.
+        database.pragma('auto_vacuum = INCREMENTAL')
         database.pragma('journal_mode = WAL')
         // FULL: a batch is on disk before it is acknowledged, also when the power fails.
         database.pragma('synchronous = FULL')

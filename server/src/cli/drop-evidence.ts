@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import { EVIDENCE_FILE, openEvidenceStore } from '../evidence/store/open-evidence-store.ts'
+import { createAuditedStore } from '../history/audit/audited-store.ts'
+import { OPERATOR } from '../history/author.ts'
+import { CommandFailure } from '../platform/command-failure.ts'
+import type { Sources } from '../platform/sources.ts'
+import { withStore } from './with-store.ts'
+
+export interface DropEvidenceOptions {
+  readonly org: string
+  readonly device?: string
+  readonly json?: true
+}
+
+/** `evidence drop`. The event comes first: nothing is removed without one. */
+export async function dropEvidenceCommand(
+  config: Config,
+  sources: Pick<Sources, 'now'>,
+  { org, device, json }: DropEvidenceOptions,
+): Promise<void> {
+  if (config.databaseUrl === null && !existsSync(join(config.dataDir, EVIDENCE_FILE)))
+    throw new CommandFailure('refused', `there is no \`${EVIDENCE_FILE}\` in \`${config.dataDir}\``)
+  await withStore(config, 'existing', async (store) => {
+    const found = await store.read(async ({ organizations, devices }) => ({
+      org: await organizations.find(org),
+      device: device === undefined ? null : await devices.find(org, device),
+    }))
+    if (found.org === null)
+      throw new CommandFailure('refused', `there is no organization \`${org}\``)
+    if (device !== undefined && found.device === null)
+      throw new CommandFailure('refused', `\`${org}\` has no device \`${device}\``)
+    const audited = createAuditedStore({ store, ...sources })
+    await audited.note(OPERATOR, {
+      place: { org },
+      kind: 'evidence.dropped',
+      subject: { id: device ?? org, name: found.device?.username ?? org },
+      before: null,
+      after: device === undefined ? {} : { device_id: device },
+    })
+  })
+  const evidence = await openEvidenceStore(config)
+  try {
+    const removed = await evidence.dropOwned({ org, deviceId: device ?? null })
+    process.stdout.write(
+      json === true
+        ? `${JSON.stringify({ org, device: device ?? null, removed })}\n`
+        : `${removed} decision records of \`${device ?? org}\` removed\n`,
+    )
+  } finally {
+    await evidence.close()
+  }
+}
