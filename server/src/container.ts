@@ -25,9 +25,11 @@ import { createPollShortcut } from './views/poll-shortcut.ts'
 import { createDraftDocument } from './governance/document/draft-document.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/input/page-token.ts'
+import { createDiskRoom } from './identity/limits/disk-room.ts'
 import { createHistoryQuota } from './identity/limits/history-quota.ts'
 import { createAnswerExpiry } from './identity/idempotency/forget-answers.ts'
 import { createHistoryRetention } from './operations/storage/retention.ts'
+import type { RequireHistoryRoom } from './history/change-log.ts'
 import { createAuditedStore } from './history/audit/audited-store.ts'
 import { eventRoutes } from './events/event-routes.ts'
 import { conflict } from './platform/api-error.ts'
@@ -51,6 +53,14 @@ import { ensureSigningKeys } from './identity/tokens/signing-keys.ts'
 import { openTracing } from './operations/tracing/open-tracing.ts'
 import { readVersion } from './platform/version.ts'
 import { createWebhooks } from './webhooks/create-webhooks.ts'
+
+/** Requires what both require. */
+function bothOf(one: RequireHistoryRoom, other: RequireHistoryRoom): RequireHistoryRoom {
+  return async (...made) => {
+    await one(...made)
+    await other(...made)
+  }
+}
 
 type ServerAddress = Pick<AddressInfo, 'address' | 'port'>
 
@@ -121,7 +131,7 @@ export async function createServer(
   const webhooks = createWebhooks({ store, networks: config.webhookNetworks, log, sources })
   const machines = await openMachines({ settings: config, store, log, sources })
   const onEvents = notifyOfEvents(webhooks.courier, machines)
-  const requireRoom = createHistoryQuota(config.maxHistoryMib)
+  const requireRoom = bothOf(createHistoryQuota(config.maxHistoryMib), createDiskRoom(config))
   const audited = createAuditedStore({ store, ...sources, requireRoom, onEvents })
   const policies = { limits: config.limits, budget: createWorkBudget(), pageTokenKey }
   const historyLimits = { days: config.historyDays, maxMib: config.maxHistoryMib }

@@ -1,4 +1,5 @@
 import { createServer as createListener } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { CommandFailure } from './platform/command-failure.ts'
 import { ConfigError } from './platform/config-error.ts'
@@ -7,9 +8,11 @@ import { createServer, type Server } from './container.ts'
 import { createLogDestination } from './operations/log/create-log.ts'
 import { openLastingEvidence, type LastingEvidence } from './evidence/store/lasting-evidence.ts'
 import { openEvidenceStore } from './evidence/store/open-evidence-store.ts'
+import { DATABASE_FILE } from './operations/storage/data-directory.ts'
 import { openStore } from './operations/storage/open-store.ts'
 import type { Sources } from './platform/sources.ts'
 import { warnAtStart } from './config/start-warnings.ts'
+import { createBallast } from './store/sqlite/ballast.ts'
 import type { Store } from './store/store.ts'
 import {
   CertificateError,
@@ -41,6 +44,7 @@ export async function startServer(
   // Before the store is opened: a port in use must not leave a new database behind.
   const certificate = await requireUsable(config, sources)
   const store = await openStore(config, 'create')
+  if (config.databaseUrl === null) createBallast(join(config.dataDir, DATABASE_FILE)).make()
   try {
     const evidence = await openLastingEvidence(() => openEvidenceStore(config), sources.monotonicMs)
     try {

@@ -77,13 +77,14 @@ export function createHistoryQuota(maxMib: number): RequireHistoryRoom {
 }
 
 /** Whether the author is a caller of the API: not the server, its operator or an issuer. */
-function isCaller({ actor }: Author): boolean {
+export function isCaller({ actor }: Author): boolean {
   return (
     actor.startsWith('user:') || actor.startsWith('organization:') || actor.startsWith('enrolment:')
   )
 }
 
-function needOf(changes: readonly Change[]): Need {
+/** The need of changes that are made together. */
+export function needOf(changes: readonly Change[]): Need {
   if (changes.some(({ kind }) => ENDS_OF_ROLLOUTS.has(kind))) return 'reduction'
   let need: Need = 'reduction'
   for (const change of changes) {

@@ -7,6 +7,7 @@ import type { OpenMode } from '../../store/open-mode.ts'
 import type { Migration } from '../../store/sql/dialect.ts'
 import { MIGRATIONS } from '../../store/sql/migrations/migrations.ts'
 import type { Store } from '../../store/store.ts'
+import { createBallast } from '../../store/sqlite/ballast.ts'
 import { refuseDatabase } from './refused-store.ts'
 
 /** Where the store is. */
@@ -54,6 +55,7 @@ async function openDirectory(
     // Loaded on demand: most starts need no migration.
     const { backUpBeforeMigration } = await import('../backup/back-up-before-migration.ts')
     const file = join(dataDir, DATABASE_FILE)
+    createBallast(file).giveRoom()
     const backup = await backUpBeforeMigration(file, randomUUID(), migrations)
     if (backup !== null)
       process.stderr.write(

@@ -9,6 +9,7 @@ import { requireTables } from '../sql/require-tables.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
 import { createWriterMemory } from '../sql/writer-memory.ts'
 import type { Store, StoreReader } from '../store.ts'
+import { createBallast, type Ballast } from './ballast.ts'
 import { createBeginImmediate } from './begin-immediate.ts'
 import { createCheckpoints, type Checkpoints } from './checkpoints.ts'
 import { createPrivateFile, requireFile } from './database-file.ts'
@@ -55,6 +56,8 @@ export function openSqliteStore(
   if (opening === 'create') createPrivateFile(path)
   else requireFile(path)
   const requireSameFile = watchFiles([path])
+  const ballast = createBallast(path)
+  ballast.giveRoom()
   const writing = openConnection(path, { readonly: false })
   try {
     const prepare = opening === 'create' ? migrate : requireNewest
@@ -78,6 +81,7 @@ export function openSqliteStore(
     })
     return createStore(writing, {
       schema,
+      ballast,
       readers,
       checkpoints: createCheckpoints(writing, path, { startWorker }),
       requireInPlace: watchFiles([path, `${path}-wal`]),
@@ -92,11 +96,13 @@ function createStore(
   writing: Database,
   {
     schema,
+    ballast,
     readers,
     checkpoints,
     requireInPlace,
   }: {
     readonly schema: number
+    readonly ballast: Pick<Ballast, 'giveRoom'>
     readonly readers: ReadingPool<Reading>
     readonly checkpoints: Checkpoints
     readonly requireInPlace: () => void
@@ -119,6 +125,7 @@ function createStore(
     // Counted from the arrival; otherwise each of the waiting writers would get a full five
     // seconds.
     async begin(arrivedMs) {
+      ballast.giveRoom()
       await beginImmediate(arrivedMs + BUSY_TIMEOUT_MS)
       requireWrittenSchema()
       forgetOthers()
