@@ -17,6 +17,14 @@ const reasonSchema = lineSchema
   .max(MAX_REASON, `must be at most ${MAX_REASON} characters`)
   .regex(/\S/, 'must say why, such as `build of the release needs it`')
 
+/** Characters of the resources of one request together: their text stays in the history. */
+const MAX_RESOURCES_TEXT = 4096
+
+const requestedResourcesSchema = accessResourcesSchema.refine(
+  (resources) => resources.join('').length <= MAX_RESOURCES_TEXT,
+  `must have at most ${MAX_RESOURCES_TEXT} characters together; ask in several requests`,
+)
+
 const durationSchema = z
   .int()
   .min(ACCESS_SECONDS.min, `must be at least ${ACCESS_SECONDS.min}`)
@@ -29,7 +37,7 @@ const durationSchema = z
 export const createAccessRequestSchema = z
   .strictObject({
     action: accessActionSchema,
-    resources: accessResourcesSchema,
+    resources: requestedResourcesSchema,
     duration_seconds: durationSchema,
     once: z.boolean().exactOptional(),
     reason: reasonSchema,
@@ -106,7 +114,7 @@ export type ListAccessRequestsResponse = z.infer<typeof listAccessRequestsRespon
 export const approveAccessRequestSchema = z
   .strictObject({
     /** Must open no more than the requested ones. */
-    resources: accessResourcesSchema.exactOptional(),
+    resources: requestedResourcesSchema.exactOptional(),
     duration_seconds: durationSchema.exactOptional(),
     /** Only `true` can differ from the request. */
     once: z.literal(true).exactOptional(),

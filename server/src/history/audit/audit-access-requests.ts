@@ -40,8 +40,9 @@ export function auditAccessRequests(
       await record({
         ...ofRequest(request),
         kind: KINDS[state],
-        before: formatAccessRequest(before),
-        after: formatAccessRequest(request),
+        before: { state: before.state },
+        // The request has its own event, and a grant is shown whole.
+        after: state === 'approved' ? formatAccessRequest(request) : formatEnd(request),
       })
       return true
     },
@@ -57,6 +58,11 @@ export function auditAccessRequests(
       return true
     },
   }
+}
+
+/** An end changes nothing else: the text of a request is in the history once, and once granted. */
+function formatEnd({ state, decided_at, decided_by, answer }: AccessRequestRecord) {
+  return { state, decided_at, decided_by, answer }
 }
 
 function ofRequest({ org, id, username }: AccessRequestRecord) {

@@ -40,6 +40,7 @@ const SHOWN_APPROVED = {
   decided_by: 'user:ann',
   grant: SHOWN_GRANT,
 }
+const DECIDED = { decided_at: NOW, decided_by: 'user:ann', answer: null }
 const SUBJECT = { id: REQUEST.id, name: 'bob' }
 
 export function accessWrites(): Record<string, [Work, Expected[]]> {
@@ -57,8 +58,8 @@ export function accessWrites(): Record<string, [Work, Expected[]]> {
       },
       [
         ['access.requested', SUBJECT, null, SHOWN],
-        ['access.approved', SUBJECT, SHOWN, SHOWN_APPROVED],
-        ['access.revoked', SUBJECT, SHOWN_APPROVED, { ...SHOWN_APPROVED, state: 'revoked' }],
+        ['access.approved', SUBJECT, { state: 'pending' }, SHOWN_APPROVED],
+        ['access.revoked', SUBJECT, { state: 'approved' }, { ...DECIDED, state: 'revoked' }],
       ],
     ],
     addApprover: [
