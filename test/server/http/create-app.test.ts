@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorEnvelopeSchema } from '@palisade/protocol'
+import { ApiError } from '../../../server/src/platform/api-error.ts'
 import { openGovernedApp, type GovernedApp } from './governed-app.ts'
 
 const URL = '/v2/orgs/acme/governance/policies'
@@ -20,6 +21,9 @@ beforeAll(async () => {
       async (app) => {
         app.get('/broken', async () => {
           throw new Error('the secret of the inside')
+        })
+        app.get('/crowded', async () => {
+          throw new ApiError(503, 'internal', 'too many come at once; try again later')
         })
       },
     ],
@@ -106,7 +110,7 @@ describe('every answer', () => {
       ]
 
     expect(await idFor('trace-1.A_b')).toBe('trace-1.A_b')
-    for (const id of ['', 'a b', 'x'.repeat(65), '"><script>', 'a,b'])
+    for (const id of ['', 'a b', 'x'.repeat(65), '"><script>', 'a,b', 'pal_org_0123456789abcdef'])
       expect(await idFor(id)).toMatch(/^req_/)
   })
 
@@ -120,6 +124,15 @@ describe('every answer', () => {
       request_id: response.headers['x-request-id'],
     })
     expect(logged).toContain('the secret of the inside')
+  })
+
+  it('is a line of the request alone in the log where a limit of the server refuses', async () => {
+    const before = logged.length
+    expect((await governed.send({ url: '/crowded' })).statusCode).toBe(503)
+
+    const lines = logged.slice(before).trim().split('\n')
+    expect(lines).toEqual([expect.stringContaining('"status":503')])
+    expect(lines[0]).not.toContain('stack')
   })
 
   it('names the scheme when it is 401', async () => {

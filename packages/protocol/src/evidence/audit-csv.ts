@@ -39,13 +39,16 @@ export function formatAuditCsv(event: AuditEvent): string {
     .join(',')}\r\n`
 }
 
-/** Controls, invisible and reordering characters, line separators and unpaired surrogates. */
-const ACTIVE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+/**
+ * Controls, invisible and reordering characters, line separators and unpaired surrogates. A
+ * spreadsheet of most of Europe begins a cell at each semicolon, also within quotes.
+ */
+const ACTIVE = /[;\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
 /**
  * RFC 4180, §2. A text that a spreadsheet would run as a formula gets an apostrophe, also for the
- * wide forms of the signs. A character that a terminal would obey is written as `\u…`. Machines
- * choose names and paths.
+ * wide forms of the signs. A character that a terminal would obey, or that separates cells elsewhere,
+ * is written as `\u…`. Machines choose names and paths.
  */
 function formatCell(value: string | number | null): string {
   if (value === null) return ''

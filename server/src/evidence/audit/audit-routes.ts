@@ -58,7 +58,7 @@ export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
         lookUp: (_reader, _params, { principal, access }) => void requireRight(principal, access),
         query: auditQuerySchema,
         answers: { 200: auditPageSchema },
-        errors: [429],
+        errors: [403, 429],
       },
       async ({ caller, params: { org }, query }) => {
         return list({ caller, org, now: deps.now }, query)
@@ -75,7 +75,7 @@ export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
         lookUp: (_reader, _params, { principal, access }) => void requireRight(principal, access),
         query: auditDownloadQuerySchema,
         answers: { 200: DOWNLOAD },
-        errors: [429],
+        errors: [403, 429],
       },
       async ({ caller, params: { org }, query, request, reply }) => {
         const { format = 'jsonl', ...filter } = query

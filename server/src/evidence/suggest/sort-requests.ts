@@ -106,9 +106,13 @@ function reasonAgainst(
   }
 }
 
+/** In the place of U+0000, or of bytes that are no text: a rule would name another target. */
+const REPLACED = '\u{FFFD}'
+
 function readTarget(tuple: Tuple, by: SuggestRules['by']): Target | null {
   const { action, host, port, path } = tuple
   const program = by === 'program' ? tuple.program : null
+  if ([host, path, program].some((text) => text?.includes(REPLACED) === true)) return null
   if (isNetworkAction(action) && host !== null && port !== null)
     return { action, host: canonicalize(host), port, path: null, program }
   if (isFilesystemAction(action) && path !== null)

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../operations/log/create-log.ts'
-import { OVERLOADED } from '../../operations/overload/overload.ts'
+import { ApiError } from '../../platform/api-error.ts'
+import { StoreError } from '../../store/store-error.ts'
 import { formatError } from './format-error.ts'
 import type { SecurityHeaders } from '../security-headers.ts'
 import { toApiError } from './to-api-error.ts'
@@ -12,8 +13,7 @@ export function createErrorHandler(
 ): (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
   return (error, request, reply) => {
     const refusal = toApiError(error)
-    // Refusals under overload are counted, not logged: a line for each would add to the load.
-    if (refusal.status >= 500 && refusal.reason !== OVERLOADED)
+    if (refusal.status >= 500 && !isDeliberate(error))
       log.error({ request_id: request.id, err: error }, 'request failed')
     return reply
       .code(refusal.status)
@@ -21,4 +21,13 @@ export function createErrorHandler(
       .type('application/json; charset=utf-8')
       .send(formatError(refusal, request.id))
   }
+}
+
+/**
+ * Whether the server refuses by a limit of its own, such as that of hints, of overload or of the
+ * disk. The line of the request shows the status; a stack for each would add to the load.
+ */
+function isDeliberate(error: unknown): boolean {
+  if (error instanceof StoreError) return error.code === 'ERR_STORE_FULL'
+  return error instanceof ApiError && error.status === 503 && error.cause === undefined
 }

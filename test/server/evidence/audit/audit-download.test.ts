@@ -96,6 +96,13 @@ describe('the download of the audit log', () => {
     expect(body).toContain(`"'=cmd()\\u000d\\u000a""x"",y:443"`)
   })
 
+  it('has no semicolon, at which a spreadsheet of most of Europe begins a cell', async () => {
+    await upload([recordOf({ request: hostOf(`a;=cmd|' /C calc'!A0;b`) })])
+    const { body } = await download('?format=csv')
+    expect(body).not.toContain(';')
+    expect(body).toContain(`a\\u003b=cmd|' /C calc'!A0\\u003bb:443`)
+  })
+
   it('leaves room for others beside one who takes nothing of many downloads', async () => {
     const username = freshName('bob')
     const bob = await owner.addMember(username, 'member', 'a long password of bob')

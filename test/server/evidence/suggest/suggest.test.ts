@@ -118,6 +118,7 @@ describe('a target that no suggestion covers', () => {
     ['few_devices', denied('a.example.com', ['ann'])],
     ['few_devices', unread('/srv/data/*', ['ann'])],
     ['unreadable', denied('*.github.io', BACKEND)],
+    ['unreadable', unread('/srv/a\u{FFFD}b', BACKEND)],
     ['denied_by_rule', denied('a.example.com', BACKEND, { reason: 'rule', rules: [rule('deny')] })],
     ['protected_address', denied('a.example.com', BACKEND, { reason: 'protected_address' })],
     ['protected_address', denied('169.254.169.254', BACKEND)],
