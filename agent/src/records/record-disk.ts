@@ -1,8 +1,9 @@
 import { constants, type Stats } from 'node:fs'
-import { lstat, open, readdir, unlink, type FileHandle } from 'node:fs/promises'
+import { lstat, open, readdir, readFile, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemErrorCode } from '../errors.ts'
 import { preparePrivateDirectory } from '../config/private-directory.ts'
+import { writeDurably } from '../sync/state/durable-file.ts'
 
 /** A file of records: `00000001.jsonl`, the oldest first. */
 export interface Segment {
@@ -46,10 +47,18 @@ export interface RecordDisk {
   /** Rejects for another kind of file, without waiting for its writer. */
   open(segment: Pick<Segment, 'name'>): Promise<ReadableSegment>
   remove(segment: Pick<Segment, 'name'>): Promise<void>
+  /**
+   * The `previous` of the oldest line that is kept since older files were deleted; null before the
+   * first deletion, and for a file that cannot be read.
+   */
+  readStart(): Promise<string | null>
+  /** Call before the deletion. */
+  writeStart(previous: string): Promise<void>
 }
 
 const NAME = /^(\d{8,15})\.jsonl$/
 const DIGITS = 8
+const START = 'start.json'
 
 export function createRecordDisk(directory: string): RecordDisk {
   const pathOf = (name: string): string => join(directory, name)
@@ -111,6 +120,13 @@ export function createRecordDisk(directory: string): RecordDisk {
     },
 
     remove: ({ name }) => unlink(pathOf(name)),
+
+    async readStart() {
+      const text = await readFile(pathOf(START), 'utf8').catch(() => '')
+      return /^\{"previous":"([0-9a-f]{64})"\}\n$/.exec(text)?.[1] ?? null
+    },
+
+    writeStart: (previous) => writeDurably(pathOf(START), `${JSON.stringify({ previous })}\n`),
   }
 }
 

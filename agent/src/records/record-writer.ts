@@ -8,7 +8,8 @@ import {
   type Loss,
 } from './record-chain.ts'
 import type { RecordDisk, Segment, SegmentFile } from './record-disk.ts'
-import { isTorn, readNewestFirst } from './record-reader.ts'
+import { isTorn, readNewestFirst, readOldestFirst } from './record-reader.ts'
+import { parseLink } from './verify-records.ts'
 
 export interface SegmentLimits {
   readonly maxSegmentBytes: number
@@ -67,10 +68,10 @@ export function createRecordWriter(deps: {
     await former?.file.close().catch(() => {})
   }
 
-  const openSegment = async (): Promise<OpenSegment> => {
+  const openSegment = async (previous: string): Promise<OpenSegment> => {
     await disk.prepare()
     const found = await disk.list()
-    olderBytes = await prune(disk, found, limits, now())
+    olderBytes = await prune(disk, found, { ...limits, nowMs: now(), previous })
     // Names that are taken, by anything, are not used again.
     const number = (found.at(-1)?.number ?? 0) + 1
     const file = await disk.create(number)
@@ -81,11 +82,11 @@ export function createRecordWriter(deps: {
   const isFull = ({ bytes, openedMs }: OpenSegment, more: number): boolean =>
     bytes > 0 && (bytes + more > limits.maxSegmentBytes || now() - openedMs > limits.maxSegmentMs)
 
-  /** The file for that many more bytes. */
-  const segmentFor = async (more: number): Promise<OpenSegment> => {
+  /** The file for that many more bytes, whose first line has this `previous`. */
+  const segmentFor = async (more: number, previous: string): Promise<OpenSegment> => {
     if (segment !== null && (isFull(segment, more) || !(await segment.file.isLinked())))
       await closeSegment()
-    return segment ?? openSegment()
+    return segment ?? openSegment(previous)
   }
 
   const append = async (target: OpenSegment, text: string): Promise<Written | null> => {
@@ -113,7 +114,8 @@ export function createRecordWriter(deps: {
           chain === null ? await findEnd(disk, boot, now()) : { chain, losses: [] }
         const extended = extendChain(found.chain, [...found.losses, ...entries], deps.salt)
         const text = extended.lines.map((line) => `${line.text}\n`).join('')
-        const failure = await append(await segmentFor(Buffer.byteLength(text)), text)
+        const target = await segmentFor(Buffer.byteLength(text), found.chain.previous)
+        const failure = await append(target, text)
         if (failure !== null) return failure
         chain = extended.end
         return { ok: true, lines: extended.lines }
@@ -165,24 +167,42 @@ function followLine(boot: string, bytes: Buffer): ChainEnd {
   return startChain(boot, previous)
 }
 
-/** Deletes the oldest files: too many, too large or too old. Returns the size of the others. */
+/**
+ * Deletes the oldest files: too many, too large or too old. Returns the size of the others. A file
+ * that is emptied or deleted by others is found by the noted start of the chain. `previous` is that
+ * of the next line.
+ */
 async function prune(
   disk: RecordDisk,
   found: readonly Segment[],
-  limits: SegmentLimits,
-  nowMs: number,
+  limits: SegmentLimits & { readonly nowMs: number; readonly previous: string },
 ): Promise<number> {
   const files = found.filter(({ isOurs }) => isOurs)
   const room = limits.maxTotalBytes - limits.maxSegmentBytes
   let count = files.length
   let total = files.reduce((sum, { bytes }) => sum + bytes, 0)
-  for (const file of files) {
-    const isOld = nowMs - file.writtenMs > limits.maxAgeMs
-    if (!isOld && total <= room && count < limits.maxSegments) break
-    // A file that cannot be deleted must not stop the records.
-    await disk.remove(file).catch(() => {})
+  const surplus = files.findIndex((file) => {
+    const isOld = limits.nowMs - file.writtenMs > limits.maxAgeMs
+    if (!isOld && total <= room && count < limits.maxSegments) return true
     total -= file.bytes
     count -= 1
-  }
+    return false
+  })
+  const kept = surplus < 0 ? files.length : surplus
+  if (kept === 0) return total
+  const start = await findPrevious(disk, files.slice(kept))
+  // Files that cannot be deleted must not stop the records, and neither must the note.
+  await disk.writeStart(start ?? limits.previous).catch(() => {})
+  for (const file of files.slice(0, kept)) await disk.remove(file).catch(() => {})
   return total
+}
+
+/** The `previous` of the first line of the files; null without a line. */
+async function findPrevious(
+  disk: Pick<RecordDisk, 'open'>,
+  files: readonly Segment[],
+): Promise<string | null> {
+  for await (const { bytes } of readOldestFirst({ ...disk, list: async () => files }))
+    if (bytes !== null) return parseLink(bytes)?.previous ?? null
+  return null
 }

@@ -1,12 +1,12 @@
-import type { ChainFault, LogVerification } from '@palisade/protocol'
+import { FIRST_PREVIOUS, type ChainFault, type LogVerification } from '@palisade/protocol'
 import { hashLine } from './record-chain.ts'
 import type { RecordDisk } from './record-disk.ts'
 import { readOldestFirst } from './record-reader.ts'
 
 const MAX_FAULTS = 100
 
-/** The members of a line that make the chain; null for another line. */
-interface Link {
+/** The members of a line that make the chain. */
+export interface ChainLink {
   readonly boot: string
   readonly seq: number
   readonly previous: string
@@ -14,19 +14,23 @@ interface Link {
 }
 
 /**
- * Checks the chain from the oldest kept line to the newest. Older lines were deleted, so the first
- * line is taken as it is; compare `head` with one noted elsewhere to detect that the newest lines
- * are missing. `head` is the last line of the agent that writes now, or null while it has none.
+ * Checks the chain from the oldest kept line to the newest. It begins at the line that the agent
+ * noted when it deleted older ones, or else at the first line ever. Compare `head` with one noted
+ * elsewhere to detect that the newest lines are missing. `head` is the last line of the agent that
+ * writes now, or null while it has none.
  */
 export async function verifyRecords(
-  disk: Pick<RecordDisk, 'list' | 'open'>,
+  disk: Pick<RecordDisk, 'list' | 'open' | 'readStart'>,
   head: string | null = null,
 ): Promise<LogVerification> {
   const faults: ChainFault[] = []
   const files = new Set<string>()
   let [lines, lost, number] = [0, 0, 0]
-  let [hash, before]: [string | null, Link | null] = [null, null]
+  let [hash, before]: [string | null, ChainLink | null] = [null, null]
   let isHeadFound = head === null
+  const noted = await disk.readStart()
+  let first: ChainFault | null = null
+  let isStartFound = false
 
   for await (const { file, bytes } of readOldestFirst(disk)) {
     number = files.has(file) ? number + 1 : 1
@@ -40,6 +44,9 @@ export async function verifyRecords(
     }
     lines += 1
     const link = parseLink(bytes)
+    first ??= { file, line: number, fault: 'missing_start' }
+    // A crash may have left files that were to be deleted after the note.
+    isStartFound ||= link?.previous === (noted ?? FIRST_PREVIOUS)
     const found = findFault(link, hash, before)
     if (found !== null) fault(found)
     lost += link?.lost ?? 0
@@ -47,6 +54,7 @@ export async function verifyRecords(
     before = link
     if (hash === head) isHeadFound = true
   }
+  if (first !== null && !isStartFound) faults.unshift(first)
   if (!isHeadFound)
     faults.push({ file: [...files].at(-1) ?? '', line: Math.max(number, 1), fault: 'wrong_head' })
   return { intact: faults.length === 0, lines, files: files.size, lost, faults, head: hash }
@@ -54,9 +62,9 @@ export async function verifyRecords(
 
 /** `hash` and `before` are those of the line before; null without one. */
 function findFault(
-  link: Link | null,
+  link: ChainLink | null,
   hash: string | null,
-  before: Link | null,
+  before: ChainLink | null,
 ): ChainFault['fault'] | null {
   if (link === null) return 'malformed'
   if (hash !== null && link.previous !== hash) return 'broken_chain'
@@ -64,12 +72,15 @@ function findFault(
 }
 
 /** A start of the agent begins at 1. */
-function follows({ boot, seq }: Link, before: Link): boolean {
+function follows({ boot, seq }: ChainLink, before: ChainLink): boolean {
   return seq === (boot === before.boot ? before.seq + 1 : 1)
 }
 
-/** A full check of each member would take seconds for the largest records. */
-function parseLink(bytes: Buffer): Link | null {
+/**
+ * Null for a line that is no record. A full check of each member would take seconds for the largest
+ * records.
+ */
+export function parseLink(bytes: Buffer): ChainLink | null {
   let line: unknown
   try {
     line = JSON.parse(bytes.toString('utf8'))

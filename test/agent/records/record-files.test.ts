@@ -19,10 +19,12 @@ import { NOW_MS } from '../fixture/bundle.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 import { countEvents, denial, readRecords, startRecorder } from './record-scene.ts'
 
+const recordFiles = async (directory: string) =>
+  (await readdir(directory)).filter((name) => name.endsWith('.jsonl'))
 const verify = (directory: string) => verifyRecords(createRecordDisk(directory))
 
 async function sizes(directory: string): Promise<readonly number[]> {
-  const names = (await readdir(directory)).toSorted()
+  const names = (await recordFiles(directory)).toSorted()
   return Promise.all(names.map(async (name) => (await stat(join(directory, name))).size))
 }
 
@@ -55,7 +57,7 @@ describe('files of records', () => {
     for (let index = 0; index < 10; index += 1) {
       recorder.record(denial(`day${index}.test`))
       await recorder.flush()
-      for (const name of await readdir(directory)) {
+      for (const name of await recordFiles(directory)) {
         const number = Number.parseInt(name, 10) - 1
         const written = new Date(NOW_MS + number * (day + 1))
         await utimes(join(directory, name), written, written)
@@ -63,7 +65,7 @@ describe('files of records', () => {
       nowMs += day + 1
     }
 
-    const names = (await readdir(directory)).toSorted()
+    const names = (await recordFiles(directory)).toSorted()
     expect(names).toEqual(['05', '06', '07', '08', '09', '10'].map((n) => `000000${n}.jsonl`))
     expect(await verify(directory)).toMatchObject({ intact: true, lines: 6 })
   })
@@ -77,7 +79,7 @@ describe('files of records', () => {
       await recorder.stop()
     }
 
-    expect(await readdir(directory)).toHaveLength(3)
+    expect(await recordFiles(directory)).toHaveLength(3)
     expect(await verify(directory)).toMatchObject({ intact: true, lines: 3 })
   })
 
@@ -174,7 +176,7 @@ describe('hostile files in the place of records', () => {
     recorder.record(denial('b.test'))
     await recorder.flush()
 
-    expect((await readdir(directory)).toSorted().at(-1)).toBe('00000010.jsonl')
+    expect((await recordFiles(directory)).toSorted().at(-1)).toBe('00000010.jsonl')
   })
 
   it.each<[string, (directory: string) => Promise<unknown>]>([

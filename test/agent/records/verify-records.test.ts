@@ -1,9 +1,10 @@
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { hashLine } from '../../../agent/src/records/record-chain.ts'
 import { createRecordDisk } from '../../../agent/src/records/record-disk.ts'
 import { verifyRecords } from '../../../agent/src/records/verify-records.ts'
+import { NOW_MS } from '../fixture/bundle.ts'
 import { denial, readLines, startRecorder } from './record-scene.ts'
 
 /** Three starts of an agent with five records each, each in a file of its own. */
@@ -57,11 +58,43 @@ describe('the chain of records', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ previous: '0'.repeat(64) })
   })
 
-  it('holds without files, and without the oldest files', async () => {
+  it.each([
+    ['emptied', (directory: string) => change(directory, '00000001.jsonl', () => [])],
+    [
+      'shortened',
+      (directory: string) => change(directory, '00000001.jsonl', (all) => all.slice(1)),
+    ],
+    ['deleted', (directory: string) => rm(join(directory, '00000001.jsonl'))],
+  ])('finds that the oldest file was %s', async (_what, damage) => {
+    const directory = await recordThreeBoots()
+    await damage(directory)
+
+    const { intact, faults } = await verify(directory)
+    expect(intact).toBe(false)
+    expect(faults).toEqual([{ file: expect.any(String), line: 1, fault: 'missing_start' }])
+  })
+
+  it('holds without the files that the agent deleted, and finds that others are missing', async () => {
+    let nowMs = NOW_MS
+    const limits = { maxSegmentBytes: 1_500, maxTotalBytes: 6_000 }
+    const { recorder, directory } = await startRecorder({ limits, now: () => nowMs })
+    for (let index = 0; index < 60; index += 1) {
+      nowMs += 1_000
+      recorder.record(denial(`h${index}.test`))
+      await recorder.flush()
+    }
+    const names = (await readdir(directory)).filter((name) => name.endsWith('.jsonl')).toSorted()
+    expect(names[0]).not.toBe('00000001.jsonl')
+    expect(await verify(directory)).toMatchObject({ intact: true, faults: [] })
+
+    await change(directory, names[0] ?? '', () => [])
+
+    expect((await verify(directory)).faults).toMatchObject([{ fault: 'missing_start' }])
+  })
+
+  it('holds without files', async () => {
     const directory = await recordThreeBoots()
 
-    await rm(join(directory, '00000001.jsonl'))
-    expect(await verify(directory)).toMatchObject({ intact: true, lines: 10, files: 2 })
     await rm(directory, { recursive: true })
     expect(await verify(directory)).toMatchObject({ intact: true, lines: 0, head: null })
   })

@@ -41,8 +41,9 @@ Equal decisions of one minute are summed up: the first appears at once, and the 
 after the minute, in COUNT. A record with bytes is the end of a connection, which was counted when
 it began. Records are kept for a week, 64 MiB at most.
 
-\`--verify\` finds changed and missing lines from the oldest kept record on. To find that the newest
-ones were deleted while no agent ran, compare \`head\` with one that was noted elsewhere.
+\`--verify\` finds changed and missing lines from the oldest kept record on, and that it is not the
+oldest that the agent has kept. To find that the newest ones were deleted while no agent ran,
+compare \`head\` with one that was noted elsewhere.
 
 Exit codes: 0 done, also after Ctrl-C; 1 the agent did not answer, or \`--verify\` found a fault;
             2 wrong usage
@@ -98,6 +99,7 @@ const FAULTS: Readonly<Record<LogVerification['faults'][number]['fault'], string
   malformed: 'is not a record',
   broken_chain: 'does not follow from the line before: one was changed or removed',
   wrong_sequence: 'has a wrong number',
+  missing_start: 'is not the oldest: others before it were removed, and not by the agent',
   wrong_head: 'is not the last line that the agent wrote',
   unreadable: 'cannot be read, from here to the end of the file',
 }

@@ -151,10 +151,18 @@ const chainFaultSchema = z.object({
    * - `broken_chain`: `previous` is not the hash of the line before: one of them was changed, or a
    *   line is missing between them.
    * - `wrong_sequence`: `seq` does not follow that of the line before.
+   * - `missing_start`: the oldest lines are missing that the agent has not deleted.
    * - `wrong_head`: the last line is not the one that the agent wrote last.
    * - `unreadable`: the file is not a regular file of this user, or has an endless line.
    */
-  fault: z.enum(['malformed', 'broken_chain', 'wrong_sequence', 'wrong_head', 'unreadable']),
+  fault: z.enum([
+    'malformed',
+    'broken_chain',
+    'wrong_sequence',
+    'missing_start',
+    'wrong_head',
+    'unreadable',
+  ]),
 })
 export type ChainFault = z.infer<typeof chainFaultSchema>
 
