@@ -15,6 +15,8 @@ export interface Admission {
 const FREE_TO_ONE_OF_A_PROCESS = 3
 /** A session, or another user, gets seven eighths of all: it may hold seven for each free one. */
 const OF_A_CROWD_TO_ONE_FREE = 7
+/** Connections whose owners are looked up meanwhile may hold one for every four free ones. */
+const FREE_TO_ONE_UNKNOWN = 4
 
 /**
  * Grants slots by the number of free ones. The more processes and sessions hold many, the fewer
@@ -22,38 +24,89 @@ const OF_A_CROWD_TO_ONE_FREE = 7
  * forking does not get a program beyond the share of a session.
  *
  * Owners are looked up only when a quarter of the slots is taken, because no share is exceeded
- * before.
+ * before. A lookup reads all of proc(5), so a connection does not wait for it while few do: it gets
+ * its slot, and is closed once its owner proves to hold too many.
  */
 export function createAdmission(live: LiveConnections, owners: ClientOwners): Admission {
+  const unknown = new Set<Socket>()
+  let counted: Tally | null = null
+
+  /** One pass over all slots serves all that are decided in one turn of the event loop. */
+  const tally = (): Tally => {
+    if (counted !== null) return counted
+    counted = createTally(live, owners)
+    setImmediate(() => (counted = null))
+    return counted
+  }
+
+  const enterKnown = (client: Socket, owner: Owner | null): Slot | null => {
+    // Without proc(5) all owners are unknown, and one share would have to do for all programs.
+    if (owner === null) return live.enter(client)
+    const present = tally()
+    if (!present.hasRoom(owner)) return null
+    const slot = live.enter(client)
+    if (slot !== null) present.add(owner, 1)
+    return slot
+  }
+
+  /** For a connection that holds a slot already. */
+  const settle = async (client: Socket): Promise<void> => {
+    const forget = (): void => void unknown.delete(client)
+    unknown.add(client)
+    client.once('close', forget)
+    const owner = await owners.ownerOf(client)
+    client.off('close', forget)
+    forget()
+    if (owner === null || client.destroyed) return
+    const present = tally()
+    present.add(owner, -1)
+    if (present.hasRoom(owner)) present.add(owner, 1)
+    else client.destroy()
+  }
+
   return {
     async enter(client) {
-      if (live.size() < live.limit / (1 + FREE_TO_ONE_OF_A_PROCESS)) return live.enter(client)
-      const owner = await owners.ownerOf(client)
-      if (client.destroyed) return null
-      // Without proc(5) all owners are unknown, and one share would have to do for all programs.
-      if (owner === null) return live.enter(client)
-      const { ofCrowd, ofProcess } = countSlots(live, owners, owner)
       const free = live.limit - live.size()
-      if (ofCrowd >= OF_A_CROWD_TO_ONE_FREE * free) return null
-      if (owner.process !== null && ofProcess >= Math.max(free / FREE_TO_ONE_OF_A_PROCESS, 1))
-        return null
-      return live.enter(client)
+      if (live.size() < live.limit / (1 + FREE_TO_ONE_OF_A_PROCESS)) return live.enter(client)
+      const known = owners.known(client)
+      if (known === null && FREE_TO_ONE_UNKNOWN * (unknown.size + 1) <= free) {
+        const slot = live.enter(client)
+        settle(client).catch(() => client.destroy())
+        return slot
+      }
+      const owner = known ?? (await owners.ownerOf(client))
+      return client.destroyed ? null : enterKnown(client, owner)
     },
   }
 }
 
-function countSlots(
-  live: LiveConnections,
-  owners: ClientOwners,
-  { crowd, process }: Owner,
-): { readonly ofCrowd: number; readonly ofProcess: number } {
-  let ofCrowd = 0
-  let ofProcess = 0
-  for (const client of live.clients()) {
-    const other = owners.known(client)
-    if (other?.crowd !== crowd) continue
-    ofCrowd += 1
-    if (other.process === process) ofProcess += 1
+/** The slots of each process and crowd, as far as owners are known. */
+interface Tally {
+  /** Whether this owner may hold one more. */
+  hasRoom(owner: Owner): boolean
+  add(owner: Owner, slots: 1 | -1): void
+}
+
+function createTally(live: LiveConnections, owners: ClientOwners): Tally {
+  const held = new Map<string, number>()
+  let free = live.limit - live.size()
+  const heldBy = (name: string): number => held.get(name) ?? 0
+  const count = ({ crowd, process }: Owner, slots: number): void => {
+    held.set(crowd, heldBy(crowd) + slots)
+    if (process !== null) held.set(process, heldBy(process) + slots)
   }
-  return { ofCrowd, ofProcess }
+  for (const client of live.clients()) {
+    const owner = owners.known(client)
+    if (owner !== null) count(owner, 1)
+  }
+  return {
+    hasRoom({ crowd, process }) {
+      if (heldBy(crowd) >= OF_A_CROWD_TO_ONE_FREE * free) return false
+      return process === null || heldBy(process) < Math.max(free / FREE_TO_ONE_OF_A_PROCESS, 1)
+    },
+    add(owner, slots) {
+      count(owner, slots)
+      free -= slots
+    },
+  }
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect, createServer, Socket, type AddressInfo } from 'node:net'
+import { setImmediate as pause } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createAdmission } from '../../../../agent/src/proxy/admission/admission.ts'
 import { createClientOwners } from '../../../../agent/src/programs/client-owners.ts'
@@ -29,7 +30,7 @@ const LOCAL = bundleOf(['allow', 'connect:tcp', '127.0.0.1'])
 
 const ownSession = (n: number): Owner => ({ process: `${n}`, crowd: `session ${n}` })
 
-/** Counts how many of 1,024 slots connections get that ask one after the other. */
+/** Counts how many of 1,024 slots connections keep that ask one after the other. */
 async function countSlots(
   ownerOf: (index: number) => Owner | null,
   connections = 1_100,
@@ -45,12 +46,16 @@ async function countSlots(
   const admission = createAdmission(live, {
     ownerOf: async (client) => {
       // Like a scan, finds the owners of all connections that hold a slot.
-      if (live.size() === 256) for (const other of live.clients()) find(other)
+      if (owners.size === 0) for (const other of live.clients()) find(other)
       return find(client)
     },
     known: (client) => owners.get(client) ?? null,
   })
-  for (const client of clients) await admission.enter(client)
+  for (const client of clients) {
+    const slot = await admission.enter(client)
+    client.once('close', () => slot?.leave())
+    await pause()
+  }
   return live.size()
 }
 
@@ -79,12 +84,50 @@ describe('the slots of the proxy', () => {
     const open = (): Promise<Socket> => openRaw(port, connectTo(`127.0.0.1:${target}`))
     const first = await open()
     await readUntil(first, '200')
-    expect(await readUntil(await open(), '\r\n\r\n')).toContain('HTTP/1.1 429 Palisade: ')
+    const second = await open()
+    await once(second.resume(), 'end')
+    await expect.poll(() => live.size()).toBe(1)
 
     first.destroy()
     await expect.poll(() => live.size()).toBe(0)
 
     expect(await readUntil(await open(), '\r\n\r\n')).toContain('HTTP/1.1 200 ')
+  })
+
+  it('are given before the owners are known to one connection for four free slots', async () => {
+    const live = createLiveConnections(activePolicy().active.decide, 1_024)
+    const found = Promise.withResolvers<void>()
+    const owner = { process: '1', crowd: 'session 1' }
+    let isKnown = false
+    const admission = createAdmission(live, {
+      async ownerOf() {
+        await found.promise
+        isKnown = true
+        return owner
+      },
+      known: () => (isKnown ? owner : null),
+    })
+    const open = async (count: number): Promise<readonly Socket[]> => {
+      const clients = Array.from({ length: count }, () => new Socket())
+      for (const client of clients) {
+        const slot = await admission.enter(client)
+        client.once('close', () => slot?.leave())
+      }
+      return clients
+    }
+    const ended = await open(256)
+
+    const early = await open(153)
+    let isLate = false
+    const late = open(1).then(() => (isLate = true))
+    await pause()
+    expect([live.size(), isLate]).toEqual([409, false])
+    found.resolve()
+    await late
+
+    await expect.poll(() => live.size()).toBe(256)
+    expect(ended.some(({ destroyed }) => destroyed)).toBe(false)
+    expect(early.every(({ destroyed }) => destroyed)).toBe(true)
   })
 
   it('are given without a search for owners while less than a quarter is taken', async () => {
