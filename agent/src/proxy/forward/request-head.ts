@@ -59,9 +59,8 @@ export function readForwardRequest(head: RequestHead): ForwardRequest | BadHead 
   const target = parseAuthority(url[1] ?? '', 80)
   if (target === null)
     return refuse('authority', 'the authority must be `host` or `host:port` in a canonical form')
-  const hosts = valuesOf(headers, 'host').length
-  if (hosts > 1 || (hosts === 0 && head.httpVersion !== '1.0'))
-    return refuse('host_mismatch', `there must be exactly one \`Host\`, not ${hosts}`)
+  const fault = checkHost(valuesOf(headers, 'host'), head)
+  if (fault !== null) return fault
   return {
     ok: true,
     target,
@@ -69,6 +68,17 @@ export function readForwardRequest(head: RequestHead): ForwardRequest | BadHead 
     path: toPath(head.method, url[2] ?? ''),
     headers: rebuild(head, headers, target),
   }
+}
+
+/** The value does not count, but must be one (RFC 9112 §3.2). */
+function checkHost(hosts: readonly string[], { httpVersion }: RequestHead): BadHead | null {
+  const [host] = hosts
+  if (hosts.length > 1) return refuse('host_mismatch', 'there must be exactly one `Host`')
+  if (host === undefined)
+    return httpVersion === '1.0' ? null : refuse('host_mismatch', '`Host` is missing')
+  return host === '' || parseAuthority(host, 80) !== null
+    ? null
+    : refuse('host_mismatch', '`Host` must be `host` or `host:port` in a canonical form')
 }
 
 /** The path and query of a target. A server is asked for its own options (RFC 9112 §3.2.4). */
