@@ -118,7 +118,7 @@ export const INGEST_WORKER = {
 }
 
 /**
- * A worker thread of the server; not a program of its own.
+ * A child process of the server; not a program of its own.
  *
  * @type {BundledProgram}
  */
@@ -130,7 +130,7 @@ export const REPLAY_WORKER = {
 }
 
 /**
- * The worker that suggests policies.
+ * A child process of the server that suggests policies.
  *
  * @type {BundledProgram}
  */

@@ -53,6 +53,8 @@ import { ensureSigningKeys } from './identity/tokens/signing-keys.ts'
 import { openTracing } from './operations/tracing/open-tracing.ts'
 import { readVersion } from './platform/version.ts'
 import { createWebhooks } from './webhooks/create-webhooks.ts'
+import { createProcessPool } from './work/process-pool.ts'
+import { startProcess } from './work/start-process.ts'
 
 /** Requires what both require. */
 function bothOf(one: RequireHistoryRoom, other: RequireHistoryRoom): RequireHistoryRoom {
@@ -96,6 +98,8 @@ export interface ServerOptions {
 export const OVERLOAD: InjectionToken<WatchedOverload> = Symbol('Overload')
 /** How threads are started; tests in process run their code without one. */
 export const START_WORKER: InjectionToken<StartWorker> = Symbol('StartWorker')
+/** How child processes are started; tests in process run their code without one. */
+export const START_PROCESS: InjectionToken<StartWorker> = Symbol('StartProcess')
 const LOG: InjectionToken<Log> = Symbol('Log')
 
 export function createParts({
@@ -105,6 +109,7 @@ export function createParts({
   const parts = root.createChildContainer()
   const limitMs = config.overloadDelayMs
   parts.register(START_WORKER, { useValue: startThread })
+  parts.register(START_PROCESS, { useValue: startProcess })
   parts.register(LOG, { useValue: createLog(logger) })
   parts.register(OVERLOAD, {
     useFactory: instanceCachingFactory((made) =>
@@ -172,6 +177,7 @@ export async function createServer(
       ingest: ingestThread.ingest,
       storage: config,
       draft: createDraftDocument({ store: audited, ...shared }),
+      processes: createProcessPool(parts.resolve(START_PROCESS)),
       log,
       ...machines,
       ...shared,

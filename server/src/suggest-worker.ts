@@ -1,7 +1,7 @@
 import { serveSuggestions } from './evidence/suggest/serve-suggestions.ts'
-import { serveThread } from './platform/start-worker.ts'
+import { serveProcess } from './work/serve-process.ts'
 
 /** Suggestions take seconds; this gives a third of the request thread's share of a busy CPU. */
 const NICENESS = 5
 
-serveThread(NICENESS, serveSuggestions)
+serveProcess(NICENESS, serveSuggestions)

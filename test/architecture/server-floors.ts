@@ -23,6 +23,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['organizations', 'webhooks', 'events', 'governance', 'views', 'evidence'],
   ['identity'],
   ['http'],
+  ['work'],
   ['operations'],
   ['history'],
   ['store'],

@@ -1,13 +1,23 @@
 import { Worker } from 'node:worker_threads'
 import { bundleOf, BUNDLED } from '../../packages/launcher/programs.mjs'
-import type { StartWorker } from '../../server/src/platform/start-worker.ts'
+import type { StartWorker, WorkerName } from '../../server/src/platform/start-worker.ts'
+import { startProcessOf } from '../../server/src/work/start-process.ts'
 
-/** Starts the bundle of a thread, as the built server does: sources take ten times as long. */
+const PROCESSES: readonly WorkerName[] = ['replay-worker', 'suggest-worker']
+
+/** Starts the bundle of a worker, as the built server does: sources take ten times as long. */
 export const startBundle: StartWorker = (name, options) => {
   const program = BUNDLED.find((each) => each.name === `palisade-${name}`)
   if (program === undefined) throw new Error(`${name} is not bundled`)
   const file = new URL(`../../${bundleOf(program)}`, import.meta.url)
-  return new Worker(file, { execArgv: [], ...options })
+  return PROCESSES.includes(name)
+    ? startProcessOf(file, options)
+    : new Worker(file, { execArgv: [], ...options })
+}
+
+/** Starts a process of a test's own in place of each worker. */
+export function startProcessFile(file: URL): StartWorker {
+  return (_name, options) => startProcessOf(file, options)
 }
 
 /** Starts a thread of a test's own in place of each thread. */

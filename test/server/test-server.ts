@@ -3,6 +3,7 @@ import {
   createParts,
   createServer,
   OVERLOAD,
+  START_PROCESS,
   START_WORKER,
   type Server,
   type ServerOptions,
@@ -67,6 +68,7 @@ export function createServerUnder(
   const parts = createParts(options)
   parts.register(OVERLOAD, { useValue: { overload, stop: () => undefined } })
   parts.register(START_WORKER, { useValue: startWorker })
+  parts.register(START_PROCESS, { useValue: startWorker })
   return createServer(options, parts)
 }
 

@@ -17,7 +17,9 @@ export type RunningWorker = Pick<EventEmitter, 'on' | 'once'> &
   Pick<Worker, 'postMessage' | 'ref' | 'terminate' | 'unref'>
 
 /** The messages of a worker, as the worker sees them. */
-export type WorkerPort = Pick<MessagePort, 'close' | 'on' | 'postMessage'>
+export interface WorkerPort extends Pick<MessagePort, 'close' | 'postMessage'> {
+  on(event: 'message', take: Parameters<Worker['on']>[1]): unknown
+}
 
 /** Starts a worker; tests in process run its code without a thread. */
 export type StartWorker = (name: WorkerName, options: WorkerOptions) => RunningWorker

@@ -6,8 +6,9 @@ import type {
   EvidenceStore,
   EvidenceTally,
 } from '../store/evidence-store.ts'
+import { createSightingTable, type SightingTable } from './sighting-table.ts'
 
-/** Tuples that are read from the store, and yielded, at once. */
+/** Tuples that are read from the store at once. */
 const TUPLES_AT_ONCE = 1_000
 
 /**
@@ -36,7 +37,7 @@ export interface ObservedRequest {
 export interface ObservedBounds {
   /** Rows that one call of the store reads; a tenth of a millisecond for each 100. */
   readonly records: number
-  /** Sightings that are kept in memory, about 200 bytes each. */
+  /** Sightings that are kept in memory, about 60 bytes each. */
   readonly sightings: number
 }
 
@@ -55,8 +56,14 @@ export interface ReadObservedOptions {
   onProgress?(progress: ObservedProgress): void
 }
 
-type Subject = Pick<Sighting, 'device_id' | 'username'>
-type Sum = { -readonly [Key in Exclude<keyof Sighting, keyof Subject>]: Sighting[Key] }
+export type Subject = Pick<Sighting, 'device_id' | 'username'>
+
+/** The sums of a time. */
+export interface ObservedRows {
+  /** By the number that rows have. */
+  readonly subjects: readonly Subject[]
+  readonly table: SightingTable
+}
 
 /**
  * Reads the distinct requests that an organization's machines recorded in a time, without the
@@ -70,35 +77,68 @@ export async function* readObserved(
   time: Pick<EvidenceFilter, 'fromMs' | 'toMs'>,
   options: ReadObservedOptions,
 ): AsyncGenerator<readonly ObservedRequest[], void, undefined> {
-  const { subjects, sums } = await sumUp(evidence, org, time, options)
-  const ids = [...sums.keys()]
-  for (let first = 0; first < ids.length; first += TUPLES_AT_ONCE) {
-    const some = ids.slice(first, first + TUPLES_AT_ONCE)
-    const tuples = await evidence.tuples(some)
-    yield some.flatMap((id) => {
+  const observed = await sumUpObserved(evidence, org, time, options)
+  const rows = observed.table.sorted([])
+  for (const part of splitByTuples(observed, rows)) {
+    const tuples = await readRequests(evidence, part)
+    yield part.flatMap(({ tuple: id, from, to }) => {
       const tuple = tuples.get(id)
-      const bySubject = sums.get(id)
-      sums.delete(id)
-      if (tuple === undefined || bySubject === undefined) return []
-      if (tuple.point === QUESTION_POINT) return []
-      return [
-        { tuple, sightings: [...bySubject].map(([at, sum]) => toSighting(subjects[at], sum)) },
-      ]
+      if (tuple === undefined) return []
+      const sightings = Array.from(rows.subarray(from, to), (row) => sightingOf(observed, row))
+      return [{ tuple, sightings }]
     })
   }
 }
 
-function toSighting(subject: Subject | undefined, sum: Sum): Sighting {
-  const { device_id, username } = subject ?? { device_id: '', username: null }
-  return { device_id, username, ...sum }
+/** Tuples by their keys. Those of questions are left out, and those that are removed. */
+export async function readRequests(
+  evidence: Pick<EvidenceStore, 'tuples'>,
+  part: readonly TupleRows[],
+): Promise<ReadonlyMap<number, EvidenceTuple>> {
+  const tuples = await evidence.tuples(part.map(({ tuple }) => tuple))
+  return new Map([...tuples].filter(([, { point }]) => point !== QUESTION_POINT))
 }
 
-async function sumUp(
+/** The rows of one tuple among sorted rows: from a position to another, exclusive. */
+export interface TupleRows {
+  readonly tuple: number
+  readonly from: number
+  readonly to: number
+}
+
+/** Splits sorted rows by tuple, in parts of as many tuples as are read at once. */
+export function* splitByTuples(
+  { table }: Pick<ObservedRows, 'table'>,
+  rows: Int32Array,
+  [first, end]: readonly [from: number, to: number] = [0, rows.length],
+): Generator<readonly TupleRows[]> {
+  let part: TupleRows[] = []
+  let from = first
+  while (from < end) {
+    const tuple = table.tupleOf(rows[from] ?? 0)
+    let to = from + 1
+    while (to < end && table.tupleOf(rows[to] ?? 0) === tuple) to += 1
+    part.push({ tuple, from, to })
+    from = to
+    if (part.length < TUPLES_AT_ONCE && from < end) continue
+    yield part
+    part = []
+  }
+}
+
+export function sightingOf({ subjects, table }: ObservedRows, row: number): Sighting {
+  const { subject, decisions, first_ms, last_ms } = table.at(row)
+  const { device_id, username } = subjects[subject] ?? { device_id: '', username: null }
+  return { device_id, username, decisions, first_ms, last_ms }
+}
+
+/** Reads all rows of a time. */
+export async function sumUpObserved(
   evidence: Pick<EvidenceStore, 'tally' | 'sources'>,
   org: string,
   time: Pick<EvidenceFilter, 'fromMs' | 'toMs'>,
   { bounds, onProgress }: ReadObservedOptions,
-): Promise<{ readonly subjects: readonly Subject[]; readonly sums: Sums['byTuple'] }> {
+): Promise<ObservedRows> {
   const { subjects, indexOf } = createSubjects(evidence, bounds.sightings)
   const sums = createSums(bounds.sightings, (subject) => subjects[subject]?.device_id ?? '')
   let before: EvidencePlace | null = null
@@ -111,83 +151,63 @@ async function sumUp(
       if (subject !== undefined) sums.add(subject, tally)
     }
     before = slice.next
-    onProgress?.({ readFromMs: before?.last_ms ?? time.fromMs, ...sums.counts })
+    onProgress?.({ readFromMs: before?.last_ms ?? time.fromMs, ...sums.counts() })
   } while (before !== null)
-  return { subjects, sums: sums.byTuple }
+  return { subjects, table: sums.table }
 }
 
 interface Sums {
-  /** By tuple, then by the number of the subject. */
-  readonly byTuple: Map<number, Map<number, Sum>>
-  readonly counts: Pick<ObservedProgress, 'sightings' | 'leftOut'>
+  readonly table: SightingTable
+  counts(): Pick<ObservedProgress, 'sightings' | 'leftOut'>
   add(subject: number, tally: EvidenceTally): void
 }
 
 /** The sightings of a device. */
 interface DeviceShare {
-  /** Tuple and subject of each, in turn; those of the newest rows first. */
-  readonly places: number[]
+  /** Those of the newest records first. */
+  readonly rows: number[]
   /** Whether it lost some to others; it gets no new ones. */
   isCut: boolean
 }
 
 function createSums(mostSightings: number, deviceOf: (subject: number) => string): Sums {
-  const byTuple: Sums['byTuple'] = new Map()
-  const counts = { sightings: 0, leftOut: 0 }
+  const table = createSightingTable(mostSightings)
   const shares = new Map<string, DeviceShare>()
-  let largest: DeviceShare = { places: [], isCut: false }
-  const larger = (a: DeviceShare, b: DeviceShare) => (b.places.length > a.places.length ? b : a)
+  let leftOut = 0
+  let largest: DeviceShare = { rows: [], isCut: false }
+  const larger = (a: DeviceShare, b: DeviceShare) => (b.rows.length > a.rows.length ? b : a)
 
   /** Takes the older half, at least a twentieth of the bound, so that this happens rarely. */
   const cut = (share: DeviceShare): void => {
-    const kept = 2 * Math.floor(share.places.length / 4)
-    const dropped = share.places.splice(kept)
+    for (const row of share.rows.splice(Math.floor(share.rows.length / 2)))
+      leftOut += table.remove(row)
     share.isCut = true
-    counts.sightings -= dropped.length / 2
-    for (let at = 0; at < dropped.length; at += 2) {
-      const [tuple = 0, subject = 0] = [dropped[at], dropped[at + 1]]
-      const bySubject = byTuple.get(tuple)
-      counts.leftOut += bySubject?.get(subject)?.decisions ?? 0
-      bySubject?.delete(subject)
-      if (bySubject?.size === 0) byTuple.delete(tuple)
-    }
     largest = [...shares.values()].reduce(larger, share)
   }
 
   const hasPlace = (share: DeviceShare): boolean => {
     if (share.isCut) return false
-    if (counts.sightings < mostSightings) return true
-    const isSmall = share.places.length / 2 < mostSightings * SMALL_PART
-    if (!isSmall || largest.places.length / 2 <= mostSightings * LARGE_PART) return false
+    if (table.size() < mostSightings) return true
+    const isSmall = share.rows.length < mostSightings * SMALL_PART
+    if (!isSmall || largest.rows.length <= mostSightings * LARGE_PART) return false
     cut(largest)
     return true
   }
 
   return {
-    byTuple,
-    counts,
-    add(subject, { tuple, decisions, first_ms, last_ms }) {
-      const sum = byTuple.get(tuple)?.get(subject)
-      if (sum !== undefined) {
-        sum.decisions += decisions
-        sum.first_ms = Math.min(sum.first_ms, first_ms)
-        sum.last_ms = Math.max(sum.last_ms, last_ms)
-        return
-      }
+    table,
+    counts: () => ({ sightings: table.size(), leftOut }),
+    add(subject, tally) {
+      if (table.addTo(subject, tally)) return
       const device = deviceOf(subject)
-      const share = shares.get(device) ?? { places: [], isCut: false }
+      const share = shares.get(device) ?? { rows: [], isCut: false }
       if (!hasPlace(share)) {
-        counts.leftOut += decisions
+        leftOut += tally.decisions
         return
       }
-      counts.sightings += 1
-      share.places.push(tuple, subject)
+      share.rows.push(table.insert(subject, tally))
       shares.set(device, share)
       largest = larger(largest, share)
-      const made = { decisions, first_ms, last_ms }
-      const bySubject = byTuple.get(tuple)
-      if (bySubject === undefined) byTuple.set(tuple, new Map([[subject, made]]))
-      else bySubject.set(subject, made)
     },
   }
 }

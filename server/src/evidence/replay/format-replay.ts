@@ -7,17 +7,44 @@ import {
   type ReplayResult as ReplayAnswer,
 } from '@palisade/protocol'
 import type { ReplayJob } from './replay-job.ts'
+import type { EvidenceTuple } from '../store/evidence-record.ts'
+import type { ReplayedDecision } from './change-groups.ts'
+import type { ReplayChanges, ReplayGroup } from './replay-changes.ts'
 import type { ReplayCount } from './replay-tally.ts'
-import type { ReplayedDecision, ReplayGroup, ReplayResult } from './replay.ts'
+import type { ReplayResult } from './replay.ts'
 
-/** Formats the result of a job. `leftOut` decisions were beyond the bound of the reader. */
+interface FormatReplayOptions {
+  readonly job: ReplayJob
+  /** Decisions beyond the bound of the reader. */
+  readonly leftOut: number
+  /** Those of `examplesOf`, by their key. */
+  readonly examples: ReadonlyMap<number, EvidenceTuple>
+}
+
+/** The keys of the tuples that a formatted result shows. */
+export function examplesOf({
+  newlyDenied,
+  newlyAllowed,
+  drift,
+  notJudged,
+}: ReplayResult): readonly number[] {
+  const counts = [
+    ...newlyDenied.shown,
+    ...newlyAllowed.shown,
+    ...drift.values(),
+    ...notJudged.values(),
+  ]
+  return [...new Set(counts.flatMap(({ example }) => (example === null ? [] : [example.tuple])))]
+}
+
+/** Formats the result of a job. */
 export function formatReplay(
-  { newlyDenied, newlyAllowed, unchanged, ...result }: ReplayResult,
-  recorded: ReplayCount,
-  { job, leftOut }: { readonly job: ReplayJob; readonly leftOut: number },
+  { recorded, newlyDenied, newlyAllowed, unchanged, ...result }: ReplayResult,
+  { job: { names, ...job }, leftOut, examples }: FormatReplayOptions,
 ): ReplayAnswer {
+  const bounds = { names, examples }
   const notJudged: ReplayAnswer['not_judged'] = [...result.notJudged].map(([cause, count]) =>
-    formatCause<NotJudgedCause>(cause, count, job),
+    formatCause<NotJudgedCause>(cause, count, bounds),
   )
   const tooMany = { ...NONE, count: leftOut, cause: 'too_many' as const, example: null }
   return {
@@ -26,13 +53,13 @@ export function formatReplay(
     to: formatInstant(job.toMs),
     ...job.upload,
     recorded: { ...formatCount(recorded), count: recorded.decisions + leftOut },
-    newly_denied: formatChange(newlyDenied, job),
-    newly_allowed: formatChange(newlyAllowed, job),
+    newly_denied: formatChange(newlyDenied, bounds),
+    newly_allowed: formatChange(newlyAllowed, bounds),
     unchanged: formatCount(unchanged),
     without_address: formatCount(result.withoutAddress),
     not_judged: (leftOut === 0 ? notJudged : [...notJudged, tooMany]).toSorted(mostFirst),
     drift: [...result.drift]
-      .map(([cause, count]) => formatCause(cause, count, job))
+      .map(([cause, count]) => formatCause(cause, count, bounds))
       .toSorted(mostFirst),
   }
 }
@@ -40,21 +67,16 @@ export function formatReplay(
 const NONE = { count: 0, users: 0, devices: 0, first_at: null, last_at: null }
 
 /** The target of a single device would show what its user does. */
-const LEAST_DEVICES = 2
+export const LEAST_DEVICES = 2
 
-type Bounds = Pick<ReplayJob, 'groups' | 'names'>
+type Bounds = Pick<ReplayJob, 'names'> & Pick<FormatReplayOptions, 'examples'>
 
-function formatChange(groups: readonly ReplayGroup[], bounds: Bounds): ReplayedChange {
-  const shown = groups
-    .filter(({ devices }) => bounds.names || devices >= LEAST_DEVICES)
-    .slice(0, bounds.groups)
-  const listed = new Set(shown)
-  const more = groups.filter((group) => !listed.has(group))
+function formatChange({ decisions, groups, shown }: ReplayChanges, bounds: Bounds): ReplayedChange {
   return {
-    count: sum(groups),
+    count: decisions,
     groups: shown.map((group) => formatGroup(group, bounds)),
-    more_groups: more.length,
-    more_count: sum(more),
+    more_groups: groups - shown.length,
+    more_count: decisions - sum(shown),
   }
 }
 
@@ -94,9 +116,13 @@ function formatCount({ decisions, users, devices, first_ms, last_ms }: ReplayCou
   }
 }
 
-function formatExample({ example }: ReplayCount, { names }: Bounds): ReplayedExample | null {
-  if (example === null || !names) return null
-  const { device_id, username, tuple, last_ms } = example
+function formatExample(
+  { example }: ReplayCount,
+  { names, examples }: Bounds,
+): ReplayedExample | null {
+  const tuple = example === null ? undefined : examples.get(example.tuple)
+  if (example === null || tuple === undefined || !names) return null
+  const { device_id, username, last_ms } = example
   const { action, host, port, address, path, program, decision, reason, revision } = tuple
   return {
     device_id,

@@ -17,22 +17,20 @@ import { readQuery, type RawQuery } from '../../http/input/read-query.ts'
 import { authorize, requireEntitled, type Access } from '../../identity/authorize.ts'
 import { formatPrincipal, type Principal } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
-import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 import type { StoreSettings } from '../../operations/storage/open-store.ts'
 import { invalidArgument, permissionDenied } from '../../platform/api-error.ts'
 import { nextTurn } from '../../platform/next-turn.ts'
 import type { StartWorker } from '../../platform/start-worker.ts'
 import type { PolicyRecord } from '../../store/records.ts'
+import type { ProcessPool } from '../../work/process-pool.ts'
 import type { Store } from '../../store/store.ts'
 import { createNoteReading } from '../note-reading.ts'
 import { encodePolicy, type ReplayJob } from './replay-job.ts'
-import { streamReplay } from './replay-thread.ts'
+import { streamReplay } from './replay-process.ts'
 
 /** As of a document to apply. */
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 const MAX_VALUES = 500_000
-/** Replays of one organization that wait, those of all that run, and all that wait. */
-const TURNS = { each: 4, running: 2, waiting: 16 } as const
 const DAY_MS = 24 * 60 * 60_000
 const MAX_SPAN_MS = MAX_REPLAY_DAYS * DAY_MS
 const NDJSON = 'application/x-ndjson'
@@ -54,7 +52,7 @@ export interface Drafted {
 
 export interface ReplayRouteDeps {
   readonly store: Pick<AuditedStore, 'note' | 'read'>
-  /** Where the evidence is, for the thread. */
+  /** Where the evidence is, for the process. */
   readonly storage: Pick<StoreSettings, 'dataDir' | 'databaseUrl'>
   /** Validates a document without applying it. Throws ApiError. */
   readonly draft: (call: {
@@ -64,12 +62,11 @@ export interface ReplayRouteDeps {
   }) => Promise<Drafted>
   readonly now: () => Date
   readonly monotonicMs: () => number
-  readonly startWorker: StartWorker
+  readonly processes: ProcessPool
 }
 
 /** `POST /api/v1/orgs/:org/replay` */
 export function replayRoutes(deps: ReplayRouteDeps): readonly Route[] {
-  const turns = createAnswerTurns(TURNS.each, TURNS.running, TURNS.waiting)
   const note = createNoteReading(deps, 'replay')
 
   return [
@@ -90,16 +87,21 @@ export function replayRoutes(deps: ReplayRouteDeps): readonly Route[] {
       },
       ({ caller, principal, params: { org }, query, body, reply }) =>
         new Promise((resolve, reject) => {
-          const run = async (): Promise<void> => {
+          const call = { principal, org, query, body }
+          const run = async (startWorker: StartWorker): Promise<void> => {
             if (reply.raw.destroyed) throw invalidArgument('the caller has gone')
-            const job = await prepare(deps, { principal, org, query, body })
+            const job = await prepare(deps, call)
             await note(caller, org)
-            const lines = streamReplay(job, { startWorker: deps.startWorker })
+            const lines = streamReplay(job, { startWorker })
             resolve(reply.type(NDJSON).header('cache-control', 'no-store').send(lines))
-            // A caller who goes destroys the stream, and with it the thread.
+            // A caller who goes destroys the stream, and with it the process.
             await finished(lines).catch(() => undefined)
           }
-          turns.run(org, run, formatPrincipal(principal)).catch(reject)
+          // An invalid call is refused at once. The job of a valid one is prepared again at its
+          // turn: those that wait would hold all policies.
+          prepare(deps, call)
+            .then(() => deps.processes.run({ org, caller: formatPrincipal(principal) }, run))
+            .catch(reject)
         }),
     ),
   ]

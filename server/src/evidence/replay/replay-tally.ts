@@ -1,11 +1,11 @@
-import type { EvidenceTuple } from '../store/evidence-record.ts'
 import type { Sighting } from '../observed/read-observed.ts'
 
 /** The last record of a kind. */
 export interface ReplayExample {
   readonly device_id: string
   readonly username: string | null
-  readonly tuple: EvidenceTuple
+  /** Its key in the evidence: the tuples of all records would take too much memory. */
+  readonly tuple: number
   /** Epoch milliseconds. */
   readonly last_ms: number
 }
@@ -22,7 +22,7 @@ export interface ReplayCount {
 }
 
 export interface ReplayTally {
-  add(tuple: EvidenceTuple, sighting: Sighting): void
+  add(tuple: number, sighting: Sighting): void
   count(): ReplayCount
 }
 

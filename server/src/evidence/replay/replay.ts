@@ -1,43 +1,37 @@
-import type { Decision, RuleMatch } from '@palisade/policy-core'
-import type { ObservedRequest, Sighting } from '../observed/read-observed.ts'
+import {
+  sightingOf,
+  splitByTuples,
+  type ObservedRows,
+  type TupleRows,
+} from '../observed/read-observed.ts'
 import type { EvidenceTuple } from '../store/evidence-record.ts'
 import { explainDrift, type DriftCause } from './explain-drift.ts'
 import {
   createAudiences,
   type Audience,
   type AudienceInput,
+  type Judge,
   type Judged,
   type NotJudged,
 } from './replay-audiences.ts'
+import {
+  createReplayChanges,
+  type ReplayChanges,
+  type RowAt,
+  type ShownGroups,
+} from './replay-changes.ts'
 import { createReplayTally, type ReplayCount, type ReplayTally } from './replay-tally.ts'
-
-/** Requests that are decided in one step. */
-const REQUESTS_IN_A_STEP = 2_000
 
 export interface ReplayInput extends AudienceInput {
   /** Revision of the policies in force; null when it is unknown. */
   readonly revision: number | null
-}
-
-/** A decision as a change shows it. */
-export interface ReplayedDecision {
-  readonly decision: Decision['decision']
-  readonly reason: Decision['reason']
-  readonly rules: readonly RuleMatch[]
-}
-
-/** Records of one target whose decision the same rules change. */
-export interface ReplayGroup extends ReplayCount {
-  readonly action: string
-  /** `host:port`, or a path. */
-  readonly target: string
-  readonly before: ReplayedDecision
-  readonly after: ReplayedDecision
+  readonly shown: ShownGroups
 }
 
 export interface ReplayResult {
-  readonly newlyDenied: readonly ReplayGroup[]
-  readonly newlyAllowed: readonly ReplayGroup[]
+  readonly recorded: ReplayCount
+  readonly newlyDenied: ReplayChanges
+  readonly newlyAllowed: ReplayChanges
   readonly unchanged: ReplayCount
   readonly drift: ReadonlyMap<DriftCause, ReplayCount>
   readonly notJudged: ReadonlyMap<NotJudged, ReplayCount>
@@ -47,83 +41,125 @@ export interface ReplayResult {
 
 /** Decides recorded requests anew, by the policies in force and by a draft. */
 export interface Replay {
-  add(request: ObservedRequest): void
-  /**
-   * Decides all requests, in steps of some milliseconds and one for each compilation. Yields how
-   * many of `requests` are decided.
-   */
-  decide(): Generator<number, ReplayResult>
-  /** Distinct requests for each audience. */
-  requests(): number
+  /** Parts to be given to `decide` in turn; those of one audience follow each other. */
+  parts(): Generator<readonly TupleRows[]>
+  /** Decides a part: some milliseconds, and a compilation when the audience is another one. */
+  decide(part: readonly TupleRows[], tuples: ReadonlyMap<number, EvidenceTuple>): void
+  /** Distinct requests for each audience, and how many of them are decided. */
+  requests(): { readonly all: number; readonly decided: number }
+  result(): ReplayResult
 }
 
-interface AudienceRequest {
-  readonly tuple: EvidenceTuple
-  readonly sightings: readonly Sighting[]
-}
+const NO_MEMBER = -1
 
-export function createReplay(input: ReplayInput): Replay {
-  const audiences = createAudiences(input)
-  const requestsOf = new Map<Audience, AudienceRequest[]>()
-  const notJudged = createTallies<NotJudged>()
-  let requests = 0
+export function createReplay(input: ReplayInput, observed: ObservedRows): Replay {
+  const { audiences, ranks } = rankSubjects(input, observed)
+  const rows = observed.table.sorted(ranks)
+  const rankOf = (position: number): number =>
+    ranks[observed.table.subjectOf(rows[position] ?? 0)] ?? NO_MEMBER
+  const sums = createSums(input, rows.length, (position) => {
+    const row = rows[position] ?? 0
+    return { tuple: observed.table.tupleOf(row), sighting: sightingOf(observed, row) }
+  })
+  let current: { readonly rank: number; readonly judge: Judge } = {
+    rank: NO_MEMBER,
+    judge: () => 'not_a_member',
+  }
+  let decided = 0
 
-  function add({ tuple, sightings }: ObservedRequest): void {
-    const byAudience = new Map<Audience, Sighting[]>()
-    for (const sighting of sightings) {
-      const audience = audiences.of(sighting.username)
-      if (audience === null) notJudged.of('not_a_member').add(tuple, sighting)
-      else addTo(byAudience, audience, sighting)
-    }
-    for (const [audience, some] of byAudience) {
-      addTo(requestsOf, audience, { tuple, sightings: some })
-      requests += 1
+  function* parts(): Generator<readonly TupleRows[]> {
+    for (let from = 0, to = 0; from < rows.length; from = to) {
+      while (to < rows.length && rankOf(to) === rankOf(from)) to += 1
+      yield* splitByTuples(observed, rows, [from, to])
     }
   }
 
-  function* decideAll(): Generator<number, ReplayResult> {
-    const sums = createSums(input.revision, notJudged)
-    let decided = 0
-    for (const [audience, some] of requestsOf) {
-      requestsOf.delete(audience)
-      const judge = audience.compile()
-      yield decided
-      for (const { tuple, sightings } of some) {
-        sums.add(tuple, sightings, judge(tuple))
-        decided += 1
-        if (decided % REQUESTS_IN_A_STEP === 0) yield decided
+  function countRequests(): number {
+    let count = 0
+    for (let at = 0; at < rows.length; at += 1) {
+      const isSame =
+        at > 0 &&
+        rankOf(at) === rankOf(at - 1) &&
+        observed.table.tupleOf(rows[at] ?? 0) === observed.table.tupleOf(rows[at - 1] ?? 0)
+      if (!isSame && rankOf(at) !== NO_MEMBER) count += 1
+    }
+    return count
+  }
+  const all = countRequests()
+
+  return {
+    parts,
+    decide(part, tuples) {
+      const rank = rankOf(part[0]?.from ?? 0)
+      const audience = audiences[rank]
+      if (rank !== current.rank && audience !== undefined)
+        current = { rank, judge: audience.compile() }
+      for (const each of part) {
+        const tuple = tuples.get(each.tuple)
+        if (tuple !== undefined) sums.add(each, tuple, current.judge(tuple))
       }
-    }
-    return sums.result()
+      if (rank !== NO_MEMBER) decided += part.length
+    },
+    requests: () => ({ all, decided }),
+    result: () => sums.result(),
   }
-
-  return { add, decide: decideAll, requests: () => requests }
 }
 
-function createSums(revision: number | null, notJudged: Tallies<NotJudged>) {
-  const denied = createGroups()
-  const allowed = createGroups()
+/** Numbers the audiences, and gives each subject the number of its own. */
+function rankSubjects(
+  input: ReplayInput,
+  { subjects }: ObservedRows,
+): { readonly audiences: readonly Audience[]; readonly ranks: Int32Array } {
+  const find = createAudiences(input)
+  const numbers = new Map<Audience, number>()
+  const ranks = Int32Array.from(subjects, ({ username }) => {
+    const audience = find.of(username)
+    if (audience === null) return NO_MEMBER
+    const number = numbers.get(audience) ?? numbers.size
+    numbers.set(audience, number)
+    return number
+  })
+  return { audiences: [...numbers.keys()], ranks }
+}
+
+function createSums({ revision, shown }: ReplayInput, length: number, at: RowAt) {
+  const denied = createReplayChanges(length, at)
+  const allowed = createReplayChanges(length, at)
+  const notJudged = createTallies<NotJudged>()
   const drift = createTallies<DriftCause>()
+  const recorded = createReplayTally()
   const unchanged = createReplayTally()
   const withoutAddress = createReplayTally()
+
+  const talliesOf = (tuple: EvidenceTuple, judged: Judged | NotJudged): ReplayTally[] => {
+    if (typeof judged === 'string') return [recorded, notJudged.of(judged)]
+    const { before, after } = judged
+    return [
+      recorded,
+      ...(before.decision === after.decision ? [unchanged] : []),
+      ...(before.decision === tuple.decision ? [] : [drift.of(explainDrift(tuple, revision))]),
+      ...(before.address_required === true || after.address_required === true
+        ? [withoutAddress]
+        : []),
+    ]
+  }
+
   return {
-    add(tuple: EvidenceTuple, sightings: readonly Sighting[], judged: Judged | NotJudged): void {
-      const tallies: ReplayTally[] = []
-      if (typeof judged === 'string') tallies.push(notJudged.of(judged))
-      else {
-        const { before, after } = judged
-        if (before.decision === after.decision) tallies.push(unchanged)
-        else tallies.push((after.decision === 'deny' ? denied : allowed).of(before, after))
-        if (before.decision !== tuple.decision)
-          tallies.push(drift.of(explainDrift(tuple, revision)))
-        if (before.address_required === true || after.address_required === true)
-          tallies.push(withoutAddress)
+    add(rows: TupleRows, tuple: EvidenceTuple, judged: Judged | NotJudged): void {
+      const tallies = talliesOf(tuple, judged)
+      for (let position = rows.from; position < rows.to; position += 1) {
+        const { sighting } = at(position)
+        for (const each of tallies) each.add(rows.tuple, sighting)
       }
-      for (const sighting of sightings) for (const each of tallies) each.add(tuple, sighting)
+      if (typeof judged === 'string' || judged.before.decision === judged.after.decision) return
+      const { before, after } = judged
+      const changes = after.decision === 'deny' ? denied : allowed
+      changes.add(rows, before, after)
     },
     result: (): ReplayResult => ({
-      newlyDenied: denied.list(),
-      newlyAllowed: allowed.list(),
+      recorded: recorded.count(),
+      newlyDenied: denied.result(shown),
+      newlyAllowed: allowed.result(shown),
       unchanged: unchanged.count(),
       drift: drift.counts(),
       notJudged: notJudged.counts(),
@@ -147,55 +183,4 @@ function createTallies<Key>(): Tallies<Key> {
     },
     counts: () => new Map([...tallies].map(([key, tally]) => [key, tally.count()])),
   }
-}
-
-interface Group extends Pick<ReplayGroup, 'action' | 'target' | 'before' | 'after'> {
-  readonly tally: ReplayTally
-}
-
-/** Groups by target and deciding rules. */
-function createGroups() {
-  const groups = new Map<string, Group>()
-  return {
-    of(before: Decision, after: Decision): ReplayTally {
-      const { action, target } = targetOf(before)
-      const key = JSON.stringify([action, target, ...keyOf(before), null, ...keyOf(after)])
-      const group = groups.get(key) ?? {
-        action,
-        target,
-        before: shorten(before),
-        after: shorten(after),
-        tally: createReplayTally(),
-      }
-      groups.set(key, group)
-      return group.tally
-    },
-    /** The most frequent first. */
-    list: (): ReplayGroup[] =>
-      [...groups.values()]
-        .map(({ tally, ...group }) => ({ ...group, ...tally.count() }))
-        .toSorted(
-          (one, other) => other.decisions - one.decisions || (one.target < other.target ? -1 : 1),
-        ),
-  }
-}
-
-function targetOf({ request }: Decision): Pick<ReplayGroup, 'action' | 'target'> {
-  if (request === null) return { action: '', target: '' }
-  const { action } = request
-  return { action, target: 'path' in request ? request.path : `${request.host}:${request.port}` }
-}
-
-function keyOf({ reason, rules }: Decision): string[] {
-  return [reason, ...rules.map(({ rule_id }) => rule_id)]
-}
-
-function shorten({ decision, reason, rules }: Decision): ReplayedDecision {
-  return { decision, reason, rules }
-}
-
-function addTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
-  const list = lists.get(key)
-  if (list === undefined) lists.set(key, [value])
-  else list.push(value)
 }

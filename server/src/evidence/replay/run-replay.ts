@@ -1,20 +1,20 @@
 import { effectiveDefault, type Policy } from '@palisade/policy-core'
 import type { ReplayLine, ReplayResult } from '@palisade/protocol'
-import { readObserved, type ObservedBounds } from '../observed/read-observed.ts'
+import { nextTurn } from '../../platform/next-turn.ts'
+import { readRequests, sumUpObserved, type ObservedBounds } from '../observed/read-observed.ts'
 import type { EvidenceReading } from '../store/evidence-store.ts'
-import { formatReplay } from './format-replay.ts'
+import { examplesOf, formatReplay, LEAST_DEVICES } from './format-replay.ts'
 import { decodePolicy, type ReplayJob } from './replay-job.ts'
-import { createReplayTally } from './replay-tally.ts'
 import { createReplay } from './replay.ts'
 
-/** Together some hundred megabytes. // bench: server/replay */
+/** Sightings take 60 bytes each, and their groups 100. // bench: server/replay */
 const BOUNDS: ObservedBounds = { records: 200_000, sightings: 1_000_000 }
 
 export type OnProgress = (
   progress: Extract<ReplayLine, { readonly progress: unknown }>['progress'],
 ) => void
 
-/** Runs a job to its end, in a thread of its own. */
+/** Runs a job to its end, in a process of its own. */
 export async function runReplay(
   job: ReplayJob,
   evidence: Omit<EvidenceReading, 'close'>,
@@ -27,47 +27,41 @@ export async function runReplay(
     policies: places.flatMap((place): Policy[] => policies.slice(place, place + 1)),
     resolve_unlisted_names,
   })
-  const replay = createReplay({
-    before: side(job.before),
-    after: side(job.after),
-    teamsOf: (username) => members.get(username) ?? null,
-    observes: (teams) =>
-      effectiveDefault([defaults.organization, ...teams.map((id) => defaults.teams.get(id))]) ===
-      'observe',
-    now: nowMs,
-    revision,
-  })
-  const recorded = createReplayTally()
-  let readFromMs = toMs
   let leftOut = 0
-  const report = (decided: number): void =>
-    onProgress({
-      read_from: new Date(readFromMs).toISOString(),
-      requests: replay.requests(),
-      decided,
-    })
-  const requests = readObserved(
+  const report = (readFromMs: number, requests: number, decided: number): void =>
+    onProgress({ read_from: new Date(readFromMs).toISOString(), requests, decided })
+  const observed = await sumUpObserved(
     evidence,
     org,
     { fromMs, toMs },
     {
       bounds,
       onProgress(progress) {
-        readFromMs = Math.max(progress.readFromMs, fromMs)
         leftOut = progress.leftOut
-        report(0)
+        report(Math.max(progress.readFromMs, fromMs), 0, 0)
       },
     },
   )
-  for await (const some of requests)
-    for (const request of some) {
-      replay.add(request)
-      for (const sighting of request.sightings) recorded.add(request.tuple, sighting)
-    }
-  const steps = replay.decide()
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return formatReplay(step.value, recorded.count(), { job, leftOut })
-    report(step.value)
+  const input = {
+    before: side(job.before),
+    after: side(job.after),
+    teamsOf: (username: string) => members.get(username) ?? null,
+    observes: (teams: readonly string[]) =>
+      effectiveDefault([defaults.organization, ...teams.map((id) => defaults.teams.get(id))]) ===
+      'observe',
+    now: nowMs,
+    revision,
+    shown: { most: job.groups, leastDevices: job.names ? 1 : LEAST_DEVICES },
   }
+  const replay = createReplay(input, observed)
+  for (const part of replay.parts()) {
+    replay.decide(part, await readRequests(evidence, part))
+    const { all, decided } = replay.requests()
+    report(fromMs, all, decided)
+    // Takes notice of a server that has ended.
+    await nextTurn()
+  }
+  const result = replay.result()
+  const examples = await evidence.tuples(examplesOf(result))
+  return formatReplay(result, { job, leftOut, examples })
 }

@@ -1,5 +1,5 @@
 import { limitExceeded, type ApiError } from '../../platform/api-error.ts'
-import { startThread, type StartWorker } from '../../platform/start-worker.ts'
+import type { StartWorker } from '../../platform/start-worker.ts'
 import type { Suggestions } from './suggest.ts'
 import {
   decodeSuggestions,
@@ -9,13 +9,12 @@ import {
   type SuggestWorkerReply,
 } from './suggest-worker-messages.ts'
 
-const MAX_HEAP_MIB = 512
 /** Crafted patterns can take long to compile and to compare. */
 const TIME_LIMIT_MS = 60_000
 /** Others wait for the only worker. */
 const GONE_CHECK_MS = 500
 
-/** One calculation in a thread of its own. */
+/** One calculation in a process of its own. */
 export interface SuggestWorker {
   send<Part extends keyof SuggestWorkerParts>(part: Part, value: SuggestWorkerParts[Part]): void
   /**
@@ -26,15 +25,16 @@ export interface SuggestWorker {
   stop(): Promise<void>
 }
 
-/** Starts a thread that serves one request: suggestions are rare, and its memory is freed. */
+/** Starts a process that serves one request: suggestions are rare, and its memory is freed. */
 export function startSuggestWorker({
-  startWorker = startThread,
+  startWorker,
   timeLimitMs = TIME_LIMIT_MS,
-}: { readonly startWorker?: StartWorker; readonly timeLimitMs?: number } = {}): SuggestWorker {
-  const worker = startWorker('suggest-worker', {
-    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
-  })
-  // The process must not wait for this thread when it stops.
+}: {
+  readonly startWorker: StartWorker
+  readonly timeLimitMs?: number
+}): SuggestWorker {
+  const worker = startWorker('suggest-worker', {})
+  // The server must not wait for this process when it stops.
   worker.unref()
   const { promise, resolve, reject } = Promise.withResolvers<SuggestWorkerReply>()
   // A worker may end before its answer is awaited.

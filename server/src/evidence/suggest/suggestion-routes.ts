@@ -4,29 +4,22 @@ import { authorize, requireEntitled, type Access } from '../../identity/authoriz
 import { payerOf } from '../../identity/payer.ts'
 import { formatPrincipal } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
-import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
 import type { WorkBudget } from '../../operations/overload/work-budget.ts'
 import { permissionDenied } from '../../platform/api-error.ts'
-import type { StartWorker } from '../../platform/start-worker.ts'
+import type { ProcessPool } from '../../work/process-pool.ts'
 import { createNoteReading } from '../note-reading.ts'
 import { answerSuggestions, type AnswerSuggestionsDeps } from './answer-suggestions.ts'
 import { concealNames } from './conceal-names.ts'
 import { startSuggestWorker } from './suggest-worker-client.ts'
 
-/** Calls of one organization that may wait; each takes seconds. */
-const MAX_WAITING_EACH = 2
-const MAX_RUNNING = 1
-
 export interface SuggestionRouteDeps extends Omit<AnswerSuggestionsDeps, 'startWorker' | 'store'> {
   readonly store: Pick<AuditedStore, 'note' | 'read'>
   readonly budget: WorkBudget
-  readonly startWorker: StartWorker
+  readonly processes: ProcessPool
 }
 
 /** `POST /api/v1/orgs/:org/suggestions` */
 export function suggestionRoutes(deps: SuggestionRouteDeps): readonly Route[] {
-  const turns = createAnswerTurns(MAX_WAITING_EACH, MAX_RUNNING)
-  const startWorker = () => startSuggestWorker({ startWorker: deps.startWorker })
   const note = createNoteReading(deps, 'suggestions')
 
   return [
@@ -53,20 +46,18 @@ export function suggestionRoutes(deps: SuggestionRouteDeps): readonly Route[] {
         if (!seesNames) requireNameless(body)
         await note(caller, org)
         const isGone = () => request.raw.socket.destroyed
-        return turns.run(
-          org,
-          async () => {
-            const work = deps.budget.begin(payerOf(caller, access))
-            try {
-              const call = { work, isGone }
-              const made = await answerSuggestions({ ...deps, startWorker }, org, body, call)
-              return seesNames ? made : concealNames(made)
-            } finally {
-              work.end()
-            }
-          },
-          formatPrincipal(caller),
-        )
+        const who = { org, caller: formatPrincipal(caller) }
+        return deps.processes.run(who, async (startWorker) => {
+          const work = deps.budget.begin(payerOf(caller, access))
+          try {
+            const start = () => startSuggestWorker({ startWorker })
+            const call = { work, isGone }
+            const made = await answerSuggestions({ ...deps, startWorker: start }, org, body, call)
+            return seesNames ? made : concealNames(made)
+          } finally {
+            work.end()
+          }
+        })
       },
     ),
   ]

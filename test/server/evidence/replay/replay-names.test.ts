@@ -56,6 +56,18 @@ describe('the names of a replay', () => {
     return line.result
   }
 
+  it('and counts leave out questions, which are no requests', async () => {
+    const before = await replay(owner.as)
+    const asked = row({ last_ms: test.now() - HOUR_MS, tuple: { point: 'local_api' } })
+    await appendRows(test.evidence, [asked], { org, username: alice, device_id: freshName('dev') })
+
+    expect(await replay(owner.as)).toEqual({
+      ...before,
+      from: expect.any(String),
+      to: expect.any(String),
+    })
+  })
+
   it('are left out for an editor, and so are targets of single devices', async () => {
     const editor = await owner.addMember(freshName('eve'), 'editor', 'correct horse battery')
 

@@ -5,10 +5,11 @@ import type {
   ObservedRequest,
   Sighting,
 } from '../../../../server/src/evidence/observed/read-observed.ts'
+import { createSightingTable } from '../../../../server/src/evidence/observed/sighting-table.ts'
+import type { ReplayedDecision } from '../../../../server/src/evidence/replay/change-groups.ts'
 import type { ReplaySide } from '../../../../server/src/evidence/replay/replay-side.ts'
 import {
   createReplay,
-  type ReplayedDecision,
   type ReplayInput,
   type ReplayResult,
 } from '../../../../server/src/evidence/replay/replay.ts'
@@ -114,13 +115,16 @@ function readMembers(request: unknown): Readonly<Record<string, unknown>> {
 
 function replay({ records, ...sides }: Case): ReplayResult {
   const teamsOf = (username: string) => MEMBERS[username] ?? null
-  const made = createReplay({ ...sides, revision: 7, teamsOf })
-  for (const each of records) made.add(each)
-  const steps = made.decide()
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
-  }
+  const shown = { most: Infinity, leastDevices: 1 }
+  const subjects = USERS.map((username, index) => ({ device_id: `dev_${index}`, username }))
+  const table = createSightingTable(records.length * USERS.length)
+  for (const [id, { sightings }] of records.entries())
+    for (const [subject, sighting] of sightings.entries())
+      table.insert(subject, { ...sighting, source: subject, tuple: id })
+  const made = createReplay({ ...sides, revision: 7, teamsOf, shown }, { subjects, table })
+  const tuples = new Map(records.map(({ tuple: recorded }, id) => [id, recorded]))
+  for (const part of made.parts()) made.decide(part, tuples)
+  return made.result()
 }
 
 describe('a replay', () => {
@@ -165,8 +169,9 @@ describe('a replay', () => {
         // A copy, which shares no object with the policies in force.
         const result = replay({ ...one, after: structuredClone(one.before) })
 
-        expect(result.newlyDenied).toEqual([])
-        expect(result.newlyAllowed).toEqual([])
+        const none = { decisions: 0, groups: 0, shown: [] }
+        expect(result.newlyDenied).toEqual(none)
+        expect(result.newlyAllowed).toEqual(none)
         tally(result.unchanged.decisions > 0 ? 'judged' : 'not judged')
       },
     )
@@ -181,8 +186,8 @@ type Counts = Record<string, number>
 function countsOf(result: ReplayResult): Counts {
   const { newlyDenied, newlyAllowed, unchanged, drift, notJudged, withoutAddress } = result
   const entries = [
-    ...newlyDenied.map((group) => [`newly_denied ${keyOf(group)}`, group] as const),
-    ...newlyAllowed.map((group) => [`newly_allowed ${keyOf(group)}`, group] as const),
+    ...newlyDenied.shown.map((group) => [`newly_denied ${keyOf(group)}`, group] as const),
+    ...newlyAllowed.shown.map((group) => [`newly_allowed ${keyOf(group)}`, group] as const),
     ['unchanged', unchanged] as const,
     ['without_address', withoutAddress] as const,
     ...[...drift.values()].map((count) => ['drift', count] as const),
@@ -195,7 +200,12 @@ function countsOf(result: ReplayResult): Counts {
   )
 }
 
-function keyOf({ action, target, before, after }: ReplayResult['newlyDenied'][number]): string {
+function keyOf({
+  action,
+  target,
+  before,
+  after,
+}: ReplayResult['newlyDenied']['shown'][number]): string {
   return JSON.stringify([action, target, formatDecision(before), formatDecision(after)])
 }
 

@@ -5,11 +5,11 @@ import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { ReplayJob } from '../../../../server/src/evidence/replay/replay-job.ts'
 import {
-  replayInThread,
+  replayInProcess,
   streamReplay,
-} from '../../../../server/src/evidence/replay/replay-thread.ts'
+} from '../../../../server/src/evidence/replay/replay-process.ts'
 import type { StartWorker } from '../../../../server/src/platform/start-worker.ts'
-import { startFile } from '../../started-thread.ts'
+import { startBundle, startProcessFile } from '../../started-thread.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const JOB: ReplayJob = {
@@ -33,19 +33,19 @@ const JOB: ReplayJob = {
 /** A worker with this text. */
 function worker(text: string): StartWorker {
   const file = join(mkdtempSync(join(temporaryDirectory(), 'w-')), 'worker.mjs')
-  writeFileSync(file, `import { parentPort } from 'node:worker_threads'\n${text}`)
-  return startFile(pathToFileURL(file))
+  writeFileSync(file, text)
+  return startProcessFile(pathToFileURL(file))
 }
 
-async function linesOf(options: Parameters<typeof replayInThread>[1]): Promise<unknown[]> {
+async function linesOf(options: Parameters<typeof replayInProcess>[1]): Promise<unknown[]> {
   const lines: unknown[] = []
-  for await (const line of replayInThread(JOB, options)) lines.push(JSON.parse(line))
+  for await (const line of replayInProcess(JOB, options)) lines.push(JSON.parse(line))
   return lines
 }
 
-describe('the thread of a replay', () => {
+describe('the process of a replay', () => {
   it('answers an error when there is no evidence to open', async () => {
-    expect(await linesOf({})).toEqual([
+    expect(await linesOf({ startWorker: startBundle })).toEqual([
       { error: { code: 'internal', message: expect.any(String) } },
     ])
   })
@@ -54,7 +54,7 @@ describe('the thread of a replay', () => {
     const messages = []
     for (const [text, timeLimitMs] of [
       ['setInterval(() => {}, 1000)', 50],
-      ['const all = []; for (;;) all.push(new Array(1e6).fill({}))', 600_000],
+      [`process.kill(process.pid, 'SIGKILL')`, 600_000],
       ['process.exit(0)', 600_000],
     ] as const)
       messages.push(await linesOf({ startWorker: worker(text), timeLimitMs }))
@@ -70,11 +70,11 @@ describe('the thread of a replay', () => {
     const marks = temporaryDirectory()
     const startWorker = worker(`
       import { appendFileSync } from 'node:fs'
-      parentPort.postMessage({ kind: 'progress', line: '{"progress":1}' })
+      process.send({ kind: 'progress', line: '{"progress":1}' })
       setInterval(() => appendFileSync(${JSON.stringify(join(marks, 'alive'))}, '.'), 1)
     `)
 
-    for await (const line of replayInThread(JOB, { startWorker })) {
+    for await (const line of replayInProcess(JOB, { startWorker })) {
       expect(line).toBe('{"progress":1}\n')
       break
     }
@@ -85,8 +85,8 @@ describe('the thread of a replay', () => {
   })
 
   it('gives its stream up when the reader stalls, at any line', async () => {
-    const progress = `parentPort.postMessage({ kind: 'progress', line: '{}' })\n`
-    const result = `parentPort.postMessage({ kind: 'result', line: '{}' })`
+    const progress = `process.send({ kind: 'progress', line: '{}' })\n`
+    const result = `process.send({ kind: 'result', line: '{}' })`
     const failures = []
     for (const text of [result, `for (let n = 0; n < 9; n += 1) ${progress}${result}`]) {
       const stream = streamReplay(JOB, { startWorker: worker(text), sendWithinMs: 50 })
@@ -102,7 +102,7 @@ describe('the thread of a replay', () => {
   })
 
   it('does not give up a stream that is read', async () => {
-    const result = `parentPort.postMessage({ kind: 'result', line: '{}' })`
+    const result = `process.send({ kind: 'result', line: '{}' })`
 
     const stream = streamReplay(JOB, { startWorker: worker(result), sendWithinMs: 1_000_000 })
 

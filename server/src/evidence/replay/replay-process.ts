@@ -1,22 +1,20 @@
 import { Readable } from 'node:stream'
-import { startThread, type StartWorker } from '../../platform/start-worker.ts'
+import type { StartWorker } from '../../platform/start-worker.ts'
 import type { ReplayJob, ReplayMessage } from './replay-job.ts'
 
-/** A million sightings with their groups take half of it. // bench: server/replay */
-const MAX_HEAP_MIB = 800
-/** Crafted patterns can take long to compile, and a database long to answer. */
-const TIME_LIMIT_MS = 10 * 60_000
+/** Crafted patterns can take long to compile, and a database long to answer. Others wait. */
+const TIME_LIMIT_MS = 5 * 60_000
 /** Enough for 20 MB at 350 kB/s. */
 const SEND_WITHIN_MS = 60_000
 
-export interface ReplayThreadOptions {
-  readonly startWorker?: StartWorker
+export interface ReplayProcessOptions {
+  readonly startWorker: StartWorker
   readonly timeLimitMs?: number
 }
 
 /**
  * Runs a job as a stream of lines. It is destroyed when its reader has not taken the last line
- * within `sendWithinMs` of the end of the thread: a reader who stalls would keep a turn of all
+ * within `sendWithinMs` of the end of the process: a reader who stalls would keep a turn of all
  * organizations.
  */
 export function streamReplay(
@@ -24,7 +22,7 @@ export function streamReplay(
   {
     sendWithinMs = SEND_WITHIN_MS,
     ...options
-  }: ReplayThreadOptions & { readonly sendWithinMs?: number } = {},
+  }: ReplayProcessOptions & { readonly sendWithinMs?: number },
 ): Readable {
   let timer: NodeJS.Timeout | undefined
   const stop = (): void => void stream.destroy(new Error('the replay was read too slowly'))
@@ -32,24 +30,23 @@ export function streamReplay(
     timer = setTimeout(stop, sendWithinMs).unref()
   }
   // As a stream of objects: each line is one.
-  const stream = Readable.from(replayInThread(job, options, onLast), { highWaterMark: 1 })
+  const stream = Readable.from(replayInProcess(job, options, onLast), { highWaterMark: 1 })
   return stream.once('close', () => clearTimeout(timer))
 }
 
 /**
- * Runs a job in a thread of its own and yields its lines: progress, and at the end a result or an
- * error. Progress that the reader is too slow for is left out. The thread ends with the iteration.
+ * Runs a job in a process of its own and yields its lines: progress, and at the end a result or an
+ * error. Progress that the reader is too slow for is left out. The process ends with the iteration.
  * `onLast` is called once the last line is known.
  */
-export async function* replayInThread(
+export async function* replayInProcess(
   job: ReplayJob,
-  { startWorker = startThread, timeLimitMs = TIME_LIMIT_MS }: ReplayThreadOptions = {},
+  { startWorker, timeLimitMs = TIME_LIMIT_MS }: ReplayProcessOptions,
   onLast: () => void = () => {},
 ): AsyncGenerator<string, void, undefined> {
   const worker = startWorker('replay-worker', {
     workerData: job,
     transferList: job.policies.map(({ buffer }) => buffer),
-    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
   })
   worker.unref()
   let last: ReplayMessage | null = null

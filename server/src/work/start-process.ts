@@ -1,0 +1,69 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { EventEmitter } from 'node:events'
+import { workerFile, type RunningWorker, type StartWorker } from '../platform/start-worker.ts'
+
+/** Sent before all messages. */
+export interface FirstMessage {
+  readonly workerData: unknown
+}
+
+/**
+ * Starts a worker as a child process. All of its memory returns to the system at its end, and a
+ * system that is short of memory ends the child and not the server. Buffers are copied.
+ */
+export const startProcess: StartWorker = (name, options) =>
+  startProcessOf(workerFile(name), options)
+
+/** `resourceLimits` bounds the old generation. */
+export function startProcessOf(
+  file: URL,
+  { workerData, resourceLimits = {} }: Parameters<StartWorker>[1],
+): RunningWorker {
+  const { maxOldGenerationSizeMb: maxMib } = resourceLimits
+  const child = fork(file, [], {
+    serialization: 'advanced',
+    // Not inherited: `--inspect` would take the port of the server.
+    execArgv: ['--max-semi-space-size=8', ...(maxMib ? [`--max-old-space-size=${maxMib}`] : [])],
+    // V8 prints a stack when it runs out of memory, and the log has lines of JSON.
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
+  const ended = new Promise<number>((resolve) => child.once('close', () => resolve(0)))
+  let isTerminated = false
+  const send = (message: unknown): void => {
+    // An error here means that the child has ended, which its exit tells.
+    if (child.connected) child.send(message as object, () => undefined)
+  }
+  send({ workerData } satisfies FirstMessage)
+  return Object.assign(
+    observe(child, () => isTerminated),
+    {
+      postMessage: send,
+      ref: () => child.ref(),
+      unref() {
+        child.unref()
+        child.channel?.unref()
+      },
+      terminate() {
+        isTerminated = true
+        child.kill('SIGKILL')
+        return ended
+      },
+    },
+  )
+}
+
+/** The events of a thread. A child that a signal ends has run out of memory, or system has. */
+function observe(child: ChildProcess, isTerminated: () => boolean): EventEmitter {
+  const events = new EventEmitter()
+  child.on('message', (message) => events.emit('message', message))
+  child.once('error', (error) => events.emit('error', error))
+  child.once('exit', (code, signal) => {
+    if (signal !== null && !isTerminated())
+      events.emit('error', Object.assign(new Error(`ended by ${signal}`), OUT_OF_MEMORY))
+    events.emit('exit', code ?? 1)
+  })
+  return events
+}
+
+/** As of a thread. */
+const OUT_OF_MEMORY = { code: 'ERR_WORKER_OUT_OF_MEMORY' } as const
