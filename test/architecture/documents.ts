@@ -70,7 +70,7 @@ export function deadPaths({ files, paths }: Documents): Violation[] {
 const SIZES: Readonly<Record<string, { readonly words: number; readonly lines: number }>> = {
   'README.md': { words: 900, lines: Infinity },
   'ARCHITECTURE.md': { words: 1800, lines: Infinity },
-  'CHANGELOG.md': { words: Infinity, lines: 60 },
+  'CHANGELOG.md': { words: Infinity, lines: 120 },
 }
 
 /** The pages for every reader must stay short. */

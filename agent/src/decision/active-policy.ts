@@ -27,6 +27,7 @@ import { compileBundle, isSameList, type CompiledBundle } from './compile-bundle
 import { decideBy, explainBy, type Moment } from './decide-by.ts'
 import { dropLapsed } from './drop-lapsed.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
+import { withSupport } from './support-message.ts'
 
 /** A verified bundle that this version cannot read. */
 export interface UnreadableBundle {
@@ -70,9 +71,12 @@ export interface MachineDecision extends Decision {
   readonly break_glass?: true
   /** Why an allowed connection was closed for its content. */
   readonly content?: ContentFault
+  /** The organization's text for people, after a denial by its policies; never recorded. */
+  readonly support_message?: string
 }
 export interface MachineExplanation extends Explanation {
   readonly break_glass?: true
+  readonly support_message?: string
 }
 
 /**
@@ -179,8 +183,12 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   }
 
   /** In `break_glass` all allows count, so no decision lapses and each is marked. */
-  const marked = <T extends Decision>(made: T): T & { readonly break_glass?: true } =>
-    facts.grant && stateOf(facts) === 'break_glass' ? { ...made, break_glass: true } : made
+  const marked = <T extends Decision>(
+    made: T,
+  ): T & Pick<MachineDecision, 'break_glass' | 'support_message'> => {
+    const told = withSupport(made, current()?.bundle)
+    return facts.grant && stateOf(facts) === 'break_glass' ? { ...told, break_glass: true } : told
+  }
 
   const takeBundle = (kind: TakenKind, bundle: CompiledBundle | UnreadableBundle): void => {
     const former = facts

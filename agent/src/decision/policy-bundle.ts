@@ -18,6 +18,8 @@ export interface PolicyBundle {
     readonly evidence?: EvidenceSettings
     /** `observe`; any other value, and its absence, enforces. */
     readonly default?: string | undefined
+    /** Shown after each denial by the organization's policies. */
+    readonly support_message?: string
   }
   readonly policies: readonly Policy[]
   /** Access grants of the user of this machine. */

@@ -84,7 +84,15 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     decisions: deps.tally.read(),
     records: deps.recorder.status(),
     upload: deps.uploader.status(),
+    ...describeSupport(deps.active),
   }
+}
+
+function describeSupport({
+  current,
+}: Pick<ActivePolicy, 'current'>): Pick<AgentStatus, 'support_message'> {
+  const text = current()?.bundle.settings.support_message
+  return text === undefined ? {} : { support_message: text }
 }
 
 function describeGrants({

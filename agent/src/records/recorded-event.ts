@@ -31,7 +31,8 @@ const MAX_TEXT = 512
 
 /** Keeps of an event only the parts that a record needs. */
 export function stampEvent(event: RecordedEvent, atMs: number): StampedEvent {
-  const { point, protocol, sandbox, decision, flow } = event
+  const { point, protocol, sandbox, flow } = event
+  const decision = withoutText(event.decision)
   return {
     key: keyOf(event),
     atMs,
@@ -96,6 +97,13 @@ export function recordedDecision(decision: MachineDecision): ListedDecision<Mach
       : { shadow: { ...shadow, rules: shadow.rules.slice(0, MAX_RULES).map(cutRule) } }),
     ...(rules.length <= MAX_RULES ? {} : { rules_omitted: rules.length - MAX_RULES }),
   }
+}
+
+/** The text is the same after every denial, and the settings have it. */
+function withoutText(decision: MachineDecision): MachineDecision {
+  if (decision.support_message === undefined) return decision
+  const { support_message: _text, ...recorded } = decision
+  return recorded
 }
 
 function isShort({ rules, shadow }: MachineDecision): boolean {

@@ -170,6 +170,7 @@ export {
   type ChangedDistributionSettings,
   type DistributionSettings,
 } from './accounts/distribution-settings.ts'
+export { isOrganizationDenial, supportMessageSchema } from './accounts/support-message.ts'
 export {
   deviceKeySchema,
   deviceSchema,

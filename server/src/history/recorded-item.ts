@@ -9,7 +9,7 @@ import { formatCanonicalJson } from './canonical-json.ts'
  * events do not show it.
  */
 export const COMPARED = {
-  organization: ['entitled', 'resolve_unlisted_names', 'default', 'created_at'],
+  organization: ['entitled', 'resolve_unlisted_names', 'default', 'support_message', 'created_at'],
   distribution: ['fresh_for_seconds', 'expires_after_seconds', 'offline_allow'],
   access: ['longest_seconds', 'most_open', 'answer_within_seconds'],
   evidence: ['upload', 'sample_percent', 'path_depth', 'programs', 'users'],
@@ -28,7 +28,7 @@ export type ItemKind = keyof typeof COMPARED
 
 /** Members that events leave out while they have no value. */
 const OPTIONAL: Readonly<Partial<Record<ItemKind, readonly string[]>>> = {
-  organization: ['default'],
+  organization: ['default', 'support_message'],
   team: ['default'],
   policy: ['mode'],
   rule: ['expires_at'],

@@ -41,7 +41,7 @@ export function createOrganizationService(deps: {
     update: (
       caller,
       org,
-      { resolve_unlisted_names, default: chosen, distribution, evidence, access },
+      { resolve_unlisted_names, default: chosen, support_message, distribution, evidence, access },
     ) =>
       store.write(caller.author, async (writer) => {
         const { organization } = await authorize(writer, caller, org, 'organization:admin')
@@ -55,6 +55,11 @@ export function createOrganizationService(deps: {
           await writer.organizations.updateSettings(org, { resolve_unlisted_names })
         if (chosen !== undefined && chosen !== (organization.default ?? null))
           await writer.organizations.updateDefault(org, chosen)
+        if (
+          support_message !== undefined &&
+          support_message !== (organization.support_message ?? null)
+        )
+          await writer.organizations.updateSupportMessage(org, support_message)
         return formatOrganization(writer, (await writer.organizations.find(org)) ?? organization)
       }),
 
@@ -86,12 +91,13 @@ async function formatOrganization(
   reader: StoreReader,
   record: OrganizationRecord,
 ): Promise<OrganizationBody> {
-  const { name, entitled, resolve_unlisted_names, revision, created_at } = record
+  const { name, entitled, resolve_unlisted_names, support_message, revision, created_at } = record
   return {
     name,
     entitled,
     resolve_unlisted_names,
     ...(record.default === undefined ? {} : { default: record.default }),
+    ...(support_message === undefined ? {} : { support_message }),
     distribution: await reader.organizations.distribution(name),
     evidence: await reader.organizations.evidence(name),
     access: await reader.organizations.access(name),

@@ -23,6 +23,8 @@ export interface OrganizationRecord {
   readonly resolve_unlisted_names: boolean
   /** For requests that no rule matches; absent until the organization chooses one. */
   readonly default?: DefaultDecision
+  /** Shown after each denial by the organization's policies; absent for no text. */
+  readonly support_message?: string
   readonly created_at: string
 }
 

@@ -37,7 +37,10 @@ export async function startScene() {
     ['allow', 'connect:tcp', 'allowed.test', 'inner.test', 'github.com'],
     ['allow', 'connect:tcp', 'tls.test:443'],
   )
-  const bundle = bundleClaims({ policies: [files, { ...network, id: 'pol_2', name: 'Network' }] })
+  const bundle = bundleClaims({
+    policies: [files, { ...network, id: 'pol_2', name: 'Network' }],
+    settings: { resolve_unlisted_names: false, offline_allow: [], support_message: 'Ask in #net' },
+  })
   const api = await startLocalApi(bundle, {
     'allowed.test': ['192.0.2.7'],
     'inner.test': ['127.0.0.1'],

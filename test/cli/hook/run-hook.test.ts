@@ -35,7 +35,7 @@ describe.each(HOSTS)('palisade hook %s', (host) => {
     expect(reason).toMatch(/^Palisade: write \S+ denied, no rule allows it \(default_deny\)\. /)
     expect(reason).toContain('Do not retry')
     expect(reason).toMatch(/ask an editor of the organization to add: allow write \S+\. /)
-    expect(reason).toMatch(/palisade explain write \S+$/)
+    expect(reason).toMatch(/ Ask in #net\. Details: palisade explain write \S+$/)
   })
 
   it('denies decided calls when no agent runs, and says how to start it', async () => {

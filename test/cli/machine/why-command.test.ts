@@ -20,11 +20,12 @@ async function why(
   denial: DecisionRecord | null,
   argv: readonly string[] = [],
   log = denial === null ? '' : formatLines(denial),
+  more: object = {},
 ): Promise<CliRun & { readonly asked: readonly string[] }> {
   await using directory = await temporaryDirectory()
   await using agent = await startLoopbackServer(
     ({ url }) => {
-      if (url === '/v1/status') return { body: STATUS }
+      if (url === '/v1/status') return { body: { ...STATUS, ...more } }
       if (url === '/v1/explain')
         return {
           body: { ...denial?.decision, matched: [], near_misses: [NEAR_MISS], detail: null },
@@ -38,6 +39,18 @@ async function why(
 }
 
 describe('palisade why', () => {
+  it('has the support message after a denial by the organization, and not after an own one', async () => {
+    const support = { support_message: 'Ask in #net\u009b' }
+    const own = structuredClone(RULE_DENIAL)
+    for (const rule of own.decision.rules) rule.origin = 'local'
+
+    const first = await why(DENIAL, [], undefined, support)
+    const second = await why(own, [], undefined, support)
+
+    expect(first.out).toContain('support   Ask in #net\\u009b\n')
+    expect(second.out).not.toContain('#net')
+  })
+
   it('explains a default deny: program, near misses, rule to add, and whom to ask', async () => {
     const { code, out, asked } = await why(DENIAL)
 
@@ -132,6 +145,7 @@ describe('palisade why', () => {
       near_misses: [NEAR_MISS],
       organization: 'acme',
       server: 'http://127.0.0.1:8420',
+      support_message: null,
       command: 'palisade explain connect:tcp api.example.com:443',
     })
   })

@@ -56,6 +56,11 @@ describe('comparing the stored state with the history', () => {
       /organization `acme`: `default` not as in event \d+$/,
     ],
     [
+      'a support message of the organization',
+      `UPDATE organizations SET support_message = 'Call the attacker'`,
+      /organization `acme`: `support_message` not as in event \d+$/,
+    ],
+    [
       'a default decision of a team',
       `UPDATE teams SET default_decision = 'observe'`,
       /team `backend`: `default` not as in event \d+$/,

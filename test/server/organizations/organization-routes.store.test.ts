@@ -184,6 +184,10 @@ describe('an organization', () => {
       { resolve_unlisted_names: true, entitled: true },
       { resolve_unlisted_names: 'yes' },
       { resolve_unlisted_names: null },
+      { support_message: 'a\nb' },
+      { support_message: 'a\u001b[31m' },
+      { support_message: '' },
+      { support_message: 'x'.repeat(501) },
       {},
     ])
       expect((await patch(alice, payload)).statusCode, JSON.stringify(payload)).toBe(400)

@@ -94,6 +94,17 @@ export function describeRuleLife(store: () => Store, team: string): void {
       expect(await readDefaults()).toEqual(none)
     })
 
+    it('keeps the support message of an organization', async () => {
+      const read = async () => await store().read(({ organizations }) => organizations.find('acme'))
+      const put = (text: string | null) =>
+        store().transaction(({ organizations }) => organizations.updateSupportMessage('acme', text))
+
+      await put('Ask “us” ☎')
+      expect(await read()).toMatchObject({ support_message: 'Ask “us” ☎' })
+      await put(null)
+      expect(await read()).not.toHaveProperty('support_message')
+    })
+
     it('refuses the default of a team of another organization', async () => {
       await expect(
         store().transaction(({ teams }) => teams.updateDefault('rival', team, 'observe')),

@@ -394,6 +394,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         ['another scope', (writer) => writer.policies.update(update({ teams: [] }))],
         ['another mode', (writer) => writer.policies.update(update({ mode: 'shadow' }))],
         ['a default', (writer) => writer.organizations.updateDefault('acme', 'observe')],
+        ['a text', (writer) => writer.organizations.updateSupportMessage('acme', 'Ask us')],
         ['a default of a team', (writer) => writer.teams.updateDefault('acme', TEAM, 'observe')],
         ['a deleted policy', (writer) => writer.policies.delete('acme', 'pol_0')],
         ['a new rule', (writer) => writer.policies.insertRule(at, RULE)],

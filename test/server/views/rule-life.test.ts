@@ -58,6 +58,22 @@ describe('a signed view', () => {
   const settingsOf = async (device: ViewDevice) => (await device.targets())['x-settings']
   const customOf = ({ targets }: Targets) => Object.values(targets).map(({ custom }) => custom)
 
+  it('has the support message of the organization until it is taken back', async () => {
+    const device = await enrolled()
+    const texts: unknown[] = []
+
+    for (const support_message of ['Ask in #network', 'Call 4711', null]) {
+      await patch(api, { support_message })
+      texts.push((await settingsOf(device)) ?? {})
+    }
+
+    expect(texts).toMatchObject([
+      { support_message: 'Ask in #network' },
+      { support_message: 'Call 4711' },
+      expect.not.objectContaining({ support_message: expect.anything() }),
+    ])
+  })
+
   it('has the mode of a policy in its target and the expiry of a rule beside it', async () => {
     const { id } = await post(`${api}/policies`, { name: 'trial', mode: 'shadow' })
     const rule = {

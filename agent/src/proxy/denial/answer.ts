@@ -2,7 +2,7 @@ import type { NearMiss } from '@palisade/policy-core'
 import type { MachineDecision } from '../../decision/active-policy.ts'
 import { listDecision } from '../../decision/listed-rules.ts'
 import type { Refusal } from '../../local-api/envelope.ts'
-import { renderDenialPage } from './denial-page.ts'
+import { PAGE_POLICY, renderDenialPage } from './denial-page.ts'
 import { describeDenial, describeRemedy } from './describe-denial.ts'
 
 /** A complete answer of the proxy itself, used for requests and for CONNECT. */
@@ -38,7 +38,9 @@ export function answerDenied(
   if (accepts('text/html', accept))
     return build(403, phrase, renderDenialPage(listed, nearMisses), { ...headers, ...HTML })
   const remedy = describeRemedy(decision)
-  const error = remedy === null ? phrase : `${phrase}; ${remedy}`
+  const support = decision.support_message
+  const advised = remedy === null ? phrase : `${phrase}; ${remedy}`
+  const error = support === undefined ? advised : `${advised}; ${support}`
   if (accepts('text/plain', accept) && !accepts('application/json', accept))
     return build(403, phrase, `${error}\n`, { ...headers, ...TEXT })
   const body = { ...listed, near_misses: nearMisses, error }
@@ -64,7 +66,7 @@ const TEXT = { 'Content-Type': 'text/plain; charset=utf-8' }
 
 const HTML = {
   'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': "default-src 'none'",
+  'Content-Security-Policy': PAGE_POLICY,
   'X-Content-Type-Options': 'nosniff',
 }
 

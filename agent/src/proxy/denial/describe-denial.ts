@@ -13,15 +13,35 @@ const MAX_NAME_LENGTH = 64
  * on a terminal.
  */
 export function describeDenial(decision: MachineDecision): string {
-  const { request } = decision
-  const target = formatTarget(request)
-  const command =
-    isOfPolicy(decision) && request !== null
-      ? `palisade explain ${request.action} ${target}`
-      : decision.content === undefined
-        ? 'palisade status'
-        : 'palisade why'
-  return `Palisade: ${target} ${toPredicate(decision)}; run: ${command}`
+  return `Palisade: ${describeOutcome(decision)}; run: ${commandOfDetails(decision)}`
+}
+
+/** The target and why it is denied, such as `example.com:443 denied, no rule allows it`. */
+export function describeOutcome(decision: MachineDecision): string {
+  return `${formatTarget(decision.request)} ${toPredicate(decision)}`
+}
+
+/** The command that explains the denial. */
+export function commandOfDetails(decision: MachineDecision): string {
+  const { request, content } = decision
+  if (isOfPolicy(decision) && request !== null)
+    return `palisade explain ${request.action} ${formatTarget(request)}`
+  return content === undefined ? 'palisade status' : 'palisade why'
+}
+
+/** What would allow the request; `command` asks for access for a while, where a grant can help. */
+export interface Advice {
+  readonly rule: string
+  readonly command: string | null
+}
+
+/** Null where no rule alone would help. No access grant opens a protected address. */
+export function adviceOf(decision: MachineDecision): Advice | null {
+  const { hint, reason, request } = decision
+  if (!isOfPolicy(decision) || hint?.startsWith('allow ') !== true) return null
+  if (reason !== 'default_deny') return { rule: hint, command: null }
+  const command = `palisade request ${formatTarget(request)} ${formatAction(request)}--reason TEXT`
+  return { rule: hint, command }
 }
 
 /** Whether the answer stays the same until the policy changes. */
@@ -83,16 +103,16 @@ export function describeRemedy(decision: MachineDecision): string | null {
   return `do not retry, the answer stays the same until the policy changes; ${access}`
 }
 
-/** No access grant opens a protected address, and no rule should open one of cloud metadata. */
-function describeAccess({ hint, reason, request }: MachineDecision): string {
-  if (hint?.startsWith('allow ') !== true)
+/** No rule should open an address of cloud metadata; the hint says so. */
+export function describeAccess(decision: MachineDecision): string {
+  const { hint, reason } = decision
+  const advice = adviceOf(decision)
+  if (advice === null)
     return hint !== null && reason === 'protected_address'
       ? hint
       : 'for access ask an editor of the organization'
-  const rule = `an editor of the organization can add: ${hint}`
-  if (reason !== 'default_deny') return rule
-  const target = `${formatTarget(request)} ${formatAction(request)}`
-  return `${rule}; for access for a while run: palisade request ${target}--reason TEXT`
+  const rule = `an editor of the organization can add: ${advice.rule}`
+  return advice.command === null ? rule : `${rule}; for access for a while run: ${advice.command}`
 }
 
 function formatTarget(request: CanonicalRequest | null): string {

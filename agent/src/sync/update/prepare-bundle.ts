@@ -2,6 +2,7 @@ import { PolicyError, type Policy, type Steps } from '@palisade/policy-core'
 import {
   evidenceSettingsSchema,
   parseJson,
+  supportMessageSchema,
   viewPolicySchema,
   type ViewPolicy,
 } from '@palisade/protocol'
@@ -161,6 +162,7 @@ function build(
   const { revision, resolve_unlisted_names, expires_after_seconds, offline_allow = [] } = settings
   // Settings that this version cannot read upload nothing: it would not know what to keep.
   const evidence = evidenceSettingsSchema.safeParse(settings.evidence).data
+  const support_message = supportMessageSchema.safeParse(settings.support_message).data
   const standard = settings.default === undefined ? {} : { default: settings.default }
   return {
     kind: 'bundle',
@@ -174,6 +176,7 @@ function build(
         offline_allow,
         ...standard,
         ...(evidence === undefined ? {} : { evidence }),
+        ...(support_message === undefined ? {} : { support_message }),
       },
       policies,
       grants: view.access.grants,
@@ -186,8 +189,8 @@ function build(
 
 /** Equal for two views with the same settings and documents, whenever they were signed. */
 function digestOf({ settings, documents }: VerifiedView): string {
-  // Decides nothing, and agents of earlier versions do not have it.
-  const { evidence: _uploads, ...deciding } = settings ?? {}
+  // These decide nothing, and agents of earlier versions do not have them.
+  const { evidence: _uploads, support_message: _text, ...deciding } = settings ?? {}
   return digest(JSON.stringify([settings && deciding, documents.map(identityOf)]))
 }
 

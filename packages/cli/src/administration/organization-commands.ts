@@ -47,6 +47,8 @@ interface AccessOptions {
 interface SetOptions extends JsonOption, EvidenceOptions, AccessOptions {
   readonly resolveUnlistedNames?: Switch
   readonly default?: DefaultDecision | 'none'
+  /** False for `--no-support-message`. */
+  readonly supportMessage?: string | false
   readonly freshFor?: string
   readonly expiresAfter?: string
   /** False for `--no-offline-allow`. */
@@ -93,6 +95,8 @@ function addSet(parent: Command, context: RunContext): void {
         'for requests that no rule matches: enforce denies, observe allows and records',
       ).choices([...DEFAULT_DECISIONS, 'none']),
     )
+    .option('--support-message <text>', 'shown after each denial by the policies')
+    .option('--no-support-message', 'no text after a denial')
     .option('--fresh-for <duration>', 'policies older than this are stale, and stay in force')
     .option('--expires-after <duration>', 'policies older than this deny everything')
     .option('--offline-allow <hosts...>', 'hosts that expired policies still allow')
@@ -128,6 +132,7 @@ Machines keep all decision records; \`--upload\` is \`off\`, \`denials\`, \`samp
 Examples:
   palisade org set --resolve-unlisted-names on
   palisade org set --default observe
+  palisade org set --support-message 'Ask in #network, or call 4711'
   palisade org set --fresh-for 12h --expires-after 3d
   palisade org set --offline-allow git.example.com:443 registry.example.com:443
   palisade org set --no-offline-allow
@@ -145,7 +150,7 @@ Examples:
 
 function readChanges(options: SetOptions): UpdateOrganizationRequest {
   const { resolveUnlistedNames, freshFor, expiresAfter, offlineAllow } = options
-  const { default: chosen } = options
+  const { default: chosen, supportMessage } = options
   const distribution = {
     ...(freshFor === undefined
       ? {}
@@ -172,6 +177,7 @@ function readChanges(options: SetOptions): UpdateOrganizationRequest {
       ? {}
       : { resolve_unlisted_names: resolveUnlistedNames === 'on' }),
     ...(chosen === undefined ? {} : { default: chosen === 'none' ? null : chosen }),
+    ...(supportMessage === undefined ? {} : { support_message: supportMessage || null }),
     ...(Object.keys(distribution).length === 0 ? {} : { distribution }),
     ...(Object.keys(evidence).length === 0 ? {} : { evidence }),
     ...(Object.keys(access).length === 0 ? {} : { access }),
@@ -234,6 +240,7 @@ function formatOrganization(body: OrganizationBody, { style }: RunContext): stri
       ['created', style.plain(body.created_at)],
       ['resolve unlisted names', body.resolve_unlisted_names ? 'on' : 'off'],
       ['default', formatDefault(body, style)],
+      ['support message', style.plain(body.support_message ?? 'no text')],
       ['fresh for', formatDuration(fresh_for_seconds)],
       ['expires after', formatDuration(expires_after_seconds)],
       ['offline allow', offline_allow.map(style.plain).join(', ') || 'no host'],

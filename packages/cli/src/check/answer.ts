@@ -39,6 +39,8 @@ export interface DecisionAnswer {
   /** Present while a grant is in force on this machine. */
   readonly break_glass?: true | undefined
   readonly hint: string | null
+  /** The organization's text after a denial by its policies. */
+  readonly support_message?: string | undefined
 }
 
 export interface ExplanationAnswer extends DecisionAnswer {

@@ -70,6 +70,7 @@ export function formatCautions(
   if (answer.shadow !== undefined) lines.push(...formatShadow(answer.shadow, style))
   if (answer.hint !== null && !dependsOnAddress(answer))
     lines.push(`  ${style.plain(formatHint(answer.hint, governed))}`)
+  if (answer.support_message !== undefined) lines.push(`  ${style.plain(answer.support_message)}`)
   if (answer.break_glass === true)
     lines.push(`  ${style.warning('a break-glass grant is in force: `palisade status`')}`)
   if (answer.stale)

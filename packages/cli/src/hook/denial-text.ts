@@ -2,7 +2,7 @@ import type { BriefDecision } from '@palisade/client'
 import { printable } from '../terminal/printable.ts'
 import type { AccessRequest } from './access-request.ts'
 
-const MAX_LENGTH = 2_000
+const MAX_LENGTH = 2_500
 const MAX_PART_LENGTH = 500
 
 /** For an automated client, which would otherwise try again or look for a way around. */
@@ -21,6 +21,7 @@ export function describeDenied(request: AccessRequest, decision: BriefDecision):
         ? 'For access, ask an editor of the organization.'
         : `${shorten(decision.hint)}.`
       : `For access, ask an editor of the organization to add: ${shorten(remedy)}.`,
+    ...(decision.support === null ? [] : [endSentence(shorten(decision.support))]),
     `Details: palisade explain ${target}`,
   ])
 }
@@ -57,6 +58,10 @@ function formatRequest(request: AccessRequest): string {
 
 function shorten(text: string): string {
   return text.length <= MAX_PART_LENGTH ? text : `${text.slice(0, MAX_PART_LENGTH)}…`
+}
+
+function endSentence(text: string): string {
+  return /[.!?…]$/u.test(text) ? text : `${text}.`
 }
 
 function toLine(sentences: readonly string[]): string {

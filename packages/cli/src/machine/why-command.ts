@@ -37,6 +37,8 @@ interface Answer {
   readonly near_misses: readonly NearMiss[]
   readonly organization: string
   readonly server: string
+  /** The organization's text after a denial by its policies; null without one. */
+  readonly support_message: string | null
   /** Explains the request by the policy in force now; null for an invalid request. */
   readonly command: string | null
 }
@@ -64,7 +66,7 @@ Examples:
       const { io, style } = context
       const answer = await askAgent(io, EXIT.failed, async (agent): Promise<Answer> => {
         const denial = await findLastDenial(agent)
-        const { org, server } = await agent.status()
+        const { org, server, support_message = null } = await agent.status()
         const request = denial?.decision.request ?? null
         const isOpen = denial?.decision.reason === 'default_deny'
         const explained = isOpen && request !== null ? await agent.explain(request) : null
@@ -73,6 +75,7 @@ Examples:
           near_misses: explained?.near_misses ?? [],
           organization: org,
           server,
+          support_message,
           command: request === null ? null : `palisade explain ${formatArguments(request)}`,
         }
       })
@@ -132,7 +135,7 @@ function formatHint(hint: string | null, style: Style): readonly [string, string
 
 /** Whom to ask, or the command that says what is missing. */
 function formatAdvice(
-  { organization, server, command }: Answer,
+  { organization, server, support_message, command }: Answer,
   { decision: { reason, rules } }: DecisionRecord,
   style: Style,
 ): readonly [string, string][] {
@@ -150,6 +153,9 @@ function formatAdvice(
         : [
             ...(reason === 'default_deny' ? [['request', REQUEST] as [string, string]] : []),
             ['ask', style.plain(`an editor of ${organization} at ${server}`)],
+            ...(support_message === null
+              ? []
+              : [['support', style.plain(support_message)] as [string, string]]),
           ]
       return command === null ? asks : [...asks, ['more', style.plain(command)]]
     }

@@ -8,7 +8,8 @@ const MAX_LINES = 10
 
 /**
  * Warns of `lint` findings in rules that are being written, such as `*.com` or a deny that leaves
- * an allow without effect, and notes those that open protected addresses. Writes to stderr, which is visible beside JSON output, too.
+ * an allow without effect, and notes those that open protected addresses. Writes to stderr, which is
+ * visible beside JSON output, too.
  */
 export async function warnOfFindings(
   { io, style }: Pick<RunContext, 'io' | 'style'>,
@@ -34,5 +35,6 @@ function rank({ severity }: Finding): number {
 function describe(finding: Finding): string {
   const { rules, message, mend } = finding
   const rule = rules[0]?.rule_name ?? ''
-  return `${rank(finding) === 0 ? 'warning' : 'note'}: ${rule === '' ? '' : `rule \`${rule}\`: `}${message}; ${mend}`
+  const word = rank(finding) === 0 ? 'warning' : 'note'
+  return `${word}: ${rule === '' ? '' : `rule \`${rule}\`: `}${message}; ${mend}`
 }

@@ -27,9 +27,10 @@ export interface MadePlan extends ShownPlan {
 
 export const PLAN_NOTES = `
 A directory stands for every *.yaml, *.yml and *.json below it, in any letter case. Other files are
-named and not read; names that begin with a dot are skipped, links out of it are refused. Policies are identified by name: a policy that is not in the
-files stays without \`--prune\`, a rule that is not in its policy is removed, and a renamed policy
-or rule is deleted and created again. \`palisade schema\` prints the format.`
+named and not read; names that begin with a dot are skipped, links out of it are refused.
+Policies are identified by name: a policy that is not in the files stays without \`--prune\`, a rule
+that is not in its policy is removed, and a renamed policy or rule is deleted and created again.
+\`palisade schema\` prints the format.`
 
 export function addPlanOptions(command: Command): Command {
   return command

@@ -1,4 +1,5 @@
 import { createDeniedTargets } from '@palisade/client'
+import { isOrganizationDenial } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { EXIT } from '../exit-code.ts'
 import { askAgent } from '../machine/agent.ts'
@@ -33,7 +34,8 @@ Examples:
     )
     .action(async ([name = '', ...args]: string[], { java }: { readonly java?: true }) => {
       const { io } = context
-      const { proxy } = await askAgent(io, EXIT.failed, (agent) => agent.status())
+      const status = await askAgent(io, EXIT.failed, (agent) => agent.status())
+      const { proxy, support_message } = status
       const own = withoutNpmScript(io.env)
       const env = changeEnvironment(
         own,
@@ -45,19 +47,23 @@ Examples:
       context.exit(exitCodeOf(end))
       if (end.kind === 'not_started') io.stderr.write(describeFailure(name, end))
       if (before === undefined) return
-      const denied = await describeDenied(context, before).catch(() => null)
-      if (denied !== null) io.stderr.write(`${printable(`palisade: ${denied}`)}\n`)
+      const told = await describeDenied(context, before, support_message).catch(() => [])
+      for (const line of told) io.stderr.write(`${printable(`palisade: ${line}`)}\n`)
     })
 }
 
 async function describeDenied(
   { io }: RunContext,
   before: RecordPlace | null,
-): Promise<string | null> {
+  support: string | undefined,
+): Promise<readonly string[]> {
   const targets = createDeniedTargets()
   const denials = await askAgent(io, EXIT.failed, (agent) => findDenialsAfter(agent, before))
   for (const { decision, count } of denials) targets.add(decision, count)
-  return targets.line()
+  const line = targets.line()
+  if (line === null) return []
+  const isOfOrganization = denials.some(({ decision }) => isOrganizationDenial(decision))
+  return support !== undefined && isOfOrganization ? [line, support] : [line]
 }
 
 function describeFailure(name: string, end: Extract<ProgramEnd, { kind: 'not_started' }>): string {

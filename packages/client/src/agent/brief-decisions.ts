@@ -10,6 +10,8 @@ export interface BriefDecision {
   /** Name of the first deciding rule; null without one. */
   readonly rule: string | null
   readonly hint: string | null
+  /** The organization's text after a denial by its policies; null without one. */
+  readonly support: string | null
 }
 
 /**
@@ -43,7 +45,7 @@ function readDecision(line: string): BriefDecision {
   const json = parseJson(line)
   const value = json.ok ? json.value : null
   if (!isObject(value)) throw unexpected('a line is not a JSON object')
-  const { decision, reason, rules, hint } = value
+  const { decision, reason, rules, hint, support_message: support } = value
   if ((decision !== 'allow' && decision !== 'deny') || typeof reason !== 'string')
     throw unexpected('a line is not a decision')
   const first: unknown = Array.isArray(rules) ? rules[0] : null
@@ -53,6 +55,7 @@ function readDecision(line: string): BriefDecision {
     reason,
     rule: typeof rule === 'string' ? rule : null,
     hint: typeof hint === 'string' ? hint : null,
+    support: typeof support === 'string' ? support : null,
   }
 }
 

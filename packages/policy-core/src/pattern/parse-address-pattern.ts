@@ -18,6 +18,8 @@ type RangePattern = Parsed<Extract<NetworkPattern, { kind: 'range' }>>
 /** The IPv4-mapped block ::ffff:0:0/96: a range inside it is the IPv4 range. */
 const MAPPED: IpRange = { family: 6, base: 0xffff_0000_0000n, prefix: 96 }
 
+const ONE_ADDRESS = 'one such as `2001:db8::1`, or `[2001:db8::1]:443` with a port'
+
 /** Decimal, without a leading zero. */
 const PREFIX_LENGTH = /^(?:0|[1-9]\d{0,2})$/
 
@@ -27,10 +29,7 @@ export function parseAddressPattern(text: string): RangePattern {
   if (text.includes('/')) return parseCidr(text)
   const address = parseAddress(text)
   return address === null
-    ? refused(
-        `${quote(text)} is not an IPv6 address; ` +
-          `write ${spellPort(text) ?? 'one such as `2001:db8::1`, or `[2001:db8::1]:443` with a port'}`,
-      )
+    ? refused(`${quote(text)} is not an IPv6 address; ` + `write ${spellPort(text) ?? ONE_ADDRESS}`)
     : parsed({ kind: 'range', range: singleAddress(address), port: null })
 }
 

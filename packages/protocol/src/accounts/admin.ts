@@ -11,6 +11,7 @@ import {
   distributionSettingsSchema,
 } from './distribution-settings.ts'
 import { pageSchema } from '../page.ts'
+import { supportMessageSchema } from './support-message.ts'
 import { PERMISSIONS, ROLES } from './token.ts'
 import { timestampSchema } from '../timestamp.ts'
 
@@ -26,6 +27,8 @@ export const organizationSchema = z
     resolve_unlisted_names: z.boolean(),
     /** Absent until the organization chooses one. */
     default: defaultDecisionSchema.exactOptional(),
+    /** Shown after each denial by the organization's policies; absent for no text. */
+    support_message: supportMessageSchema.exactOptional(),
     distribution: distributionSettingsSchema,
     /** Which of their decision records its machines upload. */
     evidence: evidenceSettingsSchema,
@@ -44,6 +47,10 @@ export const updateOrganizationRequestSchema = z
       .nullable()
       .exactOptional()
       .meta({ description: 'Null: the organization has no say, and its teams decide' }),
+    support_message: supportMessageSchema
+      .nullable()
+      .exactOptional()
+      .meta({ description: 'Shown after each denial by the policies; null for no text' }),
     distribution: changedDistributionSettingsSchema.exactOptional(),
     evidence: changedEvidenceSettingsSchema.exactOptional(),
     access: changedAccessSettingsSchema.exactOptional(),

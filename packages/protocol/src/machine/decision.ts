@@ -65,6 +65,8 @@ export const decisionSchema = z
     content: z.enum(CONTENT_FAULTS).optional(),
     address_required: z.literal(true).optional(),
     hint: z.string().nullable(),
+    /** Set by an agent after a denial by the organization's policies. */
+    support_message: z.string().optional(),
   })
   .meta({ id: 'Decision' })
 

@@ -323,6 +323,8 @@ export const agentStatusSchema = z.object({
     })
     .optional(),
   upload: uploadStatusSchema.optional(),
+  /** The organization's text after each denial by its policies; absent for no text. */
+  support_message: z.string().optional(),
 })
 export type AgentStatus = z.infer<typeof agentStatusSchema>
 

@@ -79,6 +79,11 @@ export const viewSettingsSchema = z.object({
   resolve_unlisted_names: z.boolean(),
   /** `enforce` or `observe`; agents enforce when it is absent or any other. */
   default: z.string().exactOptional(),
+  /**
+   * The organization's text after each denial by its policies. Parsed separately: a text that an
+   * agent cannot read is not shown, and must not make the view unsupported.
+   */
+  support_message: z.unknown().exactOptional(),
   /** The organization's revision at the last change of this view. */
   revision: z.int().nonnegative(),
 })

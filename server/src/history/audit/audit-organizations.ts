@@ -33,6 +33,8 @@ export function auditOrganizations(
     updateSettings: (name, settings) =>
       update(name, () => organizations.updateSettings(name, settings)),
     updateDefault: (name, chosen) => update(name, () => organizations.updateDefault(name, chosen)),
+    updateSupportMessage: (name, message) =>
+      update(name, () => organizations.updateSupportMessage(name, message)),
     async updateDistribution(name, settings) {
       const before = { distribution: await organizations.distribution(name) }
       await organizations.updateDistribution(name, settings)

@@ -42,6 +42,8 @@ export interface OrganizationWriter extends OrganizationReader {
   updateSettings(name: string, settings: { resolve_unlisted_names: boolean }): Promise<void>
   /** Null: the organization has no say. */
   updateDefault(name: string, chosen: DefaultDecision | null): Promise<void>
+  /** Null: no text. */
+  updateSupportMessage(name: string, message: string | null): Promise<void>
   /** Throws `ERR_STORE_NOT_FOUND`. */
   updateDistribution(name: string, settings: DistributionSettings): Promise<void>
   /** Throws `ERR_STORE_NOT_FOUND`. */

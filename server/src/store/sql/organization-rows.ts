@@ -24,6 +24,7 @@ interface OrganizationRow {
   readonly revision: number
   readonly resolve_unlisted_names: number
   readonly default_decision: DefaultDecision | null
+  readonly support_message: string | null
   readonly created_at: string
 }
 
@@ -109,13 +110,17 @@ export function createOrganizationWriter(
 ): OrganizationWriter {
   const reader = createOrganizationReader(connection)
   const insert = connection.prepare(`INSERT INTO organizations
-     (name, entitled, revision, resolve_unlisted_names, default_decision, created_at)
-     VALUES (?, ?, 0, ?, ?, ?)`)
+     (name, entitled, revision, resolve_unlisted_names, default_decision, support_message,
+      created_at)
+     VALUES (?, ?, 0, ?, ?, ?, ?)`)
   const updateSettings = connection.prepare(
     'UPDATE organizations SET resolve_unlisted_names = ? WHERE name = ?',
   )
   const updateDefault = connection.prepare(
     'UPDATE organizations SET default_decision = ? WHERE name = ?',
+  )
+  const updateSupport = connection.prepare(
+    'UPDATE organizations SET support_message = ? WHERE name = ?',
   )
   const putDistribution = connection.prepare(
     `INSERT INTO distribution_settings (org, settings) VALUES (?, ?)
@@ -137,13 +142,17 @@ export function createOrganizationWriter(
     find: (name) => memory.organizations.read(name, () => reader.find(name)),
     async insert(organization) {
       const { name, entitled, resolve_unlisted_names, created_at } = organization
-      const chosen = organization.default ?? null
+      const texts = [organization.default ?? null, organization.support_message ?? null] as const
       const flags = [Number(entitled), Number(resolve_unlisted_names)] as const
-      await insert.run(name, ...flags, chosen, created_at)
+      await insert.run(name, ...flags, ...texts, created_at)
       return { ...organization, revision: 0 }
     },
     async updateDefault(name, chosen) {
       await memory.organizations.write(name, () => updateDefault.run(chosen, name))
+      await bumpRevision(name)
+    },
+    async updateSupportMessage(name, message) {
+      await memory.organizations.write(name, () => updateSupport.run(message, name))
       await bumpRevision(name)
     },
     async updateDistribution(name, settings) {
@@ -237,9 +246,11 @@ export function createUserWriter(connection: Connection): UserWriter {
   }
 }
 
-function toOrganization({ default_decision, ...row }: OrganizationRow): OrganizationRecord {
+function toOrganization(stored: OrganizationRow): OrganizationRecord {
+  const { default_decision, support_message, ...row } = stored
   return {
     ...row,
+    ...(support_message === null ? {} : { support_message }),
     ...(default_decision === null ? {} : { default: default_decision }),
     entitled: row.entitled === 1,
     resolve_unlisted_names: row.resolve_unlisted_names === 1,

@@ -84,7 +84,12 @@ async function requireOpen(reader: StoreReader, org: string, base: ViewBase | nu
 
 function select(
   { policies, distribution, evidence, teamDefaults }: FormattedPolicies,
-  { revision: current, resolve_unlisted_names, default: chosen }: OrganizationRecord,
+  {
+    revision: current,
+    resolve_unlisted_names,
+    default: chosen,
+    support_message,
+  }: OrganizationRecord,
   { teams, base }: ViewSource,
 ): ViewContent {
   const effective = effectivePolicies(policies, teams)
@@ -99,6 +104,7 @@ function select(
     resolve_unlisted_names,
     ...(offline_allow.length === 0 ? {} : { offline_allow }),
     ...(standard === 'enforce' ? {} : { default: standard }),
+    ...(support_message === undefined ? {} : { support_message }),
     // An organization without uploads has the same view as on a server without the setting.
     ...(evidence.upload === 'off' ? {} : { evidence }),
   }

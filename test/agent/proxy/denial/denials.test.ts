@@ -1,5 +1,6 @@
 import { compilePolicy, decide, type Decision } from '@palisade/policy-core'
 import fc from 'fast-check'
+import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { answerDenied, formatRawAnswer } from '../../../../agent/src/proxy/denial/answer.ts'
 import { renderDenialPage } from '../../../../agent/src/proxy/denial/denial-page.ts'
@@ -120,6 +121,53 @@ describe('a denial', () => {
     expect(head.includes('Content-Type: text/html; charset=utf-8')).toBe(isPage)
     expect(body.startsWith('<!doctype html>')).toBe(isPage)
     expect(head).toContain('Palisade-Decision: deny; reason=rule')
+  })
+})
+
+describe('a support message', () => {
+  const text = 'Ask <b>us</b> & “call” 4711'
+  const denied = { ...deniedBy('x'), support_message: text }
+
+  it('is in the body, its sentence and the plain text, and not in the status line', () => {
+    const { phrase, body } = answerDenied(denied, [], undefined)
+    const plain = answerDenied(denied, [], 'text/plain')
+
+    expect(phrase).not.toContain('4711')
+    expect(JSON.parse(body)).toMatchObject({
+      support_message: text,
+      error: expect.stringMatching(/; Ask <b>us<\/b> & “call” 4711$/),
+    })
+    expect(plain.body).toMatch(/; Ask <b>us<\/b> & “call” 4711\n$/)
+  })
+
+  it('is escaped on the page', () => {
+    const { body } = answerDenied(denied, [], 'text/html')
+
+    expect(body).toContain('<p class="support">Ask &lt;b&gt;us&lt;/b&gt; &amp; “call” 4711</p>')
+  })
+
+  it('is absent without one', () => {
+    expect(answerDenied(deniedBy('x'), [], undefined).body).not.toContain('support')
+    expect(answerDenied(deniedBy('x'), [], 'text/html').body).not.toContain('class="support"')
+  })
+})
+
+describe('the page of a denial', () => {
+  it('has each command in an element that a click selects', async () => {
+    const { port } = await startProxy(bundleOf(NEAR))
+
+    const { head, body } = await exchangeRaw(
+      port,
+      get('api.test:8443', '/', 'Accept: text/html\r\n'),
+    )
+
+    expect(body).toContain('<p>api.test:8443 denied, no rule allows it.</p>')
+    expect(body).toContain('<code>palisade explain connect:tcp api.test:8443</code>')
+    expect(body).toContain('<code>palisade request api.test:8443 --reason TEXT</code>')
+    expect(body).toContain('<code>allow connect:tcp api.test:8443</code>')
+    const style = /<style>(.*)<\/style>/s.exec(body)?.[1] ?? ''
+    const digest = createHash('sha256').update(style).digest('base64')
+    expect(head).toContain(`default-src 'none'; style-src 'sha256-${digest}'\r\n`)
   })
 })
 

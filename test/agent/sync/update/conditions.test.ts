@@ -39,6 +39,23 @@ describe('the mode of a signed target', () => {
   })
 })
 
+describe('the support message of the signed settings', () => {
+  const TEXT = 'Ask “us” & <“them”>, "now" \\ at 4711 ☎'
+
+  it('follows the settings, and a text that is not plain is not shown', async () => {
+    const { repository, sync, active } = await inForce()
+    const texts: unknown[] = []
+
+    for (const [index, support_message] of [TEXT, 'a\u202eb', 7, 'Call us'].entries()) {
+      const settings = { support_message } as object
+      await sync(repository.release({ policies, settings, revision: 8 + index }))
+      texts.push(active.decide(OTHER).support_message)
+    }
+
+    expect(texts).toEqual([TEXT, undefined, undefined, 'Call us'])
+  })
+})
+
 describe('the default of the signed settings', () => {
   it('observes only as `observe`, until it is taken back', async () => {
     const { repository, sync, active } = await inForce()

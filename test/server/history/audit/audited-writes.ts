@@ -115,6 +115,17 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
         ],
       ],
     ],
+    updateSupportMessage: [
+      (writer) => writer.organizations.updateSupportMessage('acme', 'Ask us'),
+      [
+        [
+          'organization.updated',
+          { id: 'acme', name: 'acme' },
+          SETTINGS,
+          { ...SETTINGS, support_message: 'Ask us' },
+        ],
+      ],
+    ],
     raiseRevision: [
       (writer) => writer.organizations.raiseRevision('acme', 1000),
       [

@@ -5,6 +5,7 @@ import { initial } from './initial/initial.ts'
 import { reportAssurance } from './report-assurance.ts'
 import { reportEnforcement } from './report-enforcement.ts'
 import { ruleLife } from './rule-life.ts'
+import { supportMessage } from './support-message.ts'
 
 /**
  * The schema, as steps that only go forward, the same for all drivers; the step at index n leads
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   evidenceSettings,
   accessRequests,
   ruleLife,
+  supportMessage,
 ]
