@@ -43,6 +43,7 @@ export {
   createDetailedPolicyRequestSchema,
   createDetailedRuleRequestSchema,
   detailedPolicySchema,
+  createdDetailedRuleSchema,
   detailedRuleSchema,
   listDetailedPoliciesResponseSchema,
   updateDetailedPolicyRequestSchema,
@@ -53,11 +54,13 @@ export {
   type CreateDetailedRuleRequest,
   type DetailedPolicy,
   type DetailedPolicySummary,
+  type CreatedDetailedRule,
   type DetailedRule,
   type ListDetailedPoliciesResponse,
   type UpdateDetailedPolicyRequest,
   type UpdateDetailedRuleRequest,
 } from './governance/detailed-policy.ts'
+export type { FindingBody } from './governance/finding.ts'
 export {
   applyRequestSchema,
   applyResponseSchema,

@@ -2,7 +2,7 @@ import {
   createDetailedPolicyRequestSchema,
   createDetailedRuleRequestSchema,
   detailedPolicySchema,
-  detailedRuleSchema,
+  createdDetailedRuleSchema,
   listDetailedPoliciesResponseSchema,
   pageQuerySchema,
   updateDetailedPolicyRequestSchema,
@@ -126,7 +126,7 @@ function ruleRoutes(deps: GovernanceRouteDeps): Route[] {
         bodyLimit: MAX_POLICY_BODY_BYTES,
         deferred: true,
         once: 'kept',
-        answers: { 201: detailedRuleSchema },
+        answers: { 201: createdDetailedRuleSchema },
         errors: [412],
       },
       async (call) => {

@@ -61,7 +61,8 @@ export async function createRule(
         const pathLoad = await requireRulePathCost(deps, writer, { policy, rule })
         const written = await writer.policies.insertRule(rulePlaceOf(deps, policy), rule)
         keep = () => deps.pathLoads.keep(written, pathLoad)
-        return { status: 201, headers: etagOf(written), body: form.formatRule(rule) }
+        const body = { ...form.formatRule(rule), ...form.adviseOn(rule) }
+        return { status: 201, headers: etagOf(written), body }
       },
     })
   })
@@ -152,7 +153,8 @@ function answerUpdate(
   policy: PolicyRecord,
   changed: { readonly old: RuleRecord; readonly new: RuleRecord },
 ): Answer {
-  const body = { old: form.formatRule(changed.old), new: form.formatRule(changed.new) }
+  const rules = { old: form.formatRule(changed.old), new: form.formatRule(changed.new) }
+  const body = { ...rules, ...form.adviseOn(changed.new) }
   return { status: 200, headers: etagOf(policy), body }
 }
 

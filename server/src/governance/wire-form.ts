@@ -22,6 +22,7 @@ import {
   formatSummary,
 } from '../history/format-policy.ts'
 import type { PolicyHeadRecord, PolicyRecord, RuleRecord } from '../store/records.ts'
+import { findWarnings } from './rule-warnings.ts'
 
 /** How policies and rules are read and written on the wire. */
 export interface WireForm {
@@ -34,6 +35,8 @@ export interface WireForm {
   readonly formatSummary: (policy: PolicyHeadRecord) => object
   readonly formatPolicy: (policy: PolicyRecord) => object
   readonly formatRule: (rule: RuleRecord) => object
+  /** Members of the answer to a write of the rule that are no part of it. */
+  readonly adviseOn: (rule: RuleRecord) => object
 }
 
 /** The place of a POST among idempotency keys; equal bodies of two forms are two requests. */
@@ -51,9 +54,10 @@ export const CONTRACT: WireForm = {
   formatSummary,
   formatPolicy,
   formatRule,
+  adviseOn: () => ({}),
 }
 
-/** The same with `mode` and `expires_at`. */
+/** The same with `mode`, `expires_at`, and warnings in the answers to writes of rules. */
 export const DETAILED: WireForm = {
   name: 'detailed',
   createPolicy: createDetailedPolicyRequestSchema,
@@ -63,4 +67,8 @@ export const DETAILED: WireForm = {
   formatSummary: formatDetailedSummary,
   formatPolicy: formatDetailedPolicy,
   formatRule: formatDetailedRule,
+  adviseOn(rule) {
+    const warnings = findWarnings(rule)
+    return warnings.length === 0 ? {} : { warnings }
+  },
 }

@@ -80,6 +80,42 @@ describe('a detailed policy', () => {
     ])
   })
 
+  it('answers a write of a rule with its warnings, and keeps none of them', async () => {
+    const { id } = await createPolicy(governed, 'warned')
+    const rules = `${DETAILED}/${id}/rules`
+    const warned = { ...RULE, name: 'w', resources: ['“bad.example.test”'] }
+
+    const added = await send('POST', rules, warned)
+    const changed = await send('PATCH', `${rules}/${added.body.id}`, { resources: ['::1:443'] })
+    const mended = await send('PATCH', `${rules}/${added.body.id}`, { resources: ['[::1]:443'] })
+    const plain = await send('PATCH', `${rules}/${added.body.id}`, { resources: ['a.test'] })
+    const large = Array.from({ length: 101 }, (_, index) => `“${index}.test”`)
+    const skipped = await send('PATCH', `${rules}/${added.body.id}`, { resources: large })
+
+    expect(added).toMatchObject({
+      status: 201,
+      body: {
+        warnings: [
+          {
+            code: 'literal_syntax',
+            severity: 'warning',
+            mend: 'write `bad.example.test`',
+          },
+        ],
+      },
+    })
+    expect(changed.body.warnings).toContainEqual(
+      expect.objectContaining({ code: 'port_in_address', severity: 'warning' }),
+    )
+    expect(mended.body.warnings).toMatchObject([{ code: 'opens_protected', severity: 'info' }])
+    expect(plain.body).not.toHaveProperty('warnings')
+    expect([skipped.status, skipped.body.warnings]).toEqual([200, undefined])
+    const [kept] = (await send('GET', `${DETAILED}/${id}`)).body.allowlist_v0.rules
+    expect(kept).not.toHaveProperty('warnings')
+    const contract = await send('POST', `${POLICIES}/${id}/rules`, { ...warned, name: 'c' })
+    expect(contract.body).toEqual({ id: contract.body.id, ...warned, name: 'c' })
+  })
+
   it('keeps the expiry of a rule when the governance API changes it', async () => {
     const { id } = await createPolicy(governed, 'kept expiry')
     const rule = await send('POST', `${DETAILED}/${id}/rules`, { ...RULE, expires_at: EXPIRY })

@@ -79,7 +79,8 @@ Examples:
           '\n',
         ),
       )
-      await warnOfRule(context, policy, added)
+      const { warnings: _, ...written } = added
+      await warnOfRule(context, policy, written)
       await warnOfRollout(context, organization)
     })
 }

@@ -2,7 +2,7 @@ import {
   deletePolicyResponseSchema,
   deleteRuleResponseSchema,
   detailedPolicySchema,
-  detailedRuleSchema,
+  createdDetailedRuleSchema,
   listDetailedPoliciesResponseSchema,
   updateDetailedPolicyResponseSchema,
   updateDetailedRuleResponseSchema,
@@ -10,6 +10,7 @@ import {
   type CreateDetailedRuleRequest,
   type DetailedPolicy,
   type DetailedPolicySummary,
+  type CreatedDetailedRule,
   type DetailedRule,
   type PolicyBody,
   type RuleBody,
@@ -39,7 +40,7 @@ export interface PoliciesClient {
 
 /** Rules of one organization's policies, with their expiry. */
 export interface RulesClient {
-  add(policyId: string, body: CreateDetailedRuleRequest): Promise<DetailedRule>
+  add(policyId: string, body: CreateDetailedRuleRequest): Promise<CreatedDetailedRule>
   update(
     policyId: string,
     ruleId: string,
@@ -85,7 +86,7 @@ export function createRulesClient(call: Call, org: string, newKey: () => string)
     add: async (policyId, body) =>
       call(
         { method: 'POST', path: rules(policyId), body, headers: keyed(newKey) },
-        detailedRuleSchema,
+        createdDetailedRuleSchema,
       ),
     update: async (policyId, ruleId, body) =>
       call(

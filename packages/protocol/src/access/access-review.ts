@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { accessRequestSchema } from './access-request.ts'
+import { findingSchema } from '../governance/finding.ts'
 import { timestampSchema } from '../timestamp.ts'
 
 /**
@@ -16,14 +17,7 @@ export type AccessEffect = (typeof ACCESS_EFFECTS)[number]
 export const accessReviewSchema = z
   .strictObject({
     /** Of the linter, about the grant as a rule of its own; see `LINT_SEVERITIES`. */
-    findings: z.array(
-      z.strictObject({
-        code: z.string(),
-        severity: z.enum(['error', 'warning', 'info']),
-        message: z.string(),
-        mend: z.string(),
-      }),
-    ),
+    findings: z.array(findingSchema),
     resources: z.array(z.strictObject({ resource: z.string(), effect: z.enum(ACCESS_EFFECTS) })),
     /** Uploaded denials of the user's machines in the last 30 days that the grant allows. */
     recorded: z.strictObject({

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { pageSchema } from '../page.ts'
+import { findingSchema } from './finding.ts'
 import {
   allowlistV0Schema,
   createPolicyRequestSchema,
@@ -23,6 +24,14 @@ export const detailedRuleSchema = ruleSchema
   .extend({ expires_at: expiresAtSchema.exactOptional() })
   .meta({ id: 'DetailedRule' })
 export type DetailedRule = z.infer<typeof detailedRuleSchema>
+
+/** Findings about the written rule by itself; absent without one, and for over 100 resources. */
+const warnings = z.array(findingSchema).min(1).exactOptional()
+
+export const createdDetailedRuleSchema = detailedRuleSchema
+  .extend({ warnings })
+  .meta({ id: 'CreatedDetailedRule' })
+export type CreatedDetailedRule = z.infer<typeof createdDetailedRuleSchema>
 
 /** `mode` only while it is `shadow`. */
 export const detailedPolicySchema = policySchema
@@ -97,5 +106,5 @@ export const updateDetailedRuleRequestSchema = createRuleRequestSchema
 export type UpdateDetailedRuleRequest = z.infer<typeof updateDetailedRuleRequestSchema>
 
 export const updateDetailedRuleResponseSchema = z
-  .strictObject({ old: detailedRuleSchema, new: detailedRuleSchema })
+  .strictObject({ old: detailedRuleSchema, new: detailedRuleSchema, warnings })
   .meta({ id: 'UpdateDetailedRuleResponse' })

@@ -26,11 +26,11 @@ export const expiresAtSchema = z
   })
 
 export const policyModeSchema = z.enum(POLICY_MODES).meta({
-  description: 'A `shadow` policy decides nothing: machines record where it would differ',
+  description: 'A `shadow` policy is not enforced: machines record where it would differ',
 })
 
 export const defaultDecisionSchema = z.enum(DEFAULT_DECISIONS).meta({
   description:
     'For a request that no rule matches: `observe` allows and records it. Where the ' +
-    'organization and teams of a user differ, `enforce` wins; absent has no say',
+    'organization and teams of a user differ, `enforce` wins; absent is no choice',
 })
