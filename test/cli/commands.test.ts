@@ -39,6 +39,21 @@ describe('addCommands', () => {
     },
   )
 
+  it.each([
+    ['device', 'list', ['ls']],
+    ['request', 'ls', ['list']],
+    ['policy', 'delete', ['remove', 'rm']],
+    ['rule', 'rm', ['remove', 'delete']],
+    // Two commands of one meaning keep their own words.
+    ['policy', 'list', []],
+    ['team', 'remove', []],
+    ['team', 'delete', []],
+  ])('accepts other words for `%s %s`', async (group, name, words) => {
+    const [added] = await commandsFor(group)
+
+    expect(added?.commands.find((each) => each.name() === name)?.aliases()).toEqual(words)
+  })
+
   it('adds no command to print the version', async () => {
     expect(await commandsFor('--version')).toEqual([])
   })

@@ -50,7 +50,7 @@ it('administers a real server from login to logout', async () => {
   expect(enrolment).toMatchObject({ org: 'acme', user: null })
   expect(said[10]).toMatch(/^pal_enr_\w{49}\.acme\.[0-9a-f]{64}\.http:\/\/127\.0\.0\.1:\d+\n$/)
   expect(said[11]).toMatch(
-    /^NAME +DEVICE +USER +LABELS +STATE +REVISION .*AGENT\n.+ [0-9a-f]{8}… +/,
+    /^NAME +DEVICE +USER +LABELS +STATE +REV .*LAST SEEN\n.+ [0-9a-f]{8}… +/,
   )
   expect(said[14]).toContain('no policies')
 })

@@ -25,6 +25,7 @@ export async function runCli(argv: readonly string[], setting: CliSetting = {}):
     home: '/nonexistent/home',
     hostName: 'laptop',
     now: () => Date.parse('2026-11-21T12:00:00.000Z'),
+    columns: null,
     colour: false,
     progress: false,
     prompts: null,

@@ -76,7 +76,7 @@ function formOf(text: string): string {
     .replace(/\b(pol|rule|req)_[0-9a-z]{24,28}\b/g, '<$1>')
     .replace(/\bpal_(pat|oat)_\w+/g, '<token>')
     .replace(/\b[0-9a-f]{64}\b/g, '<hash>')
-    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<instant>')
+    .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z/g, '<instant>')
     .replace(/\S*\/palisade-quarter-\w+\/tmp\.\w+|\/tmp\/tmp\.\w+/g, '<here>')
     .replace(/\b\d+ rows, schema \d+(, \d+ bytes)?/g, '<size>')
     .replace(/ {2,}/g, '  ')

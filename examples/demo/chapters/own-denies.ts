@@ -18,10 +18,14 @@ export async function* ownDenies(world: World): AsyncGenerator<Row> {
 
   yield await changeOwn(world, 'deny', 'denied')
   const denied = { decision: 'deny', reason: 'rule', rule: OWN } as const
-  yield await runRow(world, { ...request, what: 'allowed host, denied here', expect: denied })
+  yield await runRow(world, {
+    ...request,
+    what: 'allowed host, denied by a local rule',
+    expect: denied,
+  })
   yield await lastDenial(world, '`palisade why`: the rule', OWN)
 
-  yield await changeOwn(world, 'undeny', 'no longer denied here')
+  yield await changeOwn(world, 'undeny', 'no longer denied by a local rule')
   const allowed = { decision: 'allow', reason: 'rule', rule: 'package registry' } as const
   yield await runRow(world, { ...request, what: 'allowed as before', expect: allowed })
 

@@ -9,7 +9,7 @@ export async function* serverAway(world: World): AsyncGenerator<Row> {
   const stopped = { what: 'server stopped', program: 'palisade-server', target: world.server.url }
   yield factRow(
     { ...stopped, expected: 'exit 0' },
-    { ok: code === 0, actual: `exit ${code}`, said: 'asked by SIGTERM' },
+    { ok: code === 0, actual: `exit ${code}`, said: 'stopped by SIGTERM' },
   )
 
   yield await runRow(world, {

@@ -20,11 +20,31 @@ export async function addCommands(
   // Commander prints the version before it reads any further word.
   if (first === '--version') return
   const own = Object.values(COMMANDS).find((group) => Object.hasOwn(group, first))?.[first]
-  if (own !== undefined) return (await own())(program, context)
+  if (own !== undefined) {
+    ;(await own())(program, context)
+    return acceptSynonyms(program)
+  }
   for (const [heading, group] of Object.entries(COMMANDS)) {
     program.commandsGroup(heading)
     for (const load of Object.values(group)) (await load())(program, context)
   }
+  acceptSynonyms(program)
+}
+
+/** Words of one meaning for a command of a group; the help shows the one that the command has. */
+const SYNONYMS: readonly (readonly string[])[] = [
+  ['list', 'ls'],
+  ['remove', 'rm', 'delete'],
+]
+
+/** Accepts all of these words in a group where one command has one of them. */
+function acceptSynonyms(program: Command): void {
+  for (const group of program.commands)
+    for (const words of SYNONYMS) {
+      const [command, another] = group.commands.filter((each) => words.includes(each.name()))
+      if (command === undefined || another !== undefined) continue
+      for (const word of words) if (word !== command.name()) command.alias(word)
+    }
 }
 
 /** The commands by their headings in the help, in its order. */
@@ -36,6 +56,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> 
   },
   'This machine:': {
     status: async () => (await import('./machine/status-command.ts')).addStatusCommand,
+    rules: async () => (await import('./machine/rules-command.ts')).addRulesCommand,
     log: async () => (await import('./machine/log-command.ts')).addLogCommand,
     why: async () => (await import('./machine/why-command.ts')).addWhyCommand,
     request: async () => (await import('./access/request-command.ts')).addRequestCommand,

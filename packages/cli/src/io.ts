@@ -20,6 +20,8 @@ export interface Io {
   readonly hostName: string
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** Width of the terminal on stdout; null for another output. */
+  readonly columns: number | null
   /** Colour on stdout. */
   readonly colour: boolean
   /** Whether stderr is a terminal, where progress may be shown. */

@@ -36,6 +36,7 @@ export function createProcessIo(): Io {
     },
     hostName: hostname() || 'this machine',
     now: Date.now,
+    columns: stdout.isTTY ? stdout.columns : null,
     colour: terminal && (env['NO_COLOR'] ?? '') === '',
     progress: stderr.isTTY,
     prompts: stdin.isTTY && stdout.isTTY ? createPrompts(stdin, stdout) : null,

@@ -1,4 +1,5 @@
-import { Command } from 'commander'
+import { Command, Help } from 'commander'
+import { reflow } from './terminal/reflow.ts'
 import { VERSION } from './version.ts'
 
 /** Sinks for commander's own output. */
@@ -7,18 +8,37 @@ export interface ProgramOutput {
   readonly error: (text: string) => void
 }
 
+/** Of an output that is no terminal. */
+const HELP_WIDTH = 80
+/** Longer lines are hard to read. */
+const MAX_HELP_WIDTH = 100
+
 /**
  * Creates the command line without commands; `addCommands` adds them. It never ends the process;
  * wrong usage throws CommanderError.
  */
-export function createProgram(output: ProgramOutput): Command {
+export function createProgram(output: ProgramOutput, columns: number | null = null): Command {
+  const width = Math.min(columns ?? HELP_WIDTH, MAX_HELP_WIDTH)
   return new Command('palisade')
     .description('Decide, centrally and provably, what software on your machines may reach.')
     .version(VERSION, '--version', 'print the version')
     .option('--debug', 'print the stack of a failure')
     .helpCommand(false)
     .exitOverride()
-    .configureOutput({ writeOut: output.out, writeErr: output.error, outputError: () => undefined })
+    .configureOutput({
+      writeOut: (text) => output.out(reflow(text, width)),
+      writeErr: (text) => output.error(reflow(text, width)),
+      outputError: () => undefined,
+      getOutHelpWidth: () => width,
+      getErrHelpWidth: () => width,
+    })
+    .configureHelp({
+      // The default of an option that may be repeated is an empty list, which tells nothing.
+      optionDescription: (option) =>
+        Array.isArray(option.defaultValue)
+          ? option.description
+          : Help.prototype.optionDescription.call(new Help(), option),
+    })
     .addHelpText(
       'after',
       `

@@ -14,17 +14,24 @@ import { write } from './terminal/write.ts'
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   let exitCode: number = EXIT.ok
+  let isWide = false
   const printed: { out: string; error: string } = { out: '', error: '' }
   const context = {
     io,
-    style: createStyle(io.colour),
+    style: createStyle(io.colour, io.columns, () => isWide),
     exit: (code: number): void => {
       exitCode = code
     },
   }
-  const program = createProgram({
-    out: (text) => (printed.out += text),
-    error: (text) => (printed.error += text),
+  const program = createProgram(
+    {
+      out: (text) => (printed.out += text),
+      error: (text) => (printed.error += text),
+    },
+    io.columns,
+  )
+  program.hook('preAction', (_, command) => {
+    isWide = command.opts()['wide'] === true
   })
   const fail = (failure: unknown): void => {
     const report = reportError(failure, program.opts()['debug'] === true)
@@ -82,7 +89,9 @@ function namedCommand(program: Command, argv: readonly string[]): NamedCommand {
   let command = program
   let path = program.name()
   for (const word of argv) {
-    const next = command.commands.find((each) => each.name() === word)
+    const next = command.commands.find(
+      (each) => each.name() === word || each.aliases().includes(word),
+    )
     if (next === undefined) continue
     command = next
     path += ` ${word}`

@@ -54,9 +54,10 @@ describe('palisade access', () => {
     expect(await ok(alice(['access', 'ls', '--state', 'pending']))).toMatch(
       new RegExp(
         '^USER +STATE +ACTION +RESOURCES +FOR +ASKED +ID\n' +
-          `bob +pending +connect:tcp +\\*\\.example\\.com:443 +1h +just now +${id}\n$`,
+          `bob +pending +connect:tcp +\\*\\.example\\.com:443 +1h +just now +${id.slice(0, 8)}…\n$`,
       ),
     )
+    expect(await ok(alice(['access', 'list', '--wide']))).toContain(id)
     expect(await ok(alice(['access', 'ls', '--state', 'approved']))).toBe('no access requests\n')
     const shown = await ok(alice(['access', 'show', id.slice(0, 12)]))
     expect(shown).toMatch(/^effect +\*\.example\.com:443: opens it$/m)

@@ -177,7 +177,8 @@ describe('palisade team', () => {
     expect(await ok('team', 'add', id, 'alice', 'bob')).toBe(
       'alice, bob added to team `research`\n',
     )
-    expect(await ok('team', 'list')).toMatch(
+    expect(await ok('team', 'ls')).toBe('TEAM      MEMBERS\nresearch  alice, bob\n')
+    expect(await ok('team', 'list', '--wide')).toMatch(
       new RegExp(`^TEAM +MEMBERS +ID\nresearch +alice, bob +${id}\n$`),
     )
     await ok('team', 'remove', 'research', 'alice')
@@ -236,7 +237,10 @@ describe('palisade token', () => {
     ).trimEnd()
     expect(secret).toMatch(/^pal_pat_\w{49}$/)
     expect((await exchange('alice', secret)).statusCode).toBe(200)
-    const table = await ok('token', 'list')
+    const short = await ok('token', 'ls')
+    expect(short).toMatch(/^TOKEN +PERMISSIONS +MADE BY +EXPIRES +LAST USED\n/)
+    expect(short).toMatch(/\nlaptop +policies:read +user:alice +in 90 days +never\n/)
+    const table = await ok('token', 'list', '--wide')
     expect(table).toMatch(/^TOKEN +BEGINS +PERMISSIONS +MADE BY +EXPIRES +LAST USED +ID\n/)
     expect(table).toMatch(
       new RegExp(`\nlaptop +${secret.slice(0, 12)} +policies:read +user:alice +in 90 days +never `),
@@ -255,8 +259,8 @@ describe('palisade token', () => {
     )
     expect(made.token).toMatch(/^pal_oat_/)
     expect((await exchange('acme', made.token)).statusCode).toBe(200)
-    expect(await ok('token', 'list')).not.toContain(made.id)
-    expect(await ok('token', 'list', '--organization')).toContain(made.id)
+    expect(await ok('token', 'list', '--wide')).not.toContain(made.id)
+    expect(await ok('token', 'list', '--organization', '--wide')).toContain(made.id)
     expect((await run(['token', 'revoke', made.id, '--yes'])).code).toBe(1)
     await ok('token', 'revoke', made.id, '--organization', '--yes')
     expect(await ok('token', 'list', '--organization')).toContain('no tokens')

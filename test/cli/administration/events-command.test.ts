@@ -14,10 +14,14 @@ it('shows the newest changes of a real server as a table, or as JSON', async () 
   for (const name of ['one', 'two', 'three']) await run('policy', 'create', name)
   const since = ['--since', '2026-01-01T00:00:00Z']
 
-  const table = await run('events', ...since, '--limit', '2')
+  const short = await run('events', ...since, '--limit', '2')
+  const table = await run('events', ...since, '--limit', '2', '--wide')
   const json = await run('events', ...since, '--kind', 'policy.created', '--json')
   const nothing = await run('events', ...since, '--actor', 'user:nobody')
 
+  expect(short.out).toMatch(
+    /^TIME +WHO +WHAT +NAME\n2026-11-21 08:00:00Z +user:alice +policy\.created +two\n/,
+  )
   expect(table).toMatchObject({ code: 0, err: '' })
   const lines = table.out.split('\n')
   expect(lines[0]).toMatch(/^TIME +WHO +WHAT +NAME +FROM$/)

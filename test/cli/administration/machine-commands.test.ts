@@ -90,7 +90,7 @@ describe('palisade enrolment', () => {
     expect((await stat(`${path}.key`)).mode & 0o777).toBe(0o600)
     const { data } = JSON.parse(await ok('enrolment', 'list', '--json'))
     expect(data).toMatchObject([{ name: 'laptops', labels: ['ci', 'vm'], uses: 2, max_uses: 2 }])
-    expect(await ok('enrolment', 'list')).toMatch(
+    expect(await ok('enrolment', 'list', '--wide')).toMatch(
       /\nlaptops +pal_enr_\w{4} +2 of 2 +ci +user:alice/,
     )
     expect(await ok('enrolment', 'revoke', 'laptops', '--yes')).toContain(data[0].id)
@@ -174,12 +174,16 @@ describe('palisade device', () => {
     )
     await report(id)
     // The report counts as last contact; polls are recorded up to a minute late.
-    expect(await ok('device', 'list')).toMatch(/ fresh +3 +just now +0\.1\.0/)
+    expect(await ok('device', 'ls')).toMatch(/ fresh +3 +just now$/m)
+    expect(await ok('device', 'list', '--wide')).toMatch(/ fresh +3 +just now +0\.1\.0/)
     expect(await ok('device', 'list')).not.toContain('probe failed')
     await report(id, 'failed')
     expect(await ok('device', 'list')).toMatch(/ fresh +3 .*\n.* probe failed\n/)
     await report(id, null, 'linux-sandbox')
     expect(await ok('device', 'list')).toMatch(/ fresh +3 .*\n.* linux-sandbox\n/)
+    const { out: coloured } = await run(['device', 'list'], { colour: true, columns: 80 })
+    expect(coloured).toContain('\u001b[2mlinux-sandbox\u001b[22m')
+    expect(coloured).not.toContain('\\u001b')
     expect(JSON.parse(await ok('device', 'list', '--json', '--label', 'ci')).data).toMatchObject([
       { assurance: 'linux-sandbox' },
     ])

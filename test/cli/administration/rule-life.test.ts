@@ -29,12 +29,12 @@ describe('the life of rules on the command line', () => {
   it('is a time at which a rule ends, and which can be changed and removed', async () => {
     await output('policy', 'create', 'web')
     await output('rule', 'add', 'web', ...RULE, '--expires', '1999-01-01')
-    expect(await output('policy', 'show', 'web')).toMatch(/EXPIRES[^]*expired 1999-01-01T00:00/)
+    expect(await output('policy', 'show', 'web')).toMatch(/EXPIRES[^]*expired 1999-01-01 00:00/)
 
     const later = await output('rule', 'update', 'web', 'a', '--expires', '2999-01-01T00:00:00Z')
-    expect(later).toMatch(/before[^]*expired 1999[^]*after[^]*  2999-01-01T00:00:00.000Z/)
+    expect(later).toMatch(/before[^]*expired 1999[^]*after[^]*  2999-01-01 00:00:00Z/)
     await output('rule', 'update', 'web', 'a', '--deny')
-    expect(await output('policy', 'show', 'web')).toMatch(/deny .* 2999-01-01T00:00:00.000Z/)
+    expect(await output('policy', 'show', 'web')).toMatch(/deny .* 2999-01-01 00:00:00Z/)
 
     await output('rule', 'update', 'web', 'a', '--expires', 'never')
     expect(await output('policy', 'show', 'web')).not.toContain('EXPIRES')
@@ -56,7 +56,7 @@ describe('the life of rules on the command line', () => {
     expect(await output('policy', 'list')).toMatch(
       /MODE[^]*(?:trial .*shadow[^]*web .*enforce|web .*enforce[^]*trial .*shadow)/,
     )
-    expect(await output('policy', 'show', 'trial')).toMatch(/mode +shadow: decides nothing/)
+    expect(await output('policy', 'show', 'trial')).toMatch(/mode +shadow: not enforced/)
     const check = ['policy', 'check', 'connect:tcp', 'a.example.com:443'] as const
     expect(await alice(...check)).toMatchObject({
       code: 1,
@@ -106,7 +106,7 @@ describe('the life of rules on the command line', () => {
     const text = await output('rule', 'unused', '--since', '30d')
     const json = JSON.parse(await output('rule', 'unused', '--json'))
 
-    expect(text).toMatch(/web +a +allow +cannot be judged +expired 1999-01-01T00:00:00.000Z/)
+    expect(text).toMatch(/web +a +allow +cannot be judged +expired 1999-01-01 00:00:00Z/)
     expect(text).toContain('no records are kept, so no rule can be judged')
     expect(json).toMatchObject({
       evidence: { upload: 'off', since: null, judges_allows: false },

@@ -240,10 +240,14 @@ describe('palisade hook', () => {
   })
 
   it('shows the file and the text that install it for every host', async () => {
-    const { out, code } = await runCli(['hook', '--help'], { env: { PALISADE_DATA_DIR: '/data' } })
+    const env = { PALISADE_DATA_DIR: '/data' }
+    const all = await runCli(['hook', '--help'], { env })
 
-    expect(code).toBe(0)
     for (const host of HOSTS) {
+      const { out, code } = await runCli(['hook', host, '--help'], { env })
+      expect(code).toBe(0)
+      expect(out.split('\n').length).toBeLessThan(60)
+      expect(all.out).toContain(`palisade hook ${host} --help`)
       const { snippet, file } = HOOK_FORMATS.find((each) => each.host === host) ?? {}
       const text = snippet?.(`PALISADE_DATA_DIR=/data palisade hook ${host}`) ?? ''
       expect(out).toContain(file)

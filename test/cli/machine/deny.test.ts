@@ -81,7 +81,7 @@ describe('palisade undeny', () => {
 
     expect(run).toMatchObject({ code: 0, seen: [{ url: '/v1/local-rules/remove' }] })
     expect(bodyOf(run)).toEqual({ resource: 'ads.example.com' })
-    expect(run.out).toMatch(/^no longer denied here {2}connect:tcp/)
+    expect(run.out).toMatch(/^no longer denied by a local rule {2}connect:tcp/)
   })
 
   it('fails when there is no such rule', async () => {

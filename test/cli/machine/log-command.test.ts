@@ -26,7 +26,7 @@ describe('palisade log', () => {
     expect(result.out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
       ['TIME', 'DECISION', 'TARGET', 'WHY', 'COUNT', 'PROGRAM'],
       [
-        '2026-11-21T11:57:00.000Z',
+        '2026-11-21 11:57:00Z',
         'deny',
         'connect:tcp api.example.com:443',
         'default_deny',
@@ -34,7 +34,7 @@ describe('palisade log', () => {
         '/usr/bin/curl (4711)',
       ],
       [
-        '2026-11-21T11:57:00.000Z',
+        '2026-11-21 11:57:00Z',
         'deny',
         'connect:tcp api.example.com:443',
         'rule `no uploads`',
@@ -42,16 +42,35 @@ describe('palisade log', () => {
         '/usr/bin/curl (4711)',
       ],
       [
-        '2026-11-21T11:57:00.000Z',
+        '2026-11-21 11:57:00Z',
         'allow',
         'connect:tcp api.example.com:443',
         'closed, 100 B out, 2000 B in',
         '3',
         '/usr/bin/curl (4711)',
       ],
-      ['2026-11-21T11:58:00.000Z', 'lost', '9 decisions not recorded (queue_full)'],
+      ['2026-11-21 11:58:00Z', 'lost', '9 decisions not recorded (queue_full)'],
       [''],
     ])
+  })
+
+  it('fits a terminal of 80 columns, and keeps every character of the target', async () => {
+    const address = '203.0.113.80'
+    const request = { ...DENIAL.decision.request, address } as typeof DENIAL.decision.request
+    const far = { ...DENIAL, count: 3, decision: { ...DENIAL.decision, request } }
+
+    const { out } = await ask(['log'], { body: formatLines(far) }, { columns: 80 })
+    const wide = await ask(['log', '--wide'], { body: formatLines(far) }, { columns: 200 })
+
+    const lines = out.trimEnd().split('\n')
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80)
+    expect(lines[0]).toMatch(/^TIME +DECISION +TARGET +WHY +PROGRAM$/)
+    expect(lines[1]).toMatch(/^11-21 11:57:00 {2}deny +connect:tcp .+ default_deny +curl$/)
+    const target = lines.slice(1).map((line) => line.slice(26, 55).trim())
+    expect(target.join('').replaceAll(' ', '')).toBe(
+      `connect:tcpapi.example.com:443at${address}(3)`,
+    )
+    expect(wide.out).toContain('2026-11-21T11:57:00.000Z')
   })
 
   it('names the user of a hidden process, marks a question, and an invalid request', async () => {

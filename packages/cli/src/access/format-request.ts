@@ -1,6 +1,7 @@
 import type { AccessRequest, LocalAccessList } from '@palisade/protocol'
 import { formatAge } from '../terminal/age.ts'
 import type { Style } from '../terminal/style.ts'
+import { createShortIds } from '../terminal/short-ids.ts'
 import { formatTable } from '../terminal/table.ts'
 
 /** A table of the requests, with the state of each grant on this machine. */
@@ -10,6 +11,10 @@ export function formatRequests(
   style: Style,
 ): string {
   if (requests.length === 0) return 'no access requests\n'
+  const shortId = createShortIds(
+    requests.map(({ id }) => id),
+    style.isWide,
+  )
   return formatTable(
     ['STATE', 'ACTION', 'RESOURCES', 'ENDS', 'REASON', 'ANSWER', 'ID'],
     requests.map((request) => [
@@ -19,7 +24,7 @@ export function formatRequests(
       request.grant === null ? '' : formatAge(request.grant.expires_at, nowMs),
       request.reason,
       request.answer ?? '',
-      request.id,
+      shortId(request.id),
     ]),
     style,
   )

@@ -48,7 +48,7 @@ export function addEnrolCommand(program: Command, context: RunContext): void {
     .command('enrol')
     .summary('enrol this machine and write the files of its agent')
     .description(
-      'Enrol a machine: create its key, prove it to the server, and write the two files that\n' +
+      'Enrol a machine: create its key, prove it to the server, and write the two files that ' +
         'the agent reads: the enrolment, and the private key, which never leaves this machine.',
     )
     .option(

@@ -12,7 +12,7 @@ export function addLogoutCommand(program: Command, context: RunContext): void {
     .command('logout')
     .summary('revoke and forget the stored token')
     .description(
-      'Delete the stored credentials. A token that `palisade login` made from a password is\n' +
+      'Delete the stored credentials. A token that `palisade login` made from a password is ' +
         'revoked; a token that you entered stays valid until it expires or is revoked.',
     )
     .option('--json', 'print one JSON object')

@@ -13,6 +13,7 @@ import { present, type RunContext } from '../run-context.ts'
 import { findByPrefix } from './find-by-prefix.ts'
 import { notFound } from './find-policy.ts'
 import { formatAccessRequest, formatAccessRequests } from './format-access.ts'
+import { WIDE } from '../terminal/style.ts'
 
 const ID_LENGTH = 'acr_'.length + 28
 const ID = 'id that `palisade access ls` shows, or its beginning'
@@ -62,10 +63,10 @@ export function addAccessCommands(program: Command, context: RunContext): void {
 function addList(access: Command, context: RunContext): void {
   access
     .command('ls')
-    .alias('list')
     .description('List the newest hundred requests that you may see.')
     .addOption(new Option('--state <state>', 'only requests in this state').choices(ACCESS_STATES))
     .option('--user <name>', 'only requests of this user')
+    .option(...WIDE)
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',

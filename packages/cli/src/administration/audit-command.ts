@@ -14,6 +14,7 @@ import { usageError } from '../cli-error.ts'
 import { parseInstant } from '../parse-instant.ts'
 import type { RunContext } from '../run-context.ts'
 import { jsonLine } from '../terminal/printable.ts'
+import { WIDE } from '../terminal/style.ts'
 import { write } from '../terminal/write.ts'
 import { formatAuditEvent, formatAuditHead } from './format-audit-event.ts'
 
@@ -74,6 +75,7 @@ export function addAuditCommand(program: Command, context: RunContext): void {
     .option('--limit <number>', 'maximum number of lines; `all` for no limit', '100')
     .option('-f, --follow', 'go on with the decisions that arrive, the oldest first, until Ctrl-C')
     .option('--csv', 'print comma-separated values (RFC 4180)')
+    .option(...WIDE)
     .option('--json', 'print one JSON object a line')
     .addHelpText(
       'after',

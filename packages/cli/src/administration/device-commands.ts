@@ -16,6 +16,7 @@ import { findDevice, findDeviceId } from './find-device.ts'
 import { notFound } from './find-policy.ts'
 import { addDeviceRecords } from './device-records-command.ts'
 import { formatDevices } from './format-devices.ts'
+import { WIDE } from '../terminal/style.ts'
 
 const DEVICE_ARGUMENT = 'id that `palisade device list` shows, its beginning, or the name'
 
@@ -68,6 +69,7 @@ function addList(device: Command, context: RunContext): void {
       '--silent-for <duration>',
       'machines not revoked, but silent for this long, such as 15m',
     )
+    .option(...WIDE)
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',

@@ -8,6 +8,7 @@ import { formatTable } from '../terminal/table.ts'
 import { collect } from './collect.ts'
 import { requireConfirmation } from './require-confirmation.ts'
 import { findToken } from './find-token.ts'
+import { WIDE } from '../terminal/style.ts'
 
 const KIND = { name: 'enrolment token', listedBy: 'palisade enrolment list' } as const
 
@@ -72,6 +73,7 @@ function addList(enrolment: Command, context: RunContext): void {
     .description(
       'List enrolment tokens that are not revoked; used-up ones too, and expired ones for 30 days.',
     )
+    .option(...WIDE)
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -115,7 +117,16 @@ function formatTokens(tokens: readonly EnrolmentToken[], { io, style }: RunConte
   if (tokens.length === 0) return 'no enrolment tokens; write `palisade enrolment create NAME`\n'
   const age = (instant: string): string => formatAge(instant, io.now())
   return formatTable(
-    ['TOKEN', 'BEGINS', 'USED', 'LABELS', 'MADE BY', 'EXPIRES', 'LAST USED', 'ID'],
+    [
+      'TOKEN',
+      { wide: 'BEGINS' },
+      'USED',
+      'LABELS',
+      'MADE BY',
+      'EXPIRES',
+      'LAST USED',
+      { wide: 'ID' },
+    ],
     tokens.map((one) => [
       one.name,
       one.prefix,

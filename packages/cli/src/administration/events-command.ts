@@ -5,7 +5,7 @@ import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
 import { parseInstant } from '../parse-instant.ts'
 import { present, type RunContext } from '../run-context.ts'
-import type { Style } from '../terminal/style.ts'
+import { formatTime, WIDE, type Style } from '../terminal/style.ts'
 import { formatTable } from '../terminal/table.ts'
 
 interface EventOptions {
@@ -31,6 +31,7 @@ export function addEventsCommand(program: Command, context: RunContext): void {
     .option('--since <when>', 'start of the period: an age such as 30d, or RFC 3339', '7d')
     .option('--until <when>', 'end of the period')
     .option('--limit <number>', 'maximum number of changes', '50')
+    .option(...WIDE)
     .option('--json', 'print one JSON object, with the state before and after each change')
     .addHelpText(
       'after',
@@ -112,9 +113,9 @@ function formatEvents(events: readonly HistoryEvent[], since: string, style: Sty
   if (events.length === 0)
     return style.plain(`no events since ${since}; \`--since 90d\` looks further back`).concat('\n')
   return formatTable(
-    ['TIME', 'WHO', 'WHAT', 'NAME', 'FROM'],
+    ['TIME', 'WHO', 'WHAT', 'NAME', { wide: 'FROM' }],
     events.map(({ at, actor, kind, subject, address }) => {
-      return [at, actor, kind, subject.name ?? subject.id, address ?? '']
+      return [formatTime(at, style), actor, kind, subject.name ?? subject.id, address ?? '']
     }),
     style,
   )

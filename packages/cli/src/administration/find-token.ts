@@ -35,6 +35,6 @@ export function findToken<T extends { readonly id: string; readonly name: string
   throw new CliError(
     'ERR_NOT_FOUND',
     EXIT.failed,
-    `several tokens are named \`${wanted}\`; write the id that \`${kind.listedBy}\` shows`,
+    `several tokens are named \`${wanted}\`; write the id that \`${kind.listedBy} --wide\` shows`,
   )
 }

@@ -3,6 +3,7 @@ import { formatDuration } from '../duration.ts'
 import { formatAge } from '../terminal/age.ts'
 import { formatPairs } from '../terminal/pairs.ts'
 import type { Style } from '../terminal/style.ts'
+import { createShortIds } from '../terminal/short-ids.ts'
 import { formatTable } from '../terminal/table.ts'
 
 type Effect = AccessReview['resources'][number]['effect']
@@ -21,6 +22,10 @@ export function formatAccessRequests(
   style: Style,
 ): string {
   if (requests.length === 0) return 'no access requests\n'
+  const shortId = createShortIds(
+    requests.map(({ id }) => id),
+    style.isWide,
+  )
   return formatTable(
     ['USER', 'STATE', 'ACTION', 'RESOURCES', 'FOR', 'ASKED', 'ID'],
     requests.map((request) => {
@@ -32,7 +37,7 @@ export function formatAccessRequests(
         resources,
         formatLength(request),
         formatAge(request.created_at, nowMs),
-        request.id,
+        shortId(request.id),
       ]
     }),
     style,

@@ -1,15 +1,13 @@
 import type { Device } from '@palisade/protocol'
 import type { RunContext } from '../run-context.ts'
 import { formatAge } from '../terminal/age.ts'
-import type { Style } from '../terminal/style.ts'
-import { formatTable, type Cell } from '../terminal/table.ts'
+import { createShortIds } from '../terminal/short-ids.ts'
+import { formatTable, type Cell, type Line } from '../terminal/table.ts'
 
 /** Longer names are cut, so that the table fits a terminal. */
 const MAX_NAME = 20
-/** Shown characters of an id; enough to name the machine in a command. */
-const ID_START = 8
 
-/** Formats machines as a table of less than 100 columns; `--json` has the full values. */
+/** Formats machines as a table; `--json` has the full values. */
 export function formatDevices(
   devices: readonly Device[],
   { isFiltered }: { readonly isFiltered: boolean },
@@ -20,16 +18,31 @@ export function formatDevices(
       ? 'no matching devices\n'
       : 'no devices; write `palisade enrol` on a machine\n'
   const age = (instant: string): string => formatAge(instant, io.now())
+  const shortId = createShortIds(
+    devices.map(({ id }) => id),
+    style.isWide,
+  )
+  const hasErrors = devices.some(({ last_error }) => last_error !== undefined)
   return formatTable(
-    ['NAME', 'DEVICE', 'USER', 'LABELS', 'STATE', 'REVISION', 'ERROR', 'LAST SEEN', 'AGENT'],
+    [
+      'NAME',
+      'DEVICE',
+      'USER',
+      'LABELS',
+      'STATE',
+      'REV',
+      hasErrors ? 'ERROR' : { wide: 'ERROR' },
+      'LAST SEEN',
+      { wide: 'AGENT' },
+    ],
     devices.map((each) => [
-      shorten(each.name ?? ''),
-      `${each.id.slice(0, ID_START)}…`,
+      style.isWide ? (each.name ?? '') : shorten(each.name ?? ''),
+      shortId(each.id),
       each.user ?? '',
       each.labels,
       each.revoked_at === undefined
-        ? formatState(each, style)
-        : ['revoked', style.quiet(age(each.revoked_at))],
+        ? formatState(each)
+        : ['revoked', { text: age(each.revoked_at), tone: 'quiet' }],
       each.revision === undefined ? '' : `${each.revision}`,
       each.last_error?.code ?? '',
       formatSeen(each, age),
@@ -43,12 +56,12 @@ export function formatDevices(
  * The state, and how far it is enforced. A failed self-probe comes before all else: the policies
  * may not be in force at all.
  */
-function formatState(device: Device, style: Style): Cell {
+function formatState(device: Device): Cell {
   const { state = '', enforcement, assurance } = device
   if (enforcement?.proxy === 'failed') return [state, 'probe failed']
-  const lines = [
-    ...(device.default === 'observe' ? [style.warning('observes')] : []),
-    ...(assurance === undefined ? [] : [style.quiet(assurance)]),
+  const lines: Line[] = [
+    ...(device.default === 'observe' ? [{ text: 'observes', tone: 'warning' } as const] : []),
+    ...(assurance === undefined ? [] : [{ text: assurance, tone: 'quiet' } as const]),
   ]
   return lines.length === 0 ? state : [state, ...lines]
 }

@@ -1,6 +1,6 @@
 import { parseInstant } from '@palisade/policy-core'
 import type { DetailedPolicy, DetailedPolicySummary, DetailedRule } from '@palisade/protocol'
-import type { Style } from '../terminal/style.ts'
+import { formatTime, type Style } from '../terminal/style.ts'
 import { formatPairs } from '../terminal/pairs.ts'
 import { formatTable } from '../terminal/table.ts'
 
@@ -9,12 +9,12 @@ export function formatPolicyList(policies: readonly DetailedPolicySummary[], sty
   if (policies.length === 0) return 'no policies; write `palisade policy create NAME`\n'
   const hasModes = policies.some(({ mode }) => mode === 'shadow')
   return formatTable(
-    ['NAME', 'APPLIES TO', ...(hasModes ? ['MODE'] : []), 'UPDATED', 'ID'],
+    ['NAME', 'APPLIES TO', ...(hasModes ? ['MODE'] : []), 'UPDATED', { wide: 'ID' }],
     policies.map((policy) => [
       policy.name,
       formatScope(policy),
       ...(hasModes ? [policy.mode ?? 'enforce'] : []),
-      policy.updated_at,
+      formatTime(policy.updated_at, style),
       policy.id,
     ]),
     style,
@@ -29,7 +29,7 @@ export function formatPolicy(policy: DetailedPolicy, style: Style, nowMs: number
       ['id', style.plain(policy.id)],
       ['applies to', style.plain(formatScope(policy))],
       ...(policy.mode === 'shadow'
-        ? [['mode', style.warning('shadow: decides nothing')] as const]
+        ? [['mode', style.warning('shadow: not enforced')] as const]
         : []),
       ['domain', style.plain(policy.allowlist_v0?.domain ?? 'none yet')],
       ['updated', style.plain(policy.updated_at)],
@@ -44,23 +44,24 @@ export function formatPolicy(policy: DetailedPolicy, style: Style, nowMs: number
 export function formatRules(rules: readonly DetailedRule[], style: Style, nowMs: number): string {
   const hasExpiry = rules.some(({ expires_at }) => expires_at !== undefined)
   return formatTable(
-    ['RULE', 'DECISION', 'ACTIONS', 'RESOURCES', ...(hasExpiry ? ['EXPIRES'] : []), 'ID'],
+    ['RULE', 'DECISION', 'ACTIONS', 'RESOURCES', ...(hasExpiry ? ['EXPIRES'] : []), { wide: 'ID' }],
     rules.map((rule) => [
       rule.name,
       rule.decision,
       rule.actions,
       rule.resources,
-      ...(hasExpiry ? [formatExpiry(rule, nowMs)] : []),
+      ...(hasExpiry ? [formatExpiry(rule, nowMs, style)] : []),
       rule.id,
     ]),
     style,
   )
 }
 
-/** `expired 2026-11-01T00:00:00.000Z` */
-function formatExpiry({ expires_at }: DetailedRule, nowMs: number): string {
+/** `expired 2026-11-01 00:00:00Z` */
+function formatExpiry({ expires_at }: DetailedRule, nowMs: number, style: Style): string {
   if (expires_at === undefined) return 'never'
-  return isExpired({ expires_at }, nowMs) ? `expired ${expires_at}` : expires_at
+  const time = formatTime(expires_at, style)
+  return isExpired({ expires_at }, nowMs) ? `expired ${time}` : time
 }
 
 function isExpired({ expires_at }: { readonly expires_at: string }, nowMs: number): boolean {

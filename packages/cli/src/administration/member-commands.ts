@@ -66,7 +66,7 @@ function addAdd(member: Command, context: RunContext): void {
   member
     .command('add')
     .description(
-      'Add a member, and create the user if the name is new. A user of another organization is\n' +
+      'Add a member, and create the user if the name is new. A user of another organization is ' +
         'invited.',
     )
     .argument('<user>', 'name to sign in with')

@@ -126,7 +126,7 @@ function addSet(parent: Command, context: RunContext): void {
       `
 Expired policies allow a host of \`--offline-allow\` only where their rules allow it too.
 Under \`--default observe\` a matching deny and protected addresses still deny. Where organization
-and teams of a user differ, enforce wins; with \`none\` only the teams have a say.
+and teams of a user differ, enforce wins; with \`none\` only the choices of the teams count.
 Machines keep all decision records; \`--upload\` is \`off\`, \`denials\`, \`sampled\` or \`full\`.
 
 Examples:

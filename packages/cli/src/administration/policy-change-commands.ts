@@ -53,7 +53,7 @@ function addUpdate(policy: Command, context: RunContext): void {
     .description('Change the mode of a policy.')
     .argument('<policy>', 'id or name')
     .addOption(
-      new Option('--mode <mode>', 'shadow: decides nothing, shows where it would differ').choices(
+      new Option('--mode <mode>', 'shadow: not enforced, shows where it would differ').choices(
         POLICY_MODES,
       ),
     )
@@ -74,7 +74,7 @@ Examples:
       const { organization } = await connectOrganization(context.io)
       const found = await findPolicy(organization, idOrName)
       const changed = await organization.policies.update(found.id, { mode })
-      const means = mode === 'shadow' ? 'is a shadow now and decides nothing' : 'is enforced now'
+      const means = mode === 'shadow' ? 'is a shadow now and not enforced' : 'is enforced now'
       await present(context, options.json, changed, () =>
         context.style.plain(`policy \`${changed.new.name}\` ${means}`).concat('\n'),
       )

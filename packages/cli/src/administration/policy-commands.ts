@@ -8,7 +8,7 @@ import { Option, type Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
-import { addPolicyLsCommand } from '../machine/policy-ls-command.ts'
+import { addPolicyLsCommand } from '../machine/rules-command.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { count } from '../terminal/count.ts'
 import { printable } from '../terminal/printable.ts'
@@ -16,6 +16,7 @@ import { findPolicy } from './find-policy.ts'
 import { formatPolicy, formatPolicyList } from './format-policy.ts'
 import { addPolicyChangeCommands, resolveTeams } from './policy-change-commands.ts'
 import { addWhatIfCommands, withOwnPolicies } from './what-if-commands.ts'
+import { WIDE } from '../terminal/style.ts'
 
 interface JsonOption {
   readonly json?: true
@@ -26,7 +27,7 @@ interface CreateOptions extends JsonOption {
   readonly mode?: PolicyMode
 }
 
-/** `palisade policy list|ls|show|create|update|rename|teams|delete|check|effective` */
+/** `palisade policy list|show|create|update|rename|teams|delete|check|effective` */
 export function addPolicyCommands(program: Command, context: RunContext): void {
   const policy = program
     .command('policy')
@@ -48,8 +49,9 @@ function addList(policy: Command, context: RunContext): void {
     .summary('list all policies of the organization')
     .description(
       'List all policies of the organization, as the server has them. ' +
-        '`palisade policy ls` lists the rules that this machine enforces.',
+        '`palisade rules` lists the rules that this machine enforces.',
     )
+    .option(...WIDE)
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExamples:\n  palisade policy list\n  palisade policy list --json')
     .action(async (options: JsonOption) => {
@@ -67,6 +69,7 @@ function addShow(policy: Command, context: RunContext): void {
     .command('show')
     .description('Show one policy with its rules.')
     .argument('<policy>', 'id or name')
+    .option(...WIDE)
     .option('--json', 'print the policy as the API returns it')
     .addHelpText('after', '\nExamples:\n  palisade policy show "package registry"')
     .action(async (idOrName: string, options: JsonOption) => {
@@ -89,7 +92,7 @@ function addCreate(policy: Command, context: RunContext): void {
       repeat,
     )
     .addOption(
-      new Option('--mode <mode>', 'shadow: decides nothing, shows where it would differ').choices(
+      new Option('--mode <mode>', 'shadow: not enforced, shows where it would differ').choices(
         POLICY_MODES,
       ),
     )

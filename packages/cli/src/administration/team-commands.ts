@@ -8,6 +8,7 @@ import { present, type RunContext } from '../run-context.ts'
 import { formatTable } from '../terminal/table.ts'
 import { requireConfirmation } from './require-confirmation.ts'
 import { notFound } from './find-policy.ts'
+import { WIDE } from '../terminal/style.ts'
 
 interface JsonOption {
   readonly json?: true
@@ -41,8 +42,8 @@ export function addTeamCommands(program: Command, context: RunContext): void {
 function addList(team: Command, context: RunContext): void {
   team
     .command('list')
-    .alias('ls')
     .description('List all teams with their members.')
+    .option(...WIDE)
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExamples:\n  palisade team list')
     .action(async (options: JsonOption) => {
@@ -88,7 +89,7 @@ function addSet(team: Command, context: RunContext): void {
     .addHelpText(
       'after',
       `
-Where the organization and teams of a user differ, enforce wins. A team with \`none\` has no say.
+Where the organization and teams of a user differ, enforce wins. A team with \`none\` does not count.
 
 Examples:
   palisade team set research --default observe
@@ -243,7 +244,7 @@ function formatTeams(
   if (teams.length === 0) return 'no teams; write `palisade team create NAME`\n'
   const hasDefaults = teams.some((team) => team.default !== undefined)
   return formatTable(
-    ['TEAM', 'MEMBERS', ...(hasDefaults ? ['DEFAULT'] : []), 'ID'],
+    ['TEAM', 'MEMBERS', ...(hasDefaults ? ['DEFAULT'] : []), { wide: 'ID' }],
     teams.map(({ name, members, id, default: chosen = '' }) => [
       name,
       members.join(', '),

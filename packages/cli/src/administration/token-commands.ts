@@ -11,6 +11,7 @@ import { collect } from './collect.ts'
 import { requireConfirmation } from './require-confirmation.ts'
 import { describeExceedingTokens, isExceeding } from './exceeding-tokens.ts'
 import { findToken } from './find-token.ts'
+import { WIDE } from '../terminal/style.ts'
 
 const KIND = { name: 'token', listedBy: 'palisade token list' } as const
 
@@ -43,6 +44,7 @@ function addList(token: Command, context: RunContext): void {
     .command('list')
     .description('List tokens that are not revoked; expired ones too, for 30 days.')
     .option('--organization', OF_ORGANIZATION)
+    .option(...WIDE)
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -142,7 +144,7 @@ function formatTokens(tokens: readonly AccessToken[], { io, style }: RunContext)
   if (tokens.length === 0) return 'no tokens; write `palisade token create NAME`\n'
   const age = (instant: string): string => formatAge(instant, io.now())
   return formatTable(
-    ['TOKEN', 'BEGINS', 'PERMISSIONS', 'MADE BY', 'EXPIRES', 'LAST USED', 'ID'],
+    ['TOKEN', { wide: 'BEGINS' }, 'PERMISSIONS', 'MADE BY', 'EXPIRES', 'LAST USED', { wide: 'ID' }],
     tokens.map((one) => [
       one.name,
       one.prefix,

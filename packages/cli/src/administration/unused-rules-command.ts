@@ -5,6 +5,7 @@ import { connectOrganization } from '../account/connect-server.ts'
 import { parseInstant } from '../parse-instant.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatTable } from '../terminal/table.ts'
+import { formatTime, WIDE, type Style } from '../terminal/style.ts'
 
 const USES: Readonly<Record<RuleUse, string>> = {
   never: 'never matched',
@@ -20,6 +21,7 @@ export function addUnusedRulesCommand(rule: Command, context: RunContext): void 
     .command('unused')
     .description('List rules that decided nothing in the kept records, and expired rules.')
     .option('--since <when>', 'leave out earlier days: an age such as 30d, or RFC 3339')
+    .option(...WIDE)
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -47,13 +49,13 @@ function formatReport({ evidence, rules }: UnusedRulesReport, { style }: RunCont
   const notes = describeEvidence(evidence).map((note) => `${style.quiet(note)}\n`)
   if (rules.length === 0) return `no rule to report\n${notes.join('')}`
   const table = formatTable(
-    ['POLICY', 'RULE', 'DECISION', 'USE', 'STATE', 'ID'],
+    ['POLICY', 'RULE', 'DECISION', 'USE', 'STATE', { wide: 'ID' }],
     rules.map((rule) => [
       rule.policy_name,
       rule.rule_name,
       rule.decision,
       USES[rule.use],
-      stateOf(rule),
+      stateOf(rule, style),
       rule.rule_id,
     ]),
     style,
@@ -61,8 +63,8 @@ function formatReport({ evidence, rules }: UnusedRulesReport, { style }: RunCont
   return `${table}\n${notes.join('')}`
 }
 
-function stateOf({ expired, expires_at, mode }: UnusedRule): string {
-  if (expired) return `expired ${expires_at ?? ''}`
+function stateOf({ expired, expires_at, mode }: UnusedRule, style: Style): string {
+  if (expired) return `expired ${formatTime(expires_at ?? '', style)}`
   return mode === 'shadow' ? 'in a shadow policy' : ''
 }
 

@@ -14,14 +14,21 @@ export function addHookCommand(program: Command, context: RunContext): void {
       'Read a tool call from standard input and answer it in the form of the coding agent.',
     )
     .argument('<host>', HOOK_FORMATS.map(({ host }) => host).join(', '))
-    .addHelpText(
-      'after',
-      () => `${RULES}\n${HOOK_FORMATS.map((each) => install(each, io)).join('')}${EXAMPLES}`,
-    )
+    .addHelpText('after', ({ command }) => helpOf(command.args, io))
     .action(async (host: string) => {
       context.exit(await runHook(host, io))
     })
 }
+
+/** The rules of all hosts, or the configuration of the one that is named. */
+function helpOf([host]: readonly string[], io: RunContext['io']): string {
+  const named = HOOK_FORMATS.find((each) => each.host === host)
+  return named === undefined ? `${RULES}\n${HOSTS}\n${EXAMPLES}` : install(named, io)
+}
+
+const HOSTS = `
+Hosts, each with its configuration in the help:
+${HOOK_FORMATS.map(({ host, title }) => `  palisade hook ${host} --help`.padEnd(34) + title).join('\n')}`
 
 const RULES = `
 A call that names files or web addresses is denied unless the policy allows all of them; a path is
@@ -41,7 +48,10 @@ function install(
 ): string {
   return `
 ${title}: decides ${decided}.
-Write to ${file}:
+
+Write to this file:
+  ${file}
+
 ${snippet(`${hookProgram(io)} hook ${host}`)}
 `
 }

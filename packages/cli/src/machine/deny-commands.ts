@@ -83,7 +83,7 @@ Examples:
           'ERR_NOT_FOUND',
           EXIT.failed,
           `\`palisade deny\` has added no such rule for \`${target}\`; ` +
-            '`palisade policy ls` lists the rules of this machine',
+            '`palisade rules` lists the rules of this machine',
         )
       if (result.outcome === 'unchanged') context.exit(EXIT.failed)
       await answer(context, json, result, () => formatRemoved(result, context.style))
@@ -126,7 +126,7 @@ function formatAdded({ outcome, denies }: LocalRulesResult, style: Style): strin
 
 function formatRemoved({ denies }: LocalRulesResult, style: Style): string {
   return denies
-    .map((deny) => `${style.good('no longer denied here')}  ${formatDeny(deny, style)}\n`)
+    .map((deny) => `${style.good('no longer denied by a local rule')}  ${formatDeny(deny, style)}\n`)
     .join('')
 }
 

@@ -1,48 +1,80 @@
 import { QUESTION_POINT, type DecisionRecord, type RecordLine } from '@palisade/protocol'
 import { formatTarget } from '../check/format-decision.ts'
 import { count } from '../terminal/count.ts'
-import type { Style } from '../terminal/style.ts'
+import { formatTime, type Style } from '../terminal/style.ts'
+import { formatRow, type Cell } from '../terminal/table.ts'
+import { fitWidths } from '../terminal/wrap.ts'
 
-/**
- * Columns with a fixed width, because a followed log has no end; a longer value moves the rest of
- * its line.
- */
-const WIDTHS = { time: 24, decision: 8, target: 46, why: 28, count: 5 } as const
+/** Fixed widths, because a followed log has no end. */
+const COLUMNS = [
+  ['TIME', 20],
+  ['DECISION', 8],
+  ['TARGET', 46],
+  ['WHY', 28],
+  ['COUNT', 5],
+  ['PROGRAM', 24],
+] as const
+/** With milliseconds. */
+const WIDE_TIME = 24
+/** A narrower terminal has no place for all columns. */
+const NARROW_BELOW = 140
+/** The column that is left out there; the target then has the count. */
+const COUNT = 4
 
 /** The head of the columns of `formatRecord`. */
 export function formatRecordHead(style: Style): string {
-  const { time, decision, target, why } = WIDTHS
-  const names = [
-    'TIME'.padEnd(time),
-    'DECISION'.padEnd(decision),
-    'TARGET'.padEnd(target),
-    'WHY'.padEnd(why),
-    'COUNT'.padStart(WIDTHS.count),
-    'PROGRAM',
-  ]
-  return `${style.strong(names.join('  '))}\n`
+  return formatCells(
+    COLUMNS.map(([text]) => ({ text, tone: 'strong' })),
+    style,
+  )
 }
 
-/** One line for a record. Escapes every value. */
+/** A record, on one line where there is room. Escapes every value. */
 export function formatRecord(line: RecordLine, style: Style): string {
-  const time = style.quiet(line.time.padEnd(WIDTHS.time))
+  const written = formatTime(line.time, style)
+  const time = { text: isNarrow(style) ? written.slice(5, 19) : written, tone: 'quiet' } as const
   if ('lost' in line) {
     const words = `${count(line.lost, 'decision')} not recorded (${line.reason})`
-    return `${time}  ${style.warning('lost'.padEnd(WIDTHS.decision))}  ${style.plain(words)}\n`
+    return formatCells([time, { text: 'lost', tone: 'warning' }, words], style)
   }
   const { decision, reason, request } = line.decision
-  const verdict = decision.padEnd(WIDTHS.decision)
-  const emphasis = decision === 'allow' ? style.good : style.bad
   const target = request === null ? reason : formatTarget(request)
+  const program = formatProgram(line)
   const cells = [
     time,
-    emphasis(verdict),
-    style.plain(target.padEnd(WIDTHS.target)),
-    style.plain(formatWhy(line).padEnd(WIDTHS.why)),
-    String(line.count).padStart(WIDTHS.count),
-    style.plain(formatProgram(line)),
+    { text: decision, tone: decision === 'allow' ? 'good' : 'bad' } as const,
+    isNarrow(style) && line.count > 1 ? `${target} (${line.count})` : target,
+    formatWhy(line),
+    String(line.count),
+    isNarrow(style) ? program.replace(/^.*\//, '').replace(/ \(\d+\)$/, '') : program,
   ]
-  return `${cells.join('  ').trimEnd()}\n`
+  return formatCells(cells, style)
+}
+
+function isNarrow({ columns, isWide }: Style): boolean {
+  return columns !== null && columns < NARROW_BELOW && !isWide
+}
+
+function formatCells(cells: readonly Cell[], style: Style): string {
+  if (!isNarrow(style))
+    return formatRow(
+      cells,
+      COLUMNS.map(([name, width]) => (name === 'TIME' && style.isWide ? WIDE_TIME : width)),
+      style,
+    )
+  return formatRow(
+    cells.filter((_, index) => index !== COUNT),
+    narrowWidths(style.columns ?? 0),
+    style,
+  )
+}
+
+/** Above 80 characters, first the target and then the reason take more. */
+function narrowWidths(columns: number): readonly number[] {
+  const more = Math.max(0, columns - 80)
+  const forTarget = Math.min(17, more)
+  const forWhy = Math.min(15, more - forTarget)
+  return fitWidths([14, 8, 29 + forTarget, 13 + forWhy, 8], columns - 8)
 }
 
 /** "rule `no uploads`", "default_deny", "asked: …" for a question, or the end of a connection. */

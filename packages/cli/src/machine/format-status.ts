@@ -212,7 +212,10 @@ function formatModes(
   if (bundle.default === 'observe')
     pairs.push(['default', style.warning('observe: requests that no rule matches are allowed')])
   if (bundle.shadow_policies !== undefined)
-    pairs.push(['shadow', `${count(bundle.shadow_policies, 'policy', 'policies')} decide nothing`])
+    pairs.push([
+      'shadow',
+      `${count(bundle.shadow_policies, 'policy', 'policies')}, recorded and not enforced`,
+    ])
   if (bundle.next_expiry_at !== undefined)
     pairs.push(['next expiry', `of a rule, ${age(bundle.next_expiry_at)}`])
   return pairs

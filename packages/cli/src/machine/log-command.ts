@@ -10,7 +10,7 @@ import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { count } from '../terminal/count.ts'
 import { jsonLine } from '../terminal/printable.ts'
-import type { Style } from '../terminal/style.ts'
+import { WIDE, type Style } from '../terminal/style.ts'
 import { write } from '../terminal/write.ts'
 import { askAgent } from './agent.ts'
 import { formatRecord, formatRecordHead } from './format-record.ts'
@@ -33,6 +33,7 @@ export function addLogCommand(program: Command, context: RunContext): void {
     .option('--denied', 'show denials only')
     .option('--limit <number>', 'newest records to begin with', String(DEFAULT_LOG_LIMIT))
     .option('--verify', 'check the hash chain of all records instead')
+    .option(...WIDE)
     .option('--json', 'print one JSON object a line')
     .addHelpText(
       'after',

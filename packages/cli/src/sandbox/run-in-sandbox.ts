@@ -30,7 +30,7 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
   if (io.platform !== 'linux')
     throw refusal(
       `\`palisade run\` makes sandboxes on Linux only, and this is ${io.platform}; ` +
-        '`palisade exec` leads programs that use a proxy to the policy',
+        '`palisade exec` applies the policy to programs that use a proxy',
     )
   const env = withoutNpmScript(io.env)
   const [request, git] = await Promise.all([

@@ -39,7 +39,7 @@ export function addSuggestCommand(program: Command, context: RunContext): void {
     .command('suggest')
     .summary('suggest the narrowest rules for recorded requests')
     .description(
-      'Suggest policies for requests that machines have recorded and that no rule speaks of, as ' +
+      'Suggest policies for requests that machines have recorded and that no rule matches, as ' +
         'a file for `palisade plan` and `apply`, with the evidence in its comments. It changes ' +
         'nothing.',
     )

@@ -30,7 +30,7 @@ describe.each(testUsers())('the API in a sandbox of %s', (user) => {
   it('lets `palisade` ask, and says the same as the sandbox does', async () => {
     const machine = await startUserMachine(user, MACHINE)
     const script =
-      'palisade status --json; palisade policy ls; ' +
+      'palisade status --json; palisade rules; ' +
       `palisade check read ${machine.project}/x; palisade check read ${machine.project}/.env; ` +
       'palisade check connect:tcp bad.test:80; ' +
       'curl -s http://bad.test/ >/dev/null; palisade why; ' +

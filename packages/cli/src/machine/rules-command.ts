@@ -14,10 +14,18 @@ interface ListOptions {
   readonly json?: true
 }
 
-/** `palisade policy ls` */
+/** `palisade rules` */
+export function addRulesCommand(program: Command, context: RunContext): void {
+  addRules(program.command('rules'), context)
+}
+
+/** `palisade policy ls`, the same by another name. */
 export function addPolicyLsCommand(policy: Command, context: RunContext): void {
-  policy
-    .command('ls')
+  addRules(policy.command('ls', { hidden: true }), context)
+}
+
+function addRules(command: Command, context: RunContext): void {
+  command
     .summary('list the rules that this machine enforces')
     .description(
       'List the rules that the agent of this machine enforces now, with their origin. ' +
@@ -35,8 +43,8 @@ A request that no listed rule allows is denied.
 Exit codes: 0 the agent answered, 1 it did not
 
 Examples:
-  palisade policy ls
-  palisade policy ls --action connect:tcp --json`,
+  palisade rules
+  palisade rules --action connect:tcp --json`,
     )
     .action(async (options: ListOptions) => {
       const { head, rules } = await readPolicies(context, options)

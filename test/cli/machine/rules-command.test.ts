@@ -43,13 +43,13 @@ async function list(argv: readonly string[], lines: readonly object[]): Promise<
   server.listen(socket)
   await once(server, 'listening')
   try {
-    return await runCli(['policy', 'ls', ...argv], { env: { PALISADE_AGENT_SOCKET: socket } })
+    return await runCli(['rules', ...argv], { env: { PALISADE_AGENT_SOCKET: socket } })
   } finally {
     server.close()
   }
 }
 
-describe('palisade policy ls', () => {
+describe('palisade rules', () => {
   it('lists active rules with their origin, and leaves inactive ones out', async () => {
     const { code, out, err } = await list([], [HEAD, ALLOW, READ, LOCAL])
 
@@ -100,7 +100,7 @@ describe('palisade policy ls', () => {
     await using directory = await temporaryDirectory()
     const env = { PALISADE_AGENT_SOCKET: join(directory.path, 'agent.sock') }
 
-    const { code, err } = await runCli(['policy', 'ls'], { env, cwd: directory.path })
+    const { code, err } = await runCli(['rules'], { env, cwd: directory.path })
 
     expect(code).toBe(1)
     expect(err).toContain('it is not running')
