@@ -124,9 +124,9 @@ export async function makeScreensPage(): Promise<string> {
 
 const HEAD = `# Screens of \`palisade doctor\`
 
-Each screen shows the lines about sandboxes on a machine with one part missing, and the sum of these
-lines. A warning leaves the exit code at 0: the proxy enforces without sandboxes. \`palisade run\`
-refuses on such a machine; there is no weaker mode.
+Each screen shows the lines about sandboxes on a machine with one part missing, and the line that
+counts them. A warning leaves the exit code at 0: the proxy enforces without sandboxes. On such a
+machine \`palisade run\` refuses; there is no weaker mode.
 
 A test writes this page from the program's own text and fails when the text changes
 (\`test/cli/doctor/doctor-screens.process.test.ts\`). The answers of the machine are staged. Three of the

@@ -46,7 +46,7 @@ export const updateOrganizationRequestSchema = z
     default: defaultDecisionSchema
       .nullable()
       .exactOptional()
-      .meta({ description: 'Null: the organization has no say, and its teams decide' }),
+      .meta({ description: 'Null: the organization chooses no default, and its teams decide' }),
     support_message: supportMessageSchema
       .nullable()
       .exactOptional()
@@ -187,7 +187,7 @@ export const teamSchema = z
   .strictObject({
     id: z.string(),
     name: z.string(),
-    /** Absent while the team has no say. */
+    /** Absent while the team has chosen no default. */
     default: defaultDecisionSchema.exactOptional(),
   })
   .meta({ id: 'Team' })
@@ -195,7 +195,7 @@ export const updateTeamRequestSchema = z
   .strictObject({
     default: defaultDecisionSchema
       .nullable()
-      .meta({ description: 'Null: the team has no say, and the others decide' }),
+      .meta({ description: 'Null: the team chooses no default, and the others decide' }),
   })
   .meta({ id: 'UpdateTeamRequest', examples: [{ default: 'observe' }] })
 export type UpdateTeamRequest = z.infer<typeof updateTeamRequestSchema>

@@ -16,7 +16,7 @@ export const suggestionsRequestSchema = z
   .strictObject({
     from: z.enum(SUGGESTION_SOURCES).default('denials').meta({
       description:
-        '`denials` of requests that no rule speaks of, or requests that were `observed` only',
+        '`denials` of requests that no rule matches, or requests that were `observed` only',
     }),
     since: instantSchema.optional().meta({ description: '30 days before `until` by default' }),
     until: instantSchema.optional().meta({ description: 'Now by default' }),
@@ -139,7 +139,7 @@ export type OpenedAccess = z.infer<typeof openedSchema>
  * - `path_cut`: the settings of the upload keep the whole path on the machine.
  * - `denied_by_rule`, `protected_address`: closed on purpose; no suggestion opens them.
  * - `not_evaluated`: the machine had no policy that it could evaluate.
- * - `already_allowed`: by the policies of now.
+ * - `already_allowed`: by the present policies.
  * - `public_suffix`: anybody can have a name below it, or a part of it.
  * - `sensitive_path`: the root, a home directory, system files, or a place of secrets.
  * - `not_expressible`: no rule can name exactly this target.

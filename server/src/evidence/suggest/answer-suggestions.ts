@@ -42,7 +42,7 @@ interface Snapshot extends SuggestOrganization {
 }
 
 /**
- * Reads the evidence and the policies of now, and lets a worker make suggestions of them. Throws
+ * Reads the evidence and the present policies, and lets a worker make suggestions of them. Throws
  * ApiError 400 for a wrong period, and 403 for too much evidence.
  */
 export async function answerSuggestions(

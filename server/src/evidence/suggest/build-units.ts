@@ -8,7 +8,7 @@ import type { Target } from './sort-requests.ts'
 import { countDecisions, countDevices, usersOf } from './summarize-evidence.ts'
 import type { Seen, SuggestRules } from './suggest-input.ts'
 
-/** A target that a rule may open, with the sightings that no rule speaks of. */
+/** A target that a rule may open, with the sightings that no rule matches. */
 export interface Candidate {
   readonly target: Target
   /** Matches the target alone. */

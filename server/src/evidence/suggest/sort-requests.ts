@@ -19,7 +19,7 @@ export interface Target {
   readonly program: string | null
 }
 
-/** Requests for a target that no rule speaks of, with one address or none. */
+/** Requests for a target that no rule matches, with one address or none. */
 export interface OpenLine {
   readonly address: string | null
   readonly seen: readonly Seen[]

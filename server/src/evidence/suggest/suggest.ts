@@ -30,7 +30,7 @@ export type Suggestions = Omit<SuggestionsResponse, 'since' | 'until' | 'revisio
 }
 
 /**
- * Suggests the narrowest rules that allow recorded requests which no rule speaks of. A request that
+ * Suggests the narrowest rules that allow recorded requests which no rule matches. A request that
  * a deny or a protected address closes is never part of a suggestion. Everything else that stays
  * closed is listed with the reason.
  *
@@ -72,7 +72,7 @@ export function suggest(
   }
 }
 
-/** Leaves out the sightings that the policies of now decide already. */
+/** Leaves out the sightings that the present policies decide already. */
 function toCandidate(
   { target, lines }: OpenTarget,
   sets: CompiledSets,
@@ -88,11 +88,11 @@ function toCandidate(
   for (const line of lines) {
     const judged = judgeLine(sets, target, line, now)
     for (const each of judged.open) open.push(each)
-    add('already_allowed', 'the policies of now allow it', judged.allowed)
+    add('already_allowed', 'the present policies allow it', judged.allowed)
     add('not_a_member', 'its users have left the organization', judged.left)
     for (const { detail, seen } of judged.denied) add('denied_by_rule', detail, [seen])
     add('unreadable', 'the request is invalid', judged.invalid)
-    add('protected_address', 'the policies of now protect its address', judged.protected)
+    add('protected_address', 'the present policies protect its address', judged.protected)
   }
   if (open.length === 0) return []
   // One machine can record very many long paths, and each is costly to write.

@@ -29,7 +29,7 @@ export function suggestionRoutes(deps: SuggestionRouteDeps): readonly Route[] {
         path: '/api/v1/orgs/:org/suggestions',
         operationId: 'suggestPolicies',
         tags: ['audit'],
-        summary: 'Suggest the narrowest rules for requests that no rule speaks of',
+        summary: 'Suggest the narrowest rules for requests that no rule matches',
         // Two permissions, and one of them or another: see `requireRight`.
         permission: null,
         lookUp(_reader, _params, { principal, access }) {

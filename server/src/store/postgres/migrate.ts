@@ -67,7 +67,7 @@ function requireKnown(version: number, { length: known }: readonly Migration[]):
   throw new StoreError(
     'ERR_STORE_SCHEMA_TOO_NEW',
     `the database has schema ${version} and this release knows ${known}; ` +
-      'start the release that wrote it, or a newer one',
+      'start the release that wrote it, or export its policies there and apply them here',
   )
 }
 

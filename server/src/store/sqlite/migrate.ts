@@ -39,7 +39,7 @@ function requireKnown(
   throw new StoreError(
     'ERR_STORE_SCHEMA_TOO_NEW',
     `database \`${name}\` has schema ${version} and this release knows ${known}; ` +
-      'start the release that wrote it, or a newer one',
+      'start the release that wrote it, or export its policies there and apply them here',
   )
 }
 

@@ -225,7 +225,7 @@ function suggestIn({ organization, requests, ...options }: World) {
   return { answer, before: compileFor(organization), after: compileFor(changed) }
 }
 
-/** Targets that no rule speaks of for the user. */
+/** Targets that no rule matches for the user. */
 function askedBy({ requests }: World, username: string, action: string): ReadonlySet<string> {
   const own = requests.filter(
     ({ tuple, sightings }) =>
