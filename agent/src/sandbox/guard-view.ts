@@ -3,7 +3,7 @@ import { existsSync, watch } from 'node:fs'
 import type { Child } from './launch/await-child.ts'
 import type { PreparedLaunch } from './launch/prepare-launch.ts'
 import { processFolder } from './supervise.ts'
-import { createLiveGuard, type LiveGuard } from './view/live-guard.ts'
+import { createLiveGuard, type LiveGuard, type LiveGuardDeps } from './view/live-guard.ts'
 import { readMountTable } from './view/mount-table.ts'
 import { chooseDialect } from './view/mount-dialect.ts'
 import { openMountShell, type MountShell } from './view/mount-shell.ts'
@@ -17,7 +17,8 @@ export function guardView(
   to: {
     readonly child: Child
     readonly end: (problem: string) => void
-    readonly onPlanted: (path: string) => void
+    readonly onAside: LiveGuardDeps['onAside']
+    readonly waiting: LiveGuardDeps['waiting']
     readonly entries: number
   },
 ): LiveGuard {
@@ -46,6 +47,7 @@ export function guardView(
     },
     tighten: (change) => guard.tighten(change),
     settled: () => guard.settled(),
+    finish: (ended) => guard.finish(ended),
     stop: () => guard.stop(),
   }
 }

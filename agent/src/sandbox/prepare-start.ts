@@ -81,6 +81,7 @@ async function prepareStart(
     holderFile: programOfHolder ?? holderFile(),
     bases: bases(),
     staged,
+    waiting: new Map(),
     log,
   }
 }

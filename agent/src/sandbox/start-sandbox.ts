@@ -1,6 +1,8 @@
 import { SANDBOX_HOSTNAME, type SandboxRequest } from '@palisade/protocol'
 import type { AgentLog } from '../agent-log.ts'
 import type { ServeSandboxApi } from './api/sandbox-api.ts'
+import { createAsideList } from './aside/aside-list.ts'
+import type { WaitingNames } from './aside/made-names.ts'
 import { catchUp } from './catch-up.ts'
 import { chooseAuthorities } from './choose-authorities.ts'
 import { encodeBubblewrapArguments } from './launch/bubblewrap-arguments.ts'
@@ -22,7 +24,6 @@ import type { Architecture } from './seccomp/system-calls.ts'
 import type { StagedRun, StagedStore } from './staged/staged-store.ts'
 import { supervise, type Supervision } from './supervise.ts'
 import { realPathOrNull } from './view/disk.ts'
-import { GUARDED_DIRECTORIES } from './view/guarded-names.ts'
 import { type LiveGuard } from './view/live-guard.ts'
 import { isWithin } from './view/mount-table.ts'
 import { warnOfOuterRepository } from './view/outer-repository.ts'
@@ -43,6 +44,8 @@ export interface StartDeps {
   readonly holderFile: string
   readonly bases: CgroupBases
   readonly staged: Pick<StagedStore, 'begin'>
+  /** Shared by all sandboxes. */
+  readonly waiting: WaitingNames
   readonly log: AgentLog
 }
 
@@ -74,7 +77,6 @@ export async function startSandbox(
       workspaces: request.workspaces,
       home: user.home,
       privateBytes: bounds.privateBytes,
-      guardedNames: GUARDED_DIRECTORIES,
     },
     { ...deps.view, ...stage, signal: new AbortController().signal },
   ).catch(async (error: unknown) => {
@@ -91,16 +93,19 @@ export async function startSandbox(
     const variables = new Map([...authorities.variables, ...Object.entries(request.variables)])
     await writeLaunch(encodeArguments(variables, plan, cwd, deps), launch, deps)
     const network = await serveNetwork(request, launch, deps)
+    const { disk, active } = deps.view
+    const aside = createAsideList({ ...deps.network, sandbox: launch.id, decide: active.decide })
     const createGuard = (child: Child, end: (problem: string) => void): LiveGuard =>
-      guardView(plan, launch, { child, end, onPlanted, entries: bounds.privateEntries })
-    const { disk, placeholders } = deps.view
-    const onPlanted = (path: string): void => {
-      if (!placeholders.isHeld(path))
-        log.warn({ sandbox: launch.id, path }, 'a sandbox made a name that other programs obey')
-    }
+      guardView(plan, launch, {
+        child,
+        end,
+        onAside: aside.add,
+        waiting: deps.waiting,
+        entries: bounds.privateEntries,
+      })
     const followed = (guard: LiveGuard): Promise<void> => catchUp(guard, plan.rule, deps.view)
     const shared = { launch, plan, network, disk, createGuard, log }
-    const supervision = supervise({ ...shared, catchUp: followed })
+    const supervision = supervise({ ...shared, catchUp: followed, describeEnd: aside.describe })
     if (staged !== null) followStaged(staged, supervision, launch, log)
     return {
       program: SHELL,

@@ -1,6 +1,8 @@
-import { writeSync, closeSync } from 'node:fs'
+import { closeSync, existsSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AgentLog } from '../agent-log.ts'
+import { systemErrorCode } from '../errors.ts'
 import { awaitChild, type Child } from './launch/await-child.ts'
 import type { PreparedLaunch } from './launch/prepare-launch.ts'
 import type { SandboxNetwork } from './network/sandbox-network.ts'
@@ -16,6 +18,8 @@ const START_TIMEOUT_MS = 30_000
 const MOUNT_POLL_MS = 1
 /** Time for the supervising shell to read why its sandbox was ended. */
 const REFUSAL_MS = 3_000
+const CHILD_END_MS = 200
+const END_TIMEOUT_MS = 10_000
 
 export interface SupervisionDeps {
   readonly launch: PreparedLaunch
@@ -25,6 +29,8 @@ export interface SupervisionDeps {
   readonly createGuard: (child: Child, end: (problem: string) => void) => LiveGuard
   /** Applies the changes since the plan to the guard. Rejects if the view is not open now. */
   readonly catchUp: (guard: LiveGuard) => Promise<void>
+  /** Lines for the person who ran the command, once nothing is left of it. */
+  readonly describeEnd: () => readonly string[]
   readonly log: Pick<AgentLog, 'info' | 'warn'>
 }
 
@@ -47,13 +53,15 @@ export function supervise(deps: SupervisionDeps): Supervision {
   const stop = new AbortController()
   let child: Child | null = null
   let guard: LiveGuard | null = null
+  // The supervisor waits while this end is open.
+  const endFifo = launch.place.openFifo('end', 'both')
 
   const run = async (): Promise<void> => {
     const late = AbortSignal.timeout(START_TIMEOUT_MS)
     child = await awaitChild(launch.place, AbortSignal.any([late, stop.signal]))
     await awaitMounts(child, deps, late)
     requirePlan(child, deps)
-    guard = deps.createGuard(child, end)
+    guard = deps.createGuard(child, stopWith)
     await guard.start()
     await deps.catchUp(guard)
     stop.signal.throwIfAborted()
@@ -62,7 +70,7 @@ export function supervise(deps: SupervisionDeps): Supervision {
     await Promise.race([child.ended, launch.holder.ended, rejectOn(stop.signal)])
   }
 
-  const end = (problem: string): void => stop.abort(new ViewRefusal(problem))
+  const stopWith = (problem: string): void => stop.abort(new ViewRefusal(problem))
 
   const live = async (): Promise<void> => {
     try {
@@ -75,14 +83,52 @@ export function supervise(deps: SupervisionDeps): Supervision {
       // The supervising shell reads the refusal before it ends.
       await Promise.race([child?.ended, pause(REFUSAL_MS, undefined, { ref: false })])
     } finally {
-      guard?.stop()
       deps.network.close()
-      await launch.discard().catch((err: unknown) => log.warn({ err }, 'a place was not removed'))
+      const problem = await guard?.finish(endOfAll(launch, child))
       await deps.plan.release().catch((err: unknown) => log.warn({ err }, 'placeholders were left'))
+      tellEnd(endFifo, [...deps.describeEnd(), ...(problem == null ? [] : [problem])])
+      await launch.discard().catch((err: unknown) => log.warn({ err }, 'a place was not removed'))
     }
   }
 
-  return { guard: () => guard, end, ended: live() }
+  return { guard: () => guard, end: stopWith, ended: live() }
+}
+
+/**
+ * Resolves when no process of the sandbox is left, or when one hangs. Bubblewrap ends with the
+ * command, and the kernel ends the others with its child some milliseconds later. The end of the
+ * namespaces takes longer.
+ */
+async function endOfAll(launch: PreparedLaunch, child: Child | null): Promise<void> {
+  const { holder } = launch
+  if (child === null) return
+  for (let waitedMs = 0; waitedMs < CHILD_END_MS; waitedMs += MOUNT_POLL_MS) {
+    if (hasEnded(launch, child)) return
+    await pause(MOUNT_POLL_MS)
+  }
+  holder.end()
+  await Promise.race([holder.ended, pause(END_TIMEOUT_MS, undefined, { ref: false })])
+}
+
+/** A first process is a zombie only after all others of its namespace have ended. */
+function hasEnded(launch: PreparedLaunch, child: Child): boolean {
+  const folder = processFolder(launch, child)
+  try {
+    return /\) Z [^)]*$/.test(readFileSync(`${folder}/stat`, 'latin1'))
+  } catch (error) {
+    if (systemErrorCode(error) === null) throw error
+    // Without the holder nothing could be read of it.
+    return existsSync(join(folder, '../1'))
+  }
+}
+
+/** The lines fit into the buffer of a FIFO. Closing it lets the supervisor end. */
+function tellEnd(fifo: number, lines: readonly string[]): void {
+  try {
+    if (lines.length > 0) writeSync(fifo, `${lines.join('\n')}\n`)
+  } finally {
+    closeSync(fifo)
+  }
 }
 
 /** The files of a process of the sandbox, by its id in the process namespace of the holder. */

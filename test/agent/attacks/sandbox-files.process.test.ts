@@ -91,8 +91,8 @@ const PROBES = {
   hidden: 'echo x >secret/y; mkdir secret/z; echo x >secret/key; ls -A secret',
   names: 'cat d/a*b d/\u00e9; cat d/\\* d/e\u0301 d/nnn*',
   planted:
-    'echo x >.git/hooks/pre-commit; echo x >.git/config; mkdir .vscode/x; echo x >.claude/x; ' +
-    'mv .git .git2; rmdir .claude; cat .git/config',
+    'echo x >.git/hooks/pre-commit; echo x >.git/config; echo x >.git/config.worktree; ' +
+    'mkdir .git/info/x; mv .git .git2; rmdir .git/info; cat .git/config',
   special: 'ls -l fifo; mknod dev b 8 0; mknod dev c 1 1; cat dev',
 } as const
 

@@ -42,7 +42,9 @@ exit $?
  *
  * - A FIFO is opened for reading and writing, which never blocks. The gate then has no end of file,
  *   which bubblewrap would take for the agent's consent.
- * - The supervisor alone keeps descriptor 7 open, until it ends.
+ * - The supervisor alone keeps descriptor 7 open, until its command has ended. Then it reads from
+ *   descriptor 9 what the agent tells of the end; the agent closes it when it has put all in order,
+ *   and so does its own end. A signal ends this wait.
  * - Through a directory a command would reach every file of the machine.
  * - A shell can close descriptors 8 and 9 only. It refuses to go on with a higher one.
  * - A limit of the caller that is lower already stays, because it cannot be raised.
@@ -75,7 +77,7 @@ refuse() {
   exit 125
 }
 
-for file in arguments seccomp gate info sync; do
+for file in arguments seccomp gate info sync end; do
   [ -r "$directory/$file" ] || refuse 'the agent has withdrawn this sandbox; run the command again'
 done
 for number in 0 1 2; do
@@ -83,6 +85,7 @@ for number in 0 1 2; do
 done
 exec 8<&- 9<&- 3<"$directory/arguments" 4<"$directory/seccomp"
 exec 5<>"$directory/gate" 6<>"$directory/info" 7<>"$directory/sync"
+exec 8<>"$directory/end" 9<"$directory/end" 8<&-
 for link in /proc/$$/fd/*; do
   case $link in
     */[0-9]) ;;
@@ -164,7 +167,7 @@ exec 8<&0
     --target "$holder" --user --net --pid --mount -- \
     /bin/sh -c "$hold_limits" palisade "$$" "$processes" "$files" "$data" \
     "$bwrap" $session --args 3 -- "$@"
-) <&8 7<&- 8<&- &
+) <&8 7<&- 8<&- 9<&- &
 exec 3<&- 4<&- 5<&- 6<&- 8<&-
 
 while
@@ -184,7 +187,11 @@ if [ -s "$directory/refusal" ]; then
   done <"$directory/refusal"
   status=125
 fi
-[ -n "$after" ] || exit "$status"
 exec 7<&-
+while IFS= read -r line; do
+  printf 'palisade: %s\n' "$line" >&2
+done <&9
+[ -n "$after" ] || exit "$status"
+exec 9<&-
 eval "exec $after $status"
 `

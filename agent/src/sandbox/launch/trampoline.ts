@@ -19,6 +19,8 @@ export const LAUNCH_FILES = {
    * first process whose parent is killed while it waits at the gate would stay.
    */
   sync: 'sync',
+  /** FIFO; lines for people once nothing is left of the sandbox, and then its end. */
+  end: 'end',
   /** File; the reason why the agent ended the sandbox, in printable lines. */
   refusal: 'refusal',
   /** File; the control groups of the sandbox, a line each. Absent means no group. */

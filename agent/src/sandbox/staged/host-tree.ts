@@ -18,6 +18,9 @@ export class HostConflict extends Error {
   override readonly name = 'HostConflict'
 }
 
+/** A directory of the host, by its real path and by its object. */
+type HostDirectory = Pick<StagedWorkspace, 'path' | 'device' | 'inode'>
+
 /** The path of a name in a directory that stays open, whatever happens to its own path. */
 export type PathOf = (name: string) => string
 
@@ -44,7 +47,7 @@ const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOL
  * Opens the workspace. Throws `HostConflict` when it is not the directory that the sandbox had, at
  * the path that policy was asked for.
  */
-export function openHostTree(workspace: StagedWorkspace): HostTree {
+export function openHostTree(workspace: HostDirectory): HostTree {
   const root = openRoot(workspace)
   const { dev } = fstatSync(root)
   /** The descriptor of a directory, which the caller closes; null when one is missing. */
@@ -88,7 +91,7 @@ export function openHostTree(workspace: StagedWorkspace): HostTree {
   }
 }
 
-function openRoot({ path, device, inode }: StagedWorkspace): number {
+function openRoot({ path, device, inode }: HostDirectory): number {
   const moved = (cause?: unknown): HostConflict =>
     new HostConflict(`the workspace ${quotePath(path)} was moved or replaced`, { cause })
   let root: number

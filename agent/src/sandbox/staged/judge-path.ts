@@ -6,7 +6,7 @@ import type {
   PathDenies,
 } from '@palisade/policy-core'
 import type { ActivePolicy } from '../../decision/active-policy.ts'
-import { guardedPaths, guardingName, SETTINGS } from '../view/guarded-names.ts'
+import { guardedPaths, openedByRule, SETTINGS } from '../view/guarded-names.ts'
 import { actionsOf } from '../view/held-path.ts'
 import { COMMON_DIRECTORY, REPOSITORY } from '../view/repository.ts'
 import type { ViewDisk } from '../view/disk.ts'
@@ -50,11 +50,7 @@ export function createPathJudge(deps: PathJudgeDeps): PathJudge {
       throw new ReviewRefusal(`no policy is in force (${rule.reason}), so nothing is copied out`)
     return deniesOf(rule.bundle.compiled)
   }
-  const isOpened = (path: string): boolean => {
-    const { decision, rules } = active.decide({ action: 'write', path })
-    const name = guardingName(path)
-    return decision === 'allow' && rules.some((each) => each.resource.split('/').includes(name))
-  }
+  const isOpened = openedByRule(active.decide)
   /** The root, or the first name on the way from there to the path, that a rule denies. */
   const denied = (
     root: string,

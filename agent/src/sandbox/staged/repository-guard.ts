@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path'
 import { systemErrorCode } from '../../errors.ts'
 import { statusOrNull, type ViewDisk } from '../view/disk.ts'
-import { GIT_PARTS } from '../view/guarded-names.ts'
+import { GIT_ATTRIBUTES, GIT_PARTS } from '../view/guarded-names.ts'
 import { isWithin, restOf } from '../view/mount-table.ts'
 import { isRepository, REPOSITORY, REPOSITORY_MARKS } from '../view/repository.ts'
 import type { StagedLayer } from './staged-session.ts'
@@ -54,9 +54,12 @@ export function createRepositoryGuard(
       const status = statusOrNull(disk, each)
       return status !== null && (each === path || status.kind !== 'directory')
     })
+  const isRepositoryNow = (directory: string): boolean =>
+    isOnHost(directory) || becomesOne(directory)
   return {
     isPart: (path) =>
-      GIT_PARTS.includes(basename(path)) && (isOnHost(dirname(path)) || becomesOne(dirname(path))),
+      (GIT_PARTS.includes(basename(path)) && isRepositoryNow(dirname(path))) ||
+      (path.endsWith(`/${GIT_ATTRIBUTES}`) && isRepositoryNow(dirname(dirname(path)))),
     isWhole: (path) => isOnHost(path) || isLead(path),
     completes: (path) =>
       REPOSITORY_MARKS.some((mark) => mark === basename(path)) &&

@@ -1,12 +1,13 @@
 import type { DenyPlace, PathDenies } from '@palisade/policy-core'
-import { kindOf, realPathOrNull, type DirectoryEntry, type ViewDisk } from './disk.ts'
+import { kindOf, realPathOrNull, statusOrNull, type DirectoryEntry, type ViewDisk } from './disk.ts'
 import { leadsGitAway } from './git-takeover.ts'
-import { GIT_PARTS } from './guarded-names.ts'
+import { GIT_ATTRIBUTES, GIT_PARTS } from './guarded-names.ts'
 import { holdOf, type HeldPath, type Hold } from './held-path.ts'
 import { join } from './mount-table.ts'
 import {
   directoriesOfRepository,
   isRepository,
+  isInRepository,
   isRepositoryDirectory,
   isWholeRepository,
   REPOSITORY_MARK,
@@ -46,8 +47,21 @@ export interface WalkDeps {
   readonly isNewRepository?: (path: string) => boolean
   /** Directories that the walk does not enter. */
   readonly isKnown?: (path: string) => boolean
+  /** Deals with a name that is to be held; absent means that it is. See `MadeNames`. */
+  readonly meet?: (name: MadeName) => 'taken' | 'waits' | 'held'
+  /** The same for a repository. Returns whether its parts are not to be held. */
+  readonly meetRepository?: (path: string) => boolean
   /** Called before the names of such a directory are read. */
   readonly onWatched?: (directory: WatchedDirectory) => void
+}
+
+/** A name that a rule denies to write, or that other programs obey. */
+export interface MadeName {
+  readonly path: string
+  /** `lead`: a file or link `.git`, which leads git to a repository. */
+  readonly cause: 'denied' | 'guarded' | 'lead'
+  /** Whether a rule denies to read it too. */
+  readonly isHidden: boolean
 }
 
 /** A directory that a walk has to read. */
@@ -76,17 +90,18 @@ export class Findings {
   readonly #watched: WatchedDirectory[] = []
   readonly #warnings: string[] = []
   readonly #hiddenLinks: string[] = []
+  readonly #heldLinks: string[] = []
 
   constructor(start: WalkStart, deps: WalkDeps) {
     this.#start = start
     this.#deps = deps
   }
 
-  /** Guarded names that appear later are looked for at the top, and in repositories. */
+  /** Guarded names that appear later are looked for everywhere but inside of repositories. */
   watch(directory: Directory): void {
     const { path, places, guard } = directory
-    const isTop = guard !== null && path === this.#start.workspace.path
-    if (isTop || places.some(({ mayDenyBelow }) => mayDenyBelow)) this.#watch(path)
+    const isGuarded = guard !== null && !isInRepository(path)
+    if (isGuarded || places.some(({ mayDenyBelow }) => mayDenyBelow)) this.#watch(path)
   }
 
   /** The directories below a repository change with every command of git, and are not watched. */
@@ -100,12 +115,16 @@ export class Findings {
   /** Holds the parts of a repository under any name, such as a bare one or one of a submodule. */
   guardRepository({ path, guard }: Directory, entries: readonly DirectoryEntry[]): void {
     if (guard === null || !isRepository(new Set(entries.map(({ name }) => name)))) return
-    const { isOpened } = this.#deps
+    const { disk, isOpened, meetRepository } = this.#deps
+    if (meetRepository?.(path) === true) return
     for (const entry of entries) {
       const part = join(path, `/${entry.name}`)
       if (GIT_PARTS.includes(entry.name) && !isOpened(part))
         this.#hold(part, entry, 'read-only', false)
     }
+    const attributes = join(path, `/${GIT_ATTRIBUTES}`)
+    if (statusOrNull(disk, attributes) !== null && !isOpened(attributes))
+      this.#held.push({ path: attributes, hold: 'read-only', kind: 'file', isDenied: false })
     for (const kept of directoriesOfRepository(path, this.#start.workspace.path))
       if (!isOpened(kept))
         this.#held.push({ path: kept, hold: 'pinned', kind: 'directory', isDenied: false })
@@ -123,30 +142,27 @@ export class Findings {
 
   /** Notes the entry if it is held. Returns the directory that is to be read next, or null. */
   note(directory: Directory, entry: DirectoryEntry): Directory | null {
-    const { name } = entry
-    const isDirectory = entry.isDirectory()
-    const path = join(directory.path, `/${name}`)
-    if (isDirectory && this.#start.others.has(path)) return null
-    const places = this.#placesBelow(directory, name, path)
+    const path = join(directory.path, `/${entry.name}`)
+    if (entry.isDirectory() && this.#start.others.has(path)) return null
+    const places = this.#placesBelow(directory, entry.name, path)
     const guard = this.#guardBelow(directory, entry, path)
     const isHidden = places.some((place) => holdOf(place.denies) === 'hidden')
+    const cause = directory.isReadOnly ? null : this.#causeOf(path, entry, places, guard)
+    const met = this.#meet(path, cause, isHidden)
+    if (met === 'taken') return null
     if (isHidden) {
       this.#hold(path, entry, 'hidden', true)
       return null
     }
-    const isReadOnly = directory.isReadOnly || this.#noteReadOnly(path, entry, places, guard)
-    if (!isDirectory) return null
-    const mayHoldBelow =
-      places.some(({ mayDenyBelow }) => mayDenyBelow) ||
-      (guard?.mayDenyBelow === true && !isReadOnly)
-    if (!mayHoldBelow) return null
-    return {
+    if (met === 'held') this.#holdFor(cause, path, entry, guard)
+    if (!entry.isDirectory()) return null
+    const isReadOnly = directory.isReadOnly || (met === 'held' && cause !== null)
+    return directoryBelow(directory, {
       path,
-      depth: directory.depth + 1,
       places,
-      guard: isReadOnly ? null : guard,
+      guard: isReadOnly || met === 'waits' ? null : guard,
       isReadOnly,
-    }
+    })
   }
 
   /** A mask cannot name such a path, so a deny of it cannot be held. */
@@ -178,20 +194,24 @@ export class Findings {
     readonly watched: readonly WatchedDirectory[]
     readonly warnings: readonly string[]
     readonly hiddenLinks: readonly string[]
+    readonly heldLinks: readonly string[]
   } {
     return {
       held: this.#held,
       watched: this.#watched,
       warnings: this.#warnings,
       hiddenLinks: this.#hiddenLinks,
+      heldLinks: this.#heldLinks,
     }
   }
 
   #guardBelow({ guard }: Directory, entry: DirectoryEntry, path: string): DenyPlace | null {
-    const { guarded, isNewRepository } = this.#deps
+    const { guarded, isNewRepository, meetRepository } = this.#deps
     if (guard === null) return null
-    if (entry.name === REPOSITORY && entry.isDirectory() && isNewRepository?.(path) === true)
+    if (entry.name === REPOSITORY && entry.isDirectory() && isNewRepository?.(path) === true) {
+      meetRepository?.(path)
       return null
+    }
     return guarded.below(guard, entry.name)
   }
 
@@ -207,27 +227,41 @@ export class Findings {
     return [...places, ...(mounted.get(path) ?? []).map(denies.at)]
   }
 
-  #noteReadOnly(
+  #meet(
+    path: string,
+    cause: MadeName['cause'] | null,
+    isHidden: boolean,
+  ): 'taken' | 'waits' | 'held' {
+    return cause === null ? 'held' : (this.#deps.meet?.({ path, cause, isHidden }) ?? 'held')
+  }
+
+  /** Why the command must not make the name; null when it may. */
+  #causeOf(
     path: string,
     entry: DirectoryEntry,
     places: readonly DenyPlace[],
     guard: DenyPlace | null,
-  ): boolean {
-    if (places.some((place) => holdOf(place.denies) !== null)) {
-      this.#hold(path, entry, 'read-only', true)
-      return true
-    }
-    if (guard === null) return false
-    if (guard.denies.write && !this.#deps.isOpened(path)) {
-      this.#hold(path, entry, 'read-only', false)
-      if (leadsGitAway(path, this.#deps.disk))
-        this.warn(`${quotePath(path)} leads git to other settings; remove it if it is not yours`)
-      return true
-    }
-    if (entry.name !== REPOSITORY || this.#deps.isOpened(path)) return false
-    // Renaming a directory `.git` would take its hooks away; a file `.git` names the directory.
-    this.#hold(path, entry, entry.isDirectory() ? 'pinned' : 'read-only', false)
-    return false
+  ): MadeName['cause'] | null {
+    if (places.some(({ denies }) => denies.write)) return 'denied'
+    if (guard === null) return null
+    const isLead = entry.name === REPOSITORY && !entry.isDirectory()
+    if (!guard.denies.write && !isLead) return null
+    if (this.#deps.isOpened(path)) return null
+    return isLead ? 'lead' : 'guarded'
+  }
+
+  #holdFor(
+    cause: MadeName['cause'] | null,
+    path: string,
+    entry: DirectoryEntry,
+    guard: DenyPlace | null,
+  ): void {
+    if (cause !== null) this.#hold(path, entry, 'read-only', cause === 'denied')
+    // Renaming a directory `.git` would take its hooks away.
+    else if (guard !== null && entry.name === REPOSITORY && !this.#deps.isOpened(path))
+      this.#hold(path, entry, 'pinned', false)
+    if (cause === 'guarded' && leadsGitAway(path, this.#deps.disk))
+      this.warn(`${quotePath(path)} leads git to other settings; remove it if it is not yours`)
   }
 
   /** The hold applies to the object; a symbolic link is held at its end. */
@@ -237,7 +271,8 @@ export class Findings {
       this.#held.push({ path, hold, kind: kind === 'directory' ? kind : 'file', isDenied })
       return
     }
-    if (hold === 'hidden') this.#hiddenLinks.push(path)
+    const links = hold === 'hidden' ? this.#hiddenLinks : this.#heldLinks
+    links.push(path)
     const { disk } = this.#deps
     const real = realPathOrNull(disk, path)
     const status = real === null ? null : disk.status(real)
@@ -253,4 +288,11 @@ export class Findings {
         `${quotePath(path)} is a symbolic link; the sandbox can replace it, but not write its end`,
       )
   }
+}
+
+/** The directory with its depth; null when nothing below it can be held. */
+function directoryBelow({ depth }: Directory, below: Omit<Directory, 'depth'>): Directory | null {
+  const mayHold =
+    below.places.some(({ mayDenyBelow }) => mayDenyBelow) || below.guard?.mayDenyBelow === true
+  return mayHold ? { ...below, depth: depth + 1 } : null
 }

@@ -1,37 +1,33 @@
-import { compilePolicy, pathDenies, type PathDenies } from '@palisade/policy-core'
+import {
+  compilePolicy,
+  pathDenies,
+  type Decision,
+  type DecisionRequest,
+  type PathDenies,
+} from '@palisade/policy-core'
+import { GUARDED_PATHS } from './guarded-programs.ts'
 import { COMMON_DIRECTORY, REPOSITORY } from './repository.ts'
 
-/**
- * Files that programs outside the sandbox run or obey on their own: hooks and settings of version
- * control, and tasks and settings of editors and coding agents. A sandbox that could write them
- * would act outside later.
- */
-const DIRECTORIES = [
-  '.vscode',
-  '.idea',
-  '.zed',
-  '.devcontainer',
-  '.husky',
-  '.claude',
-  '.cursor',
-  '.codex',
-  '.gemini',
-  '.windsurf',
-] as const
-const FILES = ['.mcp.json', '.palisade.yaml', '.aider.conf.yml', '.envrc'] as const
 export const HOOKS = 'hooks'
 export const SETTINGS = 'config'
-/** Parts of a repository that decide which programs git runs. */
-export const GIT_PARTS: readonly string[] = [HOOKS, SETTINGS, 'config.worktree', COMMON_DIRECTORY]
+/** The settings of one working tree, where the extension `worktreeConfig` is on. */
+export const TREE_SETTINGS = 'config.worktree'
+/** Attributes say to which files git applies the programs of its settings. */
+export const INFORMATION = 'info'
+const ATTRIBUTES = 'attributes'
+/** Parts of a repository that decide which programs git runs, by their names in its directory. */
+export const GIT_PARTS: readonly string[] = [HOOKS, SETTINGS, TREE_SETTINGS, COMMON_DIRECTORY]
+/** The same part in a directory of its own. */
+export const GIT_ATTRIBUTES = `${INFORMATION}/${ATTRIBUTES}`
 
-/** Guarded directories that a sandbox must not create at the top of a workspace. */
-export const GUARDED_DIRECTORIES: readonly string[] = DIRECTORIES
+/** Directories of many programs, whose name alone opens none of the guarded paths in them. */
+const SHARED: ReadonlySet<string> = new Set(['.config', '.github', '.yarn'])
 
 /** The guarded paths at any depth, as denies of `write`. */
 export function guardedPaths(): PathDenies {
   const resources = [
-    ...[...DIRECTORIES, ...FILES].map((name) => `/**/${name}`),
-    ...GIT_PARTS.flatMap((part) => [
+    ...GUARDED_PATHS.map((names) => `/**/${names.join('/')}`),
+    ...[...GIT_PARTS, GIT_ATTRIBUTES].flatMap((part) => [
       `/**/${REPOSITORY}/${part}`,
       `/**/${REPOSITORY}/modules/**/${part}`,
       `/**/${REPOSITORY}/worktrees/*/${part}`,
@@ -48,14 +44,40 @@ export function guardedPaths(): PathDenies {
   return pathDenies(compilePolicy({ policies: [policy] }))
 }
 
-/** The name that makes a path guarded, with which a rule can open it. */
-export function guardingName(path: string): string {
-  const names = path.split('/')
-  return (
-    names.findLast((name) => name === REPOSITORY || isGuarded(name)) ?? names.at(-1) ?? REPOSITORY
-  )
+/** Returns whether a rule that allows `write` spells the name that makes a path guarded. */
+export function openedByRule(
+  decide: (request: DecisionRequest) => Pick<Decision, 'decision' | 'rules'>,
+): (path: string) => boolean {
+  return (path) => {
+    const { decision, rules } = decide({ action: 'write', path })
+    if (decision !== 'allow') return false
+    const names = guardingNames(path)
+    return rules.some(({ resource }) => resource.split('/').some((name) => names.includes(name)))
+  }
 }
 
-function isGuarded(name: string): boolean {
-  return [...DIRECTORIES, ...FILES].some((guarded) => guarded === name)
+/** The name that makes a path guarded, with which a rule can open it, and its pattern. */
+function guardingNames(path: string): readonly string[] {
+  const names = path.split('/')
+  const last = names.length - 1
+  for (let at = last; at >= 0; at -= 1) {
+    if (names[at] === REPOSITORY) return [REPOSITORY]
+    for (const guarded of GUARDED_PATHS) {
+      if (!guarded.every((pattern, index) => fits(names[at + index], pattern))) continue
+      const [first = ''] = guarded
+      const part = SHARED.has(first) ? guarded.length - 1 : 0
+      return [names[at + part] ?? '', guarded[part] ?? '']
+    }
+  }
+  return [names[last] ?? REPOSITORY]
+}
+
+/** Whether the name fits a pattern with one star at most. */
+function fits(name: string | undefined, pattern: string): boolean {
+  if (name === undefined) return false
+  const [before = '', after] = pattern.split('*')
+  if (after === undefined) return name === pattern
+  return (
+    name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after)
+  )
 }

@@ -10,6 +10,10 @@ export interface GuardedView {
   readonly areas: readonly Area[]
   readonly held: readonly HeldPath[]
   readonly watched: readonly WatchedDirectory[]
+  /** Symbolic links with a name that is held against writing. */
+  readonly links: readonly string[]
+  /** The directories of repositories that are held. */
+  readonly repositories: readonly string[]
   /** Wall time at which the walk began, in milliseconds. */
   readonly walkedMs: number
   /** Paths that a strict sandbox does not show, with all below them. */

@@ -17,8 +17,6 @@ export interface KeptMasksDeps {
   readonly shell: MountShell
   /** The mount table of a process of the sandbox. */
   readonly mountTable: () => Buffer
-  /** Called for a guarded name that came into being, which the command may have made. */
-  readonly onPlanted: (path: string) => void
   /** See `GuardedView`. */
   readonly absent?: ReadonlySet<string> | undefined
   /** See `LiveGuardDeps`. */
@@ -61,7 +59,7 @@ export class KeptMasks {
       if (status === null) return
       const table = parseMountTable(mountTable())
       const target = isMasked(held, table) ? writableBelow(held, table) : held.path
-      if (target === null) return this.#noteMasked(held, status)
+      if (target === null) return this.#remember(held, status)
       if (table.length > MAX_MOUNTS)
         throw new ViewRefusal(`more than ${MAX_MOUNTS} mounts are needed`)
       failures = objectOf(status) === last ? failures + 1 : 0
@@ -124,12 +122,6 @@ export class KeptMasks {
     for (let at = path; at !== ''; at = at.slice(0, at.lastIndexOf('/')))
       if (absent.has(at)) return true
     return isShown?.(path) === false
-  }
-
-  #noteMasked(held: HeldPath, status: ObjectStatus): void {
-    const isNew = !this.#objects.has(held.path)
-    this.#remember(held, status)
-    if (isNew && !held.isDenied) this.#deps.onPlanted(held.path)
   }
 
   #remember(held: HeldPath, status: ObjectStatus | null): void {

@@ -3,8 +3,11 @@ import type { watch as watchFile } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
 import { runInTurns } from '../../decision/run-in-turns.ts'
+import { systemErrorCode } from '../../errors.ts'
 import type { WalkDeps, WalkStart, WatchedDirectory } from './findings.ts'
-import { leadsGitAway, setAside } from './git-takeover.ts'
+import { MadeNames, type KeptAside, type WaitingNames } from '../aside/made-names.ts'
+import { setAside } from '../aside/set-aside.ts'
+import { leadsGitAway } from './git-takeover.ts'
 import type { GuardedView } from './guarded-view.ts'
 import type { HeldPath } from './held-path.ts'
 import { KeptMasks } from './kept-masks.ts'
@@ -14,7 +17,12 @@ import { EndedError, isWithin, join } from './mount-table.ts'
 import type { MountShell } from './mount-shell.ts'
 import { hasInvalidBytes, quotePath, ViewRefusal } from './view-refusal.ts'
 import { walkName, walkWorkspace } from './walk.ts'
-import { newRepositories } from './repository.ts'
+import {
+  COMMON_DIRECTORY,
+  isInRepository,
+  newRepositories,
+  REPOSITORY_MARKS,
+} from './repository.ts'
 import { createTaskQueue, type TaskQueue } from './task-queue.ts'
 import { createWatches, isSameObject, type WatchableDirectory, type Watches } from './watches.ts'
 import type { Workspace } from './workspace.ts'
@@ -25,8 +33,9 @@ export interface LiveGuardDeps {
   readonly watch: typeof watchFile
   /** The mount table of a process of the sandbox. */
   readonly mountTable: () => Buffer
-  /** Called for a guarded name that came into being, which the command may have made. */
-  readonly onPlanted: (path: string) => void
+  /** Called for each name that was taken away. */
+  readonly onAside: (kept: KeptAside) => void
+  readonly waiting: WaitingNames
   /** Whether a strict sandbox shows a path; absent means that it shows those of the host. */
   readonly isShown?: (path: string) => boolean
   /** Ends the sandbox. Called once, with a sentence for people. */
@@ -52,6 +61,11 @@ export interface LiveGuard {
   tighten(policy: Tightening): Promise<readonly Workspace[]>
   /** Resolves when every event until now is dealt with. */
   settled(): Promise<void>
+  /**
+   * Masks nothing any more, waits for the end of all processes, and takes away what they left and
+   * must not leave. Resolves with a sentence for people when a part of that could not be done.
+   */
+  finish(ended: Promise<void>): Promise<string | null>
   stop(): void
 }
 
@@ -80,8 +94,11 @@ class Guard implements LiveGuard {
   readonly #watches: Watches
   readonly #aborter = new AbortController()
   readonly #roots: ReadonlySet<string>
+  readonly #made: MadeNames
   #walk: WalkDeps
   readonly #tasks: TaskQueue
+  /** The mounts of the sandbox are gone, or are to go. */
+  #isOver = false
   #endSweeps = (): void => {}
 
   constructor(view: GuardedView, deps: LiveGuardDeps) {
@@ -93,8 +110,18 @@ class Guard implements LiveGuard {
       ...deps,
       disk: deps.walk.disk,
       absent: view.absent,
-      onPlanted: (path) => this.#notePlanted(path),
     })
+    this.#made = new MadeNames({
+      ...deps,
+      disk: deps.walk.disk,
+      isOpened: deps.walk.isOpened,
+      held: view.held.map(({ path }) => path),
+      directories: new Set(view.watched.map(({ path }) => path)),
+      repositories: view.repositories,
+      setAside: (path) => this.#setAside(path),
+      end: (problem) => this.#end(problem),
+    })
+    for (const link of view.links) this.#made.know(link)
     this.#watches = createWatches({
       watch: deps.watch,
       every: deps.every,
@@ -108,6 +135,8 @@ class Guard implements LiveGuard {
       // whose settings are complete, so its guarded names are left alone.
       isNewRepository: newRepositories([...view.held, ...view.watched].map(({ path }) => path)),
       onWatched: (directory) => this.#watches.add(directory),
+      meet: (name) => this.#made.meet(name),
+      meetRepository: (path) => this.#made.meetRepository(path),
     }
     this.#roots = new Set(view.workspaces.map(({ path }) => path))
   }
@@ -128,18 +157,40 @@ class Guard implements LiveGuard {
       this.#tasks.once('sweep', () => this.#sweep()),
     )
     await this.settled()
+    this.#made.begin()
   }
 
   async tighten({ denies, isGranted }: Tightening): Promise<readonly Workspace[]> {
-    this.#walk = { ...this.#walk, denies }
     this.#tasks.once('tighten', async () => {
-      await this.#walkAll()
+      this.#walk = { ...this.#walk, denies }
+      await this.#walkAll({ ...this.#walk, meet: (name) => this.#made.meetUnderNewRules(name) })
       const { disk, uptime } = this.#walk
       const literals = literalHolds(this.#walk.denies, this.#view.areas, disk)
       await this.#hold(await runInTurns(literals, this.#aborter.signal, uptime))
     })
     await this.settled()
     return this.#view.workspaces.filter((workspace) => !isGranted(workspace))
+  }
+
+  async finish(ended: Promise<void>): Promise<string | null> {
+    this.#isOver = true
+    await ended
+    // The kernel has each event by now, and a turn of the event loop reads them all.
+    await pause()
+    await pause()
+    await this.settled()
+    const mayLackEvents =
+      this.#aborter.signal.aborted || this.#watches.isResting() || this.#isBusy()
+    this.stop()
+    try {
+      if (mayLackEvents) await this.#walkAll(this.#walk, new AbortController().signal)
+      this.#made.end()
+      return null
+    } catch (error) {
+      if (error instanceof ViewRefusal || systemErrorCode(error) !== null)
+        return error instanceof Error ? error.message : String(error)
+      throw error
+    }
   }
 
   settled(): Promise<void> {
@@ -180,7 +231,10 @@ class Guard implements LiveGuard {
 
   #fail(error: unknown): void {
     // The kernel has ended every process of it.
-    if (error instanceof EndedError) return this.stop()
+    if (error instanceof EndedError) {
+      this.#isOver = true
+      return
+    }
     const reason = error instanceof Error ? error.message : String(error)
     this.#end(`the denied files of the sandbox cannot be kept hidden: ${reason}`)
   }
@@ -191,19 +245,12 @@ class Guard implements LiveGuard {
     this.#deps.end(problem)
   }
 
-  #notePlanted(path: string): void {
-    if (leadsGitAway(path, this.#walk.disk)) this.#endTakeover(path)
-    else this.#deps.onPlanted(path)
-  }
-
-  /** It may be gone already: a command could show it to git for a moment, again and again. */
-  #endTakeover(path: string): void {
-    const aside = setAside(path)
-    const kept = aside === null ? '' : `; it is at ${quotePath(aside)} now`
-    this.#end(
-      `the command made ${quotePath(path)}, with which git outside the sandbox would obey other ` +
-        `settings${kept}`,
-    )
+  #setAside(path: string): string | null {
+    const workspace = this.#workspaceOf(path)
+    const { denies, guarded } = this.#walk
+    const isHeld = (to: string): boolean =>
+      denies.at(to).denies.write || guarded.at(to).denies.write
+    return workspace === undefined ? null : setAside(path, workspace, isHeld)
   }
 
   /** Looks at one name of a directory, or at all of them. */
@@ -211,15 +258,20 @@ class Guard implements LiveGuard {
     const workspace = this.#workspaceOf(directory)
     if (workspace === undefined) return
     const start = this.#startAt(workspace, directory)
-    if (name === null) {
-      return this.#apply(walkWorkspace(start, { ...this.#walk, isKnown: this.#isWatched }))
-    }
+    if (name === null)
+      await this.#apply(walkWorkspace(start, { ...this.#walk, isKnown: this.#isWatched }))
+    else await this.#inspectName(start, name)
+  }
+
+  async #inspectName(start: WalkStart, name: Buffer): Promise<void> {
+    const { path: directory } = start
+    const text = name.toString('utf8')
     // A directory reports its own move by its own name.
-    if (this.#roots.has(directory) && basename(directory) === name.toString('utf8'))
-      this.#requireWorkspaces()
-    const path = join(directory, `/${name.toString('utf8')}`)
+    if (this.#roots.has(directory) && basename(directory) === text) this.#requireWorkspaces()
+    const path = join(directory, `/${text}`)
     if (leadsGitAway(path, this.#walk.disk) && !this.#walk.isOpened(path))
-      return this.#endTakeover(path)
+      return this.#made.refuseTakeover(path)
+    if (this.#mayCompleteRepository(directory, text)) this.#enqueue(directory, null)
     if (!hasInvalidBytes(name) && this.#walk.disk.status(path) === null) {
       this.#watches.dropBelow(path)
       this.#masks.forgetBelow(path)
@@ -230,26 +282,43 @@ class Guard implements LiveGuard {
     if (otherName !== null) await this.#hold([otherName])
   }
 
+  /** A directory becomes a repository by several names, of which each comes alone. */
+  #mayCompleteRepository(directory: string, name: string): boolean {
+    const isMark = REPOSITORY_MARKS.some((mark) => mark === name) || name === COMMON_DIRECTORY
+    return isMark && !isInRepository(directory) && !this.#made.isRepository(directory)
+  }
+
   async #apply(walk: ReturnType<typeof walkWorkspace>): Promise<void> {
     const { held } = await runInTurns(walk, this.#aborter.signal, this.#walk.uptime)
     await this.#hold(held)
   }
 
   async #hold(found: readonly HeldPath[]): Promise<void> {
+    if (this.#isOver) return
     for (const held of reduceHolds(this.#view.areas, found)) {
       await this.#masks.mask(held)
       this.#watchParent(held.path)
+    }
+    // A mask stays on the object, and is kept up under its new name.
+    for (const path of this.#made.takeHidden()) {
+      const kind = this.#walk.disk.status(path)?.kind === 'directory' ? 'directory' : 'file'
+      await this.#masks.mask({ path, hold: 'hidden', kind, isDenied: true })
     }
   }
 
   /** Finds replaced objects of which no event came. */
   async #sweep(): Promise<void> {
+    if (this.#isOver) return
     if (!this.#deps.shell.isAlive) throw new ViewRefusal('the mount shell has ended')
     this.#requireWorkspaces()
     await this.#masks.maskUncovered()
-    if (this.#watches.takeCount() < BUSY_EVENTS) return
+    if (!this.#isBusy()) return
     this.#watches.dropUnless((directory) => this.#isThere(directory))
     await this.#walkAll()
+  }
+
+  #isBusy(): boolean {
+    return this.#watches.takeCount() >= BUSY_EVENTS
   }
 
   readonly #isWatched = (path: string): boolean => {
@@ -262,9 +331,11 @@ class Guard implements LiveGuard {
     return status !== null && isSameObject(status, directory)
   }
 
-  async #walkAll(): Promise<void> {
-    for (const workspace of this.#view.workspaces)
-      await this.#apply(walkWorkspace(this.#startAt(workspace, workspace.path), this.#walk))
+  async #walkAll(deps: WalkDeps = this.#walk, signal = this.#aborter.signal): Promise<void> {
+    for (const workspace of this.#view.workspaces) {
+      const walk = walkWorkspace(this.#startAt(workspace, workspace.path), deps)
+      await this.#hold((await runInTurns(walk, signal, deps.uptime)).held)
+    }
   }
 
   /** The sandbox goes on with the directory that it has, whose path the agent would not know. */

@@ -1,6 +1,5 @@
 import { constants } from 'node:fs'
-import { open, readFile, rename, writeFile, type FileHandle } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { open, readFile, rename, writeFile } from 'node:fs/promises'
 import { systemErrorCode } from '../../errors.ts'
 
 /** An object that the agent is about to make, or has made, in a directory of the host. */
@@ -34,13 +33,13 @@ export interface PlaceholderJournal {
 }
 
 export function createPlaceholderJournal(path: string): PlaceholderJournal {
-  const append = async (lines: readonly object[]): Promise<void> => {
+  const append = async (lines: readonly object[], isKept: boolean): Promise<void> => {
     if (lines.length === 0) return
     const file = await open(path, APPEND, 0o600)
     try {
       // A full disk may have cut the last line, which must not take the first one of these along.
       await file.appendFile(`\n${lines.map((line) => `${JSON.stringify(line)}\n`).join('')}`)
-      await file.sync()
+      if (isKept) await file.sync()
     } finally {
       await file.close()
     }
@@ -55,12 +54,16 @@ export function createPlaceholderJournal(path: string): PlaceholderJournal {
       }
       return [...records.values()]
     },
-    put: append,
-    drop: (drafts) => append(drafts.map((dropped) => ({ dropped }))),
+    put: (records) => append(records, true),
+    // A record of an object that is gone is harmless, so these do not wait for the disk.
+    drop: (drafts) =>
+      append(
+        drafts.map((dropped) => ({ dropped })),
+        false,
+      ),
     async clear() {
       await writeFile(`${path}.new`, '', { mode: 0o600 })
       await rename(`${path}.new`, path)
-      await syncDirectory(dirname(path))
     },
   }
 }
@@ -73,15 +76,6 @@ async function readText(path: string): Promise<string> {
   } catch (error) {
     if (systemErrorCode(error) === 'ENOENT') return ''
     throw error
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory: FileHandle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY)
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
   }
 }
 

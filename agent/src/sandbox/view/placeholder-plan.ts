@@ -7,6 +7,8 @@ import type { Workspace } from './workspace.ts'
 
 /** A name that must not come into being, with the empty object that takes its place. */
 export type Placeholder = HeldPath
+/** A guarded name that may be missing, with the kind of its object. */
+export type MissingName = Pick<Placeholder, 'path' | 'kind'>
 
 export interface PlaceholderPlanDeps {
   readonly disk: ViewDisk
@@ -22,14 +24,14 @@ export interface PlaceholderPlanDeps {
 export function* planPlaceholders(
   workspaces: readonly Workspace[],
   denies: PathDenies,
-  guarded: readonly string[],
+  guarded: readonly MissingName[],
   deps: PlaceholderPlanDeps,
 ): Steps<Placeholder[]> {
   const writable = workspaces.filter(({ access }) => access === 'rw')
   const planned = new Map<string, Placeholder>()
-  for (const path of guarded)
-    if (deps.disk.status(path) === null || deps.isHeld(path))
-      planned.set(path, { path, hold: 'read-only', kind: 'directory', isDenied: false })
+  for (const { path, kind } of guarded)
+    if (deps.isHeld(path) || deps.disk.status(path) === null)
+      planned.set(path, { path, hold: 'read-only', kind, isDenied: false })
   for (const literal of denies.literals) {
     yield
     const found = firstMissing(literal, deps)

@@ -40,6 +40,7 @@ export function createPlaceholders({ journal, randomName }: PlaceholdersDeps): P
   /** Removes these, and tries those again that were left. Rejects once all have been tried. */
   const removeAll = async (records: readonly PlaceholderRecord[]): Promise<void> => {
     const all = [...left.values(), ...records]
+    if (all.length === 0) return
     const failures: unknown[] = []
     for (const record of all)
       try {

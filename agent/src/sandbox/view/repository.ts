@@ -51,6 +51,11 @@ export function isRepositoryDirectory(path: string): boolean {
   return REPOSITORY_DIRECTORY.test(path) && !WORKING_TREES.test(`${path}/`)
 }
 
+/** Whether the path is a directory `.git`, or below one. */
+export function isInRepository(path: string): boolean {
+  return repositoryOf(path) !== null
+}
+
 /** Returns whether a path lies in another repository than all known paths. */
 export function newRepositories(known: readonly string[]): (path: string) => boolean {
   const repositories = new Set([null, ...known.map(repositoryOf)])

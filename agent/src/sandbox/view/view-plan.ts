@@ -5,7 +5,7 @@ import { expectMounts, type ExpectedBind, type ExpectedMounts } from './compare-
 import { realPathOrNull, type ViewDisk } from './disk.ts'
 import type { WalkDeps } from './findings.ts'
 import { isTreeGranted } from './granted-tree.ts'
-import { guardedPaths, guardingName, HOOKS } from './guarded-names.ts'
+import { guardedPaths, openedByRule } from './guarded-names.ts'
 import type { HeldPath } from './held-path.ts'
 import { linkedFiles, searchLinks } from './hard-links.ts'
 import { literalHolds } from './literal-holds.ts'
@@ -15,7 +15,7 @@ import type { Mount } from './mount.ts'
 import { pinAncestors } from './pin-ancestors.ts'
 import { planPlaceholders } from './placeholder-plan.ts'
 import type { Placeholders } from './placeholders.ts'
-import { isRepositoryDirectory } from './repository.ts'
+import { partsOfRepositories } from './repository-parts.ts'
 import { planRootView } from './root-view.ts'
 import type { ViewObjects } from './view-objects.ts'
 import { ViewRefusal } from './view-refusal.ts'
@@ -45,8 +45,6 @@ export interface ViewRequest {
   readonly home: string
   /** Bytes that each private file system may hold. */
   readonly privateBytes: number
-  /** Names that must not be created at the top of a writable workspace. */
-  readonly guardedNames: readonly string[]
 }
 
 export interface ViewPlanDeps {
@@ -109,7 +107,7 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
   const workspaces = deps.stage === undefined ? judged : judged.map(asStaged)
   const walk = createWalkDeps(denies, deps)
   const tree = await findHeld(workspaces, walk, deps)
-  const guarded = [...topNames(workspaces, request), ...hooksOf(tree.held, walk)]
+  const guarded = partsOfRepositories(tree.held, walk)
   const missing = await inTurns(
     planPlaceholders(workspaces, denies, guarded, { disk, isHeld: placeholders.isHeld }),
     deps,
@@ -123,7 +121,9 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
     const pinned = pinAncestors(found, workspaces, denies)
     const held = reduceHolds(areas, [...found, ...pinned])
     const shared = { rule, walk, warnings: tree.warnings, release }
-    const kept = { workspaces, areas, held, watched: tree.watched, walkedMs }
+    const repositories = tree.held.filter(({ hold }) => hold === 'pinned').map(({ path }) => path)
+    const { heldLinks: links, watched } = tree
+    const kept = { workspaces, areas, held, watched, links, repositories, walkedMs }
     if (deps.stage !== undefined) {
       const staged = await deps.stage(judged, { held, tree, denies })
       const expected = expectMounts([...root, ...staged.masks], { disk, ...deps.objects })
@@ -165,23 +165,9 @@ async function findHeld(
     watched: trees.flatMap(({ watched }) => watched),
     warnings: [...trees.flatMap(({ warnings }) => warnings), ...links.warnings],
     hiddenLinks: trees.flatMap(({ hiddenLinks }) => hiddenLinks),
+    heldLinks: trees.flatMap(({ heldLinks }) => heldLinks),
     unfound: links.warnings,
   }
-}
-
-function topNames(workspaces: readonly Workspace[], { guardedNames }: ViewRequest): string[] {
-  const writable = workspaces.filter(({ access }) => access === 'rw')
-  return writable.flatMap(({ path }) => guardedNames.map((name) => `${path}/${name}`))
-}
-
-/** Git runs the programs in this directory, which a repository need not have. */
-function hooksOf(held: readonly HeldPath[], { isOpened }: WalkDeps): string[] {
-  const paths = new Set(held.map(({ path }) => path))
-  const repositories = held.filter(
-    ({ hold, path }) =>
-      hold === 'pinned' && (isRepositoryDirectory(path) || paths.has(`${path}/config`)),
-  )
-  return repositories.map(({ path }) => `${path}/${HOOKS}`).filter((path) => !isOpened(path))
 }
 
 function inTurns<T>(steps: Steps<T>, { signal, uptime }: ViewPlanDeps): Promise<T> {
@@ -200,11 +186,7 @@ export function createDeniesReader(
 }
 
 function createWalkDeps(denies: PathDenies, { active, disk, uptime }: ViewPlanDeps): WalkDeps {
-  const isOpened = (path: string): boolean => {
-    const { decision, rules } = active.decide({ action: 'write', path })
-    const name = guardingName(path)
-    return decision === 'allow' && rules.some((each) => each.resource.split('/').includes(name))
-  }
+  const isOpened = openedByRule(active.decide)
   return { disk, denies, guarded: guardedPaths(), isOpened, uptime, limits: WALK_LIMITS }
 }
 

@@ -30,6 +30,8 @@ export interface WalkedTree {
   readonly warnings: readonly string[]
   /** Symbolic links that are denied themselves. Their ends are in `held`. */
   readonly hiddenLinks: readonly string[]
+  /** Symbolic links with a name that is held against writing. They have no mask. */
+  readonly heldLinks: readonly string[]
 }
 
 const ENTRIES_A_STEP = 512

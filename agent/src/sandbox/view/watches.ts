@@ -34,6 +34,8 @@ export interface Watches {
   /** Drops the watches whose directory is not at its path any more. */
   dropUnless(isAt: (directory: WatchableDirectory) => boolean): void
   get(path: string): WatchableDirectory | undefined
+  /** Whether events of some directory are not read now. */
+  isResting(): boolean
   /** Events since the last call. */
   takeCount(): number
   close(): void
@@ -124,6 +126,7 @@ export function createWatches({ watch, every, onFault, onName, onRest }: Watches
       for (const [path, { directory }] of open) if (!isAt(directory)) drop(path)
     },
     get: (path) => open.get(path)?.directory,
+    isResting: () => endRests !== null,
     takeCount() {
       const taken = events
       events = 0

@@ -20,6 +20,7 @@ const PROTOCOLS: Readonly<Record<DecisionRecord['protocol'], string>> = {
   tcp: 'a direct connection from a sandbox',
   udp: 'a datagram from a sandbox',
   dns: 'the name server of a sandbox',
+  file: 'a name that a command in a sandbox made',
   decide: 'a question to the local API',
 }
 

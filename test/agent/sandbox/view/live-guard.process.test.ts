@@ -135,17 +135,6 @@ describe.each(USERS)('the live guard, %s', (_, user) => {
     await expect.poll(() => view.run('cat a/alias')).toBe('')
   })
 
-  it('case 92: tells of a guarded name that the command made', async () => {
-    const scene = await viewScene(user)
-    const view = await guardedView(scene, await scene.plan())
-
-    await view.run('echo x > .mcp.json; mkdir .vscode')
-    await expect.poll(() => view.run('echo y > .mcp.json')).toMatch(/Read-only/)
-    await expect
-      .poll(() => view.planted.toSorted())
-      .toEqual([join(scene.ws, '.mcp.json'), join(scene.ws, '.vscode')])
-  })
-
   it('leaves the settings of a repository to the command that makes it', async () => {
     const scene = await viewScene(user)
     put(scene, 'old/.git/config')
@@ -161,7 +150,7 @@ describe.each(USERS)('the live guard, %s', (_, user) => {
     expect(await view.run('echo x > old/.git/config')).toMatch(/Read-only/)
     saveAtomically(scene, 'old/.git/config', 'saved\n')
     await expect.poll(() => view.run('echo x > old/.git/config')).toMatch(/Read-only/)
-    expect(view.planted).toEqual([])
+    expect(view.aside).toEqual([])
     expect(view.problems).toEqual([])
   })
 

@@ -1,8 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { compilePolicy, pathDenies } from '@palisade/policy-core'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { policyOf } from '../../fixture/bundle.ts'
 import { guardedView } from '../../fixture/running-view.ts'
-import { viewScene } from '../../fixture/view-scene.ts'
+import { putFile, viewScene } from '../../fixture/view-scene.ts'
 
 describe.each([
   ['Perl', false],
@@ -11,18 +12,20 @@ describe.each([
   it('hide and lock names with quotes, spaces and line breaks', async () => {
     const scene = await viewScene()
     const names = ["a'b", 'c d', 'e\nf', '$(g)', '-h', '\u00e9']
-    scene.rule(['deny', 'read', `${scene.ws}/hidden/*`], ['deny', 'write', `${scene.ws}/locked/*`])
+    for (const name of names) putFile(scene, join('hidden', name), join('locked', name))
     const view = await guardedView(scene, await scene.plan(), { isShell })
-    for (const directory of ['hidden', 'locked']) {
-      mkdirSync(join(scene.ws, directory))
-      for (const name of names) writeFileSync(join(scene.ws, directory, name), `${name}\n`)
-    }
+    const { guard, run, problems } = view
+    const rules = policyOf(
+      ['deny', 'read', `${scene.ws}/hidden/*`],
+      ['deny', 'write', `${scene.ws}/locked/*`],
+    )
+    const denies = pathDenies(compilePolicy({ policies: [rules] }))
 
-    await expect.poll(() => view.run('cat ./hidden/*')).toBe('')
-    await expect
-      .poll(() => view.run('for f in locked/*; do test -w "$f" && echo open; done'))
-      .toBe('')
-    expect(await view.run('cat locked/c\\ d && echo x > locked/c\\ d')).toMatch(/c d[^]*Read-only/)
-    expect(view.problems).toEqual([])
+    await guard.tighten({ denies, isGranted: () => true })
+
+    expect(await run('cat ./hidden/*')).toBe('')
+    expect(await run('for f in locked/*; do test -w "$f" && echo open; done')).toBe('')
+    expect(await run('cat locked/c\\ d && echo x > locked/c\\ d')).toMatch(/c d[^]*Read-only/)
+    expect(problems).toEqual([])
   })
 })

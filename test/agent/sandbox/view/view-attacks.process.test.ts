@@ -1,21 +1,25 @@
 import { execFileSync } from 'node:child_process'
-import { linkSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { activePolicy } from '../../fixture/active-policy.ts'
 import { canFillDisks } from '../../fixture/small-disk.ts'
 import { startView } from '../../fixture/running-view.ts'
-import { exists, makeParents, USERS, viewScene, type ViewScene } from '../../fixture/view-scene.ts'
-
-/** Writes files below the workspace, owned by the user of the scene. */
-function put(scene: ViewScene, ...paths: readonly string[]): void {
-  for (const path of paths) {
-    const full = path.startsWith('/') ? path : join(scene.ws, path)
-    makeParents(scene, full)
-    writeFileSync(full, `content of ${path}\n`)
-    scene.own(full)
-  }
-}
+import {
+  exists,
+  putFile as put,
+  USERS,
+  viewScene,
+  type ViewScene,
+} from '../../fixture/view-scene.ts'
 
 const canMount = canFillDisks()
 
@@ -310,18 +314,18 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
   it('case 92: lets no hook, task or setting for programs outside be planted', async () => {
     const scene = await viewScene(user)
     put(scene, '.git/config', '.git/hooks/sample', '.vscode/tasks.json', '.mcp.json', '.git/HEAD')
-    const { run } = await start(scene, undefined, ['.vscode', '.idea', '.claude'])
+    const { run } = await start(scene)
 
     for (const line of [
       'echo x > .git/hooks/pre-commit',
       'echo x > .git/config',
       'echo x > .vscode/tasks.json',
       'echo x > .mcp.json',
-      'mkdir .claude/x',
-      'echo x > .idea/x',
+      'echo x > .git/config.worktree',
+      'mkdir .git/info/x',
     ])
       expect(await run(line), line).toMatch(/Read-only file system/)
-    for (const line of ['mv .git .git2', 'mv .vscode x', 'rm -f .mcp.json', 'rmdir .claude'])
+    for (const line of ['mv .git .git2', 'mv .vscode x', 'rm -f .mcp.json', 'rmdir .git/info'])
       expect(await run(line), line).toMatch(/busy/)
     expect(await run('echo ref > .git/HEAD && cat .git/HEAD')).toBe('ref')
   })
@@ -333,8 +337,11 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
 
     expect(await run('echo x > .git/hooks/pre-commit')).toMatch(/Read-only file system/)
     expect(await run('rmdir .git/hooks')).toMatch(/busy/)
+    for (const name of ['config', 'config.worktree', 'info/attributes'])
+      expect(await run(`echo x > .git/${name}`)).toMatch(/Read-only file system|No such file/)
+    expect(readdirSync(scene.ws)).toEqual(['.git'])
     await plan.release()
-    expect(exists(join(scene.ws, '.git/hooks'))).toBe(false)
+    expect(readdirSync(join(scene.ws, '.git'))).toEqual(['HEAD'])
   })
 
   it('case 92: holds repositories under other names, and those of submodules', async () => {
@@ -396,7 +403,7 @@ describe.each(USERS)('the view of a sandbox, %s', (_, user) => {
     const scene = await viewScene(user)
     const { active } = activePolicy()
 
-    await expect(scene.plan([], [], { active })).rejects.toThrow(
+    await expect(scene.plan([], { active })).rejects.toThrow(
       'no policy is in force (no_policy), so no sandbox can start',
     )
     scene.active.apply({ kind: 'second_enrolment' })

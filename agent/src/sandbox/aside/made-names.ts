@@ -1,0 +1,220 @@
+import { dirname } from 'node:path'
+import { statusOrNull, type ObjectStatus, type ViewDisk } from '../view/disk.ts'
+import type { MadeName } from '../view/findings.ts'
+import { leadsGitAway } from '../view/git-takeover.ts'
+import { COMMON_DIRECTORY, REPOSITORY } from '../view/repository.ts'
+import { quotePath } from '../view/view-refusal.ts'
+import { endOfLead, partsOfRepository } from './made-repository.ts'
+
+/** Why a name was taken away. */
+export type AsideCause = 'denied' | 'guarded' | 'repository'
+
+/** A name that the command made, and the path at which people find it. */
+export interface KeptAside {
+  readonly path: string
+  readonly aside: string
+  readonly cause: AsideCause
+}
+
+/**
+ * Names that wait for the end of sandboxes, with the number of these. A name in a workspace of
+ * several waits for the last one.
+ */
+export type WaitingNames = Map<string, number>
+
+export interface MadeNamesDeps {
+  readonly disk: ViewDisk
+  /** Paths that were held at the start, and directories that were there. */
+  readonly held: Iterable<string>
+  readonly directories: ReadonlySet<string>
+  /** Repositories that were there. Their parts are held. */
+  readonly repositories: readonly string[]
+  readonly waiting: WaitingNames
+  /** Whether a rule opens a guarded path by its name. */
+  readonly isOpened: (path: string) => boolean
+  /** See `setAside`. */
+  readonly setAside: (path: string) => string | null
+  readonly onAside: (kept: KeptAside) => void
+  /** Ends the sandbox, with a sentence for people. */
+  readonly end: (problem: string) => void
+}
+
+/**
+ * The names of one sandbox that are not to be left where they came into being. No program tells who
+ * made a name, so it counts as made by the command when it was not there before.
+ *
+ * A guarded name in a directory that is new itself, and the parts of a new repository, wait for the
+ * end: git and package managers write such trees as a whole, and programs outside have no business
+ * there yet.
+ */
+export class MadeNames {
+  readonly #deps: MadeNamesDeps
+  /** Null for an object with a mask, else the object of a symbolic link, which has none. */
+  readonly #known: Map<string, string | null>
+  readonly #before: ReadonlySet<string>
+  readonly #waiting = new Set<string>()
+  readonly #repositories = new Set<string>()
+  /** Denied names that are masked first, because they would show under another name. */
+  #hidden: Pick<KeptAside, 'path' | 'cause'>[] = []
+  #hasBegun = false
+
+  constructor(deps: MadeNamesDeps) {
+    this.#deps = deps
+    this.#known = new Map(Array.from(deps.held, (path) => [path, null]))
+    this.#before = new Set(deps.repositories)
+  }
+
+  /** From now on the command may make names. */
+  begin(): void {
+    this.#hasBegun = true
+  }
+
+  /** Keeps a name in its place, because it was there before its rule was. */
+  know(path: string): void {
+    this.#known.set(path, this.#linkAt(path))
+  }
+
+  /**
+   * Deals with a name that is to be held. `taken`: it is gone. `waits`: it goes at the end. `held`:
+   * it is to be masked.
+   */
+  meet({ path, cause, isHidden }: MadeName): 'taken' | 'waits' | 'held' {
+    if (!this.#hasBegun) this.know(path)
+    if (!this.#isNew(path)) return 'held'
+    if (path.endsWith(`/${COMMON_DIRECTORY}`)) {
+      // That of a further working tree is looked at with the tree.
+      if (!leadsGitAway(path, this.#deps.disk)) return 'held'
+      this.refuseTakeover(path)
+      return 'taken'
+    }
+    if (cause === 'lead' || (cause === 'guarded' && !this.#isInOld(path))) {
+      this.#wait(path, this.#waiting)
+      return 'waits'
+    }
+    if (isHidden) {
+      this.#hidden.push({ path, cause })
+      return 'held'
+    }
+    this.#take(path, cause)
+    return 'taken'
+  }
+
+  /** The same after a change of policy: a name that a rule denies now was there before the rule. */
+  meetUnderNewRules(name: MadeName): ReturnType<MadeNames['meet']> {
+    if (name.cause === 'denied') this.know(name.path)
+    return this.meet(name)
+  }
+
+  /**
+   * Ends the sandbox for a file that leads git to other settings. The file may be gone already: a
+   * command could show it to git for a moment, again and again.
+   */
+  refuseTakeover(path: string): void {
+    this.#refuse(
+      path,
+      `the command made ${quotePath(path)}, with which git outside the sandbox would obey other ` +
+        'settings',
+    )
+  }
+
+  /** Notes a repository. Returns whether its parts wait, because it is new. */
+  meetRepository(path: string): boolean {
+    if (!this.#hasBegun || this.#before.has(path)) return false
+    this.#wait(path, this.#repositories)
+    return true
+  }
+
+  /** Whether the directory is a repository that was there, or that was met. */
+  isRepository(path: string): boolean {
+    return this.#before.has(path) || this.#repositories.has(path)
+  }
+
+  /** Takes the denied names away that have their masks now. Returns their new paths. */
+  takeHidden(): readonly string[] {
+    const hidden = this.#hidden
+    this.#hidden = []
+    return hidden.flatMap(({ path, cause }) => this.#take(path, cause) ?? [])
+  }
+
+  /** Takes away the names that waited. Call it when no process of the sandbox is left. */
+  end(): void {
+    this.takeHidden()
+    for (const path of this.#newTrees()) this.#wait(path, this.#repositories)
+    const repositories = [...this.#repositories].filter((path) => this.#isLast(path))
+    const known = new Set([...this.#before, ...this.#repositories])
+    for (const repository of repositories)
+      for (const part of partsOfRepository(repository, (end) => known.has(end), this.#deps.disk))
+        if (!this.#deps.isOpened(part)) this.#take(part, 'repository')
+    for (const path of [...this.#waiting].toSorted()) {
+      const isLead = isNamedRepository(path)
+      const isHarmless = isLead && known.has(endOfLead(path, this.#deps.disk))
+      if (this.#isLast(path) && !isHarmless) this.#take(path, isLead ? 'repository' : 'guarded')
+    }
+    for (const path of [...this.#waiting, ...this.#repositories]) this.#leave(path)
+  }
+
+  #refuse(path: string, problem: string): void {
+    const aside = this.#take(path, 'repository')
+    this.#deps.end(aside === null ? problem : `${problem}; it is at ${quotePath(aside)} now`)
+  }
+
+  /** Returns the new path; null when the object is gone. */
+  #take(path: string, cause: AsideCause): string | null {
+    const aside = this.#deps.setAside(path)
+    if (aside !== null) this.#deps.onAside({ path, aside, cause })
+    return aside
+  }
+
+  #isNew(path: string): boolean {
+    if (!this.#hasBegun) return false
+    const link = this.#known.get(path)
+    return link === undefined || (link !== null && link !== this.#linkAt(path))
+  }
+
+  /** Directories of working trees, which appear where nothing is watched. */
+  #newTrees(): readonly string[] {
+    const { disk } = this.#deps
+    return [...this.#before].flatMap((repository) => {
+      const trees = `${repository}/worktrees`
+      if (statusOrNull(disk, trees)?.kind !== 'directory') return []
+      const paths = disk.list(trees).entries.map(({ name }) => `${trees}/${name}`)
+      return paths.filter((path) => !this.#before.has(path))
+    })
+  }
+
+  /** Whether the directory of the path was there at the start. */
+  #isInOld(path: string): boolean {
+    return this.#deps.directories.has(dirname(path))
+  }
+
+  #linkAt(path: string): string | null {
+    const status = statusOrNull(this.#deps.disk, path)
+    return status?.kind === 'link' ? objectOf(status) : null
+  }
+
+  #wait(path: string, to: Set<string>): void {
+    if (to.has(path)) return
+    to.add(path)
+    const { waiting } = this.#deps
+    waiting.set(path, (waiting.get(path) ?? 0) + 1)
+  }
+
+  #leave(path: string): void {
+    const { waiting } = this.#deps
+    const others = (waiting.get(path) ?? 0) - 1
+    if (others > 0) waiting.set(path, others)
+    else waiting.delete(path)
+  }
+
+  #isLast(path: string): boolean {
+    return (this.#deps.waiting.get(path) ?? 0) <= 1
+  }
+}
+
+function isNamedRepository(path: string): boolean {
+  return path.endsWith(`/${REPOSITORY}`)
+}
+
+function objectOf({ device, inode }: ObjectStatus): string {
+  return `${device}:${inode}`
+}

@@ -1,0 +1,41 @@
+import { statusOrNull } from './disk.ts'
+import type { WalkDeps } from './findings.ts'
+import { GIT_ATTRIBUTES, HOOKS, INFORMATION, SETTINGS, TREE_SETTINGS } from './guarded-names.ts'
+import type { HeldPath } from './held-path.ts'
+import type { MissingName } from './placeholder-plan.ts'
+import {
+  COMMON_DIRECTORY,
+  isRepositoryDirectory,
+  REPOSITORY,
+  REPOSITORY_MARK,
+} from './repository.ts'
+
+/**
+ * The parts that repositories may lack, which decide which programs git runs. An empty one changes
+ * nothing for git.
+ */
+export function partsOfRepositories(
+  held: readonly HeldPath[],
+  { disk, isOpened }: Pick<WalkDeps, 'disk' | 'isOpened'>,
+): readonly MissingName[] {
+  const paths = new Set(held.map(({ path }) => path))
+  const isThere = (path: string): boolean => statusOrNull(disk, path) !== null
+  const partsOf = (path: string): readonly MissingName[] => {
+    const part = (name: string, kind: MissingName['kind']) => ({ path: `${path}/${name}`, kind })
+    const isNamed = isRepositoryDirectory(path) && isThere(`${path}/${REPOSITORY_MARK}`)
+    if (isNamed || path.endsWith(`/${REPOSITORY}`) || paths.has(`${path}/${SETTINGS}`))
+      return [
+        part(HOOKS, 'directory'),
+        part(SETTINGS, 'file'),
+        part(TREE_SETTINGS, 'file'),
+        isThere(`${path}/${INFORMATION}`)
+          ? part(GIT_ATTRIBUTES, 'file')
+          : part(INFORMATION, 'directory'),
+      ]
+    return paths.has(`${path}/${COMMON_DIRECTORY}`) ? [part(TREE_SETTINGS, 'file')] : []
+  }
+  return held
+    .filter(({ hold }) => hold === 'pinned')
+    .flatMap(({ path }) => partsOf(path))
+    .filter(({ path }) => !isOpened(path))
+}
