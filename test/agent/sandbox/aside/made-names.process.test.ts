@@ -16,7 +16,7 @@ function hasMount(view: RunningView, path: string): boolean {
 }
 
 describe.each(USERS)('a name that the command makes, %s', (_, user) => {
-  it.each(['.mcp.json', '.envrc', '.palisade.yaml', 'a/.envrc'])(
+  it.each(['.mcp.json', '.envrc', '.palisade.yaml', '.devcontainer.json', 'a/.envrc', '.npmrc'])(
     'case 92: is taken away when programs outside obey it: %s',
     async (name) => {
       const scene = await viewScene(user)
