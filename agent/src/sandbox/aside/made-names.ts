@@ -2,8 +2,10 @@ import { dirname } from 'node:path'
 import { statusOrNull, type ObjectStatus, type ViewDisk } from '../view/disk.ts'
 import type { MadeName } from '../view/findings.ts'
 import { leadsGitAway } from '../view/git-takeover.ts'
+import { isWithin } from '../view/mount-table.ts'
 import { COMMON_DIRECTORY, REPOSITORY } from '../view/repository.ts'
 import { quotePath } from '../view/view-refusal.ts'
+import { submodulesOf } from './gitlinks.ts'
 import { endOfLead, partsOfRepository } from './made-repository.ts'
 
 /** Why a name was taken away. */
@@ -54,6 +56,7 @@ export class MadeNames {
   readonly #before: ReadonlySet<string>
   readonly #waiting = new Set<string>()
   readonly #repositories = new Set<string>()
+  readonly #namedRepositories: string[] = []
   /** Denied names that are masked first, because they would show under another name. */
   #hidden: Pick<KeptAside, 'path' | 'cause'>[] = []
   #hasBegun = false
@@ -117,6 +120,17 @@ export class MadeNames {
     )
   }
 
+  /** Ends the sandbox for a new repository that git outside enters by itself. */
+  refuseSubmodule(): void {
+    const path = this.#linkedRepository()
+    if (path === null) return
+    this.#refuse(
+      path,
+      `the index of your repository names ${quotePath(path)}, which the command made, so that git ` +
+        'outside the sandbox would obey its settings',
+    )
+  }
+
   /** Notes a repository. Returns whether its parts wait, because it is new. */
   meetRepository(path: string): boolean {
     if (!this.#hasBegun || this.#before.has(path)) return false
@@ -127,6 +141,11 @@ export class MadeNames {
   /** Whether the directory is a repository that was there, or that was met. */
   isRepository(path: string): boolean {
     return this.#before.has(path) || this.#repositories.has(path)
+  }
+
+  /** New directories, files and links `.git` until now. */
+  countRepositories(): number {
+    return this.#namedRepositories.length
   }
 
   /** Takes the denied names away that have their masks now. Returns their new paths. */
@@ -151,6 +170,18 @@ export class MadeNames {
       if (this.#isLast(path) && !isHarmless) this.#take(path, isLead ? 'repository' : 'guarded')
     }
     for (const path of [...this.#waiting, ...this.#repositories]) this.#leave(path)
+  }
+
+  /** The new repository, or lead to one, that the index of an old one names as a submodule. */
+  #linkedRepository(): string | null {
+    for (const repository of [...this.#before].filter(isNamedRepository)) {
+      const around = this.#namedRepositories.filter((path) => isWithin(path, dirname(repository)))
+      if (around.length === 0) continue
+      const submodules = new Set(submodulesOf(repository, this.#deps.disk))
+      const linked = around.find((path) => submodules.has(dirname(path)))
+      if (linked !== undefined) return linked
+    }
+    return null
   }
 
   #refuse(path: string, problem: string): void {
@@ -195,6 +226,7 @@ export class MadeNames {
   #wait(path: string, to: Set<string>): void {
     if (to.has(path)) return
     to.add(path)
+    if (isNamedRepository(path)) this.#namedRepositories.push(path)
     const { waiting } = this.#deps
     waiting.set(path, (waiting.get(path) ?? 0) + 1)
   }

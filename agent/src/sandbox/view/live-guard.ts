@@ -6,6 +6,7 @@ import { runInTurns } from '../../decision/run-in-turns.ts'
 import { systemErrorCode } from '../../errors.ts'
 import type { WalkDeps, WalkStart, WatchedDirectory } from './findings.ts'
 import { MadeNames, type KeptAside, type WaitingNames } from '../aside/made-names.ts'
+import { isIndex } from '../aside/gitlinks.ts'
 import { setAside } from '../aside/set-aside.ts'
 import { leadsGitAway } from './git-takeover.ts'
 import type { GuardedView } from './guarded-view.ts'
@@ -278,6 +279,7 @@ class Guard implements LiveGuard {
       return
     }
     await this.#apply(walkName(start, name, this.#walk))
+    if (isIndex(text) && isInRepository(directory)) this.#made.refuseSubmodule()
     const otherName = this.#masks.otherName(path)
     if (otherName !== null) await this.#hold([otherName])
   }
@@ -289,7 +291,9 @@ class Guard implements LiveGuard {
   }
 
   async #apply(walk: ReturnType<typeof walkWorkspace>): Promise<void> {
+    const former = this.#made.countRepositories()
     const { held } = await runInTurns(walk, this.#aborter.signal, this.#walk.uptime)
+    if (this.#made.countRepositories() > former) this.#made.refuseSubmodule()
     await this.#hold(held)
   }
 

@@ -2,8 +2,9 @@ import { execFileSync, type StdioOptions } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { submodulesOf } from '../../../../agent/src/sandbox/aside/gitlinks.ts'
 import { guardedView } from '../../fixture/running-view.ts'
-import { exists, USERS, viewScene, type ViewScene } from '../../fixture/view-scene.ts'
+import { exists, putFile, USERS, viewScene, type ViewScene } from '../../fixture/view-scene.ts'
 
 const STDIO: StdioOptions = ['ignore', 'pipe', 'ignore']
 
@@ -132,4 +133,47 @@ describe.each(USERS)('a repository that the command makes, %s', (_, user) => {
     expect(exists(join(scene.ws, 'ran'))).toBe(false)
     expect(view.aside).toMatchObject([{ path: join(scene.ws, '.git/worktrees/t/config.worktree') }])
   })
+
+  it.each([
+    ['after the repository', `git init --quiet n; git -C n ${COMMIT}; ${WITNESS}; git add n`],
+    [
+      'before the repository',
+      `git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),n; git init --quiet n; ${WITNESS}`,
+    ],
+  ])('case 92: ends the command that makes it a submodule: %s', async (_name, line) => {
+    const scene = await repositoryScene(user)
+    const view = await guardedView(scene, await scene.plan())
+
+    await view.run(`export HOME=/tmp; r=n; ${line}; sleep 60`).catch(() => '')
+    await expect.poll(() => view.hasEnded()).toBe(true)
+    expect(view.problems).toEqual([
+      expect.stringMatching(
+        /^the index of your repository names `.*\/n\/\.git`, .*refused-by-palis/,
+      ),
+    ])
+    look(scene, 'n')
+    expect(exists(join(scene.ws, 'ran'))).toBe(false)
+  })
 })
+
+it.each(['-c index.version=2', '-c index.version=4', '-c core.splitIndex=true', 'sha256'])(
+  'the submodules of an index are read: %s',
+  async (how) => {
+    const scene = await viewScene()
+    const options = how.startsWith('-c') ? how.split(' ') : []
+    git(scene, 'init', '--quiet', ...(options.length === 0 ? ['--object-format=sha256'] : []))
+    putFile(scene, 'a/b c/file', 'd', 'e/f')
+    git(scene, ...options, 'add', '.')
+    git(scene, 'commit', '--quiet', '-m', 'first')
+    const head = git(scene, 'rev-parse', 'HEAD').trim()
+    putFile(scene, 'e/new')
+    git(scene, ...options, 'add', '--intent-to-add', 'e/new')
+    for (const path of ['a/sub', 'a/subs/x', 'z'])
+      git(scene, ...options, 'update-index', '--add', '--cacheinfo', `160000,${head},${path}`)
+
+    const found = submodulesOf(join(scene.ws, '.git'), scene.disk)
+    expect([...new Set(found)].toSorted()).toEqual(
+      ['a/sub', 'a/subs/x', 'z'].map((path) => join(scene.ws, path)),
+    )
+  },
+)
