@@ -39,7 +39,7 @@ import { readUserRules, reviewAccess, type ReviewDeps } from './review-access.ts
 
 export interface AccessServiceDeps extends ReviewDeps {
   readonly store: AuditedStore
-  readonly writeLimits: Pick<WriteLimits, 'countOwn'>
+  readonly writeLimits: Pick<WriteLimits, 'countOwn' | 'countOwnOf'>
   readonly pageTokenKey: Uint8Array
   readonly random: (bytes: number) => Uint8Array
 }
@@ -126,7 +126,7 @@ function createAsking(deps: AccessServiceDeps): Omit<AccessService, keyof Answer
   return {
     async request(caller, org, body, once) {
       // First, because hostile patterns take tens of milliseconds.
-      deps.writeLimits.countOwn(caller)
+      deps.writeLimits.countOwn(caller, body)
       requireGrantable(body)
       return store.write(caller.author, async (writer) => {
         const { organization } = await authorize(writer, caller, org, null)
@@ -139,6 +139,7 @@ function createAsking(deps: AccessServiceDeps): Omit<AccessService, keyof Answer
     },
 
     async requestFor({ author, ...asker }, body) {
+      deps.writeLimits.countOwnOf(asker, body)
       requireGrantable(body)
       return store.write(author, async (writer) => {
         // It may have been revoked, or its user removed, since it was admitted.

@@ -6,7 +6,8 @@ const MAX_KEYS = 100_000
 export interface AttemptCount {
   /** Whole seconds until the key may try again; 0 when it may now. */
   waitSeconds(key: string): number
-  add(key: string): void
+  /** `amount` is 1 unless an attempt counts for several. */
+  add(key: string, amount?: number): void
 }
 
 /**
@@ -33,6 +34,6 @@ export function countAttempts(
       if ((attempts.get(key) ?? 0) < most) return 0
       return Math.max(1, Math.ceil(attempts.getRemainingTTL(key) / 1000))
     },
-    add: (key) => void attempts.set(key, (attempts.get(key) ?? 0) + 1),
+    add: (key, amount = 1) => void attempts.set(key, (attempts.get(key) ?? 0) + amount),
   }
 }

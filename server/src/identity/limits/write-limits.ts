@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import { endsSomething } from '../../http/ends-something.ts'
 import { ApiError } from '../../platform/api-error.ts'
-import { formatCredential, formatPrincipal, type Principal } from '../principal.ts'
+import { formatCredential, formatPrincipal, formatUser, type Principal } from '../principal.ts'
 import { countAttempts, type AttemptCount } from './count-attempts.ts'
 
+const KIB = 1024
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 /** A person with several credentials has so many times the rate of one. */
@@ -12,7 +13,10 @@ const CREDENTIALS_OF_PERSON = 4
 export interface WriteRates {
   /** All requests of one credential other than reads and those that end something. */
   readonly perMinute: number
-  /** Changes of one credential that need no permission, such as creating a token of their own. */
+  /**
+   * Changes of one credential that need no permission, such as creating a token of their own. Each
+   * KiB of text counts for one more, because the history keeps it.
+   */
   readonly ownPerHour: number
 }
 
@@ -25,7 +29,9 @@ export interface WriteRates {
 export interface WriteLimits {
   /** Call this before the body is read. */
   countRequest(request: FastifyRequest): void
-  countOwn(caller: Principal): void
+  countOwn(caller: Principal, body?: object): void
+  /** The same for a machine, whose user is the person. */
+  countOwnOf(device: { readonly device_id: string; readonly username: string }, body: object): void
 }
 
 export function createWriteLimits(rates: WriteRates, monotonicMs: () => number): WriteLimits {
@@ -35,26 +41,42 @@ export function createWriteLimits(rates: WriteRates, monotonicMs: () => number):
     countRequest({ method, routeOptions, admitted }) {
       if (admitted === null || method === 'GET' || method === 'HEAD') return
       if (endsSomething({ method, config: routeOptions.config })) return
-      all(admitted.principal)
+      all(callerOf(admitted.principal))
     },
-    countOwn: own,
+    countOwn: (caller, body) => own(callerOf(caller), unitsOf(body)),
+    countOwnOf: ({ device_id, username }, body) =>
+      own({ credential: `device:${device_id}`, person: formatUser(username) }, unitsOf(body)),
   }
+}
+
+interface CountedCaller {
+  readonly credential: string
+  readonly person: string
+}
+
+function callerOf(principal: Principal): CountedCaller {
+  return { credential: formatCredential(principal), person: formatPrincipal(principal) }
+}
+
+function unitsOf(body?: object): number {
+  if (body === undefined) return 1
+  return 1 + Math.floor(Buffer.byteLength(JSON.stringify(body)) / KIB)
 }
 
 function createRate(
   { most, windowMs }: { readonly most: number; readonly windowMs: number },
   monotonicMs: () => number,
-): (principal: Principal) => void {
+): (caller: CountedCaller, units?: number) => void {
   const ofCredential = countAttempts({ most, windowMs }, monotonicMs)
   const ofPerson = countAttempts({ most: most * CREDENTIALS_OF_PERSON, windowMs }, monotonicMs)
-  return (principal) => {
+  return ({ credential, person }, units = 1) => {
     const counts: [AttemptCount, string][] = [
-      [ofCredential, formatCredential(principal)],
-      [ofPerson, formatPrincipal(principal)],
+      [ofCredential, credential],
+      [ofPerson, person],
     ]
     const seconds = Math.max(...counts.map(([count, key]) => count.waitSeconds(key)))
     if (seconds > 0) throw tooManyChanges(seconds)
-    for (const [count, key] of counts) count.add(key)
+    for (const [count, key] of counts) count.add(key, units)
   }
 }
 

@@ -467,6 +467,19 @@ describe('access requests', () => {
     const ask = (device = scene.device, payload: object = WANTED) =>
       test.send('POST', URL, { payload, headers: headersOf(device, 'POST', URL) })
 
+    it('have 4,096 characters of resources at most', async () => {
+      const paths = (length: number) => [`/${'a'.repeat(length)}`, `/${'b'.repeat(length)}`]
+      const asked = (length: number) => ({ ...WANTED, action: 'read', resources: paths(length) })
+
+      expect((await ask(scene.device, asked(2_047))).statusCode).toBe(201)
+      const refused = await ask(scene.device, asked(2_048))
+
+      expect(refused.statusCode).toBe(400)
+      expect(refused.json()).toMatchObject({
+        error: { field: 'resources', message: expect.stringContaining('4096 characters together') },
+      })
+    })
+
     it('are for its user, who sees the answer there', async () => {
       const made = await ask()
       expect([made.statusCode, made.json()]).toMatchObject([
@@ -501,7 +514,7 @@ describe('access requests', () => {
         evidence: { list: async () => ({ rows: [], next: null }) },
         now: () => new Date(test.now()),
         random: randomBytes,
-        writeLimits: { countOwn: () => {} },
+        writeLimits: { countOwn: () => {}, countOwnOf: () => {} },
         pageTokenKey: randomBytes(32),
       })
       const author = { actor: `user:${scene.names.bob}`, address: null, request_id: null }

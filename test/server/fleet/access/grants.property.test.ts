@@ -113,7 +113,7 @@ async function openRun(store: Store) {
     evidence,
     now,
     random,
-    writeLimits: { countOwn: () => {} },
+    writeLimits: { countOwn: () => {}, countOwnOf: () => {} },
     pageTokenKey: new Uint8Array(32),
   })
   const expiry = createAccessExpiry({

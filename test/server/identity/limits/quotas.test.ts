@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { openOwner } from '../../owner.ts'
-import { enrolTestDevice } from '../../test-device.ts'
+import { enrolTestDevice, headersOf, type TestDevice } from '../../test-device.ts'
 import { atEndOfTests } from '../../temporary-directory.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
@@ -218,4 +218,41 @@ describe('the rate limits of writes', () => {
 
     expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '3600'])
   })
+  it('count each KiB of the text that a member asks for', async () => {
+    const { test, as } = await open({ PALISADE_MAX_OWN_WRITES_PER_HOUR: '8' })
+    const ask = (length: number) =>
+      test.send('POST', `${ACME}/access-requests`, { as, payload: requestOf(length) })
+    const statuses = [(await ask(4_000)).statusCode, (await ask(4_000)).statusCode]
+
+    const refused = await ask(10)
+
+    expect([...statuses, refused.statusCode]).toEqual([201, 201, 429])
+  })
+
+  it('bound the access that the machines of a member ask for together', async () => {
+    const { test, as } = await open({ PALISADE_MAX_OWN_WRITES_PER_HOUR: '5' })
+    const url = '/api/v1/device/access-requests'
+    const enrol = () => enrolTestDevice(test, as, 'acme', { user: 'alice' })
+    const ask = async (device: TestDevice) => {
+      const headers = headersOf(device, 'POST', url)
+      return (await test.send('POST', url, { headers, payload: requestOf(4_000) })).statusCode
+    }
+    const statuses: number[] = []
+    const machines: TestDevice[] = []
+    for (let count = 0; count < 5; count += 1) machines.push(await enrol())
+
+    for (const machine of machines) statuses.push(await ask(machine))
+
+    // The member has four times the limit of a machine; the enrolments count too.
+    expect(statuses).toEqual([201, 201, 201, 201, 429])
+  })
 })
+
+function requestOf(length: number) {
+  return {
+    action: 'read',
+    resources: [`/${'x'.repeat(length)}`],
+    duration_seconds: 3600,
+    reason: 'release',
+  }
+}
