@@ -47,8 +47,8 @@ const ACTIVE = /[;\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
 /**
  * RFC 4180, §2. A text that a spreadsheet would run as a formula gets an apostrophe, also for the
- * wide forms of the signs. A character that a terminal would obey, or that separates cells elsewhere,
- * is written as `\u…`. Machines choose names and paths.
+ * wide forms of the signs. A character that a terminal would obey, or that separates cells
+ * elsewhere, is written as `\u…`. Machines choose names and paths.
  */
 function formatCell(value: string | number | null): string {
   if (value === null) return ''

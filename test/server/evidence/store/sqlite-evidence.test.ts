@@ -1,8 +1,9 @@
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openSqliteEvidence } from '../../../../server/src/evidence/store/sqlite/open-sqlite-evidence.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
-import { appendRows, row } from './evidence-batches.ts'
+import { appendRows, batch, chain, NOW_MS, row } from './evidence-batches.ts'
 import { describeEvidence } from './evidence-conformance.ts'
 
 describeEvidence('the SQLite evidence', () => {
@@ -11,6 +12,55 @@ describeEvidence('the SQLite evidence', () => {
 })
 
 describe('the SQLite evidence', () => {
+  it('gives the room of removed evidence back to the disk', async () => {
+    const path = join(temporaryDirectory(), 'evidence.db')
+    const evidence = openSqliteEvidence(path)
+    onTestFinished(() => evidence.close())
+    const rows = Array.from({ length: 3_000 }, (_, index) =>
+      row({ tuple: { host: `${'x'.repeat(200)}${index}.example` } }),
+    )
+    await appendRows(evidence, rows)
+    await appendRows(evidence, [row()], { device_id: 'dev_2' })
+
+    await evidence.dropOwned({ org: 'acme', deviceId: 'dev_1' })
+
+    const files = [path, `${path}-wal`].map((file) => statSync(file).size)
+    expect(files[0]).toBeLessThan(500_000)
+    expect(files[1]).toBe(0)
+    expect(await evidence.days()).toMatchObject([{ rows: 1 }])
+  })
+
+  it('takes no more of the disk than it counts', async () => {
+    const path = join(temporaryDirectory(), 'evidence.db')
+    const evidence = openSqliteEvidence(path)
+    const limits = { ofOrganization: Infinity, ofDeviceADay: 8 * 1024 * 1024 }
+    const rowsOf = (part: number) =>
+      Array.from({ length: 500 }, (_, index) =>
+        row({
+          session: `s${index}`,
+          last_ms: NOW_MS - index,
+          tuple: {
+            host: null,
+            path: `/${part}/${index}/${'p'.repeat(index)}`,
+            program: `/bin/${index}`,
+            rules: [{ policy_id: 'p', rule_id: `r${index}`, decision: 'deny', origin: 'org' }],
+          },
+        }),
+      )
+    let [follows, exceeded]: [number | null, string | null] = [null, null]
+    for (let part = 1; exceeded === null; part += 1) {
+      exceeded = await evidence.append(
+        batch({ rows: rowsOf(part), chain: chain(part), follows }),
+        limits,
+      )
+      follows = NOW_MS + part
+    }
+    await evidence.close()
+
+    expect(statSync(path).size).toBeLessThan(limits.ofDeviceADay)
+    expect(statSync(path).size).toBeGreaterThan(limits.ofDeviceADay / 4)
+  })
+
   it('leaves turns to others while it reads a large batch for its export', async () => {
     const evidence = openSqliteEvidence(join(temporaryDirectory(), 'evidence.db'))
     onTestFinished(() => evidence.close())

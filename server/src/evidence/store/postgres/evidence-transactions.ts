@@ -51,8 +51,8 @@ export async function commitAfter<T>(
 
 /**
  * A database may be configured to acknowledge commits before they are on disk. It has no
- * statistics of a new table, for which reading the whole of it seems best, and keeps such a plan when
- * the table has grown. Every statement of a writer looks up an index.
+ * statistics of a new table, for which reading the whole of it seems best, and keeps such a plan
+ * when the table has grown. Every statement of a writer looks up an index.
  */
 function beginWriting(lock: string): string {
   return `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${BOUNDS}

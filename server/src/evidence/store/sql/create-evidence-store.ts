@@ -16,7 +16,10 @@ export interface EvidenceDriver {
   alone<T>(work: (writer: EvidenceWriter) => Promise<T>): Promise<T>
   /** Removes rows of whole days before this one, where the database can do that at once. */
   dropWholeDays(before: number): Promise<void>
-  /** Gives room of removed rows back to the disk, where the database does not by itself. */
+  /**
+   * Gives room of removed rows back to the disk, where the database does not by itself. After each
+   * step of a removal: on a full disk, the log of the next one would have none.
+   */
   giveBack(): Promise<void>
   ping(): Promise<void>
   close(): Promise<void>
@@ -31,14 +34,16 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
     }
   }
 
-  /** Returns the records. */
+  /** Returns the records. `settle` runs after each step. */
   async function removeParts(
     step: (writer: EvidenceWriter) => Promise<RemovedParts>,
+    settle: () => Promise<void> = async () => {},
   ): Promise<number> {
     let records = 0
     for (;;) {
       const removed = await driver.alone(step)
       records += removed.records
+      await settle()
       if (removed.isLast) return records
     }
   }
@@ -71,13 +76,13 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
       return rows
     },
     async dropOwned(owner) {
-      const rows = await removeParts((writer) => writer.dropSome(owner))
+      const rows = await removeParts((writer) => writer.dropSome(owner), driver.giveBack)
       let after: number | null = 0
       while (after !== null) {
         const place: number = after
         after = await driver.alone((writer) => writer.dropTuplesAfter(owner.org, place))
+        await driver.giveBack()
       }
-      await driver.giveBack()
       return rows
     },
     ping: () => driver.ping(),
