@@ -113,6 +113,7 @@ const program = new Command('palisade-agent')
   .option('--debug', 'print the stack of an internal error')
   .addHelpText('after', HELP)
   .exitOverride()
+  .configureOutput({ outputError: (text, print) => print(text.replaceAll("'", '`')) })
 program
   .command('start')
   .description('run the agent until SIGTERM or SIGINT')

@@ -317,7 +317,7 @@ describe('palisade-server init', () => {
     ]) {
       const { status, stdout } = await runServerCommand(args, {})
       expect(status).toBe(0)
-      expect(stdout).toMatch(/Examples?:\n {2}\$ palisade-server /)
+      expect(stdout).toMatch(/Examples:\n {2}palisade-server /)
     }
   })
 })

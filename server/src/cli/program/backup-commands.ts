@@ -18,8 +18,8 @@ The file ends with a seal, the SHA-256 of the bytes before it, by which \`restor
 Keep the printed SHA-256 elsewhere to detect a forged file too: \`sha256sum\` prints the same.
 
 Examples:
-  $ palisade-server backup /var/backups/palisade-2026-11-21.db
-  $ palisade-server backup --force --json /var/backups/palisade.db`
+  palisade-server backup /var/backups/palisade-2026-11-21.db
+  palisade-server backup --force --json /var/backups/palisade.db`
 
 const RESTORE_HELP = `
 The server must be stopped. Before it replaces the database, it verifies the backup – its seal,
@@ -37,8 +37,8 @@ is refused and must start over. A webhook receiver that remembers each \`webhook
 those from after the backup: they are used again for other events.
 
 Examples:
-  $ palisade-server restore /var/backups/palisade-2026-11-21.db
-  $ palisade-server restore --sha256 0dd3c66d… /mnt/backups/palisade.db`
+  palisade-server restore /var/backups/palisade-2026-11-21.db
+  palisade-server restore --sha256 0dd3c66d… /mnt/backups/palisade.db`
 
 /** `backup` and `restore`. */
 export function addBackup(program: Command): void {

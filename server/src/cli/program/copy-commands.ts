@@ -21,7 +21,7 @@ may be in use, but its later writes are not copied: stop its servers first.
 
 Examples:
   $ DATABASE_URL=postgres://palisade:secret@db/palisade palisade-server copy --from sqlite --to postgres
-  $ palisade-server copy --from postgres://palisade:secret@db/palisade --to /srv/palisade.db`,
+  palisade-server copy --from postgres://palisade:secret@db/palisade --to /srv/palisade.db`,
     )
     .action((options: CopyOptions) => copyCommand(readProcessConfig(), options))
 }

@@ -19,7 +19,7 @@ export function addDevice(program: Command): void {
     .option('--json', 'print one JSON object, without the key')
     .addHelpText(
       'after',
-      '\nExample:\n  $ palisade-server device enrol --org acme --user alice ' +
+      '\nExamples:\n  palisade-server device enrol --org acme --user alice ' +
         '--server https://palisade.example.com --out ./device.json',
     )
     .action((options: EnrolOptions) =>

@@ -16,7 +16,7 @@ export function addDistributionKeys(keys: Command): void {
     .command('status')
     .description('list the keys that sign policies, and the next step that is due')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExample:\n  $ palisade-server keys status')
+    .addHelpText('after', '\nExamples:\n  palisade-server keys status')
     .action((options: StatusOptions) =>
       keyStatusCommand(readProcessConfig(), systemSources(), options),
     )
@@ -34,8 +34,8 @@ The server works without the root key for at least half a year: see \`keys statu
 and signing the next root then need the file. A lost file cannot be replaced: all machines would
 have to be enrolled again.
 
-Example:
-  $ palisade-server keys export-root --org acme --out /media/usb/acme-root.pem`,
+Examples:
+  palisade-server keys export-root --org acme --out /media/usb/acme-root.pem`,
     )
     .action((options: ExportRootOptions) =>
       exportRootCommand(readProcessConfig(), systemSources(), options),
@@ -49,7 +49,7 @@ Example:
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nExample:\n  $ palisade-server keys sign-root --org acme ' +
+      '\nExamples:\n  palisade-server keys sign-root --org acme ' +
         '--root-key /media/usb/acme-root.pem',
     )
     .action((options: SignRootOptions) =>

@@ -22,8 +22,8 @@ while the server runs, and on a full disk. evidence.db shrinks, unless an earlie
 then later records use its free pages.
 
 Examples:
-  $ palisade-server evidence drop --org acme --device 01890f3e-7b1c-7cc2-98c5-0d6f3a1b2c4d
-  $ palisade-server evidence drop --org acme`,
+  palisade-server evidence drop --org acme --device 01890f3e-7b1c-7cc2-98c5-0d6f3a1b2c4d
+  palisade-server evidence drop --org acme`,
     )
     .action((options: DropEvidenceOptions) =>
       dropEvidenceCommand(readProcessConfig(), systemSources(), options),

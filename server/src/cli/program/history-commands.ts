@@ -31,9 +31,9 @@ After old events were removed (history prune, PALISADE_HISTORY_DAYS), the chain 
 of them. The event of the removal must confirm that event and the state at that point.
 
 Examples:
-  $ palisade-server verify-history
-  $ palisade-server verify-history --state
-  $ palisade-server verify-history --org acme --head 9f2c…`,
+  palisade-server verify-history
+  palisade-server verify-history --state
+  palisade-server verify-history --org acme --head 9f2c…`,
     )
     .action((options: VerifyHistoryOptions) => verifyHistoryCommand(readProcessConfig(), options))
 }
@@ -56,8 +56,8 @@ Verifies each event before removing it, and refuses a damaged history. The newes
 the removal is recorded as an event. verify-history continues from there, and --state still covers
 every item. Works while the server runs.
 
-Example:
-  $ palisade-server history prune --org acme --before 2026-01-01`,
+Examples:
+  palisade-server history prune --org acme --before 2026-01-01`,
     )
     .action((options: PruneHistoryOptions) =>
       pruneHistoryCommand(readProcessConfig(), systemSources(), options),

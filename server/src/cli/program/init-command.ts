@@ -13,6 +13,6 @@ export function addInit(program: Command): void {
     .option('--json', 'print one JSON object')
     .option('--if-empty', 'do nothing if there is an organization already')
     .option('--device <id>', 'fail unless the organization has this device')
-    .addHelpText('after', '\nExample:\n  $ palisade-server init --org acme --owner alice --json')
+    .addHelpText('after', '\nExamples:\n  palisade-server init --org acme --owner alice --json')
     .action((options: InitOptions) => initCommand(readProcessConfig(), systemSources(), options))
 }

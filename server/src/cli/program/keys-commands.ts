@@ -15,7 +15,7 @@ export function addKeys(program: Command): void {
     .command('list')
     .description('list the keys that sign access tokens, and their states')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExample:\n  $ palisade-server keys list')
+    .addHelpText('after', '\nExamples:\n  palisade-server keys list')
     .action((options: KeyOptions) => listKeysCommand(readProcessConfig(), systemSources(), options))
   keys
     .command('rotate')
@@ -46,8 +46,8 @@ machines accept it at their next poll. --compromised replaces targets and online
 a thief cannot lock machines out with a high version.
 
 Examples:
-  $ palisade-server keys rotate access-token
-  $ palisade-server keys rotate --role online --org acme --compromised`,
+  palisade-server keys rotate access-token
+  palisade-server keys rotate --role online --org acme --compromised`,
     )
     .action((purpose: string | undefined, options: KeyOptions & Partial<RotateOptions>) => {
       const { role, org } = options
@@ -74,8 +74,8 @@ Examples:
 For a stolen key: rotate first, then retire the old key. Holders of its access tokens must
 exchange their secrets again.
 
-Example:
-  $ palisade-server keys retire zx0LZBX3uOxHGZzz2S3ISUWr3NNnZ_hBZmmnaFJ1wbU`,
+Examples:
+  palisade-server keys retire zx0LZBX3uOxHGZzz2S3ISUWr3NNnZ_hBZmmnaFJ1wbU`,
     )
     .action((kid: string, options: KeyOptions) =>
       retireKeyCommand(readProcessConfig(), systemSources(), kid, options),

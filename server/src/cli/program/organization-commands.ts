@@ -27,7 +27,7 @@ export function addOrganization(program: Command): void {
     )
     .option('--without-governance', 'the organization may not use governance')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExample:\n  $ palisade-server org create initech --owner bob --json')
+    .addHelpText('after', '\nExamples:\n  palisade-server org create initech --owner bob --json')
     .action((name: string, options: { owner: string; withoutGovernance?: true; json?: true }) =>
       createOrganizationCommand(readProcessConfig(), systemSources(), { ...options, org: name }),
     )
@@ -35,7 +35,7 @@ export function addOrganization(program: Command): void {
     .command('list')
     .description('list the organizations')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExample:\n  $ palisade-server org list')
+    .addHelpText('after', '\nExamples:\n  palisade-server org list')
     .action((options: OrganizationOptions) =>
       listOrganizationsCommand(readProcessConfig(), options),
     )
@@ -44,7 +44,7 @@ export function addOrganization(program: Command): void {
     .description('show one organization with its settings')
     .argument('<name>', 'name of the organization')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExample:\n  $ palisade-server org show acme --json')
+    .addHelpText('after', '\nExamples:\n  palisade-server org show acme --json')
     .action((name: string, options: OrganizationOptions) =>
       showOrganizationCommand(readProcessConfig(), name, options),
     )
@@ -66,8 +66,8 @@ export function addOrganization(program: Command): void {
 Settings without an option do not change. Settings are signed together with policies, and reach
 machines at their next poll.
 
-Example:
-  $ palisade-server org set acme --fresh-for 12h --expires-after 3d \\
+Examples:
+  palisade-server org set acme --fresh-for 12h --expires-after 3d \\
       --offline-allow vpn.example.com:443`,
     )
     .action((name: string, options: SetOrganizationOptions) =>
@@ -84,8 +84,8 @@ Machines refuse a revision lower than their last one. \`palisade-server restore\
 revisions itself. Run this command after \`pg_restore\`, a point-in-time recovery, or copying files
 back. The history of every organization records it. Works while the server runs.
 
-Example:
-  $ palisade-server org raise-revisions`,
+Examples:
+  palisade-server org raise-revisions`,
     )
     .action((options: OrganizationOptions) =>
       raiseRevisionsCommand(readProcessConfig(), systemSources(), options),
@@ -98,7 +98,7 @@ Example:
       .command(verb)
       .description(description)
       .argument('<name>', 'name of the organization')
-      .addHelpText('after', `\nExample:\n  $ palisade-server org ${verb} initech`)
+      .addHelpText('after', `\nExamples:\n  palisade-server org ${verb} initech`)
       .action((name: string) =>
         entitleOrganizationCommand(readProcessConfig(), systemSources(), { name, entitled }),
       )

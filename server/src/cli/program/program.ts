@@ -20,6 +20,8 @@ export function createProgram(): Command {
     .option('--debug', 'print the stack traces of errors')
     .addHelpText('after', SETTINGS_HELP)
     .exitOverride()
+    // Input of a user stands in back-ticks, as in every other message.
+    .configureOutput({ outputError: (text, print) => print(text.replaceAll("'", '`')) })
 
   addStart(program)
   addInit(program)

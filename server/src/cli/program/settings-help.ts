@@ -66,6 +66,6 @@ Settings (environment):
   PALISADE_EXPORT_CA             PEM file of the authorities to trust for both, instead of the usual
 
 Examples:
-  $ palisade-server init --org acme --owner alice
-  $ palisade-server start
+  palisade-server init --org acme --owner alice
+  palisade-server start
   $ PALISADE_PORT=9000 PALISADE_DATA_DIR=/var/lib/palisade palisade-server start`

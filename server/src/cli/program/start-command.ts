@@ -9,7 +9,7 @@ export function addStart(program: Command): void {
     .description('serve until SIGTERM or SIGINT; a second signal stops at once')
     .option('--host <address>', 'listen on this address instead of `PALISADE_HOST`')
     .option('--port <port>', 'listen on this port instead of `PALISADE_PORT`')
-    .addHelpText('after', '\nExample:\n  $ palisade-server start --port 9000')
+    .addHelpText('after', '\nExamples:\n  palisade-server start --port 9000')
     .action(async ({ host, port }: { readonly host?: string; readonly port?: string }) => {
       // Loaded late: the other commands need no HTTP server, and start in half the time.
       const { startServer } = await import('../../start-server.ts')

@@ -19,8 +19,8 @@ created, all tokens created with these, and the user's machines in all organizat
 a member. End sign-in through PALISADE_OIDC_ISSUER at the issuer, or by removing the user from the
 organization.
 
-Example:
-  $ palisade-server user revoke bob`,
+Examples:
+  palisade-server user revoke bob`,
     )
     .action((name: string, options: UserOptions) =>
       revokeUserCommand(readProcessConfig(), systemSources(), name, options),
@@ -35,8 +35,8 @@ Example:
       `
 Ends the sessions of the old password. Tokens stay valid; \`user revoke\` revokes them.
 
-Example:
-  $ palisade-server user reset-password bob`,
+Examples:
+  palisade-server user reset-password bob`,
     )
     .action((name: string, options: UserOptions) =>
       resetPasswordCommand(readProcessConfig(), systemSources(), name, options),

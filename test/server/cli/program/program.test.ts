@@ -18,3 +18,12 @@ it('explains every setting once, and no unknown one', () => {
   expect(new Set(explained)).toEqual(new Set(SETTING_NAMES))
   expect(explained).toHaveLength(SETTING_NAMES.length)
 })
+
+it('quotes input of a user in back-ticks', () => {
+  let text = ''
+  const program = createProgram().configureOutput({ writeErr: (chunk) => (text += chunk) })
+
+  expect(() => program.parse(['--prt'], { from: 'user' })).toThrow()
+
+  expect(text).toContain('unknown option `--prt`')
+})
