@@ -26,8 +26,8 @@ import { createClosedGrants, openHeld, type SpentAmong } from './closed-grants.t
 import { compileBundle, isSameList, type CompiledBundle } from './compile-bundle.ts'
 import { decideBy, explainBy, type Moment } from './decide-by.ts'
 import { dropLapsed } from './drop-lapsed.ts'
+import { markDecision } from './mark-decision.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
-import { withSupport } from './support-message.ts'
 
 /** A verified bundle that this version cannot read. */
 export interface UnreadableBundle {
@@ -183,12 +183,8 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   }
 
   /** In `break_glass` all allows count, so no decision lapses and each is marked. */
-  const marked = <T extends Decision>(
-    made: T,
-  ): T & Pick<MachineDecision, 'break_glass' | 'support_message'> => {
-    const told = withSupport(made, current()?.bundle)
-    return facts.grant && stateOf(facts) === 'break_glass' ? { ...told, break_glass: true } : told
-  }
+  const marked = <T extends Decision>(made: T) =>
+    markDecision(made, current()?.bundle, facts.grant && stateOf(facts) === 'break_glass')
 
   const takeBundle = (kind: TakenKind, bundle: CompiledBundle | UnreadableBundle): void => {
     const former = facts

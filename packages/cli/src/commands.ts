@@ -39,12 +39,13 @@ const SYNONYMS: readonly (readonly string[])[] = [
 
 /** Accepts all of these words in a group where one command has one of them. */
 function acceptSynonyms(program: Command): void {
-  for (const group of program.commands)
-    for (const words of SYNONYMS) {
-      const [command, another] = group.commands.filter((each) => words.includes(each.name()))
-      if (command === undefined || another !== undefined) continue
-      for (const word of words) if (word !== command.name()) command.alias(word)
-    }
+  for (const group of program.commands) for (const words of SYNONYMS) acceptWords(group, words)
+}
+
+function acceptWords(group: Command, words: readonly string[]): void {
+  const [command, another] = group.commands.filter((each) => words.includes(each.name()))
+  if (command === undefined || another !== undefined) return
+  for (const word of words) if (word !== command.name()) command.alias(word)
 }
 
 /** The commands by their headings in the help, in its order. */

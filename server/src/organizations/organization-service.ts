@@ -9,7 +9,7 @@ import { permissionDenied } from '../platform/api-error.ts'
 import { readPage } from '../http/input/read-page.ts'
 import type { AuditedStore } from '../history/audit/audited-store.ts'
 import type { OrganizationRecord } from '../store/records.ts'
-import type { StoreReader } from '../store/store.ts'
+import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { authorize } from '../identity/authorize.ts'
 import { updateAccess } from './update-access.ts'
 import { updateDistribution } from './update-distribution.ts'
@@ -55,11 +55,7 @@ export function createOrganizationService(deps: {
           await writer.organizations.updateSettings(org, { resolve_unlisted_names })
         if (chosen !== undefined && chosen !== (organization.default ?? null))
           await writer.organizations.updateDefault(org, chosen)
-        if (
-          support_message !== undefined &&
-          support_message !== (organization.support_message ?? null)
-        )
-          await writer.organizations.updateSupportMessage(org, support_message)
+        await updateSupportMessage(writer, organization, support_message)
         return formatOrganization(writer, (await writer.organizations.find(org)) ?? organization)
       }),
 
@@ -85,6 +81,16 @@ export function createOrganizationService(deps: {
         return { data, next_page_token }
       }),
   }
+}
+
+/** An absent text stays; null ends it. */
+async function updateSupportMessage(
+  writer: StoreWriter,
+  { name, support_message }: OrganizationRecord,
+  text: string | null | undefined,
+): Promise<void> {
+  if (text !== undefined && text !== (support_message ?? null))
+    await writer.organizations.updateSupportMessage(name, text)
 }
 
 async function formatOrganization(

@@ -39,7 +39,7 @@ async function why(
 }
 
 describe('palisade why', () => {
-  it('has the support message after a denial by the organization, and not after an own one', async () => {
+  it('has the support message after a denial by the organization, and no other', async () => {
     const support = { support_message: 'Ask in #net\u009b' }
     const own = structuredClone(RULE_DENIAL)
     for (const rule of own.decision.rules) rule.origin = 'local'

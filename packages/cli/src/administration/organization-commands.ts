@@ -149,9 +149,27 @@ Examples:
 }
 
 function readChanges(options: SetOptions): UpdateOrganizationRequest {
-  const { resolveUnlistedNames, freshFor, expiresAfter, offlineAllow } = options
-  const { default: chosen, supportMessage } = options
-  const distribution = {
+  const { resolveUnlistedNames, default: chosen, supportMessage } = options
+  const distribution = readDistribution(options)
+  const evidence = readEvidence(options)
+  const access = readAccess(options)
+  const changed = {
+    ...(resolveUnlistedNames === undefined
+      ? {}
+      : { resolve_unlisted_names: resolveUnlistedNames === 'on' }),
+    ...(chosen === undefined ? {} : { default: chosen === 'none' ? null : chosen }),
+    ...(supportMessage === undefined ? {} : { support_message: supportMessage || null }),
+    ...(Object.keys(distribution).length === 0 ? {} : { distribution }),
+    ...(Object.keys(evidence).length === 0 ? {} : { evidence }),
+    ...(Object.keys(access).length === 0 ? {} : { access }),
+  }
+  if (Object.keys(changed).length === 0)
+    throw usageError('write a setting to change, such as `--fresh-for 12h`')
+  return changed
+}
+
+function readDistribution({ freshFor, expiresAfter, offlineAllow }: SetOptions) {
+  return {
     ...(freshFor === undefined
       ? {}
       : {
@@ -170,21 +188,6 @@ function readChanges(options: SetOptions): UpdateOrganizationRequest {
         }),
     ...(offlineAllow === undefined ? {} : { offline_allow: [...(offlineAllow || [])] }),
   }
-  const evidence = readEvidence(options)
-  const access = readAccess(options)
-  const changed = {
-    ...(resolveUnlistedNames === undefined
-      ? {}
-      : { resolve_unlisted_names: resolveUnlistedNames === 'on' }),
-    ...(chosen === undefined ? {} : { default: chosen === 'none' ? null : chosen }),
-    ...(supportMessage === undefined ? {} : { support_message: supportMessage || null }),
-    ...(Object.keys(distribution).length === 0 ? {} : { distribution }),
-    ...(Object.keys(evidence).length === 0 ? {} : { evidence }),
-    ...(Object.keys(access).length === 0 ? {} : { access }),
-  }
-  if (Object.keys(changed).length === 0)
-    throw usageError('write a setting to change, such as `--fresh-for 12h`')
-  return changed
 }
 
 function readEvidence(options: EvidenceOptions): ChangedEvidenceSettings {

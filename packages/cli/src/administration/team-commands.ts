@@ -89,7 +89,7 @@ function addSet(team: Command, context: RunContext): void {
     .addHelpText(
       'after',
       `
-Where the organization and teams of a user differ, enforce wins. A team with \`none\` does not count.
+Where the organization and teams of a user differ, enforce wins. A team with \`none\` is left out.
 
 Examples:
   palisade team set research --default observe

@@ -26,9 +26,10 @@ function helpOf([host]: readonly string[], io: RunContext['io']): string {
   return named === undefined ? `${RULES}\n${HOSTS}\n${EXAMPLES}` : install(named, io)
 }
 
-const HOSTS = `
-Hosts, each with its configuration in the help:
-${HOOK_FORMATS.map(({ host, title }) => `  palisade hook ${host} --help`.padEnd(34) + title).join('\n')}`
+const HOSTS = [
+  '\nHosts, each with its configuration in the help:',
+  ...HOOK_FORMATS.map(({ host, title }) => `  palisade hook ${host} --help`.padEnd(34) + title),
+].join('\n')
 
 const RULES = `
 A call that names files or web addresses is denied unless the policy allows all of them; a path is

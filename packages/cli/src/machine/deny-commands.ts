@@ -15,6 +15,8 @@ interface DenyOptions {
 
 const TARGET = 'name, address or path in rule syntax, such as `*.example.com:443` or `~/.ssh/**`'
 
+const UNDENIED = 'no longer denied by a local rule'
+
 /** `palisade deny` */
 export function addDenyCommand(program: Command, context: RunContext): void {
   program
@@ -125,9 +127,7 @@ function formatAdded({ outcome, denies }: LocalRulesResult, style: Style): strin
 }
 
 function formatRemoved({ denies }: LocalRulesResult, style: Style): string {
-  return denies
-    .map((deny) => `${style.good('no longer denied by a local rule')}  ${formatDeny(deny, style)}\n`)
-    .join('')
+  return denies.map((deny) => `${style.good(UNDENIED)}  ${formatDeny(deny, style)}\n`).join('')
 }
 
 function formatDeny({ actions, resource, name }: LocalDeny, style: Style): string {

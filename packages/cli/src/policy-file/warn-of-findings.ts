@@ -8,8 +8,8 @@ const MAX_LINES = 10
 
 /**
  * Warns of `lint` findings in rules that are being written, such as `*.com` or a deny that leaves
- * an allow without effect, and notes those that open protected addresses. Writes to stderr, which is
- * visible beside JSON output, too.
+ * an allow without effect, and notes those that open protected addresses. Writes to stderr, which
+ * is visible beside JSON output, too.
  */
 export async function warnOfFindings(
   { io, style }: Pick<RunContext, 'io' | 'style'>,

@@ -1,3 +1,4 @@
+import type { Dirent } from 'node:fs'
 import { lstat, readdir, realpath, stat } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
 import { usageError } from '../cli-error.ts'
@@ -109,14 +110,13 @@ async function readDirectory(
     const { name } = entry
     const inner = { path: join(path, name), shown: join(shown, name) }
     const format = formatOf(name)
-    if (name.startsWith('.') || name === 'node_modules') {
-      if (format !== null && !entry.isDirectory() && name !== SCHEMA_NAME) others.push(inner.shown)
+    if (isSkipped(entry)) continue
+    if (entry.isDirectory()) {
+      directories.push(inner)
       continue
     }
-    if (entry.isDirectory()) directories.push(inner)
     if (format === null && entry.isSymbolicLink()) await requireNoDirectory(inner)
-    if (entry.isDirectory()) continue
-    if (format === null) {
+    if (format === null || name.startsWith('.')) {
       others.push(inner.shown)
       continue
     }
@@ -124,6 +124,13 @@ async function readDirectory(
     sources.push({ ...inner, format })
   }
   return { directories, sources, others }
+}
+
+/** Hidden files are no policies, and one that may be meant as a policy is named. */
+function isSkipped(entry: Dirent): boolean {
+  const { name } = entry
+  if (!name.startsWith('.')) return name === 'node_modules'
+  return entry.isDirectory() || formatOf(name) === null || name === SCHEMA_NAME
 }
 
 async function requireFileInside(root: NamedPath, link: NamedPath): Promise<void> {

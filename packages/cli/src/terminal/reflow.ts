@@ -4,9 +4,9 @@ const WRAPPED_BY_HAND = 60
 const LEAST_TEXT = 20
 
 /**
- * Fits a help text into `width` columns: joins the lines of a paragraph, which the sources wrap, and
- * wraps it at a space. A text beside a term continues below itself. Commands and files that a person
- * copies stay as they are.
+ * Fits a help text into `width` columns: joins the lines of a paragraph, which the sources wrap,
+ * and wraps it at a space. A text beside a term continues below itself. Commands and files that a
+ * person copies stay as they are.
  */
 export function reflow(text: string, width: number): string {
   const lines: string[] = []

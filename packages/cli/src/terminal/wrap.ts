@@ -1,7 +1,10 @@
 /** A column is hardly readable below this width. */
 const LEAST_WIDTH = 6
 
-/** Breaks a text into lines of at most `width` characters: at a space, after punctuation, or hard. */
+/**
+ * Breaks a text into lines of at most `width` characters: at a space, after punctuation, or
+ * anywhere.
+ */
 export function wrapText(text: string, width: number): readonly string[] {
   const lines: string[] = []
   let rest = [...text]

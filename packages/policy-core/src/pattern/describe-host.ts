@@ -81,12 +81,8 @@ export function describeHost(text: string, domainText: string): string {
     )
   if (domainText.includes('..') || domainText.startsWith('.'))
     return `${quote(text)} has an empty label; write ${quote(withoutEmptyLabels(text, domainText))}`
-  const bare = domainText.replace(/["'`]/g, '')
-  if (bare !== domainText && parseHost(bare) !== null)
-    return `${quote(text)} has quotation marks; write ${quote(text.replace(/["'`]/g, ''))}`
-  const listed = text.split(/[,;|]/)
-  if (listed.length > 1 && listed.every((each) => parseHost(each) !== null))
-    return `${quote(text)} is a list; write one resource for each: ` + listed.map(quote).join(', ')
+  const notation = describeNotation(text, domainText)
+  if (notation !== null) return `${quote(text)} ${notation}`
   if (/^[\d.]+-[\d.]+$/.test(domainText))
     return `${quote(text)} is not a CIDR range; write one such as \`10.0.0.0/28\``
   if (/^(?:[0-9]+|0x[0-9a-f]*)\.?$/i.test(domainText.slice(domainText.lastIndexOf('.') + 1)))
@@ -103,6 +99,17 @@ export function describeHost(text: string, domainText: string): string {
     `${quote(text)} is not a valid host name; ` +
     `write letters, digits, \`-\` and \`_\` in labels of 1 to 63 characters, 253 in all`
   )
+}
+
+/** Recognizes hosts inside quotation marks or a list; null for other texts. */
+function describeNotation(text: string, domainText: string): string | null {
+  const bare = domainText.replace(/["'`]/g, '')
+  if (bare !== domainText && parseHost(bare) !== null)
+    return `has quotation marks; write ${quote(text.replace(/["'`]/g, ''))}`
+  const listed = text.split(/[,;|]/)
+  return listed.length > 1 && listed.every((each) => parseHost(each) !== null)
+    ? `is a list; write one resource for each: ${listed.map(quote).join(', ')}`
+    : null
 }
 
 function withoutEmptyLabels(text: string, domainText: string): string {

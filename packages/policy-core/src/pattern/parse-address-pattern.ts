@@ -29,7 +29,7 @@ export function parseAddressPattern(text: string): RangePattern {
   if (text.includes('/')) return parseCidr(text)
   const address = parseAddress(text)
   return address === null
-    ? refused(`${quote(text)} is not an IPv6 address; ` + `write ${spellPort(text) ?? ONE_ADDRESS}`)
+    ? refused(`${quote(text)} is not an IPv6 address; write ${spellPort(text) ?? ONE_ADDRESS}`)
     : parsed({ kind: 'range', range: singleAddress(address), port: null })
 }
 
