@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, watch } from 'node:fs'
 import type { Child } from './launch/await-child.ts'
 import type { PreparedLaunch } from './launch/prepare-launch.ts'
@@ -9,6 +10,8 @@ import { chooseDialect } from './view/mount-dialect.ts'
 import { openMountShell, type MountShell } from './view/mount-shell.ts'
 import type { ViewPlan } from './view/view-plan.ts'
 import { quotePath, ViewRefusal } from './view/view-refusal.ts'
+
+const RANDOM_BYTES = 6
 
 /** Keeps the view of a sandbox as it was planned, and limits the files of its private places. */
 export function guardView(
@@ -32,6 +35,7 @@ export function guardView(
   const guard = createLiveGuard(plan.guarded, {
     ...to,
     walk: plan.walk,
+    randomName: () => randomBytes(RANDOM_BYTES).toString('hex'),
     shell,
     watch,
     ...(plan.guarded.absent === undefined ? {} : { isShown: showsIn(launch, to.child, plan) }),

@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path'
 import { statusOrNull, type ViewDisk } from '../view/disk.ts'
 
 const INDEX = /^(?:index|sharedindex\.[0-9a-f]+)$/
-const MAX_INDEX_BYTES = 256 * 1024 ** 2
+/** The agent reads an index at once. */
+const MAX_INDEX_BYTES = 32 * 1024 ** 2
 
 /** Whether the name in the directory of a repository is a part of its index. */
 export function isIndex(name: string): boolean {
@@ -12,20 +13,23 @@ export function isIndex(name: string): boolean {
 
 /**
  * The directories that the index of a repository `.git` names as submodules. `git status` enters
- * each, and obeys the settings of the repository there.
+ * each, and obeys the settings of the repository there. `unknown` for a huge index.
  */
 export function submodulesOf(
   repository: string,
   disk: Pick<ViewDisk, 'list' | 'status'>,
-): readonly string[] {
+): readonly string[] | 'unknown' {
   if (statusOrNull(disk, repository)?.kind !== 'directory') return []
-  const names = disk.list(repository).entries.map(({ name }) => name)
-  return names.filter(isIndex).flatMap((name) => {
+  const submodules: string[] = []
+  for (const { name } of disk.list(repository).entries.filter((entry) => isIndex(entry.name))) {
     const path = join(repository, name)
     const status = statusOrNull(disk, path)
-    if (status?.kind !== 'file' || status.size > MAX_INDEX_BYTES) return []
-    return gitlinksOf(readFileSync(path)).map((link) => join(dirname(repository), link))
-  })
+    if (status?.kind !== 'file') continue
+    if (status.size > MAX_INDEX_BYTES) return 'unknown'
+    for (const link of gitlinksOf(readFileSync(path)))
+      submodules.push(join(dirname(repository), link))
+  }
+  return submodules
 }
 
 /** Bytes of an object name: SHA-1 or SHA-256. The settings say which, and the text fits one only. */

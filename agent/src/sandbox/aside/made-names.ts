@@ -1,10 +1,12 @@
+import type { Steps } from '@palisade/policy-core'
 import { dirname } from 'node:path'
 import { statusOrNull, type ObjectStatus, type ViewDisk } from '../view/disk.ts'
 import type { MadeName } from '../view/findings.ts'
 import { leadsGitAway } from '../view/git-takeover.ts'
 import { isWithin } from '../view/mount-table.ts'
 import { COMMON_DIRECTORY, REPOSITORY } from '../view/repository.ts'
-import { quotePath } from '../view/view-refusal.ts'
+import { quotePath, ViewRefusal } from '../view/view-refusal.ts'
+import type { LastDisk } from './last-disk.ts'
 import { submodulesOf } from './gitlinks.ts'
 import { endOfLead, partsOfRepository } from './made-repository.ts'
 
@@ -41,6 +43,9 @@ export interface MadeNamesDeps {
   readonly end: (problem: string) => void
 }
 
+/** Names that are taken away from one sandbox. A command that makes more is ended. */
+const MAX_TAKEN = 500
+
 /**
  * The names of one sandbox that are not to be left where they came into being. No program tells who
  * made a name, so it counts as made by the command when it was not there before.
@@ -54,12 +59,14 @@ export class MadeNames {
   /** Null for an object with a mask, else the object of a symbolic link, which has none. */
   readonly #known: Map<string, string | null>
   readonly #before: ReadonlySet<string>
-  readonly #waiting = new Set<string>()
-  readonly #repositories = new Set<string>()
+  readonly #waiting = new Map<string, AsideCause>()
+  readonly #repositories = new Map<string, AsideCause>()
   readonly #namedRepositories: string[] = []
   /** Denied names that are masked first, because they would show under another name. */
   #hidden: Pick<KeptAside, 'path' | 'cause'>[] = []
   #hasBegun = false
+  #isEnding = false
+  #taken = 0
 
   constructor(deps: MadeNamesDeps) {
     this.#deps = deps
@@ -70,6 +77,10 @@ export class MadeNames {
   /** From now on the command may make names. */
   begin(): void {
     this.#hasBegun = true
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun
   }
 
   /** Keeps a name in its place, because it was there before its rule was. */
@@ -87,11 +98,10 @@ export class MadeNames {
     if (path.endsWith(`/${COMMON_DIRECTORY}`)) {
       // That of a further working tree is looked at with the tree.
       if (!leadsGitAway(path, this.#deps.disk)) return 'held'
-      this.refuseTakeover(path)
-      return 'taken'
+      if (!this.#isEnding) this.refuseTakeover(path)
     }
-    if (cause === 'lead' || (cause === 'guarded' && !this.#isInOld(path))) {
-      this.#wait(path, this.#waiting)
+    if (this.#isEnding || cause === 'lead' || (cause === 'guarded' && !this.#isInOld(path))) {
+      this.#wait(path, this.#waiting, cause === 'lead' ? 'repository' : cause)
       return 'waits'
     }
     if (isHidden) {
@@ -155,21 +165,41 @@ export class MadeNames {
     return hidden.flatMap(({ path, cause }) => this.#take(path, cause) ?? [])
   }
 
-  /** Takes away the names that waited. Call it when no process of the sandbox is left. */
-  end(): void {
-    this.takeHidden()
-    for (const path of this.#newTrees()) this.#wait(path, this.#repositories)
-    const repositories = [...this.#repositories].filter((path) => this.#isLast(path))
-    const known = new Set([...this.#before, ...this.#repositories])
-    for (const repository of repositories)
-      for (const part of partsOfRepository(repository, (end) => known.has(end), this.#deps.disk))
-        if (!this.#deps.isOpened(part)) this.#take(part, 'repository')
-    for (const path of [...this.#waiting].toSorted()) {
-      const isLead = isNamedRepository(path)
-      const isHarmless = isLead && known.has(endOfLead(path, this.#deps.disk))
-      if (this.#isLast(path) && !isHarmless) this.#take(path, isLead ? 'repository' : 'guarded')
+  /** From now on names wait for `end`, one of which that cannot be taken away stops no other. */
+  beginEnd(): void {
+    this.#isEnding = true
+  }
+
+  /**
+   * Takes away the names that waited. Call it when no process of the sandbox is left. A name that
+   * cannot be taken away gives a sentence for people.
+   */
+  *end(disk: LastDisk, onProblem: (problem: string) => void): Steps<void> {
+    const take = (path: string, cause: AsideCause): void => {
+      try {
+        disk.openAbove(path)
+        this.#take(path, cause)
+      } catch (error) {
+        if (!(error instanceof ViewRefusal)) throw error
+        onProblem(error.message)
+      }
     }
-    for (const path of [...this.#waiting, ...this.#repositories]) this.#leave(path)
+    for (const { path, cause } of this.#hidden.splice(0)) take(path, cause)
+    for (const path of this.#newTrees(disk)) this.#wait(path, this.#repositories)
+    const known = new Set([...this.#before, ...this.#repositories.keys()])
+    for (const path of this.#repositories.keys()) {
+      if (!this.#isLast(path)) continue
+      disk.openAbove(`${path}/`)
+      const parts = yield* partsOfRepository(path, (end) => known.has(end), disk)
+      for (const part of parts) if (!this.#deps.isOpened(part)) take(part, 'repository')
+    }
+    for (const [path, cause] of [...this.#waiting].toSorted(byPath)) {
+      yield
+      disk.openAbove(path)
+      const isHarmless = isNamedRepository(path) && known.has(endOfLead(path, disk))
+      if (this.#isLast(path) && !isHarmless) take(path, cause)
+    }
+    for (const path of [...this.#waiting.keys(), ...this.#repositories.keys()]) this.#leave(path)
   }
 
   /** The new repository, or lead to one, that the index of an old one names as a submodule. */
@@ -177,8 +207,10 @@ export class MadeNames {
     for (const repository of [...this.#before].filter(isNamedRepository)) {
       const around = this.#namedRepositories.filter((path) => isWithin(path, dirname(repository)))
       if (around.length === 0) continue
-      const submodules = new Set(submodulesOf(repository, this.#deps.disk))
-      const linked = around.find((path) => submodules.has(dirname(path)))
+      const submodules = submodulesOf(repository, this.#deps.disk)
+      const isLinked = (path: string): boolean =>
+        submodules === 'unknown' || submodules.includes(dirname(path))
+      const linked = around.find(isLinked)
       if (linked !== undefined) return linked
     }
     return null
@@ -192,7 +224,13 @@ export class MadeNames {
   /** Returns the new path; null when the object is gone. */
   #take(path: string, cause: AsideCause): string | null {
     const aside = this.#deps.setAside(path)
-    if (aside !== null) this.#deps.onAside({ path, aside, cause })
+    if (aside === null) return null
+    // A pattern may match every name that is left for it.
+    this.know(aside)
+    this.#deps.onAside({ path, aside, cause })
+    this.#taken += 1
+    if (this.#taken === MAX_TAKEN)
+      this.#deps.end(`the command made more than ${MAX_TAKEN} names that it must not leave`)
     return aside
   }
 
@@ -203,8 +241,7 @@ export class MadeNames {
   }
 
   /** Directories of working trees, which appear where nothing is watched. */
-  #newTrees(): readonly string[] {
-    const { disk } = this.#deps
+  #newTrees(disk: LastDisk): readonly string[] {
     return [...this.#before].flatMap((repository) => {
       const trees = `${repository}/worktrees`
       if (statusOrNull(disk, trees)?.kind !== 'directory') return []
@@ -223,9 +260,9 @@ export class MadeNames {
     return status?.kind === 'link' ? objectOf(status) : null
   }
 
-  #wait(path: string, to: Set<string>): void {
+  #wait(path: string, to: Map<string, AsideCause>, cause: AsideCause = 'repository'): void {
     if (to.has(path)) return
-    to.add(path)
+    to.set(path, cause)
     if (isNamedRepository(path)) this.#namedRepositories.push(path)
     const { waiting } = this.#deps
     waiting.set(path, (waiting.get(path) ?? 0) + 1)
@@ -245,6 +282,10 @@ export class MadeNames {
 
 function isNamedRepository(path: string): boolean {
   return path.endsWith(`/${REPOSITORY}`)
+}
+
+function byPath([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1
 }
 
 function objectOf({ device, inode }: ObjectStatus): string {

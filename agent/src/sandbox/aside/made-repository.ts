@@ -1,13 +1,12 @@
+import type { Steps } from '@palisade/policy-core'
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { realPathOrNull, statusOrNull, type ViewDisk } from '../view/disk.ts'
 import { GIT_ATTRIBUTES, GIT_PARTS, HOOKS } from '../view/guarded-names.ts'
 import { COMMON_DIRECTORY, isRepository } from '../view/repository.ts'
-import { quotePath, ViewRefusal } from '../view/view-refusal.ts'
 
 type Disk = Pick<ViewDisk, 'list' | 'status' | 'realPath'>
 
-const MAX_ENTRIES = 1_000_000
 const MAX_LEAD_BYTES = 4096
 const SAMPLE = /\.sample$/
 const WORKING_TREE = /^(.+)\/worktrees\/[^/]+$/
@@ -15,27 +14,23 @@ const WORKING_TREE = /^(.+)\/worktrees\/[^/]+$/
 /**
  * The paths below a repository that decide which programs git runs, in it and in the repositories
  * of its submodules. Hooks that are samples only are left out, and so are the files `commondir` of
- * working trees that `isHarmless` knows. Throws `ViewRefusal` for a repository without end.
+ * working trees that lead to a directory of which `isHarmless` holds.
  */
-export function partsOfRepository(
+export function* partsOfRepository(
   repository: string,
   isHarmless: (directory: string) => boolean,
   disk: Disk,
-): readonly string[] {
+): Steps<readonly string[]> {
   const parts: string[] = []
   const pending = [repository]
-  let entries = 0
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
-    const listed = statusOrNull(disk, directory)?.kind === 'directory' ? disk.list(directory) : null
-    if (listed === null) continue
-    entries += listed.entries.length
-    if (entries > MAX_ENTRIES)
-      throw new ViewRefusal(`${quotePath(repository)} has more than ${MAX_ENTRIES} entries`)
-    const names = new Set(listed.entries.map(({ name }) => name))
+    yield
+    if (statusOrNull(disk, directory)?.kind !== 'directory') continue
+    const { entries } = disk.list(directory)
+    const names = new Set(entries.map(({ name }) => name))
     if (directory === repository || isRepository(names))
       parts.push(...partsIn(directory, isHarmless, disk))
-    for (const entry of listed.entries)
-      if (entry.isDirectory()) pending.push(join(directory, entry.name))
+    for (const entry of entries) if (entry.isDirectory()) pending.push(join(directory, entry.name))
   }
   return parts
 }

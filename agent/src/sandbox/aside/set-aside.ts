@@ -6,13 +6,21 @@ import { join } from '../view/mount-table.ts'
 import { quotePath, ViewRefusal } from '../view/view-refusal.ts'
 import type { Workspace } from '../view/workspace.ts'
 
-const SUFFIX = '.refused-by-palisade'
-/** A command that makes one name more often than this is ended. */
-const MAX_COPIES = 100
+const MARK = 'refused-by-palisade'
+/** Names that are tried. A command could take those without a random part first. */
+const PLAIN_NAMES = 9
+const MAX_NAMES = 20
 const MAX_NAME_BYTES = 200
 
 /** Errors of a rename whose target exists. */
 const TAKEN: ReadonlySet<string> = new Set(['EEXIST', 'ENOTEMPTY', 'EISDIR', 'ENOTDIR'])
+
+export interface AsideDeps {
+  /** Whether a rule or the guard keeps a command from making the path. */
+  readonly isHeld: (path: string) => boolean
+  /** Short, of a-z and 0-9. */
+  readonly randomName: () => string
+}
 
 /**
  * Gives the object another name, under which no program obeys it, so that people can read it and
@@ -25,18 +33,16 @@ const TAKEN: ReadonlySet<string> = new Set(['EEXIST', 'ENOTEMPTY', 'EISDIR', 'EN
 export function setAside(
   path: string,
   workspace: Pick<Workspace, 'path' | 'device' | 'inode'>,
-  isHeld: (path: string) => boolean,
+  { isHeld, randomName }: AsideDeps,
 ): string | null {
   const names = path.slice(workspace.path.length + 1).split('/')
   try {
     const tree = openHostTree(workspace)
     try {
-      return (
-        moveAside(names, tree, (to) => isHeld(join(workspace.path, `/${to.join('/')}`)))?.reduce(
-          (at, name) => join(at, `/${name}`),
-          workspace.path,
-        ) ?? null
-      )
+      const pathOf = (to: readonly string[]): string => join(workspace.path, `/${to.join('/')}`)
+      const isHeldAt = (to: readonly string[]): boolean => isHeld(pathOf(to))
+      const to = moveAside(names, tree, { isHeld: isHeldAt, randomName })
+      return to === null ? null : pathOf(to)
     } finally {
       tree.close()
     }
@@ -51,24 +57,27 @@ export function setAside(
 function moveAside(
   names: readonly string[],
   tree: HostTree,
-  isHeld: (names: readonly string[]) => boolean,
+  {
+    isHeld,
+    randomName,
+  }: Pick<AsideDeps, 'randomName'> & { readonly isHeld: (names: readonly string[]) => boolean },
 ): readonly string[] | null {
   const name = names.at(-1) ?? ''
-  for (let copy = 1; copy <= MAX_COPIES; copy += 1) {
-    const aside = `${shorten(name)}${SUFFIX}${copy === 1 ? '' : `-${copy}`}`
-    const to = placeOf(names, aside, isHeld)
+  for (let copy = 1; copy <= MAX_NAMES; copy += 1) {
+    const ending = copy === 1 ? '' : `-${copy <= PLAIN_NAMES ? copy : randomName()}`
+    const to = placeOf(names, ending, isHeld)
     if (tree.status(to) !== null) continue
     try {
       const isDone = tree.inParent(names, (from) => {
         if (unlessMissing(() => lstatSync(from(name))) === undefined) return false
-        return tree.inParent(to, (at) => renameIn(from, name, at(aside))) ?? false
+        return tree.inParent(to, (at, aside) => renameIn(from, name, at(aside))) ?? false
       })
       return isDone === true ? to : null
     } catch (error) {
       if (!TAKEN.has(systemErrorCode(error) ?? '')) throw error
     }
   }
-  throw new ViewRefusal(`the command made ${quotePath(name)} more than ${MAX_COPIES} times`)
+  throw new HostConflict('no other name is free')
 }
 
 /** A name has 255 bytes at most. */
@@ -78,16 +87,18 @@ function shorten(name: string): string {
   return short.toWellFormed()
 }
 
+/** A pattern with a wildcard may match the new name too, or each name of the directory. */
 function placeOf(
   names: readonly string[],
-  aside: string,
+  ending: string,
   isHeld: (names: readonly string[]) => boolean,
 ): readonly string[] {
-  for (let length = names.length - 1; length >= 0; length -= 1) {
-    const to = [...names.slice(0, length), aside]
-    if (!isHeld(to)) return to
-  }
-  return [...names.slice(0, -1), aside]
+  const name = shorten(names.at(-1) ?? '')
+  const forms = [`${name}.${MARK}${ending}`, `${MARK}${ending}.${name}`]
+  const places = names.flatMap((_, above) =>
+    forms.map((form) => [...names.slice(0, names.length - 1 - above), form]),
+  )
+  return places.find((to) => !isHeld(to)) ?? places[0] ?? names
 }
 
 /** Renames although the command closed the directory. False when the object is gone. */

@@ -3,12 +3,13 @@ import type { watch as watchFile } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
 import { runInTurns } from '../../decision/run-in-turns.ts'
-import { systemErrorCode } from '../../errors.ts'
 import type { WalkDeps, WalkStart, WatchedDirectory } from './findings.ts'
 import { MadeNames, type KeptAside, type WaitingNames } from '../aside/made-names.ts'
 import { isIndex } from '../aside/gitlinks.ts'
+import { createLastDisk } from '../aside/last-disk.ts'
 import { setAside } from '../aside/set-aside.ts'
 import { leadsGitAway } from './git-takeover.ts'
+import type { ViewDisk } from './disk.ts'
 import type { GuardedView } from './guarded-view.ts'
 import type { HeldPath } from './held-path.ts'
 import { KeptMasks } from './kept-masks.ts'
@@ -37,6 +38,8 @@ export interface LiveGuardDeps {
   /** Called for each name that was taken away. */
   readonly onAside: (kept: KeptAside) => void
   readonly waiting: WaitingNames
+  /** See `AsideDeps`. */
+  readonly randomName: () => string
   /** Whether a strict sandbox shows a path; absent means that it shows those of the host. */
   readonly isShown?: (path: string) => boolean
   /** Ends the sandbox. Called once, with a sentence for people. */
@@ -95,6 +98,7 @@ class Guard implements LiveGuard {
   readonly #watches: Watches
   readonly #aborter = new AbortController()
   readonly #roots: ReadonlySet<string>
+  readonly #directories: ReadonlySet<string>
   readonly #made: MadeNames
   #walk: WalkDeps
   readonly #tasks: TaskQueue
@@ -112,12 +116,13 @@ class Guard implements LiveGuard {
       disk: deps.walk.disk,
       absent: view.absent,
     })
+    this.#directories = new Set(view.watched.map(({ path }) => path))
     this.#made = new MadeNames({
       ...deps,
       disk: deps.walk.disk,
       isOpened: deps.walk.isOpened,
       held: view.held.map(({ path }) => path),
-      directories: new Set(view.watched.map(({ path }) => path)),
+      directories: this.#directories,
       repositories: view.repositories,
       setAside: (path) => this.#setAside(path),
       end: (problem) => this.#end(problem),
@@ -183,15 +188,15 @@ class Guard implements LiveGuard {
     const mayLackEvents =
       this.#aborter.signal.aborted || this.#watches.isResting() || this.#isBusy()
     this.stop()
-    try {
-      if (mayLackEvents) await this.#walkAll(this.#walk, new AbortController().signal)
-      this.#made.end()
-      return null
-    } catch (error) {
-      if (error instanceof ViewRefusal || systemErrorCode(error) !== null)
-        return error instanceof Error ? error.message : String(error)
-      throw error
-    }
+    if (!this.#made.hasBegun) return null
+    const problems: string[] = []
+    const onProblem = (problem: string): void => void problems.push(problem)
+    const disk = createLastDisk({ ...this.#walk, directories: this.#directories, onProblem })
+    const { signal } = new AbortController()
+    this.#made.beginEnd()
+    if (mayLackEvents) await this.#walkAll(lastWalk(this.#walk, disk), signal)
+    await runInTurns(this.#made.end(disk, onProblem), signal, this.#walk.uptime)
+    return problems[0] ?? null
   }
 
   settled(): Promise<void> {
@@ -251,7 +256,8 @@ class Guard implements LiveGuard {
     const { denies, guarded } = this.#walk
     const isHeld = (to: string): boolean =>
       denies.at(to).denies.write || guarded.at(to).denies.write
-    return workspace === undefined ? null : setAside(path, workspace, isHeld)
+    const { randomName } = this.#deps
+    return workspace === undefined ? null : setAside(path, workspace, { isHeld, randomName })
   }
 
   /** Looks at one name of a directory, or at all of them. */
@@ -357,4 +363,9 @@ class Guard implements LiveGuard {
   #startAt(workspace: Workspace, path: string): WalkStart {
     return { workspace, path, others: this.#roots }
   }
+}
+
+/** A walk that goes on whatever the command has made, and watches nothing. */
+function lastWalk({ onWatched: _watch, ...walk }: WalkDeps, disk: ViewDisk): WalkDeps {
+  return { ...walk, disk, limits: { maxEntries: Infinity, maxDepth: Infinity, maxMs: Infinity } }
 }
