@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { LAUNCH_FILES } from './trampoline.ts'
 
 const run = promisify(execFile)
-const FIFOS = ['gate', 'info', 'sync', 'end'] as const
+const FIFOS = ['gate', 'info', 'sync', 'end', 'input', 'output', 'errors'] as const
 type Fifo = (typeof FIFOS)[number]
 type File = Exclude<keyof typeof LAUNCH_FILES, Fifo>
 

@@ -45,7 +45,10 @@ exit $?
  * - The supervisor alone keeps descriptor 7 open, until its command has ended. Then it reads from
  *   descriptor 9 what the agent tells of the end; the agent closes it when it has put all in order,
  *   and so does its own end. A signal ends this wait.
- * - Through a directory a command would reach every file of the machine.
+ * - Through a directory a command would reach every file of the machine. A file, which it could
+ *   open again to read and to rewrite, is carried through a FIFO: `cat` outside reads or writes it
+ *   with the descriptor of the caller. Output and errors of one file share one FIFO, which keeps
+ *   their order. A FIFO opens once both ends are there, and `cat` does not outlive the supervisor.
  * - A shell can close descriptors 8 and 9 only. It refuses to go on with a higher one.
  * - A limit of the caller that is lower already stays, because it cannot be raised.
  * - A shell within the namespaces is the parent of bubblewrap. nsenter would stop itself when its
@@ -80,9 +83,17 @@ refuse() {
 for file in arguments seccomp gate info sync end; do
   [ -r "$directory/$file" ] || refuse 'the agent has withdrawn this sandbox; run the command again'
 done
+is_file() {
+  [ -f "/proc/$$/fd/$1" ] || [ -b "/proc/$$/fd/$1" ]
+}
+input= output= errors=
 for number in 0 1 2; do
   [ ! -d "/proc/$$/fd/$number" ] || refuse "descriptor $number is a directory; give a file"
 done
+! is_file 0 || input=$directory/input
+! is_file 1 || output=$directory/output
+! is_file 2 || errors=$directory/errors
+[ -z "$output" ] || [ ! "/proc/$$/fd/1" -ef "/proc/$$/fd/2" ] || errors=$output
 exec 8<&- 9<&- 3<"$directory/arguments" 4<"$directory/seccomp"
 exec 5<>"$directory/gate" 6<>"$directory/info" 7<>"$directory/sync"
 exec 8<>"$directory/end" 9<"$directory/end" 8<&-
@@ -105,9 +116,28 @@ while read -r word first second third fourth rest; do
   esac
 done <"/proc/$$/limits"
 
+exec 8<&0
+carry() {
+  trap '' HUP INT QUIT TERM USR1 USR2
+  exec "$setpriv" --pdeathsig KILL -- "$@" 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-
+}
+carriers=
+if [ -n "$output" ]; then
+  (carry cat "$output") &
+  carriers=$!
+fi
+if [ -n "$errors" ] && [ "$errors" != "$output" ]; then
+  (carry cat "$errors") >&2 &
+  carriers="$carriers $!"
+fi
+if [ -n "$input" ]; then
+  (carry /bin/sh -c 'exec cat >"$1"' palisade "$input") <&8 2>/dev/null &
+fi
+carried=$!
+
 tries=0
 forward() {
-  [ -n "$!" ] || exit 125
+  [ "$!" != "$carried" ] || exit 125
   while [ "$tries" -lt 10 ]; do
     tries=$((tries + 1))
     process=$!
@@ -155,9 +185,11 @@ for signal in HUP TERM USR1 USR2; do
   trap "forward $signal" "$signal"
 done
 
-exec 8<&0
 (
   trap '' HUP INT QUIT TERM USR1 USR2
+  [ -z "$input" ] || exec <"$input"
+  [ -z "$output" ] || exec >"$output"
+  [ -z "$errors" ] || if [ "$errors" = "$output" ]; then exec 2>&1; else exec 2>"$errors"; fi
   [ ! -e "$directory/cgroups" ] || while read -r group; do
     { echo 0 >"$group/cgroup.procs"; } 2>/dev/null || [ "$must_enter" = no ] ||
       refuse "the control group $group cannot be entered, so a limit cannot be held"
@@ -180,6 +212,10 @@ if [ "$status" -gt 128 ]; then
   last=$?
   [ "$last" -eq 127 ] || status=$last
 fi
+
+for carrier in $carriers; do
+  while kill -s 0 "$carrier" 2>/dev/null; do wait "$carrier"; done
+done
 
 if [ -s "$directory/refusal" ]; then
   while IFS= read -r line || [ -n "$line" ]; do

@@ -21,6 +21,10 @@ export const LAUNCH_FILES = {
   sync: 'sync',
   /** FIFO; lines for people once nothing is left of the sandbox, and then its end. */
   end: 'end',
+  /** FIFOs; between the command and each standard descriptor that is a file. */
+  input: 'input',
+  output: 'output',
+  errors: 'errors',
   /** File; the reason why the agent ended the sandbox, in printable lines. */
   refusal: 'refusal',
   /** File; the control groups of the sandbox, a line each. Absent means no group. */
