@@ -98,6 +98,38 @@ describe('lint', () => {
       ['deny_one_level d *.c.b.test <- a **.b.test'],
     ],
     [
+      'a directory without what is in it',
+      of(rule('a', 'allow', ['read', 'write'], '/tmp/build')),
+      ['directory_alone a /tmp/build'],
+    ],
+    [
+      'a denied directory without what is in it',
+      of(rule('a', 'allow', read, '/work/**'), rule('d', 'deny', read, '/work/secrets')),
+      ['directory_alone d /work/secrets <- a /work/**'],
+    ],
+    [
+      'a directory that is denied as a whole by another pattern',
+      of(
+        rule('a', 'allow', read, '/work/**'),
+        rule('d', 'deny', read, '/work/secrets', '/work/secrets/**'),
+      ),
+      ['redundant d /work/secrets <- d /work/secrets/**'],
+    ],
+    [
+      'a directory beside allows of what is in it',
+      of(rule('a', 'allow', read, '/tmp/build', '/tmp/build/*', '/srv/data', '/srv/data/**')),
+      ['redundant a /srv/data <- a /srv/data/**'],
+    ],
+    [
+      'paths that are likely files',
+      of(
+        rule('a', 'allow', read, '/etc/hosts', '/usr/bin/git', '/w/Makefile', '/w/LICENSE'),
+        rule('b', 'allow', read, '/w/a.txt', '/w/.env', '/w/Dockerfile', '/w/x*', '/w/lockfile'),
+        rule('d', 'deny', read, '/other/place'),
+      ),
+      [],
+    ],
+    [
       'deeper paths that a deny leaves open',
       of(rule('a', 'allow', read, '/d/**'), rule('d', 'deny', read, '/d/s/*', '/d/t*')),
       ['deny_one_level d /d/s/* <- a /d/**'],
@@ -306,7 +338,7 @@ describe('lint', () => {
         rule('r', 'allow', read, '/out/*/**'),
         rule('d', 'deny', write, '/out'),
       ),
-      [],
+      ['directory_alone d /out <- w /out/**'],
     ],
     [
       'paths below the home that are neither readable nor writable',
@@ -315,7 +347,7 @@ describe('lint', () => {
         rule('r', 'allow', read, '~/out/*/**'),
         rule('d', 'deny', write, '~/out'),
       ),
-      [],
+      ['directory_alone d ~/out <- w ~/out/**'],
     ],
     [
       'writes without reads',
@@ -332,7 +364,11 @@ describe('lint', () => {
       of(rule('a', 'allow', read, '/Data'), rule('d', 'deny', read, '/data')),
       ['similar_resource d /data <- a /Data'],
     ],
-    ['both spellings in one rule', of(rule('a', 'allow', read, '/Data', '/data')), []],
+    [
+      'both spellings in one rule',
+      of(rule('a', 'allow', read, '/Data', '/data')),
+      ['directory_alone a /data'],
+    ],
     [
       'names that differ by letter case',
       {

@@ -24,6 +24,7 @@ export type LintCode =
   | 'redundant'
   | 'duplicate_resource'
   | 'apex_not_covered'
+  | 'directory_alone'
   | 'protected_address'
   | 'opens_protected'
   | 'similar_name'
@@ -55,6 +56,7 @@ export type LintCode =
  * | `redundant`            | info     | harmless; its removal would seem to close access         |
  * | `duplicate_resource`   | info     | the same, with the same pattern                          |
  * | `apex_not_covered`     | info     | often intended, often overlooked                         |
+ * | `directory_alone`      | info     | a directory without `/**` stands for itself alone        |
  * | `protected_address`    | info     | the range does not open protected addresses in it        |
  * | `opens_protected`      | info     | the rule opens this machine, a link or cloud metadata    |
  * | `similar_name`         | info     | people confuse the two; decisions do not                 |
@@ -85,6 +87,7 @@ export const LINT_SEVERITIES: Readonly<Record<LintCode, Severity>> = /* @__PURE_
   redundant: 'info',
   duplicate_resource: 'info',
   apex_not_covered: 'info',
+  directory_alone: 'info',
   protected_address: 'info',
   opens_protected: 'info',
   similar_name: 'info',

@@ -5,6 +5,7 @@ import { findBroad } from './find-broad.ts'
 import { findClosedNames } from './find-closed-names.ts'
 import { findConfusable } from './find-confusable.ts'
 import { createCoverFinder } from './find-cover.ts'
+import { findDirectoriesAlone } from './find-directory-alone.ts'
 import { findIdle } from './find-idle.ts'
 import { findLeftOpen } from './find-left-open.ts'
 import { findLiteralSyntax } from './find-literal-syntax.ts'
@@ -61,5 +62,6 @@ export function lint(set: PolicySet, options: LintOptions = {}): readonly Findin
     ...findRepeatedIds(read),
     ...findSimilarNames(read),
     ...findSimilarResources(read),
+    ...findDirectoriesAlone(read, budget),
   ])
 }
