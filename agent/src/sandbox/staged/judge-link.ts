@@ -4,47 +4,118 @@ import { realPathOrNull, statusOrNull, unlessMissing, type ViewDisk } from '../v
 import { isWithin, restOf } from '../view/mount-table.ts'
 import { quotePath } from '../view/view-refusal.ts'
 import type { PathJudge } from './judge-path.ts'
-import type { StagedLayer } from './staged-session.ts'
+import type { StagedLayer, StagedWorkspace } from './staged-session.ts'
 
 export interface LinkJudgeDeps {
   readonly judge: PathJudge
   readonly disk: ViewDisk
+  readonly workspaces: readonly StagedWorkspace[]
   readonly layers: readonly StagedLayer[]
 }
 
+/** The limit of the kernel for one path. */
+const MAX_LINKS = 40
+
 /**
- * Why a symbolic link must not be made; null when it may. The end is judged as text, as the link
- * leads once it is copied, and as a real path of the host.
+ * Why a symbolic link must not be made; null when it may. Its end is judged as text, as a real path
+ * of the host, and as the path to which it leads once all changes are copied out. Each staged link
+ * on that way must be granted too.
  */
 export function linkRefusal(path: string, target: string, deps: LinkJudgeDeps): string | null {
+  const own = endRefusal(path, target, deps)
+  if (own !== null) return own
+  const end = resolve(dirname(path), target)
+  for (const crossed of follow(end, deps)?.crossed ?? []) {
+    const refusal =
+      deps.judge.changeRefusal(crossed.workspace, crossed.names) ??
+      endRefusal(crossed.path, crossed.target, deps)
+    if (refusal !== null)
+      return (
+        `its target ${quotePath(target)} leads through the staged link ` +
+        `${quotePath(crossed.path)}, which is refused: ${refusal}`
+      )
+  }
+  return null
+}
+
+function endRefusal(path: string, target: string, deps: LinkJudgeDeps): string | null {
   const end = resolve(dirname(path), target)
   const shown = `its target ${quotePath(target)}`
   // After a name that is a link itself, `..` leads elsewhere than the text says.
   const steps = target.split('/').filter((name) => name !== '' && name !== '.')
   const first = steps.findIndex((name) => name !== '..')
   if (steps.lastIndexOf('..') > first && first >= 0) return `${shown} has \`..\` after a name`
-  const crossed = stagedLinkAbove(end, deps)
-  if (crossed !== null) return `${shown} leads through the staged link ${quotePath(crossed)}`
   const real = realEnd(end, deps.disk)
   if (real === null) return `${shown} leads to a path that no rule can name`
-  for (const each of new Set([end, real])) {
+  const final = follow(end, deps)
+  if (final === null) return `${shown} leads through more than ${MAX_LINKS} links`
+  for (const each of new Set([end, real, final.path])) {
     const refusal = deps.judge.targetRefusal(each)
     if (refusal !== null) return `${shown} leads where policy does not: ${refusal}`
   }
   return null
 }
 
-/** A directory on the way to the path that will be a link too. */
-function stagedLinkAbove(path: string, { layers }: LinkJudgeDeps): string | null {
-  for (let above = dirname(path); above !== '/'; above = dirname(above)) {
-    const layer = layers.find((each) => isWithin(above, each.path))
-    if (layer === undefined) continue
-    const staged = unlessMissing(() =>
-      lstatSync(join(layer.upper, restOf(above, layer.path)), { throwIfNoEntry: false }),
-    )
-    if (staged?.isSymbolicLink() === true) return above
+interface StagedLink {
+  readonly path: string
+  readonly target: string
+  readonly workspace: StagedWorkspace
+  readonly names: readonly string[]
+}
+
+/**
+ * The path to which another leads with all staged changes in place, and the staged links on the
+ * way; null for a circle.
+ */
+function follow(
+  path: string,
+  deps: LinkJudgeDeps,
+): { readonly path: string; readonly crossed: readonly StagedLink[] } | null {
+  const crossed: StagedLink[] = []
+  let at = '/'
+  let rest = namesOf(path)
+  for (let links = 0; ;) {
+    const [name, ...others] = rest
+    if (name === undefined) return { path: at, crossed }
+    const next = join(at, name)
+    const link = linkAt(next, deps)
+    if (link === null) {
+      at = next
+      rest = others
+      continue
+    }
+    if (links === MAX_LINKS) return null
+    links += 1
+    if (link.staged !== null) crossed.push(link.staged)
+    rest = [...namesOf(resolve(at, link.target)), ...others]
+    at = '/'
   }
-  return null
+}
+
+/** The link at a path whose directory is no link. A staged object stands in for that of the host. */
+function linkAt(
+  path: string,
+  { disk, layers, workspaces }: LinkJudgeDeps,
+): { readonly target: string; readonly staged: StagedLink | null } | null {
+  const index = layers.findLastIndex((each) => isWithin(path, each.path))
+  const [layer, workspace] = [layers[index], workspaces[index]]
+  if (layer !== undefined && workspace !== undefined) {
+    const rest = restOf(path, layer.path)
+    const source = join(layer.upper, rest)
+    const staged = unlessMissing(() => lstatSync(source, { throwIfNoEntry: false }))
+    if (staged?.isSymbolicLink() === true) {
+      const target = disk.readLink(source)
+      return { target, staged: { path, target, workspace, names: namesOf(rest) } }
+    }
+    if (staged !== undefined) return null
+  }
+  return statusOrNull(disk, path)?.kind === 'link'
+    ? { target: disk.readLink(path), staged: null }
+    : null
+}
+
+function namesOf(path: string): string[] {
+  return path.split('/').filter((name) => name !== '')
 }
 
 /** The real path, also of one that does not exist; null when it cannot be told. */

@@ -181,14 +181,17 @@ function blockedBy(
 
 function policyRefusal(
   { entry, names, removed }: StagedChange,
-  { deps, judge, layers, workspace }: WorkspaceReview,
+  { deps, judge, layers, session, workspace }: WorkspaceReview,
 ): string | null {
   for (const each of [names, ...removed.map((object) => object.names)]) {
     const refusal = judge.changeRefusal(workspace, each)
     if (refusal !== null) return refusal
   }
   if (entry === null || entry.target === null) return null
-  return linkRefusal(join(workspace.path, ...names), entry.target, { ...deps, judge, layers })
+  const { disk } = deps
+  const { workspaces } = session
+  const path = join(workspace.path, ...names)
+  return linkRefusal(path, entry.target, { judge, disk, workspaces, layers })
 }
 
 function attempt(work: () => void): Verdict | null {

@@ -186,7 +186,9 @@ describe('the copy-out of a strict sandbox', () => {
       'ln -s dir/file good; ln -s ../project/dir up; ln -s /usr/bin/env system; ' +
         'ln -s good chain; ln -s missing dangling; ' +
         `ln -s ${outside}/x absolute; ln -s ../agent/agent.sock agent; ln -s .env hidden; ` +
-        'ln -s dir/../.env dots; ln -s way/x through; ln -s dir staged; ln -s staged/file far',
+        'ln -s dir/../.env dots; ln -s way/x through; ln -s dir staged; ln -s staged/file far; ' +
+        'ln -s agent lead; ln -s way led; ln -s led/x leading; ln -s round/x turn; ln -s turn round; ' +
+        'ln -s staged/../.env hop',
     )
     expect(verdicts(await scene.apply(id), scene.project)).toEqual({
       good: 'applied',
@@ -200,10 +202,42 @@ describe('the copy-out of a strict sandbox', () => {
       hidden: 'refused',
       dots: 'refused',
       through: 'refused',
-      far: 'refused',
+      far: 'applied',
+      lead: 'refused',
+      led: 'refused',
+      leading: 'refused',
+      turn: 'refused',
+      round: 'refused',
+      hop: 'refused',
     })
     expect(readlinkSync(scene.at('good'))).toBe('dir/file')
     expect(existsSync(scene.at('agent'))).toBe(false)
+  })
+
+  it('copies the links of a package manager, which lead through one another', async () => {
+    const scene = await strictScene(['deny', 'write', '/**/shut/**'])
+    scene.put('pkg/cli.js', 'member/x')
+    const id = await scene.stage(
+      'mkdir -p node_modules/.bin node_modules/shut; ln -s ../pkg node_modules/pkg; ' +
+        'ln -s ../pkg/cli.js node_modules/.bin/pkg; ln -s pkg node_modules/alias; ' +
+        'ln -s ../alias/cli.js node_modules/.bin/alias; ' +
+        'ln -s ../../pkg node_modules/shut/pkg; ln -s ../shut/pkg/cli.js node_modules/.bin/other',
+    )
+
+    const applied = await scene.apply(id)
+
+    expect(verdicts(applied, scene.project)).toMatchObject({
+      'node_modules/pkg': 'applied',
+      'node_modules/.bin/pkg': 'applied',
+      'node_modules/alias': 'applied',
+      'node_modules/.bin/alias': 'applied',
+      'node_modules/shut/pkg': 'refused',
+      'node_modules/.bin/other': 'refused',
+    })
+    expect(reasonOf(applied, scene.at('node_modules/.bin/other'))).toMatch(
+      /leads through the staged link `.*shut\/pkg`, which is refused/,
+    )
+    expect(readFileSync(scene.at('node_modules/.bin/alias'), 'utf8')).toBe('pkg/cli.js')
   })
 
   it('tells of a change all that its path does not', async () => {
