@@ -36,7 +36,10 @@ export function createStagedChanges(deps: StagedChangesDeps): StagedChanges {
   ): Promise<Review> => {
     const attributes = await loadLayerAttributes()
     const steps = review(directoryOf(session.id), session, { ...deps, attributes }, before)
-    return runInTurns(steps, new AbortController().signal, deps.uptime)
+    const found = await runInTurns(steps, new AbortController().signal, deps.uptime)
+    const { allowed, conflict, failed: broken, refused } = found.counts
+    await store.noteRest(session.id, refused > 0 && allowed + conflict + broken === 0)
+    return found
   }
   const applyAll = async (session: StagedSession): Promise<Review> => {
     const directory = directoryOf(session.id)

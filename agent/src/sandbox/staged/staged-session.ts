@@ -35,6 +35,7 @@ export interface StagedLayer {
 
 const RECORD = 'session.json'
 const JOURNAL = 'applying.jsonl'
+const REFUSED_MARK = 'refused'
 
 /** Paths of the layers of one workspace. */
 export function layersOf(directory: string, index: number) {
@@ -58,6 +59,11 @@ export function recordOf(directory: string): string {
 
 export function journalOf(directory: string): string {
   return join(directory, JOURNAL)
+}
+
+/** A file that exists while policy refuses all that is left of the changes. */
+export function refusedMarkOf(directory: string): string {
+  return join(directory, REFUSED_MARK)
 }
 
 export async function writeSession(directory: string, session: StagedSession): Promise<void> {

@@ -1,15 +1,24 @@
 import type { StagedSession as ShownSession } from '@palisade/protocol'
-import { readdirSync } from 'node:fs'
-import { mkdir, statfs } from 'node:fs/promises'
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { unlessMissing, type ViewDisk } from '../view/disk.ts'
 import { quotePath, ViewRefusal } from '../view/view-refusal.ts'
 import type { StageView } from '../view/view-plan.ts'
 import { clearJournal, removeMounts, removeSession } from './session-files.ts'
 import { createStage } from './stage-view.ts'
-import { layersOf, listSessionIds, readSession, type StagedSession } from './staged-session.ts'
+import {
+  layersOf,
+  listSessionIds,
+  readSession,
+  refusedMarkOf,
+  type StagedSession,
+} from './staged-session.ts'
 
-/** Sessions with changes on this machine. */
+/**
+ * Sessions with changes on this machine. Of those with refused changes alone the oldest gives way to
+ * a new one: an agent that runs each command in a sandbox would otherwise be stopped by them.
+ */
 const MAX_SESSIONS = 32
 const KEPT_MS = 14 * 24 * 3_600_000
 const SPACE_CHECK_MS = 2_000
@@ -29,7 +38,7 @@ export interface StagedRun {
 
 /** The sessions of strict sandboxes on disk. */
 export interface StagedStore {
-  /** Rejects with `ViewRefusal` when too many wait. */
+  /** Rejects with `ViewRefusal` when too many wait that policy does not refuse. */
   begin(id: string, holderPid: number): Promise<StagedRun>
   /** The oldest first. Removes those that expired. */
   list(): Promise<readonly StagedSession[]>
@@ -41,6 +50,8 @@ export interface StagedStore {
   /** Runs a task that no other one for the session interrupts; null when one runs. */
   alone<T>(id: string, task: () => Promise<T>): Promise<T> | null
   describe(session: StagedSession): ShownSession
+  /** Notes after a review whether policy refuses all that is left. */
+  noteRest(id: string, isRefused: boolean): Promise<void>
   /** Removes the rests of a killed agent. Call it once, before the first `begin`. */
   recover(): Promise<void>
   /** Removes all sessions. Call it while no sandbox runs. */
@@ -87,6 +98,19 @@ export function createStagedStore({
     return sessions.toSorted((a, b) => a.started_ms - b.started_ms)
   }
 
+  const dropRefused = async (kept: readonly StagedSession[]): Promise<void> => {
+    const oldest = kept.find(
+      (session) => !running.has(session.id) && existsSync(refusedMarkOf(directoryOf(session.id))),
+    )
+    const dropped = oldest && alone(oldest.id, () => removeSession(directoryOf(oldest.id), oldest))
+    if (dropped === undefined || dropped === null)
+      throw new ViewRefusal(
+        `the changes of ${MAX_SESSIONS} strict sandboxes wait here; apply or discard some ` +
+          '(`palisade staged ls`, `palisade staged discard --all`)',
+      )
+    await dropped
+  }
+
   return {
     list,
     directoryOf,
@@ -106,11 +130,8 @@ export function createStagedStore({
     }),
     async begin(id, holderPid) {
       await mkdir(root, { recursive: true, mode: 0o700 })
-      if ((await list()).length >= MAX_SESSIONS)
-        throw new ViewRefusal(
-          `the changes of ${MAX_SESSIONS} strict sandboxes wait here; apply or discard some ` +
-            '(`palisade staged ls`)',
-        )
+      const kept = await list()
+      if (kept.length >= MAX_SESSIONS) await dropRefused(kept)
       const directory = directoryOf(id)
       const { promise, resolve } = Promise.withResolvers<void>()
       running.set(id, promise)
@@ -127,6 +148,10 @@ export function createStagedStore({
         },
         watchSpace: (end) => watchSpace(root, end),
       }
+    },
+    async noteRest(id, isRefused) {
+      const mark = refusedMarkOf(directoryOf(id))
+      await (isRefused ? writeFile(mark, '', { mode: 0o600 }) : rm(mark, { force: true }))
     },
     async discardAll() {
       for (const session of await list()) await removeSession(directoryOf(session.id), session)

@@ -26,14 +26,16 @@ export function addStagedCommands(program: Command, context: RunContext): void {
 }
 
 const HELP = `
-Changes are kept in the data directory of the agent for two weeks, of at most 32 sandboxes. Each is
-judged by the policy of the moment in which it is copied out. A path that was changed outside since
-the sandbox started is a conflict and stays as it is.
+Changes are kept in the data directory of the agent for two weeks, of at most 32 sandboxes; beyond
+them, the oldest that policy refuses as a whole goes away. Each is judged by the policy of the
+moment in which it is copied out. A path that was changed outside since the sandbox started is a
+conflict and stays as it is.
 
 Examples:
   palisade staged ls
   palisade staged show 3f9c2a71d0e4
-  palisade staged apply 3f9c2a71d0e4`
+  palisade staged apply 3f9c2a71d0e4
+  palisade staged discard 3f9c2a71d0e4 81d2c0aa47f3`
 
 function addListCommand(staged: Command, context: RunContext): void {
   staged
@@ -82,13 +84,25 @@ function addApplyCommand(staged: Command, context: RunContext): void {
 function addDiscardCommand(staged: Command, context: RunContext): void {
   staged
     .command('discard')
-    .description('Remove the changes of one sandbox.')
-    .argument('<id>', ID)
-    .option('--json', 'print one JSON object')
-    .action(async (id: string, { json }: JsonOption) => {
-      const discarded = await askStaged(context, EXIT.failed)('discard', id)
-      await present(context, json, discarded, () => formatOutcome(discarded))
+    .description('Remove the changes of sandboxes.')
+    .argument('[id...]', `${ID}, may be repeated`)
+    .option('--all', 'of all sandboxes that have ended')
+    .option('--json', 'print one JSON object for each sandbox')
+    .action(async (ids: string[], { all, json }: JsonOption & { readonly all?: true }) => {
+      if ((all === true) === ids.length > 0)
+        throw usageError('name the sandboxes, or give `--all` for every one that has ended')
+      for (const id of all === true ? await listKept(context) : ids) {
+        const discarded = await askStaged(context, EXIT.failed)('discard', id)
+        await present(context, json, discarded, () => formatOutcome(discarded))
+      }
     })
+}
+
+async function listKept({ io }: RunContext): Promise<string[]> {
+  const { sessions } = await reachAgent(io, EXIT.failed, (agent) =>
+    createStagedClient(agent).list(),
+  )
+  return sessions.filter(({ state }) => state === 'kept').map(({ id }) => id)
 }
 
 /** The shell of `palisade run --strict` becomes this command once its own has ended. */

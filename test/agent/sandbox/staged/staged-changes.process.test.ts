@@ -23,6 +23,29 @@ import { TEMPORARY, scene } from './staged-scene.ts'
 const DAY_MS = 24 * 3_600_000
 
 describe('staged changes', () => {
+  it('of refused changes alone give way to a new sandbox, the oldest first', async () => {
+    const { changes, deny, keep, store, clock } = await scene()
+    for (let count = 0; count < 32; count += 1) {
+      await keep(`s${count}`, [count < 2 ? 'x.pem' : 'a'])
+      clock.nowMs += 1
+    }
+    deny('/**/*.pem')
+    await expect(store.begin('early', 1)).rejects.toThrow('apply or discard some')
+    expect(await changes.show({ id: 's1' })).toMatchObject({ counts: { refused: 1 } })
+    expect(await changes.apply({ id: 's0' })).toMatchObject({ is_kept: true })
+    expect(await changes.show({ id: 's2' })).toMatchObject({ counts: { allowed: 1 } })
+
+    await (await store.begin('next', 1)).end()
+    const left = (await changes.list()).sessions.map(({ id }) => id)
+
+    expect(left).toHaveLength(31)
+    expect(left).not.toContain('s0')
+    await keep('more', ['a'])
+    await (await store.begin('last', 1)).end()
+    await keep('other', ['a'])
+    await expect(store.begin('end', 1)).rejects.toThrow('apply or discard some')
+  })
+
   it('that policy grants are listed beside any number of others, and the reverse', async () => {
     const { changes, keep, project, root } = await scene()
     // Policy grants a plain file, and never one with a setuid bit.

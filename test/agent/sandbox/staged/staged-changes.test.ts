@@ -22,6 +22,17 @@ describe('staged changes', () => {
     await expect(store.begin('more', 1)).rejects.toThrow('apply or discard some')
   })
 
+  it('are no more refused once policy grants them', async () => {
+    const { changes, deny, keep, store } = await scene()
+    deny('/**/*.pem')
+    for (let count = 0; count < 32; count += 1) await keep(`s${count}`, ['x.pem'])
+    await changes.show({ id: 's0' })
+    deny()
+    await changes.show({ id: 's0' })
+
+    await expect(store.begin('next', 1)).rejects.toThrow('apply or discard some')
+  })
+
   it.each([
     [{}, 'invalid_request'],
     [{ id: '../s1' }, 'invalid_request'],

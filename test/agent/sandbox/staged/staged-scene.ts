@@ -58,5 +58,7 @@ export async function scene(isOpen = true) {
     for (const name of files) writeFileSync(join(upper, name), 'x'.repeat(1_000_000))
     return session
   }
-  return { active, changes, clock, deps, keep, project, root, store }
+  const deny = (...patterns: readonly string[]): void =>
+    use(opened(project, ...patterns.map((each) => ['deny', 'write', each] as const)))
+  return { active, changes, clock, deny, deps, keep, project, root, store }
 }
