@@ -111,6 +111,24 @@ print(subprocess.run(['echo', 'command'], capture_output=True, text=True).stdout
     expect(ended).toMatchObject({ code: 0, stdout: 'thread\nprocess\ncommand\n' })
   })
 
+  it.runIf(isInstalled('python3'))(
+    'python runs pools by fork and by spawn, and none by a fork server',
+    async () => {
+      const script = `import multiprocessing, sys
+if __name__ == '__main__':
+    multiprocessing.set_start_method(sys.argv[1])
+    with multiprocessing.Pool(1) as pool: print(pool.map(abs, [-1]))`
+      const pool = (method: string): Promise<Ended> =>
+        run('env', 'TMPDIR=/run', 'python3', '-c', script, method)
+
+      for (const method of ['fork', 'spawn'])
+        expect(await pool(method)).toMatchObject({ code: 0, stdout: '[1]\n' })
+      const refused = await pool('forkserver')
+      expect(refused.code).toBe(1)
+      expect(refused.stderr).toContain('Operation not permitted')
+    },
+  )
+
   it.runIf(isInstalled('npm'))('npm runs the script of a package', async () => {
     const manifest = JSON.stringify({ name: 'a', version: '1.0.0', scripts: { hello: 'echo ran' } })
     const ended = await run(
