@@ -1,4 +1,5 @@
 import { SANDBOX_HOSTNAME, type SandboxRequest } from '@palisade/protocol'
+import { normalize } from 'node:path/posix'
 import type { AgentLog } from '../agent-log.ts'
 import type { ServeSandboxApi } from './api/sandbox-api.ts'
 import { createAsideList } from './aside/aside-list.ts'
@@ -25,7 +26,7 @@ import type { StagedRun, StagedStore } from './staged/staged-store.ts'
 import { supervise, type Supervision } from './supervise.ts'
 import { realPathOrNull } from './view/disk.ts'
 import { type LiveGuard } from './view/live-guard.ts'
-import { isWithin } from './view/mount-table.ts'
+import { isWithin, join, restOf } from './view/mount-table.ts'
 import { warnOfOuterRepository } from './view/outer-repository.ts'
 import type { SandboxUser } from './view/system-files.ts'
 import { planView, type ViewPlan, type ViewPlanDeps } from './view/view-plan.ts'
@@ -192,16 +193,28 @@ function followStaged(
     .catch((err: unknown) => log.warn({ err }, 'the changes of a sandbox were not put in order'))
 }
 
-/** The real path of the directory in which the command starts. */
+/**
+ * The path of the directory in which the command starts: the one that the caller used where a link
+ * of the view leads there, and otherwise the real one.
+ */
 function requireInWorkspace(
   directory: string,
-  { guarded }: ViewPlan,
+  { guarded, mounts }: ViewPlan,
   { disk }: Pick<ViewPlanDeps, 'disk'>,
 ): string {
   const real = realPathOrNull(disk, directory)
   if (real === null)
     throw new ViewRefusal(`the working directory ${quotePath(directory)} does not exist`)
-  if (guarded.workspaces.some(({ path }) => isWithin(real, path))) return real
+  if (guarded.workspaces.some(({ path }) => isWithin(real, path))) {
+    const asked = normalize(directory)
+    const isShown = mounts.some(
+      (mount) =>
+        mount.kind === 'symlink' &&
+        isWithin(asked, mount.target) &&
+        join(mount.to, restOf(asked, mount.target)) === real,
+    )
+    return isShown ? asked : real
+  }
   const [first] = guarded.workspaces
   throw new ViewRefusal(
     `the working directory ${quotePath(real)} is in no workspace; change to one, such as ` +

@@ -1,6 +1,7 @@
 import type { CompiledPolicy, PathDenies, Steps } from '@palisade/policy-core'
 import type { ActivePolicy } from '../../decision/active-policy.ts'
 import { runInTurns } from '../../decision/run-in-turns.ts'
+import { planCallerLinks } from './caller-links.ts'
 import { expectMounts, type ExpectedBind, type ExpectedMounts } from './compare-mounts.ts'
 import { realPathOrNull, type ViewDisk } from './disk.ts'
 import type { WalkDeps } from './findings.ts'
@@ -114,7 +115,12 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
   )
   const release = await placeholders.hold(missing)
   try {
-    const root = planRootView(rootDeps(request, workspaces, deps))
+    const system = planRootView(rootDeps(request, workspaces, deps))
+    const shown = [
+      ...system,
+      ...workspaces.map(({ path }) => ({ kind: 'bind' as const, target: path })),
+    ]
+    const root = [...system, ...planCallerLinks(request.workspaces, shown, disk)]
     const areas: readonly Area[] = [...binds(root), ...workspaces]
     const literals = await inTurns(literalHolds(denies, areas, disk), deps)
     const found = [...tree.held, ...missing, ...literals]

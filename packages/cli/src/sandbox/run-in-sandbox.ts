@@ -1,5 +1,7 @@
 import { startSandbox, type AgentAddress } from '@palisade/client'
 import { SANDBOX_AGENT, SANDBOX_PROXY } from '@palisade/protocol'
+import { realpathSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import type { AgentIo, Io } from '../io.ts'
 import { reachAgent } from '../machine/reach-agent.ts'
@@ -58,10 +60,11 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
   if (publish.kind === 'invalid') throw refusal(publish.problems)
   const texts = request.workspace.length === 0 ? ['.'] : request.workspace
   const { strict } = request
+  const directory = calledDirectory(io)
   const answer = await reachAgent(io, EXIT_NO_SANDBOX, (agent) => {
     const wanted = {
-      workspaces: texts.map((text) => parseWorkspace(text, io.cwd)),
-      directory: io.cwd,
+      workspaces: texts.map((text) => parseWorkspace(text, directory)),
+      directory,
       variables: Object.fromEntries(environment.variables),
       authorities: findAuthorities(
         { ...(git.authorities === null ? {} : { GIT_SSL_CAINFO: git.authorities }), ...env },
@@ -79,6 +82,16 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
   const { program, arguments: words, warnings } = answer.launch
   for (const warning of warnings) io.stderr.write(`${printable(`palisade: ${warning}`)}\n`)
   return io.become(program, [...words, ...asProgram(command)])
+}
+
+/** The working directory by the path of the shell, which may lead through symbolic links. */
+function calledDirectory({ cwd, env }: Pick<SandboxIo, 'cwd' | 'env'>): string {
+  const { PWD: path = '' } = env
+  try {
+    return isAbsolute(path) && realpathSync(path) === cwd ? path : cwd
+  } catch {
+    return cwd
+  }
 }
 
 /** Loads what reads profiles only for a run that names one. */
