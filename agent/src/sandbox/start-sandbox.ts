@@ -248,6 +248,6 @@ async function writeLaunch(
   { architecture }: StartDeps,
 ): Promise<void> {
   await place.write('arguments', words)
-  const filter = encodeSeccompFilter(architecture, { allowUnixSockets: false })
+  const filter = encodeSeccompFilter(architecture)
   await place.write('seccomp', filter)
 }

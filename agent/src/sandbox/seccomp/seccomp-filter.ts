@@ -16,14 +16,6 @@ import {
   type SystemCall,
 } from './system-calls.ts'
 
-export interface FilterOptions {
-  /**
-   * Whether a program may make Unix sockets beyond `socketpair`. It then reaches every socket file
-   * of its view, those of a workspace included.
-   */
-  readonly allowUnixSockets: boolean
-}
-
 const ALLOW = answer(0x7fff_0000)
 const KILL = answer(0x8000_0000)
 const ERRNO = 0x0005_0000
@@ -68,17 +60,17 @@ const PERSONALITY_QUERY = 0xffff_ffff
  * allowed that is not refused: the namespaces are the boundary, and the filter closes the ways that
  * they leave open and parts of the kernel that no program needs.
  */
-export function encodeSeccompFilter(architecture: Architecture, options: FilterOptions): Buffer {
+export function encodeSeccompFilter(architecture: Architecture): Buffer {
   const program = [
     load(MACHINE),
     // A program of another machine has other numbers, so it would be judged by wrong ones.
-    ...whenEqual([MACHINES[architecture]], filterCalls(architecture, options)),
+    ...whenEqual([MACHINES[architecture]], filterCalls(architecture)),
     KILL,
   ]
   return encodeInstructions(program)
 }
 
-function filterCalls(architecture: Architecture, { allowUnixSockets }: FilterOptions): Block {
+function filterCalls(architecture: Architecture): Block {
   const whenCall = (calls: readonly SystemCall[], then: Block): Block => {
     const numbers = calls.map((call) => systemCallNumber(call, architecture))
     return whenEqual(
@@ -92,7 +84,7 @@ function filterCalls(architecture: Architecture, { allowUnixSockets }: FilterOpt
     ...(architecture === 'x86_64' ? whenAtLeast(X32, [KILL]) : []),
     ...whenAtLeast(NEWEST_CALL + 1, [NOT_THERE]),
     ...REFUSALS.flatMap(({ calls, errno }) => whenCall(calls, [answer(ERRNO | errno)])),
-    ...whenCall(['socket'], filterSocket(allowUnixSockets)),
+    ...whenCall(['socket'], filterSocket()),
     ...whenCall(['socketpair'], filterPair()),
     ...whenCall(['clone'], [load(ARGUMENT[0]), ...whenAnyBit(NEW_NAMESPACE, [REFUSE]), ALLOW]),
     ...whenCall(
@@ -106,9 +98,10 @@ function filterCalls(architecture: Architecture, { allowUnixSockets }: FilterOpt
 
 /**
  * The transparent capture sees TCP and UDP only. A raw or packet socket, another protocol and
- * another family (VSOCK, ALG, BLUETOOTH, …) would pass beside it.
+ * another family (VSOCK, ALG, BLUETOOTH, …) would pass beside it. A Unix socket would reach every
+ * socket file of the view, those of a workspace included, and be reached by its own.
  */
-function filterSocket(allowUnixSockets: boolean): Block {
+function filterSocket(): Block {
   const internet = [
     load(ARGUMENT[1]),
     keepBits(SOCK_TYPE_MASK),
@@ -121,7 +114,6 @@ function filterSocket(allowUnixSockets: boolean): Block {
     ...whenEqual([AF.inet, AF.inet6], internet),
     // libc lists addresses by it.
     ...whenEqual([AF.netlink], allowOnly(2, [NETLINK_ROUTE])),
-    ...(allowUnixSockets ? whenEqual([AF.unix], [ALLOW]) : []),
     REFUSE,
   ]
 }

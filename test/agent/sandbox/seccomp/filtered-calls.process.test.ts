@@ -8,7 +8,7 @@ import {
 import { asUser, bubblewrap, runCommand, testUsers } from '../fixture/bubblewrap.ts'
 
 const ARCHITECTURE: Architecture = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
-const FILTER = encodeSeccompFilter(ARCHITECTURE, { allowUnixSockets: false })
+const FILTER = encodeSeccompFilter(ARCHITECTURE)
 
 const EPERM = 1
 const EINVAL = 22

@@ -5,7 +5,7 @@ import { publicNode } from '../../fixture/public-node.ts'
 import { asUser, bubblewrap, runCommand, testUsers, type Ended } from '../fixture/bubblewrap.ts'
 
 const architecture = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
-const FILTER = encodeSeccompFilter(architecture, { allowUnixSockets: false })
+const FILTER = encodeSeccompFilter(architecture)
 
 const isInstalled = (program: string): boolean =>
   spawnSync(program, ['--version'], { env: { PATH: '/usr/bin:/bin' } }).status === 0

@@ -12,7 +12,7 @@ import { runFilter } from './run-filter.ts'
 
 const ARCHITECTURE: Architecture = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
 const AUDIT = { x86_64: 0xc000003e, aarch64: 0xc00000b7 }[ARCHITECTURE]
-const FILTER = encodeSeccompFilter(ARCHITECTURE, { allowUnixSockets: false })
+const FILTER = encodeSeccompFilter(ARCHITECTURE)
 const ALLOW = 0x7fff_0000
 
 interface SocketCall {
@@ -41,8 +41,8 @@ function isAllowed({ call, args }: SocketCall): boolean {
 }
 
 /**
- * Makes each socket, tries to reach the listeners in the directory, and binds a name there. Prints a
- * line for each socket that was connected or listens, then the number of sockets, and keeps them
+ * Makes each socket, tries to reach the listeners in the directory, and binds a name there. Prints
+ * a line for each socket that was connected or listens, then the number of sockets, and keeps them
  * until the end of its input.
  */
 const REACH = String.raw`

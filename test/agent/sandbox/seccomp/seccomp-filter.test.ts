@@ -21,26 +21,20 @@ function runNumber(
   architecture: Architecture,
   nr: number,
   args: readonly bigint[] = [],
-  options = { allowUnixSockets: false },
 ): FilterRun {
-  const program = encodeSeccompFilter(architecture, options)
+  const program = encodeSeccompFilter(architecture)
   return runFilter(program, { arch: AUDIT[architecture], nr, args })
 }
 
-function run(
-  architecture: Architecture,
-  call: SystemCall,
-  args: readonly bigint[] = [],
-  options = { allowUnixSockets: false },
-): number {
+function run(architecture: Architecture, call: SystemCall, args: readonly bigint[] = []): number {
   const nr = systemCallNumber(call, architecture)
   if (nr === null) throw new Error(`${architecture} has no ${call}`)
-  return runNumber(architecture, nr, args, options).action
+  return runNumber(architecture, nr, args).action
 }
 
 describe.each(ARCHITECTURES)('the seccomp filter on %s', (architecture) => {
   it('kills a program that calls by the numbers of another machine', () => {
-    const program = encodeSeccompFilter(architecture, { allowUnixSockets: false })
+    const program = encodeSeccompFilter(architecture)
     const i386 = 0x4000_0003
     const arm = 0x4000_0028
     const other = AUDIT[architecture === 'x86_64' ? 'aarch64' : 'x86_64']
@@ -126,15 +120,6 @@ describe.each(ARCHITECTURES)('the seccomp filter on %s', (architecture) => {
     expect(run(architecture, 'socket', [domain, type, protocol])).toBe(EPERM)
   })
 
-  it('allows Unix sockets, and no other family more, where it is asked to', () => {
-    const options = { allowUnixSockets: true }
-
-    expect(run(architecture, 'socket', [1n, 1n, 0n], options)).toBe(ALLOW)
-    expect(run(architecture, 'socket', [1n, 5n, 0n], options)).toBe(ALLOW)
-    expect(run(architecture, 'socket', [40n, 1n, 0n], options)).toBe(EPERM)
-    expect(run(architecture, 'socket', [2n, 3n, 1n], options)).toBe(EPERM)
-  })
-
   it('allows pairs of Unix sockets for streams and packets only', () => {
     for (const type of [1n, 5n, 0x80801n, 0x80005n, HIGH | 1n])
       expect(run(architecture, 'socketpair', [HIGH | 1n, type, 0n])).toBe(ALLOW)
@@ -184,7 +169,7 @@ describe.each(ARCHITECTURES)('the seccomp filter on %s', (architecture) => {
   })
 
   it('is short enough for the kernel', () => {
-    const program = encodeSeccompFilter(architecture, { allowUnixSockets: true })
+    const program = encodeSeccompFilter(architecture)
 
     expect(program.length % 8).toBe(0)
     expect(program.length / 8).toBeLessThan(256)
