@@ -17,7 +17,7 @@ import { bundleClaims, policyOf, type RuleLine } from '../fixture/bundle.ts'
 import { exists } from '../fixture/view-scene.ts'
 import { startSandboxMachine, type SandboxMachine } from './fixture/machine.ts'
 
-/** Workspaces of one sandbox, each with a policy and a tree of its own: few enough for its masks. */
+/** Workspaces of one sandbox, each with its policy and tree: few enough for all masks. */
 const WORKSPACES = 10
 const SANDBOXES = isFullRun() ? 200 : 2
 

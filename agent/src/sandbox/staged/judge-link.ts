@@ -92,7 +92,7 @@ function follow(
   }
 }
 
-/** The link at a path whose directory is no link. A staged object stands in for that of the host. */
+/** The link at a path whose directory is no link. A staged object replaces that of the host. */
 function linkAt(
   path: string,
   { disk, layers, workspaces }: LinkJudgeDeps,

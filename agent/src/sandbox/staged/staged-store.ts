@@ -16,8 +16,8 @@ import {
 } from './staged-session.ts'
 
 /**
- * Sessions with changes on this machine. Of those with refused changes alone the oldest gives way to
- * a new one: an agent that runs each command in a sandbox would otherwise be stopped by them.
+ * Sessions with changes on this machine. Of those with refused changes alone the oldest gives way
+ * to a new one: an agent that runs each command in a sandbox would otherwise be stopped by them.
  */
 const MAX_SESSIONS = 32
 const KEPT_MS = 14 * 24 * 3_600_000

@@ -5,8 +5,8 @@ export type TreeRules = Pick<ActivePolicy, 'decide' | 'enforced'>
 
 /**
  * Whether policy allows an action on a directory and on every path below it, now and later. A view
- * shows a directory as a whole, so a rule for the directory alone does not open it. Denies below the
- * directory are masked and play no part.
+ * shows a directory as a whole, so a rule for the directory alone does not open it. Denies below
+ * the directory are masked and play no part.
  */
 export function isTreeGranted(rules: TreeRules, action: FilesystemAction, path: string): boolean {
   return (

@@ -173,8 +173,8 @@ function requireAllowed(
       const other = active.decide({ action, path: alias })
       if (other.decision === 'deny' && other.reason !== 'default_deny')
         throw new ViewRefusal(
-          `policy denies \`${action}\` on ${quotePath(alias)} (${other.reason}), and the workspace ` +
-            `${quotePath(path)} is the same directory`,
+          `policy denies \`${action}\` on ${quotePath(alias)} (${other.reason}), and the ` +
+            `workspace ${quotePath(path)} is the same directory`,
         )
     }
   }

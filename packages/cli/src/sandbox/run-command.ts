@@ -69,13 +69,14 @@ export function addRunCommand(program: Command, context: RunContext): void {
 
 const HELP = `
 A workspace is judged by its real path: \`ro\` needs \`read\` on all in it, such as \`allow read
-/work/**\`; \`rw\`, the default, needs \`write\` too. Denied paths in it are hidden or read-only, also those that come later. The home
-directory and /tmp are empty and end with the command. Every connection is decided by the policy
-and recorded, whether or not the command uses the proxy; \`palisade log\` lists them.
+/work/**\`; \`rw\`, the default, needs \`write\` too. Denied paths in it are hidden or read-only,
+also those that come later. The home directory and /tmp are empty and end with the command. Every
+connection is decided by the policy and recorded, whether or not the command uses the proxy;
+\`palisade log\` lists them.
 
-\`EPERM\` or "Operation not permitted" from \`listen\` or \`socket\` is the refusal of Unix sockets,
-which is not recorded: \`node --import tsx\` works in place of \`tsx\`, and the start method \`spawn\`
-in place of \`forkserver\` of Python's multiprocessing.
+\`EPERM\` or "Operation not permitted" from \`listen\` or \`socket\` is the refusal of Unix
+sockets, which is not recorded: \`node --import tsx\` works in place of \`tsx\`, and the start
+method \`spawn\` in place of \`forkserver\` of Python's multiprocessing.
 
 Limits: \`processes\` at once (default 4096), \`memory\` of all together, \`process-memory\` of
 each, size of each private directory (\`tmp\`, default 1G), open \`files\` of each process

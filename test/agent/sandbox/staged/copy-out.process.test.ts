@@ -187,8 +187,8 @@ describe('the copy-out of a strict sandbox', () => {
         'ln -s good chain; ln -s missing dangling; ' +
         `ln -s ${outside}/x absolute; ln -s ../agent/agent.sock agent; ln -s .env hidden; ` +
         'ln -s dir/../.env dots; ln -s way/x through; ln -s dir staged; ln -s staged/file far; ' +
-        'ln -s agent lead; ln -s way led; ln -s led/x leading; ln -s round/x turn; ln -s turn round; ' +
-        'ln -s staged/../.env hop',
+        'ln -s agent lead; ln -s way led; ln -s led/x leading; ' +
+        'ln -s round/x turn; ln -s turn round; ln -s staged/../.env hop',
     )
     expect(verdicts(await scene.apply(id), scene.project)).toEqual({
       good: 'applied',

@@ -116,8 +116,8 @@ describe('a workspace', () => {
     rule(['allow', 'read', `${other}/**`], ['allow', 'write', other])
     expect(judge(ro(other))).toHaveLength(1)
     expect(() => judge(rw(other))).toThrow(
-      `${missing(other, 'write')}; write \`${other}:ro\` to read it only, or ask an editor of the ` +
-        `policy for \`allow write ${other}/**\``,
+      `${missing(other, 'write')}; write \`${other}:ro\` to read it only, or ask an editor of ` +
+        `the policy for \`allow write ${other}/**\``,
     )
   })
 
