@@ -2,6 +2,7 @@ import type { SandboxRequest } from '@palisade/protocol'
 import { dirname } from 'node:path'
 import type { ViewDisk } from './view/disk.ts'
 import type { GuardedView } from './view/guarded-view.ts'
+import { isWithin } from './view/mount-table.ts'
 import { isShown } from './view/shown-path.ts'
 import { quotePath } from './view/view-refusal.ts'
 
@@ -16,7 +17,7 @@ export interface ChosenAuthorities {
 export function chooseAuthorities(
   asked: SandboxRequest['authorities'],
   view: Pick<GuardedView, 'areas' | 'held' | 'absent'>,
-  disk: Pick<ViewDisk, 'realPath'>,
+  { disk, home }: { readonly disk: Pick<ViewDisk, 'realPath'>; readonly home: string },
 ): ChosenAuthorities {
   const judged = (asked ?? []).map(({ paths, ...rest }) => ({
     ...rest,
@@ -27,15 +28,19 @@ export function chooseAuthorities(
       lacking === undefined ? [[variable, value] as const] : [],
     ),
     warnings: judged.flatMap(({ variable, lacking }) =>
-      lacking === undefined ? [] : [describeLack(variable, lacking)],
+      lacking === undefined ? [] : [describeLack(variable, lacking, home)],
     ),
   }
 }
 
-function describeLack(variable: string, path: string): string {
+/** The home directory, and one above it, is no workspace. */
+function describeLack(variable: string, path: string, home: string): string {
+  const directory = dirname(path)
+  const advice = isWithin(home, directory)
+    ? 'move it into a directory of its own, which `--workspace` can show'
+    : `add ${quotePath(`--workspace ${directory}:ro`)} beside \`--workspace .\``
   return (
     `${variable} is left out, because the sandbox does not show ${quotePath(path)}; ` +
-    `add ${quotePath(`--workspace ${dirname(path)}:ro`)} beside \`--workspace .\`, or install the authority below ` +
-    '/usr/local/share/ca-certificates'
+    `${advice}, or install the authority below /usr/local/share/ca-certificates`
   )
 }

@@ -90,7 +90,10 @@ export async function startSandbox(
       bases: deps.bases,
       uid: user.uid,
     })
-    const authorities = chooseAuthorities(request.authorities, plan.guarded, deps.view.disk)
+    const authorities = chooseAuthorities(request.authorities, plan.guarded, {
+      ...deps.view,
+      home: user.home,
+    })
     const variables = new Map([...authorities.variables, ...Object.entries(request.variables)])
     await writeLaunch(encodeArguments(variables, plan, cwd, deps), launch, deps)
     const network = await serveNetwork(request, launch, deps)
@@ -140,9 +143,8 @@ async function serveNetwork(
 ): Promise<SandboxNetwork> {
   const { holderFile, programs, view } = deps
   const { pid: holderPid } = launch.holder
-  const { nsenter } = programs
   const { decide } = view.active
-  const published = await publishPorts(publish, { holderPid, holderFile, nsenter, decide })
+  const published = await publishPorts(publish, { holderPid, holderFile, programs, decide })
   const served = await serveListeners(launch, deps).catch((error: unknown) => {
     published.close()
     throw error

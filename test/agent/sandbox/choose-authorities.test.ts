@@ -38,7 +38,7 @@ const choose = (...paths: readonly string[]) =>
       },
     ],
     view,
-    createViewDisk(),
+    { disk: createViewDisk(), home: join(root, 'home') },
   )
 
 describe('a variable with certificate authorities', () => {
@@ -67,9 +67,19 @@ describe('a variable with certificate authorities', () => {
     ])
   })
 
+  it('is not to be shown with the whole home directory', () => {
+    const paths = [join(root, 'outside/ca.pem')]
+    const asked = [{ variable: 'PIP_CERT', value: 'value', paths }]
+
+    const from = { disk: createViewDisk(), home: join(root, 'outside') }
+    const { warnings } = chooseAuthorities(asked, view, from)
+
+    expect(warnings[0]).toContain('move it into a directory of its own, which `--workspace` can')
+  })
+
   it('need not be given', () => {
     const none = { variables: [], warnings: [] }
 
-    expect(chooseAuthorities(undefined, view, createViewDisk())).toEqual(none)
+    expect(chooseAuthorities(undefined, view, { disk: createViewDisk(), home: root })).toEqual(none)
   })
 })

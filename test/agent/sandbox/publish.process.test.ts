@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { text } from 'node:stream/consumers'
@@ -80,6 +81,25 @@ function otherAddresses(): readonly string[] {
   return ['127.0.0.2', ...outer.map(({ address }) => address)]
 }
 
+interface Process {
+  readonly words: readonly string[]
+  readonly status: string
+}
+
+function descendants(pid: number): readonly Process[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return children
+    .split(' ')
+    .filter((child) => child !== '')
+    .flatMap((child) => [
+      {
+        words: readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0').slice(0, -1),
+        status: readFileSync(`/proc/${child}/status`, 'utf8'),
+      },
+      ...descendants(Number(child)),
+    ])
+}
+
 describe('a published port', () => {
   it.each(testUsers())('leads to a server in a sandbox of %s', async (user) => {
     const machine = await startUserMachine(user, { bundle: opened() })
@@ -128,17 +148,29 @@ describe('a published port', () => {
     await expect.poll(() => ask(port)).toBe('ECONNREFUSED')
   })
 
+  it('is joined by a process that has no capability in the namespaces of the sandbox', async () => {
+    const machine = await startSandboxMachine(opened())
+    await serve(machine, '127.0.0.1')
+
+    const joiners = descendants(process.pid).filter(({ words }) => words.at(-1) === 'join')
+    const inside = joiners.filter(({ words }) => words[0] === process.execPath)
+
+    expect(inside.map(({ status }) => /^CapEff:\t(\w+)$/m.exec(status)?.[1])).toEqual([
+      '0000000000000000',
+    ])
+  })
+
   it('takes a bounded number of connections at once, and serves again after them', async () => {
     const machine = await startSandboxMachine(opened())
     const port = await serve(machine, '127.0.0.1')
     const held: Socket[] = []
-    let reset = 0
+    let closed = 0
     for (let index = 0; index < 300; index += 1) {
-      const socket = connect({ host: '127.0.0.1', port }).on('error', () => (reset += 1))
-      held.push(socket)
+      const socket = connect({ host: '127.0.0.1', port }).resume()
+      held.push(socket.on('error', () => {}).on('close', () => (closed += 1)))
     }
 
-    await expect.poll(() => reset, { timeout: 30_000 }).toBe(300 - 256)
+    await expect.poll(() => closed, { timeout: 30_000 }).toBe(300 - 256)
     for (const socket of held) socket.destroy()
     await expect.poll(() => ask(port), { timeout: 30_000 }).toBe('inside: outside')
   })

@@ -8,18 +8,21 @@ import { JOIN } from '../holder/holder-message.ts'
 import type { JoinMessage } from '../holder/join-connections.ts'
 import { SANDBOX_PORTS } from '../holder/namespace-set-up.ts'
 import { HolderError } from '../holder/start-holder.ts'
+import type { Launch } from '../launch/trampoline.ts'
 import { ViewRefusal } from '../view/view-refusal.ts'
 
 const LOOPBACK = ['127.0.0.1', '::1'] as const
 const OWN_PORTS = new Set<number>(Object.values(SANDBOX_PORTS))
+/** Connections of a port that wait to be handed over, each with a descriptor of the agent. */
+const MAX_WAITING = 256
 const START_TIMEOUT_MS = 15_000
 
 export interface PublishDeps {
   /** A process in the namespaces of the sandbox. */
   readonly holderPid: number
   readonly holderFile: string
-  /** Absolute path of nsenter(1). */
-  readonly nsenter: string
+  /** Absolute paths. */
+  readonly programs: Pick<Launch['programs'], 'nsenter' | 'setpriv'>
   readonly decide: (request: DecisionRequest) => Pick<Decision, 'decision' | 'reason'>
 }
 
@@ -93,10 +96,13 @@ function isDenied(port: number, { decide }: PublishDeps): boolean {
   })
 }
 
-function startJoiner({ holderFile, holderPid, nsenter }: PublishDeps): ChildProcess {
+/** It needs no capability over the namespaces that it enters. */
+function startJoiner({ holderFile, holderPid, programs }: PublishDeps): ChildProcess {
   const namespaces = ['--user', '--net', '--pid', '--mount', '--preserve-credentials']
+  const powerless = ['--no-new-privs', '--bounding-set=-all', '--inh-caps=-all']
   const node = [process.execPath, '--max-semi-space-size=1', '--v8-pool-size=1', holderFile, JOIN]
-  return spawn(nsenter, ['--target', String(holderPid), ...namespaces, '--', ...node], {
+  const words = [programs.setpriv, ...powerless, '--', ...node]
+  return spawn(programs.nsenter, ['--target', String(holderPid), ...namespaces, '--', ...words], {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: {},
   })
@@ -122,6 +128,7 @@ async function listen(
   onClient: (client: Socket) => void,
 ): Promise<Server[]> {
   const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, onClient)
+  server.maxConnections = MAX_WAITING
   server.listen({ host, port })
   try {
     await once(server, 'listening')
