@@ -141,10 +141,17 @@ async function serveNetwork(
   launch: PreparedLaunch,
   deps: StartDeps,
 ): Promise<SandboxNetwork> {
-  const { holderFile, programs, view } = deps
+  const { holderFile, network, programs, view } = deps
   const { pid: holderPid } = launch.holder
-  const { decide } = view.active
-  const published = await publishPorts(publish, { holderPid, holderFile, programs, decide })
+  const published = await publishPorts(publish, {
+    holderPid,
+    holderFile,
+    programs,
+    active: {
+      decide: (request) => view.active.decide(request),
+      subscribe: (listener) => network.active.subscribe(listener),
+    },
+  })
   const served = await serveListeners(launch, deps).catch((error: unknown) => {
     published.close()
     throw error

@@ -189,14 +189,18 @@ describe('policy and published ports', () => {
     },
   )
 
-  it('a new rule refuses new connections of a running sandbox', async () => {
+  it('a new deny closes those of a running sandbox, with their connections', async () => {
     const machine = await startSandboxMachine(opened())
     const port = await serve(machine, '127.0.0.1')
+    const held = connect({ host: '127.0.0.1', port }).on('error', () => {})
+    const closed = once(held, 'close')
+    machine.use(opened(['deny', 'connect:tcp', '127.0.0.1:1'])(machine.project))
     expect(await ask(port)).toBe('inside: outside')
 
     machine.use(opened(['deny', 'connect:tcp', `127.0.0.1:${port}`])(machine.project))
 
-    expect(await ask(port)).toBe('ECONNRESET')
+    await closed
+    expect(await ask(port)).toBe('ECONNREFUSED')
   })
 
   it('a port that is taken is refused, and so is one of the agent', async () => {

@@ -1,8 +1,8 @@
-import type { Decision, DecisionRequest } from '@palisade/policy-core'
 import type { PublishedPort } from '@palisade/protocol'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
+import type { ActivePolicy } from '../../decision/active-policy.ts'
 import { systemErrorCode } from '../../errors.ts'
 import { JOIN } from '../holder/holder-message.ts'
 import type { JoinMessage } from '../holder/join-connections.ts'
@@ -23,7 +23,7 @@ export interface PublishDeps {
   readonly holderFile: string
   /** Absolute paths. */
   readonly programs: Pick<Launch['programs'], 'nsenter' | 'setpriv'>
-  readonly decide: (request: DecisionRequest) => Pick<Decision, 'decision' | 'reason'>
+  readonly active: Pick<ActivePolicy, 'decide' | 'subscribe'>
 }
 
 /** The ports of one sandbox that programs of the machine reach. */
@@ -34,7 +34,7 @@ export interface PublishedPorts {
 
 /**
  * Opens ports on the machine's loopback whose connections lead to ports of the sandbox. A rule that
- * denies connections to such a port of loopback refuses it, also later, for each new connection.
+ * denies connections to such a port of loopback refuses it. A later one closes all.
  *
  * A process in the network of the sandbox joins the connections: no socket of the agent can lead
  * there. It has no socket of the machine but those of programs that asked for the port. Rejects with
@@ -49,31 +49,35 @@ export async function publishPorts(
   const joiner = startJoiner(deps)
   const servers: Server[] = []
   const close = (): void => {
+    unsubscribe()
     for (const server of servers) server.close()
     if (joiner.connected) joiner.disconnect()
     joiner.kill('SIGKILL')
   }
+  const unsubscribe = deps.active.subscribe(() => {
+    if (ports.some(({ host_port: port }) => isDenied(port, deps))) close()
+  })
   try {
     await untilReady(joiner)
     joiner.once('exit', close)
     for (const port of ports)
       for (const host of LOOPBACK)
-        servers.push(...(await listen(port, host, (client) => handOver(client, port))))
+        servers.push(...(await listen(port, host, (client) => handOver(client, port, joiner))))
     return { close }
   } catch (error) {
     close()
     throw error
   }
+}
 
-  function handOver(client: Socket, { host_port, port }: PublishedPort): void {
-    client.on('error', () => {})
-    const message: JoinMessage = { port }
-    if (!joiner.connected || isDenied(host_port, deps)) client.resetAndDestroy()
-    else
-      joiner.send(message, client, {}, (error) => {
-        if (error !== null) client.destroy()
-      })
-  }
+function handOver(client: Socket, { port }: PublishedPort, joiner: ChildProcess): void {
+  client.on('error', () => {})
+  const message: JoinMessage = { port }
+  if (!joiner.connected) client.resetAndDestroy()
+  else
+    joiner.send(message, client, {}, (error) => {
+      if (error !== null) client.destroy()
+    })
 }
 
 function requirePublishable({ host_port, port }: PublishedPort, deps: PublishDeps): void {
@@ -89,9 +93,9 @@ function requirePublishable({ host_port, port }: PublishedPort, deps: PublishDep
 }
 
 /** Loopback is protected, so that no rule is needed; only one that denies counts. */
-function isDenied(port: number, { decide }: PublishDeps): boolean {
+function isDenied(port: number, { active }: PublishDeps): boolean {
   return ['localhost', ...LOOPBACK].some((host) => {
-    const { decision, reason } = decide({ action: 'connect:tcp', host, port })
+    const { decision, reason } = active.decide({ action: 'connect:tcp', host, port })
     return decision === 'deny' && reason === 'rule'
   })
 }
