@@ -26,12 +26,12 @@ const opened =
 
 /** Answers each connection once its other side has ended. */
 const ANSWER = `
-import socketserver, sys
+import socket, socketserver, sys
 class Handler(socketserver.StreamRequestHandler):
     def handle(self):
         self.wfile.write(b'inside: ' + self.rfile.read())
 class Server(socketserver.ThreadingTCPServer):
-    address_family = socketserver.socket.AF_INET6 if ':' in sys.argv[1] else socketserver.socket.AF_INET
+    address_family = getattr(socket, 'AF_INET6' if ':' in sys.argv[1] else 'AF_INET')
     allow_reuse_address = True
     request_queue_size = 400
 with Server((sys.argv[1], 8000), Handler) as server:

@@ -49,7 +49,7 @@ describe('git in a sandbox', () => {
     })
   })
 
-  it('names the directory and the option for a further working tree, which then works', async () => {
+  it('names the directory and the option for a working tree, which then works', async () => {
     const machine = await startSandboxMachine(opened)
     const main = join(machine.home, 'main')
     await mkdir(main)

@@ -41,7 +41,7 @@ describe('the git settings of the person', () => {
     })
   })
 
-  it('are the last of several, those of a role first, and those of the environment before', async () => {
+  it('are the last of several, those of a role first, and variables before', async () => {
     const settings = ended(
       'user.email\nold@example.com',
       'user.email\nwork@example.com',

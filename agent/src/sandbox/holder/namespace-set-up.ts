@@ -12,8 +12,8 @@ route add local ::/0 dev lo
 
 /**
  * Rules of `nft -f`. DNS to any IPv4 address reaches the policy's own server, and every other TCP
- * connection beyond loopback and the own address reaches the capturing listener. Datagrams to `udpPorts` reach the
- * sockets there. All else is refused at once, so that programs do not wait.
+ * connection beyond loopback and the own address reaches the capturing listener. Datagrams to
+ * `udpPorts` reach the sockets there. All else is refused at once, so that programs do not wait.
  */
 export function formatNftRules(udpPorts: readonly number[]): string {
   const datagrams =

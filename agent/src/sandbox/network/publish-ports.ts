@@ -37,8 +37,8 @@ export interface PublishedPorts {
  * denies connections to such a port of loopback refuses it. A later one closes all.
  *
  * A process in the network of the sandbox joins the connections: no socket of the agent can lead
- * there. It has no socket of the machine but those of programs that asked for the port. Rejects with
- * `ViewRefusal` or `HolderError`.
+ * there. It has no socket of the machine but those of programs that asked for the port. Rejects
+ * with `ViewRefusal` or `HolderError`.
  */
 export async function publishPorts(
   ports: readonly PublishedPort[],

@@ -85,8 +85,9 @@ each, size of each private directory (\`tmp\`, default 1G), open \`files\` of ea
 A published port is open to every program and user of this machine, on its loopback alone. A rule
 that denies \`connect:tcp\` to \`127.0.0.1\` refuses it.
 
-A profile adds workspaces, variables, limits, published ports and a command from the nearest .palisade.yaml
-of the repository. It opens nothing that policy does not. \`--profile\` alone lists the profiles.
+A profile adds workspaces, variables, limits, published ports and a command from the nearest
+.palisade.yaml of the repository. It opens nothing that policy does not. \`--profile\` alone lists
+the profiles.
 
 With \`--strict\` a denied name is never visible, and the command changes a copy. At the end the
 changes are listed, and each that policy grants is copied out, after a question or with \`--apply\`.

@@ -25,14 +25,16 @@ const SPELLINGS = [
   '[::]',
   '198.51.100.1',
 ]
+const URLLIB = 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())'
+const FETCH = 'fetch(process.argv[1]).then((a) => a.text()).catch(String).then(console.log)'
 const CLIENTS = [
   'curl -sS -g --max-time 20',
   'wget -q -O - --tries=1 --timeout=20',
-  `/usr/bin/python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())'`,
-  `"$NODE" -e 'fetch(process.argv[1]).then((a) => a.text()).then(console.log, (e) => console.log(String(e)))'`,
+  `/usr/bin/python3 -c '${URLLIB}'`,
+  `"$NODE" -e '${FETCH}'`,
 ]
 
-it('is reached past the proxy by every usual spelling and program, and is no host outside', async () => {
+it('is reached past the proxy by every usual spelling, and no host outside is', async () => {
   const machine = await startSandboxMachine(OPENED)
   const serve = `require("node:http").createServer((_, answer) => answer.end("own ")).listen(8099)`
   const asks = SPELLINGS.flatMap((host) =>
