@@ -1,9 +1,12 @@
+import Sqlite from 'better-sqlite3'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { EVIDENCE_MIGRATIONS } from '../../../../server/src/evidence/store/sql/evidence-schema.ts'
 import { openSqliteEvidence } from '../../../../server/src/evidence/store/sqlite/open-sqlite-evidence.ts'
+import { migrate } from '../../../../server/src/store/sqlite/migrate.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
-import { appendRows, batch, chain, NOW_MS, row } from './evidence-batches.ts'
+import { appendRows, batch, chain, NOW_MS, row, TODAY } from './evidence-batches.ts'
 import { describeEvidence } from './evidence-conformance.ts'
 
 describeEvidence('the SQLite evidence', () => {
@@ -28,6 +31,24 @@ describe('the SQLite evidence', () => {
     expect(files[0]).toBeLessThan(500_000)
     expect(files[1]).toBe(0)
     expect(await evidence.days()).toMatchObject([{ rows: 1 }])
+  })
+
+  it('books the records of an earlier release', async () => {
+    const path = join(temporaryDirectory(), 'evidence.db')
+    const earlier = new Sqlite(path)
+    migrate(earlier, EVIDENCE_MIGRATIONS.slice(0, 4))
+    earlier.exec(`INSERT INTO organizations (id, name, last_record) VALUES (1, 'acme', 2000);
+      INSERT INTO days (org, day, records) VALUES (1, ${TODAY}, 1500), (1, ${TODAY - 9}, 500)`)
+    earlier.close()
+    const evidence = openSqliteEvidence(path)
+    onTestFinished(() => evidence.close())
+    const limits = { ofOrganization: 1_000_000, ofDeviceADay: Infinity }
+
+    const before = await evidence.append(batch({ rows: [row()] }), limits)
+    await evidence.dropBefore(TODAY)
+    const next = batch({ rows: [row()], chain: chain(2), follows: NOW_MS + 1 })
+
+    expect([before, await evidence.append(next, limits)]).toEqual(['organization_quota', null])
   })
 
   it('takes no more of the disk than it counts', async () => {
