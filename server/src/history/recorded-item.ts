@@ -22,6 +22,10 @@ export const COMPARED = {
   enrolment_token: ['labels', 'max_uses', 'expires_at', 'revoked_at'],
   device: ['name', 'user', 'labels', 'revoked_at'],
   webhook: ['url', 'enabled'],
+  approver: ['username'],
+  access_request: ['username', 'action', 'resources', 'duration_seconds', 'once', 'state', 'grant'],
+  break_glass: ['device_id', 'use_by', 'duration_seconds'],
+  rollout: ['state', 'stages', 'stage', 'max_rejected', 'wait_seconds', 'base_revision'],
 } as const
 
 export type ItemKind = keyof typeof COMPARED

@@ -27,6 +27,24 @@ const SHOWN_BY: Readonly<Partial<Record<string, ItemKind>>> = {
   'webhook.created': 'webhook',
   'webhook.updated': 'webhook',
   'webhook.deleted': 'webhook',
+  'access.requested': 'access_request',
+  'access.approved': 'access_request',
+  'break_glass.issued': 'break_glass',
+  'rollout.started': 'rollout',
+  'rollout.advanced': 'rollout',
+  'rollout.paused': 'rollout',
+  'rollout.resumed': 'rollout',
+}
+
+/** Events that end their item. Those of requests show the decision alone. */
+const ENDED_BY: Readonly<Partial<Record<string, ItemKind>>> = {
+  'access.rejected': 'access_request',
+  'access.revoked': 'access_request',
+  'access.withdrawn': 'access_request',
+  'access.expired': 'access_request',
+  'access.lapsed': 'access_request',
+  'rollout.finished': 'rollout',
+  'rollout.rolled_back': 'rollout',
 }
 
 /** The state that the events of one organization lead to. */
@@ -90,11 +108,13 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
     if (state === null) members.delete(username)
     else members.set(username, new Set(state.teams))
     put('member', { ...event, subject: { id: username, name: username } }, state)
+    if (state === null) endApprovers(event, (id) => id.endsWith(`/${username}`))
   }
 
   /** The members leave the team with it. */
   function deleteTeam(event: EventRecord): void {
     put('team', event, null)
+    endApprovers(event, (id) => id.startsWith(`${event.subject.id}/`))
     for (const [username, teams] of members) {
       const known = items.get(keyOf('member', username))
       if (!teams.delete(event.subject.id) || known?.digest == null) continue
@@ -102,6 +122,12 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
       digest.set('teams', digestOf([...teams].toSorted()))
       set(keyOf('member', username), { ...known, digest })
     }
+  }
+
+  /** Approvers end with their membership or their team, without events of their own. */
+  function endApprovers({ sequence }: EventRecord, isOf: (id: string) => boolean): void {
+    for (const item of approversAmong(items.values(), isOf))
+      set(keyOf('approver', item.id), { ...item, sequence, digest: null })
   }
 
   function putRule(event: EventRecord): void {
@@ -116,12 +142,9 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
       put('rule', event, null, `${event.subject.id}/${id}`)
   }
 
-  function putOrganization(event: EventRecord): void {
-    for (const kind of ['distribution', 'access', 'evidence'] as const) {
-      const settings = event.after?.[kind]
-      if (isState(settings)) return put(kind, event, settings)
-    }
-    put('organization', event, event.after)
+  function putSettings(event: EventRecord): void {
+    const { kind, state } = settingsOf(event)
+    put(kind, event, state)
   }
 
   /** One with a user is personal, and stored with the account. */
@@ -130,14 +153,16 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
   }
 
   const handlers: Readonly<Partial<Record<string, (event: EventRecord) => void>>> = {
-    'organization.created': putOrganization,
-    'organization.updated': putOrganization,
+    'organization.created': putSettings,
+    'organization.updated': putSettings,
     'member.added': putMember,
     'member.role_changed': putMember,
     'member.removed': putMember,
     'team.member_added': putMember,
     'team.member_removed': putMember,
     'team.deleted': deleteTeam,
+    'team.approver_added': (event) => put('approver', event, event.after, approverId(event)),
+    'team.approver_removed': (event) => put('approver', event, null, approverId(event)),
     'policy.deleted': deletePolicy,
     'rule.created': putRule,
     'rule.updated': putRule,
@@ -150,22 +175,41 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
     apply(event) {
       if (event.sequence === 1) isWhole = event.kind === 'organization.created'
       handlers[event.kind]?.(event)
-      const kind = SHOWN_BY[event.kind]
-      if (kind !== undefined) put(kind, event, event.after)
+      const [shown, ended] = [SHOWN_BY[event.kind], ENDED_BY[event.kind]]
+      if (shown !== undefined) put(shown, event, event.after)
+      if (ended !== undefined) put(ended, event, null)
     },
     find: (kind, id) => items.get(keyOf(kind, id)),
     items: () => items.values(),
     isWhole: () => isWhole,
-    takeChanges() {
-      const taken = formatChanges(changed, items, members)
-      changed.clear()
-      return taken
-    },
+    takeChanges: () => formatChanges(changed, items, members),
   }
 }
 
 function keyOf(kind: ItemKind, id: string): string {
   return `${kind} ${id}`
+}
+
+/** An event of the settings shows them alone. */
+function settingsOf({ after }: EventRecord): { kind: ItemKind; state: ItemState | null } {
+  for (const kind of ['distribution', 'access', 'evidence'] as const) {
+    const state = after?.[kind]
+    if (isState(state)) return { kind, state }
+  }
+  return { kind: 'organization', state: after }
+}
+
+function approverId({ subject, before, after }: EventRecord): string {
+  return `${subject.id}/${String((after ?? before)?.['username'])}`
+}
+
+function approversAmong(
+  items: Iterable<RecordedItem>,
+  isOf: (id: string) => boolean,
+): RecordedItem[] {
+  return [...items].filter(
+    ({ kind, id, digest }) => kind === 'approver' && digest !== null && isOf(id),
+  )
 }
 
 function isState(value: unknown): value is ItemState {
@@ -176,15 +220,18 @@ function sortedTexts(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String).toSorted() : []
 }
 
+/** Clears `changed`. */
 function formatChanges(
-  changed: ReadonlySet<string>,
+  changed: Set<string>,
   items: ReadonlyMap<string, RecordedItem>,
   members: ReadonlyMap<string, ReadonlySet<string>>,
 ): Map<string, string | null> {
-  return new Map(
+  const taken = new Map(
     [...changed].map((key) => {
       const item = items.get(key)
       return [key, formatItem(item, members.get(item?.id ?? ''))]
     }),
   )
+  changed.clear()
+  return taken
 }

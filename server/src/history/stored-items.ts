@@ -1,8 +1,11 @@
 import { formatDetailedPolicy, formatDetailedRule } from './format-policy.ts'
+import type { AccessState } from '@palisade/protocol'
 import type { StoreReader } from '../store/store.ts'
+import { formatAccessRequest } from './format-access-request.ts'
+import { formatRollout } from './format-rollout.ts'
 import type { ItemKind } from './recorded-item.ts'
 
-/** Devices read at once. */
+/** Devices, requests or names read at once. */
 const PAGE = 1000
 
 /** An item of an organization as it is stored, in the form of its events. */
@@ -30,6 +33,10 @@ export async function* readStoredItems(
   yield* readPeople(reader, org)
   yield* readPolicies(reader, org)
   yield* readCredentials(reader, org)
+  yield* readAccess(reader, org)
+  const rollout = await reader.rollouts.findOpen(org)
+  if (rollout !== null)
+    yield { kind: 'rollout', id: rollout.id, name: null, state: { ...formatRollout(rollout) } }
   for (const webhook of await reader.webhooks.list(org))
     yield { kind: 'webhook', id: webhook.id, name: webhook.url, state: { ...webhook } }
 }
@@ -74,8 +81,50 @@ async function* readCredentials(reader: StoreReader, org: string): AsyncGenerato
     for (const device of devices) {
       const state = { ...device, user: device.username }
       yield { kind: 'device', id: device.id, name: device.username, state }
+      // All of them: `over_at` is later than the empty text.
+      for (const grant of await reader.grants.listOutstanding(org, device.id, ''))
+        yield { kind: 'break_glass', id: grant.id, name: null, state: { ...grant } }
       after = device.id
     }
     if (devices.length < PAGE) return
+  }
+}
+
+/** Requests that wait or have a grant, and those who answer them. Others grant nothing. */
+async function* readAccess(reader: StoreReader, org: string): AsyncGenerator<StoredItem> {
+  for (const state of ['pending', 'approved'] as const) yield* readRequests(reader, org, state)
+  for (const { id: team, name } of await reader.teams.list(org)) {
+    let after = ''
+    for (;;) {
+      const names = await reader.accessRequests.approvers(org, team, { after, limit: PAGE })
+      for (const username of names) {
+        yield { kind: 'approver', id: `${team}/${username}`, name, state: { username } }
+        after = username
+      }
+      if (names.length < PAGE) break
+    }
+  }
+}
+
+async function* readRequests(
+  reader: StoreReader,
+  org: string,
+  state: AccessState,
+): AsyncGenerator<StoredItem> {
+  let before = ''
+  for (;;) {
+    const page = { before, limit: PAGE, state, username: null, seenBy: null }
+    const requests = await reader.accessRequests.page(org, page)
+    for (const request of requests) {
+      const { id, username } = request
+      yield {
+        kind: 'access_request',
+        id,
+        name: username,
+        state: { ...formatAccessRequest(request) },
+      }
+      before = id
+    }
+    if (requests.length < PAGE) return
   }
 }

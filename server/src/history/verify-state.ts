@@ -26,8 +26,15 @@ export interface StateDifference {
   readonly sequence: number | null
 }
 
-/** Items that may be missing: a credential that is gone grants no access. */
-const MAY_BE_GONE: ReadonlySet<ItemKind> = new Set(['access_token', 'enrolment_token', 'device'])
+/** Items that may be missing: a credential or a grant that is gone gives no access. */
+const MAY_BE_GONE: ReadonlySet<ItemKind> = new Set<ItemKind>([
+  'access_token',
+  'enrolment_token',
+  'device',
+  'access_request',
+  'approver',
+  'break_glass',
+])
 
 /**
  * Compares the stored state of an organization with the last event of each item: a write past the

@@ -1,3 +1,4 @@
+import type { AccessRequestRecord } from '../../../server/src/store/access-records.ts'
 import type { StoreWriter } from '../../../server/src/store/store.ts'
 import {
   AT,
@@ -55,4 +56,52 @@ export async function furnish(writer: StoreWriter): Promise<void> {
     await writer.invitations.insert({ ...invitation, invited_by: 'user:ann' })
   }
   await writer.invitations.delete('acme', 'cid')
+  await furnishAccess(writer)
+}
+
+const REQUEST: AccessRequestRecord = {
+  id: '0',
+  org: 'acme',
+  username: 'bob',
+  device_id: null,
+  state: 'pending',
+  action: 'connect:tcp',
+  resources: ['registry.example.com:443', 'mirror.example.com:443'],
+  duration_seconds: 3600,
+  once: false,
+  reason: 'release',
+  created_at: NOW,
+  due_at: LATER,
+  decided_at: null,
+  decided_by: null,
+  answer: null,
+  grant: null,
+}
+const APPROVED: AccessRequestRecord = {
+  ...REQUEST,
+  state: 'approved',
+  decided_at: NOW,
+  decided_by: 'user:ann',
+  grant: { not_before: NOW, expires_at: LATER, resources: ['mirror.example.com:443'] },
+}
+
+/** A request that waits, a grant, one that was revoked, approvers, and grants of machines. */
+async function furnishAccess({ accessRequests, grants }: StoreWriter): Promise<void> {
+  for (const id of ['req_0', 'req_1', 'req_2']) await accessRequests.insert({ ...REQUEST, id })
+  for (const id of ['req_1', 'req_2']) await accessRequests.update({ ...APPROVED, id }, 'pending')
+  const ended = { state: 'revoked', due_at: null, answer: 'done' } as const
+  await accessRequests.update({ ...APPROVED, id: 'req_2', ...ended }, 'approved')
+  for (const username of ['ann', 'bob']) await accessRequests.addApprover('acme', TEAM, username)
+  await accessRequests.removeApprover('acme', TEAM, 'bob')
+  await grants.insert({
+    id: 'grant_0',
+    org: 'acme',
+    device_id: 'd0',
+    reason: 'outage',
+    issued_by: 'user:ann',
+    issued_at: NOW,
+    use_by: LATER,
+    duration_seconds: 60,
+    over_at: LATER,
+  })
 }

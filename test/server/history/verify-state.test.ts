@@ -113,6 +113,36 @@ describe('comparing the stored state with the history', () => {
     ],
     ['the name of a team', `UPDATE teams SET name = 'x'`, /team `x`: `name` not as in event \d+$/],
     [
+      'a wider grant',
+      `UPDATE access_requests SET granted = replace(granted, 'mirror.example.com:443', '**.evil.org')`,
+      /access request `bob`: `grant` not as in event \d+$/,
+    ],
+    [
+      'a wider request',
+      `UPDATE access_requests SET resources = '["**.evil.org"]' WHERE state = 'pending'`,
+      /access request `bob`: `resources` not as in event \d+$/,
+    ],
+    [
+      'a grant that was revoked',
+      `UPDATE access_requests SET state = 'approved' WHERE state = 'revoked'`,
+      /access request `bob`: stored, but event \d+ deleted it$/,
+    ],
+    [
+      'a request that was approved past the server',
+      `UPDATE access_requests SET state = 'approved' WHERE state = 'pending'`,
+      /access request `bob`: `state` not as in event \d+$/,
+    ],
+    [
+      'an approver',
+      `INSERT INTO team_approvers SELECT org, id, 'bob' FROM teams`,
+      /approver `backend`: stored, but event \d+ deleted it$/,
+    ],
+    [
+      'a longer break-glass grant',
+      'UPDATE break_glass_grants SET duration_seconds = 999999',
+      /break glass `grant_0`: `duration_seconds` not as in event \d+$/,
+    ],
+    [
       'a setting',
       'UPDATE organizations SET resolve_unlisted_names = 0',
       /organization `acme`: `resolve_unlisted_names` not as in event \d+$/,
