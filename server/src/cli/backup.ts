@@ -69,6 +69,8 @@ export async function restoreCommand(
   print(`database ${restored.database}`)
   if (restored.aside !== null) print(`the previous database is kept as ${restored.aside}`)
   for (const fault of restored.faults) print(`unverified: ${fault}`)
+  const { grants, requests } = restored.ended
+  print(`ended ${grants} grants of access and ${requests} open requests: some may have ended since`)
   print('Credentials revoked since the backup are valid again: check tokens, keys and members.')
 }
 

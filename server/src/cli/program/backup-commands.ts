@@ -29,8 +29,9 @@ SHA-256. --unverified reports faults of seal, history and state instead of refus
 With --force an existing database is kept beside the new one, never overwritten.
 
 The restored state is that of the backup: credentials revoked since are valid again, and later
-changes are lost. Revisions are raised to at least the time in milliseconds, so that devices accept
-the older policies, even after a second restore; make sure that the clock is right.
+changes are lost. Grants of access and open requests end, because some may have been revoked since.
+Revisions are raised to at least the time in milliseconds, so that devices accept the older
+policies, even after a second restore; make sure that the clock is right.
 
 Every history gets the event \`organization.restored\`. A reader with a cursor after the lost events
 is refused and must start over. A webhook receiver that remembers each \`webhook-id\` must forget

@@ -9,6 +9,7 @@ import type { Migration } from '../../store/sql/dialect.ts'
 import { MIGRATIONS } from '../../store/sql/migrations/migrations.ts'
 import { openSqliteStore } from '../../store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../store/store.ts'
+import { endAccess, type EndedAccess } from './end-access.ts'
 import { copyDatabase, syncFile, type OnProgress } from './copy-database.ts'
 import { raiseRevisions } from './raise-revisions.ts'
 import { readSeal } from './seal.ts'
@@ -42,6 +43,8 @@ export interface Restored {
   readonly schema: { readonly from: number; readonly to: number }
   /** The path to which the old database was moved; null when there was no database. */
   readonly aside: string | null
+  /** Grants and requests for access that the restore has ended. */
+  readonly ended: EndedAccess
   /** Faults that `unverified` has accepted; empty otherwise. */
   readonly faults: readonly string[]
 }
@@ -66,9 +69,10 @@ export async function restore(
   try {
     const faults = await checkSeal(request)
     const { schema, rows } = await copyDatabase(backup, draft, onProgress)
-    faults.push(...(await bringUpToDate(draft, request, migrations)))
+    const { ended, faults: others } = await bringUpToDate(draft, request, migrations)
+    faults.push(...others)
     const aside = replaceDatabase(database, draft, `${database}.before-restore.${suffix}`)
-    return { database, rows, schema: { from: schema, to: migrations.length }, aside, faults }
+    return { database, rows, schema: { from: schema, to: migrations.length }, aside, ended, faults }
   } catch (error) {
     throw describeUnwritable(database, error)
   } finally {
@@ -121,20 +125,22 @@ async function checkHistory(store: Store, request: RestoreRequest): Promise<stri
 }
 
 /**
- * Migrates and verifies the copy, then raises its revisions. Returns the faults of `checkHistory`.
+ * Migrates and verifies the copy, then raises its revisions and ends all access that was granted or
+ * asked for. `faults` are those of `checkHistory`.
  */
 async function bringUpToDate(
   draft: string,
   request: RestoreRequest,
   migrations: readonly Migration[],
-): Promise<string[]> {
+): Promise<Pick<Restored, 'ended' | 'faults'>> {
   const { nowMs } = request
   const store = openSqliteStore(draft, 'create', migrations)
-  const faults: string[] = []
+  let made: Pick<Restored, 'ended' | 'faults'>
   try {
-    faults.push(...(await checkHistory(store, request)))
+    const faults = await checkHistory(store, request)
     const audited = createAuditedStore({ store, now: () => new Date(nowMs) })
     await raiseRevisions(audited, nowMs)
+    made = { faults, ended: await endAccess(audited, new Date(nowMs)) }
   } finally {
     await store.close()
   }
@@ -146,7 +152,7 @@ async function bringUpToDate(
     copy.close()
   }
   syncFile(draft)
-  return faults
+  return made
 }
 
 /**

@@ -12,13 +12,20 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { restore, type RestoreRequest } from '../../../../server/src/operations/backup/restore.ts'
 import { REVISIONS_SKIPPED } from '../../../../server/src/operations/backup/raise-revisions.ts'
+import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
+import { OPERATOR } from '../../../../server/src/history/author.ts'
+import type { AccessRequestRecord } from '../../../../server/src/store/access-records.ts'
+import {
+  describeFaults,
+  verifyOrganization,
+} from '../../../../server/src/history/verify-organization.ts'
 import { verifyHistory } from '../../../../server/src/history/verify-history.ts'
 import { MIGRATIONS } from '../../../../server/src/store/sql/migrations/migrations.ts'
 import { migrate } from '../../../../server/src/store/sqlite/migrate.ts'
 import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
 import { alter, makeDatabase, newPath, organizationsOf } from './databases.ts'
 
-const request = (file: string, database: string, replace = false): RestoreRequest => ({
+const restoreRequest = (file: string, database: string, replace = false): RestoreRequest => ({
   file,
   database,
   replace,
@@ -29,12 +36,39 @@ const request = (file: string, database: string, replace = false): RestoreReques
   onProgress: () => undefined,
 })
 
+const AT = '2026-11-21T08:00:00.000Z'
+const LATER = '2026-12-01T08:00:00.000Z'
+const REQUEST: AccessRequestRecord = {
+  id: '',
+  org: '',
+  username: 'alice',
+  device_id: null,
+  state: 'pending',
+  action: 'connect:tcp',
+  resources: ['registry.example.com:443'],
+  duration_seconds: 3600,
+  once: false,
+  reason: 'release',
+  created_at: AT,
+  due_at: LATER,
+  decided_at: null,
+  decided_by: null,
+  answer: null,
+  grant: null,
+}
+const APPROVAL = {
+  state: 'approved',
+  decided_at: AT,
+  decided_by: 'user:ann',
+  grant: { not_before: AT, expires_at: LATER, resources: ['registry.example.com:443'] },
+} as const
+
 describe('a restore into an empty directory', () => {
   it('creates a private database that a server can open', async () => {
     const file = await makeDatabase('acme', 'initech')
     const database = join(dirname(newPath()), 'data', 'server.db')
 
-    const restored = await restore(request(file, database))
+    const restored = await restore(restoreRequest(file, database))
 
     expect(restored).toMatchObject({
       database,
@@ -53,7 +87,7 @@ describe('a restore into an empty directory', () => {
     const file = await makeDatabase('acme')
     const database = newPath()
 
-    await restore(request(file, database))
+    await restore(restoreRequest(file, database))
 
     expect(organizationsOf(database)).toEqual(
       organizationsOf(file).map(({ name, revision }) => ({
@@ -68,10 +102,10 @@ describe('a restore into an empty directory', () => {
     const database = newPath()
     const first = Date.parse('2026-11-21T08:00:00Z')
     const served = 50
-    await restore({ ...request(file, database), nowMs: first })
+    await restore({ ...restoreRequest(file, database), nowMs: first })
     alter(database, `UPDATE organizations SET revision = revision + ${served}`)
 
-    await restore({ ...request(file, database, true), nowMs: first + 60_000 })
+    await restore({ ...restoreRequest(file, database, true), nowMs: first + 60_000 })
 
     expect(organizationsOf(database)[0]?.revision).toBeGreaterThan(first + served)
   })
@@ -82,7 +116,7 @@ describe('a restore into an empty directory', () => {
     const database = newPath()
     const nowMs = Date.parse('2026-11-22T08:00:00.000Z')
 
-    await restore({ ...request(file, database), nowMs })
+    await restore({ ...restoreRequest(file, database), nowMs })
 
     const store = openSqliteStore(database)
     for (const org of ['acme', 'initech'])
@@ -104,6 +138,46 @@ describe('a restore into an empty directory', () => {
     await store.close()
   })
 
+  it('ends grants and open requests, which may have been revoked since', async () => {
+    const file = await makeDatabase('acme', 'initech')
+    const request = (id: string, org: string) => ({ ...REQUEST, id, org })
+    const backup = openSqliteStore(file)
+    await createAuditedStore({ store: backup, now: () => new Date(AT) }).write(
+      OPERATOR,
+      async ({ accessRequests }) => {
+        for (const [id, org] of [
+          ['granted', 'acme'],
+          ['waiting', 'initech'],
+          ['over', 'acme'],
+        ] as const)
+          await accessRequests.insert(request(id, org))
+        await accessRequests.update({ ...request('granted', 'acme'), ...APPROVAL }, 'pending')
+        const over = { state: 'withdrawn', due_at: null, decided_at: AT } as const
+        await accessRequests.update({ ...request('over', 'acme'), ...over }, 'pending')
+      },
+    )
+    await backup.close()
+    const database = newPath()
+    const nowMs = Date.parse('2026-11-22T08:00:00.000Z')
+
+    const { ended } = await restore({ ...restoreRequest(file, database), nowMs })
+
+    expect(ended).toEqual({ grants: 1, requests: 1 })
+    const store = openSqliteStore(database)
+    const [granted, waiting, over] = await store.read(async ({ accessRequests }) => [
+      await accessRequests.find('acme', 'granted'),
+      await accessRequests.find('initech', 'waiting'),
+      await accessRequests.find('acme', 'over'),
+    ])
+    const byOperator = { decided_by: 'operator', decided_at: '2026-11-22T08:00:00.000Z' }
+    expect(granted).toMatchObject({ state: 'revoked', due_at: null, ...byOperator })
+    expect(waiting).toMatchObject({ state: 'rejected', due_at: null, ...byOperator })
+    expect(over).toMatchObject({ state: 'withdrawn', decided_at: AT })
+    const faults = await store.read((reader) => verifyOrganization(reader, 'acme', { state: true }))
+    expect(describeFaults(faults)).toEqual([])
+    await store.close()
+  })
+
   it('migrates a copy of an older backup and does not change the backup', async () => {
     const file = newPath('old.db')
     const old = new Sqlite(file)
@@ -119,7 +193,7 @@ describe('a restore into an empty directory', () => {
 
     const newer = [...MIGRATIONS, () => 'CREATE TABLE more (id TEXT)']
 
-    const { schema } = await restore(request(file, database), newer)
+    const { schema } = await restore(restoreRequest(file, database), newer)
 
     expect(schema).toEqual({ from: MIGRATIONS.length, to: newer.length })
     expect(organizationsOf(database)).toEqual([{ name: 'acme', revision: 7 + REVISIONS_SKIPPED }])
@@ -133,10 +207,12 @@ describe('a restore over a database', () => {
     const database = await makeDatabase('initech')
     const names = (path: string) => organizationsOf(path).map(({ name }) => name)
 
-    await expect(restore(request(file, database))).rejects.toThrow('use --force to move it aside')
+    await expect(restore(restoreRequest(file, database))).rejects.toThrow(
+      'use --force to move it aside',
+    )
     expect(names(database)).toEqual(['initech'])
 
-    const { aside } = await restore(request(file, database, true))
+    const { aside } = await restore(restoreRequest(file, database, true))
     expect(names(database)).toEqual(['acme'])
     expect(names(String(aside))).toEqual(['initech'])
     expect(readdirSync(dirname(database))).toHaveLength(2)
@@ -148,7 +224,7 @@ describe('a restore over a database', () => {
     const store = openSqliteStore(database)
     await store.ping()
 
-    await expect(restore(request(file, database, true))).rejects.toThrow(
+    await expect(restore(restoreRequest(file, database, true))).rejects.toThrow(
       'a server or command is using',
     )
 
@@ -165,7 +241,7 @@ describe('a restore over a database', () => {
     const database = newPath()
     writeFileSync(database, 'not a database '.repeat(1000))
 
-    const { aside } = await restore(request(file, database, true))
+    const { aside } = await restore(restoreRequest(file, database, true))
 
     expect(readFileSync(String(aside), 'utf8')).toMatch(/^not a database/)
     expect(organizationsOf(database)).toHaveLength(1)
@@ -184,7 +260,7 @@ describe('a restore over a database', () => {
     await store.close()
     writeFileSync(`${left}-wal`, log)
 
-    await restore(request(file, left, true))
+    await restore(restoreRequest(file, left, true))
 
     expect(organizationsOf(left).map(({ name }) => name)).toEqual(['acme'])
     expect(existsSync(`${left}-wal`)).toBe(false)
@@ -195,8 +271,8 @@ describe('a restore over a database', () => {
     const database = newPath()
     writeFileSync(`${database}-wal`, 'what is left')
 
-    await expect(restore(request(file, database))).rejects.toThrow('use --force')
-    const { aside } = await restore(request(file, database, true))
+    await expect(restore(restoreRequest(file, database))).rejects.toThrow('use --force')
+    const { aside } = await restore(restoreRequest(file, database, true))
 
     expect(readFileSync(`${String(aside)}-wal`, 'utf8')).toBe('what is left')
     expect(organizationsOf(database)).toHaveLength(1)
