@@ -51,6 +51,7 @@ import { replaceCertificate } from './operations/tls/listener.ts'
 import { createRevocationFinish } from './identity/tokens/finish-revocations.ts'
 import { ensureSigningKeys } from './identity/tokens/signing-keys.ts'
 import { openTracing } from './operations/tracing/open-tracing.ts'
+import type { Tracing } from './operations/tracing/tracing.ts'
 import { readVersion } from './platform/version.ts'
 import { createWebhooks } from './webhooks/create-webhooks.ts'
 import { createProcessPool } from './work/process-pool.ts'
@@ -128,8 +129,7 @@ export async function createServer(
   const log = parts.resolve(LOG)
   const metrics = createMetrics({ version: readVersion() })
   const tracing = await openTracing(config.tracing, log)
-  const counted = metrics.observeStore(reportSchemaChange(takeTurnsWriting(options.store), log))
-  const store = tracing === null ? counted : tracing.observeStore(counted)
+  const store = observeStore(options.store, { log, metrics, tracing })
   await ensureSigningKeys(store, 'access_token', sources.now)
 
   const pageTokenKey = await loadPageTokenKey(store, sources.random)
@@ -225,6 +225,15 @@ export async function createServer(
       await tracing?.close()
     },
   }
+}
+
+/** The store with turns for its writers, as the log, the metrics and the traces see it. */
+function observeStore(
+  store: Store,
+  { log, metrics, tracing }: { log: Log; metrics: Metrics; tracing: Tracing | null },
+): Store {
+  const counted = metrics.observeStore(reportSchemaChange(takeTurnsWriting(store), log))
+  return tracing === null ? counted : tracing.observeStore(counted)
 }
 
 function watchQueues(metrics: Metrics, { passwordQueue }: Identity, { hints }: Machines): void {

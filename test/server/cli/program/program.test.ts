@@ -23,7 +23,7 @@ it('quotes input of a user in back-ticks', () => {
   let text = ''
   const program = createProgram().configureOutput({ writeErr: (chunk) => (text += chunk) })
 
-  expect(() => program.parse(['--prt'], { from: 'user' })).toThrow()
+  expect(() => program.parse(['--prt'], { from: 'user' })).toThrow('--prt')
 
   expect(text).toContain('unknown option `--prt`')
 })
