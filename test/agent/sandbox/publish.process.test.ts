@@ -2,7 +2,9 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { writeFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { PolicyBundle } from '../../../agent/src/decision/policy-bundle.ts'
@@ -54,11 +56,18 @@ interface Startable {
 /** A sandbox whose server listens on port 8000 of this address. Returns the port of the machine. */
 async function serve(machine: Startable, address: string): Promise<number> {
   const port = await freePort()
-  const words = ['--publish', `${port}:8000`, '--', '/usr/bin/python3', '-c', ANSWER, address]
-  const child = machine.start(words)
+  await startServer(machine, ['--publish', `${port}:8000`], address)
+  return port
+}
+
+async function startServer(
+  machine: Startable,
+  options: readonly string[],
+  address: string,
+): Promise<void> {
+  const child = machine.start([...options, '--', '/usr/bin/python3', '-c', ANSWER, address])
   onTestFinished(() => void child.kill('SIGTERM'))
   await untilPrinted(child)
-  return port
 }
 
 /** Sends a text, ends this side, and returns the answer, or the code of the error. */
@@ -123,6 +132,17 @@ describe('a published port', () => {
       expect(machine.events).toEqual([])
     },
   )
+
+  it('is one that a profile of the project names, also with `--strict`', async () => {
+    const machine = await startSandboxMachine(opened())
+    const port = await freePort()
+    const profile = `profiles: {web: {publish: ['${port}:8000']}}`
+    await writeFile(join(machine.project, '.palisade.yaml'), profile)
+
+    await startServer(machine, ['--profile', 'web', '--strict'], '127.0.0.1')
+
+    expect(await ask(port)).toBe('inside: outside')
+  })
 
   it('refuses while nothing listens inside, and is closed after the command', async () => {
     const machine = await startSandboxMachine(opened())
