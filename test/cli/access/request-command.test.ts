@@ -189,6 +189,16 @@ describe('palisade request ls', () => {
     expect(code).toBe(0)
     expect(out).toContain('approved, in force')
     expect(out).toContain('until tonight')
+    expect(out).toContain('in 8 hours')
+  })
+
+  it('does not let a revoked grant end later', async () => {
+    const revoked: AccessRequest = { ...APPROVED, state: 'revoked' }
+
+    const { out } = await request(['ls'], { lists: [listOf(revoked)] })
+
+    expect(out).toMatch(/\nrevoked +connect:tcp +api\.example\.com:443 +release /)
+    expect(out).not.toContain('in 8 hours')
   })
 
   it('ends with 1 when the server did not answer', async () => {

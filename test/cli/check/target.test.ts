@@ -49,7 +49,8 @@ describe('parseTarget', () => {
   it.each([
     ['http://example.com', 'is a URL'],
     ['https://example.com/x', 'is a URL'],
-    ['[2001:db8::1]', '`connect:tcp [2001:db8::1]:443`'],
+    ['[2001:db8::1]', 'write `[2001:db8::1]:443`'],
+    ['gitlab.com', 'write `gitlab.com:443`'],
     ['', 'names no host'],
     [':', 'names no host'],
     ['example.com:', 'has an empty port'],

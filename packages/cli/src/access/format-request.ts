@@ -21,13 +21,20 @@ export function formatRequests(
       stateOf(request, grants),
       request.action,
       request.grant?.resources ?? request.resources,
-      request.grant === null ? '' : formatAge(request.grant.expires_at, nowMs),
+      endOf(request, nowMs),
       request.reason,
       request.answer ?? '',
       shortId(request.id),
     ]),
     style,
   )
+}
+
+/** A revoked grant does not last until its time. */
+function endOf({ grant, state }: AccessRequest, nowMs: number): string {
+  return grant === null || (state !== 'approved' && state !== 'expired')
+    ? ''
+    : formatAge(grant.expires_at, nowMs)
 }
 
 function stateOf({ id, state }: AccessRequest, grants: LocalAccessList['grants']): string {

@@ -11,7 +11,7 @@ import { Option, type Command } from 'commander'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
-import { parseInstant } from '../parse-instant.ts'
+import { describeStart, parseInstant } from '../parse-instant.ts'
 import type { RunContext } from '../run-context.ts'
 import { jsonLine } from '../terminal/printable.ts'
 import { WIDE } from '../terminal/style.ts'
@@ -130,7 +130,7 @@ function createPrinter({ io, style }: RunContext, { csv, json, since }: AuditOpt
       if (json === true) return true
       if (csv === true) return write(io.stdout, formatAuditCsvHead())
       const advice = '`palisade org set --upload` chooses the records that machines upload'
-      return write(io.stdout, `no decisions since ${style.plain(since)}; ${advice}\n`)
+      return write(io.stdout, `no decisions ${style.plain(describeStart(since))}; ${advice}\n`)
     }
     const before = isFirst ? head() : ''
     isFirst = false

@@ -3,7 +3,7 @@ import { EVENT_KINDS, nearestName, type EventKind, type HistoryEvent } from '@pa
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
-import { parseInstant } from '../parse-instant.ts'
+import { describeStart, parseInstant } from '../parse-instant.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatTime, WIDE, type Style } from '../terminal/style.ts'
 import { formatTable } from '../terminal/table.ts'
@@ -111,7 +111,9 @@ function readLimit(text: string): number {
 
 function formatEvents(events: readonly HistoryEvent[], since: string, style: Style): string {
   if (events.length === 0)
-    return style.plain(`no events since ${since}; \`--since 90d\` looks further back`).concat('\n')
+    return style
+      .plain(`no events ${describeStart(since)}; \`--since 90d\` looks further back`)
+      .concat('\n')
   return formatTable(
     ['TIME', 'WHO', 'WHAT', 'NAME', { wide: 'FROM' }],
     events.map(({ at, actor, kind, subject, address }) => {

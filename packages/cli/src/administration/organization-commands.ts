@@ -238,7 +238,10 @@ function formatOrganization(body: OrganizationBody, { style }: RunContext): stri
   return formatPairs(
     [
       ['organization', style.plain(body.name)],
-      ['governance', body.entitled ? 'entitled' : style.warning('not entitled')],
+      [
+        'governance',
+        body.entitled ? 'on' : style.warning('off: an operator of the server turns it on'),
+      ],
       ['revision', `${body.revision}`],
       ['created', style.plain(body.created_at)],
       ['resolve unlisted names', body.resolve_unlisted_names ? 'on' : 'off'],

@@ -33,7 +33,7 @@ export function parseTarget(
   if (domainOf(action) === 'network')
     return {
       action,
-      ...splitHostPort(action, target),
+      ...splitHostPort(target),
       ...(address === undefined ? {} : { address }),
     }
   if (address !== undefined)
@@ -41,13 +41,13 @@ export function parseTarget(
   return { action, path: target }
 }
 
-function splitHostPort(action: string, target: string): { host: string; port: number } {
+function splitHostPort(target: string): { host: string; port: number } {
   const colon = target.lastIndexOf(':')
   if (target === '' || target === ':')
-    throw usageError(`the target names no host; write \`${action} example.com:443\``)
+    throw usageError(`the target names no host; write one such as \`example.com:443\``)
   // If a bracket closes at the end, every colon is inside the brackets.
   if (colon < 0 || /^\[.*\]$/s.test(target))
-    throw usageError(`\`${target}\` has no port; write \`${action} ${target}:443\``)
+    throw usageError(`\`${target}\` has no port; write \`${target}:443\``)
   const port = target.slice(colon + 1)
   if (port.startsWith('//'))
     throw usageError(

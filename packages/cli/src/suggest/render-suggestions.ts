@@ -93,7 +93,8 @@ function foot({
   if (examined.decisions === 0)
     return [
       'No such request is recorded. `palisade org set --upload` chooses the records that machines',
-      'upload, and `--from` whether denials or observed requests are read.',
+      'upload, and `--from` whether denials or observed requests are read. A record takes a minute',
+      'or two to arrive.',
     ]
   const opened = opens.flatMap(({ teams, reachable, complete }) => [
     `Newly opened for ${describeTeams(teams)}:`,

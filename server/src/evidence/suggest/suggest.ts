@@ -176,8 +176,9 @@ function describeLeftOver(
     default:
       return by === 'user'
         ? 'policies apply to teams, and no team consists of this user alone; make one'
-        : `policies apply to teams, and no team has ${min_members} members, or all, who asked ` +
-            'for it; make a team, or ask for the scope `organization`'
+        : `policies apply to teams, and no team has ${min_members} ` +
+            `${min_members === 1 ? 'member' : 'members'}, or all, who asked for it; ` +
+            'make a team, or ask for the scope `organization`'
   }
 }
 

@@ -115,7 +115,8 @@ function requireMayEnrol(caller: Caller, access: Access, user: string | undefine
   if (access.permissions.includes('organization:admin')) return
   if (caller.kind === 'user' && caller.username === user) return requireWholeRole(access)
   throw permissionDenied(
-    'enrolling for others needs the permission `organization:admin`; send your own name as `user`',
+    'enrolling for others, or without a user, needs the permission `organization:admin`; ' +
+      'name yourself in `user` (`--user NAME`)',
   )
 }
 

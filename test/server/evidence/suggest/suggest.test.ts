@@ -38,6 +38,16 @@ describe('the audience of a suggestion', () => {
     expect(answer.not_covered[0]?.detail).toContain('no team has 3 members')
   })
 
+  it('needs one member in the singular', () => {
+    const { members, ...rest } = organizationOf({ pair: ['ann', 'ben'] })
+    const organization = { ...rest, members: [...members, { username: 'zoe', teams: [] }] }
+
+    const least = { min_members: 1, min_devices: 1 }
+    const answer = suggested([denied('a.example.com', ['zoe'])], least, organization)
+
+    expect(answer.not_covered[0]?.detail).toContain('no team has 1 member, or all')
+  })
+
   it('is a team smaller than the least number if all of its members asked', () => {
     const organization = organizationOf({ pair: ['ann', 'ben'], all: ['ann', 'ben', 'cas', 'dan'] })
 
