@@ -23,7 +23,7 @@ import {
 } from './proxy/parent/parent-proxy.ts'
 import { createNearMisses } from './proxy/denial/near-misses.ts'
 import { recheckOnChange } from './proxy/admission/recheck-on-change.ts'
-import type { Resolve } from './proxy/target/resolver.ts'
+import type { Resolve, ResolveServices } from './proxy/target/resolver.ts'
 import { keepRecords } from './records/keep-records.ts'
 import type { RecordedEvent } from './records/recorded-event.ts'
 import type { Recorder } from './records/recorder.ts'
@@ -37,6 +37,7 @@ const BODY_RATE = { bytes: 3_000, windowMs: 30_000 }
 /** How the proxy reaches other machines. */
 export interface ProxyNetwork {
   readonly resolve: Resolve
+  readonly resolveServices: ResolveServices
   readonly dial: Dial
 }
 

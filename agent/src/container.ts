@@ -41,7 +41,7 @@ import { createSchedule, createTimetable } from './sync/update/timetable.ts'
 import { createViewChannel } from './sync/update/view-channel.ts'
 import { composeProber, composeProxy, DIAL_TIMEOUT_MS } from './compose-enforcement.ts'
 import { createDial, type Dial } from './proxy/target/dial.ts'
-import { createResolver, type Resolve } from './proxy/target/resolver.ts'
+import { createResolver, createServiceResolver, type Resolve } from './proxy/target/resolver.ts'
 
 const RESOLVE_TIMEOUT_MS = 5_000
 /** Requests, tunnels and UDP conversations of one sandbox at once. */
@@ -100,7 +100,8 @@ export function createContainer(
   const heard = { ...from, fetchFile, poller, reporter, assignment }
   const hints = config.hints ? listenForHints(heard) : null
 
-  const network = { resolve: parts.resolve(RESOLVE), dial: parts.resolve(DIAL) }
+  const resolveServices = createServiceResolver(config.dnsServers, RESOLVE_TIMEOUT_MS)
+  const network = { resolve: parts.resolve(RESOLVE), resolveServices, dial: parts.resolve(DIAL) }
   const once = createOnceGrants({ ...shared, spent })
   const grants = followGrants({ ...shared, spent })
   const enforcement = composeProxy(from, { active, once, network, now: time.now, onError })

@@ -27,6 +27,7 @@ function network(): { readonly deps: StartDeps['network']; readonly followers: (
     resolve: async () => [],
     dial: createDial(60_000),
     isSelf: () => false,
+    resolveServices: async () => [],
     findDestination: () => null,
     maxSlots: 1,
     maxConnections: 1,

@@ -4,6 +4,17 @@ import { createHostsFile, type FindListed } from './hosts-file.ts'
 /** Returns all addresses of a name in the order to try; rejects without any, or after a timeout. */
 export type Resolve = (name: string) => Promise<readonly string[]>
 
+/** A target of an SRV record (RFC 2782). */
+export interface Service {
+  readonly name: string
+  readonly port: number
+  readonly priority: number
+  readonly weight: number
+}
+
+/** Returns the targets of a service; rejects with the `code` of `node:dns` without any. */
+export type ResolveServices = (name: string) => Promise<readonly Service[]>
+
 /** The system's own sources of addresses. */
 export interface SystemNames {
   readonly findListed: FindListed
@@ -30,6 +41,19 @@ export function createResolver(
   return async (name) => {
     const listed = await system.findListed(name)
     return listed.length > 0 ? listed : askServers(system.servers, timeoutMs, name)
+  }
+}
+
+/** Asks `servers`, or those of the machine, for SRV records. The hosts file has none. */
+export function createServiceResolver(
+  servers: readonly string[],
+  timeoutMs: number,
+): ResolveServices {
+  return (name) => {
+    const resolver = new Resolver({ timeout: Math.ceil(timeoutMs / TRIES), tries: TRIES })
+    if (servers.length > 0) resolver.setServers(servers)
+    const timer = setTimeout(() => resolver.cancel(), timeoutMs)
+    return resolver.resolveSrv(name).finally(() => clearTimeout(timer))
   }
 }
 

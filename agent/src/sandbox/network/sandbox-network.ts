@@ -13,11 +13,12 @@ import { createLiveConnections } from '../../proxy/admission/live-connections.ts
 import { recheckOnChange } from '../../proxy/admission/recheck-on-change.ts'
 import { createProgramServer, type ProgramServerDeps } from '../../proxy/program-server.ts'
 import type { Target } from '../../proxy/target/authority.ts'
-import type { Resolve } from '../../proxy/target/resolver.ts'
+import type { Resolve, ResolveServices } from '../../proxy/target/resolver.ts'
 import { closeSocket, createUdpPorts } from '../../proxy/udp/udp-sockets.ts'
 import { serveCapture } from './capture.ts'
 import { createConfine, HOST_ADDRESSES, HOST_NAME } from './confine.ts'
 import { answerQuery } from './dns/answer-query.ts'
+import { createAnswerService } from './dns/answer-service.ts'
 import { createNameTable, type NameTableLimits } from './dns/name-table.ts'
 import { serveDatagrams, serveStreams, type Answer } from './dns/serve-dns.ts'
 import { readSandboxEnd } from './ends.ts'
@@ -48,6 +49,7 @@ export interface SandboxNetworkDeps extends Omit<
   readonly listeners: SandboxListeners
   readonly active: Pick<ActivePolicy, 'enforced' | 'subscribe' | 'decisivePorts'>
   readonly findDestination: FindDestination
+  readonly resolveServices: ResolveServices
   /** Requests, tunnels and UDP conversations at once. */
   readonly maxSlots: number
   readonly nameTableLimits?: NameTableLimits
@@ -103,11 +105,12 @@ export async function serveSandbox(deps: SandboxNetworkDeps): Promise<SandboxNet
     void destinations.set(client, destination)
   serveCapture({ ...shared, programs, noteDestination }, listeners.capture)
 
+  const answerService = createAnswerService(deps.resolveServices)
   const answer: Answer = (packet, client) => {
     const onDenial = (decision: MachineDecision): void =>
       onEvent({ point: 'dns', protocol: 'dns', decision, client })
     const portsOf = (name: string): readonly number[] => active.decisivePorts(name)
-    return answerQuery({ decide, portsOf, names, onDenial }, packet)
+    return answerQuery({ decide, portsOf, names, onDenial, answerService }, packet)
   }
   serveDatagrams(listeners.dnsUdp, answer, deps.holderPid)
   const stopStreams = serveStreams(listeners.dnsTcp, answer, programEnd)

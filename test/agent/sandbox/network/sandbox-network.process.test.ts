@@ -2,6 +2,7 @@ import packet from 'dns-packet'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { createFindPrograms } from '../../../../agent/src/programs/find-programs.ts'
+import type { SandboxNetworkDeps } from '../../../../agent/src/sandbox/network/sandbox-network.ts'
 import { bundleOf, type RuleLine } from '../../fixture/bundle.ts'
 import { publicNode } from '../../fixture/public-node.ts'
 import { startSandbox, USERS, type SandboxScene } from '../../fixture/sandbox.ts'
@@ -241,6 +242,34 @@ describe.each(USERS)('the network of a sandbox of %s', (user) => {
       await scene.run(publicNode(), '-e', script)
     }
     expectUntouched(scene)
+  })
+
+  it('answers for a service of an allowed name, over both transports', async () => {
+    const asked: string[] = []
+    const deps: Partial<SandboxNetworkDeps> = {
+      resolveServices: async (name) => {
+        asked.push(name)
+        return [
+          { name: 'allowed.test', port: 80, priority: 1, weight: 1 },
+          { name: 'evil.test', port: 80, priority: 2, weight: 1 },
+        ]
+      },
+    }
+    const scene = await start({ user, deps })
+    const service = question('_web._tcp.allowed.test', 'SRV')
+    const overTcp = `use Socket; socket(S, PF_INET, SOCK_STREAM, 0);
+      connect(S, sockaddr_in(53, inet_aton('8.8.8.8'))) or die $!;
+      syswrite(S, pack('n/a', pack('H*', '${service.toString('hex')}')));
+      sysread(S, $r, 512); print unpack('H*', $r)`
+
+    const [reply] = await query(scene, '127.0.0.1', service)
+    const { stdout } = await scene.run('perl', '-e', overTcp)
+
+    const answers = [{ type: 'SRV', data: { target: 'allowed.test', port: 80 } }]
+    expect(reply).toMatchObject({ rcode: 'NOERROR', answers })
+    expect(packet.streamDecode(Buffer.from(stdout, 'hex'))).toMatchObject({ answers })
+    expect(asked).toEqual(['_web._tcp.allowed.test', '_web._tcp.allowed.test'])
+    expect(new Set(summarize(scene))).toEqual(new Set(['box dns dns deny evil.test:80']))
   })
 
   it('case 59: answers hostile queries at once, and others after them', async () => {

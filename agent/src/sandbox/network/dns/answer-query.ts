@@ -1,12 +1,16 @@
 import { NETWORK_ACTIONS } from '@palisade/policy-core'
 import type { MachineDecision } from '../../../decision/active-policy.ts'
 import { parseTargetHost } from '../../../proxy/target/authority.ts'
+import { parseService, type AnswerService } from './answer-service.ts'
 import type { NameTable } from './name-table.ts'
 import { RCODE, readQuery, type Query, type Rcode } from './query.ts'
 import { formatReply, TYPE } from './reply.ts'
 
 /** Port of the recorded denial: no port of the name is allowed, and people know this one. */
 const RECORDED_PORT = 443
+
+/** Null where no reply is sent. */
+export type Reply = Buffer | Promise<Buffer> | null
 
 export interface AnswerDeps {
   readonly decide: (request: unknown) => MachineDecision
@@ -15,25 +19,39 @@ export interface AnswerDeps {
   readonly names: NameTable
   /** Called for each refused name. */
   readonly onDenial: (decision: MachineDecision) => void
+  readonly answerService: AnswerService
 }
 
 /**
- * Answers a query out of the policy and the name table alone. No query leaves the machine: a name
- * is resolved when a connection to it is decided.
+ * Answers a query out of the policy and the name table. A name is resolved when a connection to it
+ * is decided, so no query leaves the machine, but for services of an allowed host.
  *
  * - A name that the policy allows on some port has one synthetic IPv4 address, and no other record.
  * - `localhost`, and each name below it, is the loopback of the sandbox (RFC 6761 §6.3).
+ * - A service of such a name (`_mongodb._tcp.NAME`, type SRV) has the targets that policy allows.
  * - Any other name does not exist. Programs ask again for a name that is refused.
  *
  * Returns null for a packet that gets no answer.
  */
-export function answerQuery(deps: AnswerDeps, packet: Buffer): Buffer | null {
+export function answerQuery(deps: AnswerDeps, packet: Buffer): Reply {
   const read = readQuery(packet)
   if (read.kind === 'ignored') return null
   if (read.kind === 'refused') return formatReply(read.head, read.rcode)
+  const service = read.type === TYPE.srv ? parseService((read.name ?? '').toLowerCase()) : null
+  const host = service === null ? null : parseTargetHost(service.host)
+  if (service !== null && host?.kind === 'name' && findDenial(deps, host.name) === null)
+    return deps.answerService(
+      read.head,
+      service,
+      (action, { name, port }) => {
+        const decision = deps.decide({ action, host: name, port })
+        return isOpen(decision) ? null : decision
+      },
+      deps.onDenial,
+    )
   const data = findData(deps, read)
   if (typeof data === 'number') return formatReply(read.head, data)
-  return formatReply(read.head, RCODE.noError, data.length === 0 ? null : { type: read.type, data })
+  return formatReply(read.head, RCODE.noError, data.length === 0 ? [] : [{ type: read.type, data }])
 }
 
 /** Bytes of an address, empty where the name has no record of this type, or a failure. */

@@ -4,6 +4,7 @@ export const MAX_QUERY_BYTES = 512
 export const RCODE = {
   noError: 0,
   formatError: 1,
+  serverFailure: 2,
   noName: 3,
   notImplemented: 4,
   refused: 5,

@@ -1,6 +1,12 @@
 import { HEADER_BYTES, MAX_QUERY_BYTES, RCODE, type QueryHead, type Rcode } from './query.ts'
 
-export const TYPE = { a: 1, aaaa: 28 } as const
+export const TYPE = { a: 1, aaaa: 28, srv: 33 } as const
+
+/** A record of the name of the question. */
+export interface ReplyRecord {
+  readonly type: number
+  readonly data: readonly number[]
+}
 
 /** Programs must ask again soon, because the policy may change. */
 const TTL_SECONDS = 5
@@ -17,25 +23,30 @@ const OPT = Buffer.from([0, 0, 41, MAX_QUERY_BYTES >> 8, MAX_QUERY_BYTES & 0xff,
 /** "Prohibited" of RFC 8914 §4.19, with a text for people. */
 const PROHIBITED = formatOption(15, Buffer.from('\0\x12denied by policy; run: palisade why'))
 const EMPTY = Buffer.alloc(0)
+/** Of an empty pseudo-record. */
+const OPT_BYTES = OPT.length + 2
 
 /**
- * Formats a reply with at most one record, whose `data` is the address of `type`. A name that does
- * not exist is one that policy denies, as an extended error says.
+ * Formats a reply with as many of the records as fit into a datagram. A name that does not exist is
+ * one that policy denies, as an extended error says.
  */
 export function formatReply(
   { id, isRecursionDesired, question, hasEdns }: QueryHead,
   rcode: Rcode,
-  answer: { readonly type: number; readonly data: readonly number[] } | null = null,
+  records: readonly ReplyRecord[] = [],
 ): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
   const desired = isRecursionDesired ? RECURSION_DESIRED : 0
   header.writeUInt16BE(id, 0)
   header.writeUInt16BE(RESPONSE | desired | RECURSION_AVAILABLE | rcode, 2)
   header.writeUInt16BE(question.length > 0 ? 1 : 0, 4)
-  header.writeUInt16BE(answer === null ? 0 : 1, 6)
+  const answers = takeFitting(
+    records,
+    MAX_QUERY_BYTES - header.length - question.length - OPT_BYTES,
+  )
+  header.writeUInt16BE(answers.length, 6)
   header.writeUInt16BE(hasEdns ? 1 : 0, 10)
-  const parts = [header, question]
-  if (answer !== null) parts.push(formatRecord(answer.type, answer.data))
+  const parts = [header, question, ...answers]
   if (hasEdns) parts.push(OPT, formatSized(rcode === RCODE.noName ? PROHIBITED : EMPTY))
   return Buffer.concat(parts)
 }
@@ -48,7 +59,18 @@ function formatSized(data: Buffer): Buffer {
   return Buffer.concat([Buffer.from([data.length >> 8, data.length & 0xff]), data])
 }
 
-function formatRecord(type: number, data: readonly number[]): Buffer {
+function takeFitting(records: readonly ReplyRecord[], maxBytes: number): readonly Buffer[] {
+  const taken: Buffer[] = []
+  let left = maxBytes
+  for (const record of records.map(formatRecord)) {
+    left -= record.length
+    if (left < 0) break
+    taken.push(record)
+  }
+  return taken
+}
+
+function formatRecord({ type, data }: ReplyRecord): Buffer {
   const fixed = Buffer.alloc(12)
   fixed.writeUInt16BE(POINTER_TO_QUESTION, 0)
   fixed.writeUInt16BE(type, 2)

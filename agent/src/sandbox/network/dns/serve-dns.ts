@@ -2,10 +2,11 @@ import type { Socket as DatagramSocket } from 'node:dgram'
 import type { Server, Socket } from 'node:net'
 import type { ProgramEnd, ReadProgramEnd } from '../../../programs/program-end.ts'
 import { sendDatagram } from '../../../proxy/udp/udp-sockets.ts'
+import type { Reply } from './answer-query.ts'
 import { MAX_QUERY_BYTES } from './query.ts'
 
-/** Returns the reply to a query of a program; null where none is sent. */
-export type Answer = (packet: Buffer, program: ProgramEnd | null) => Buffer | null
+/** Returns the reply to a query of a program. */
+export type Answer = (packet: Buffer, program: ProgramEnd | null) => Reply
 
 /** A program that is silent for this long, or does not read its replies, is disconnected. */
 const IDLE_MS = 10_000
@@ -19,7 +20,9 @@ export function serveDatagrams(socket: DatagramSocket, answer: Answer, holderPid
   socket.on('error', () => {})
   socket.on('message', (packet, { address, port }) => {
     const reply = answer(packet, { address, port, within: { pid: holderPid } })
-    if (reply !== null) sendDatagram(socket, [reply], port, address)
+    const send = (bytes: Buffer): void => sendDatagram(socket, [bytes], port, address)
+    if (reply instanceof Promise) void reply.then(send)
+    else if (reply !== null) send(reply)
   })
 }
 
@@ -43,7 +46,7 @@ export function serveStreams(
   }
 }
 
-function serveStream(client: Socket, answer: (packet: Buffer) => Buffer | null): void {
+function serveStream(client: Socket, answer: (packet: Buffer) => Reply): void {
   let received = EMPTY
   client.on('error', () => client.destroy())
   client.setTimeout(IDLE_MS, () => client.destroy())
@@ -63,7 +66,10 @@ function serveStream(client: Socket, answer: (packet: Buffer) => Buffer | null):
         client.destroy()
         return
       }
-      client.write(frame(reply))
+      // Replies may come in any order (RFC 7766 §6.2.1.1).
+      const send = (bytes: Buffer): void => void (client.writable && client.write(frame(bytes)))
+      if (reply instanceof Promise) void reply.then(send)
+      else send(reply)
     }
   })
 }

@@ -2,35 +2,54 @@ import packet from 'dns-packet'
 import { describe, expect, it } from 'vitest'
 import type { MachineDecision } from '../../../../../agent/src/decision/active-policy.ts'
 import { answerQuery } from '../../../../../agent/src/sandbox/network/dns/answer-query.ts'
+import type { ResolveServices } from '../../../../../agent/src/proxy/target/resolver.ts'
+import { createAnswerService } from '../../../../../agent/src/sandbox/network/dns/answer-service.ts'
 import { createNameTable } from '../../../../../agent/src/sandbox/network/dns/name-table.ts'
 import { activePolicy } from '../../../fixture/active-policy.ts'
 import { bundleClaims, bundleOf, policyOf, type RuleLine } from '../../../fixture/bundle.ts'
 
 type Reply = packet.DecodedPacket & { readonly rcode: string }
 
-function server(rules: readonly RuleLine[], maxNames = 1_000, settings = {}) {
+function server(
+  rules: readonly RuleLine[],
+  maxNames = 1_000,
+  settings = {},
+  resolveServices: ResolveServices = async () => [],
+) {
   const { active, use, surroundings } = activePolicy()
   const claims = bundleClaims({ policies: [policyOf(...rules)] })
   use({ ...claims, settings: { ...claims.settings, ...settings } })
   const denials: MachineDecision[] = []
   const names = createNameTable(() => 0, { names: maxNames, keptMs: 1 })
-  const answer = (bytes: Buffer): Buffer | null =>
+  const answerService = createAnswerService(resolveServices)
+  const answerAny = (bytes: Buffer): ReturnType<typeof answerQuery> =>
     answerQuery(
       {
         decide: active.decide,
         portsOf: (name) => active.decisivePorts(name),
         names,
         onDenial: (decision) => denials.push(decision),
+        answerService,
       },
       bytes,
     )
+  const answer = (bytes: Buffer): Buffer | null => {
+    const reply = answerAny(bytes)
+    if (reply instanceof Promise) throw new Error('a lookup')
+    return reply
+  }
+  const askService = async (name: string): Promise<Reply> => {
+    const questions = [{ name, type: 'SRV' as const, class: 'IN' as const }]
+    const reply = await answerAny(packet.encode({ type: 'query', id: 9, questions }))
+    return packet.decode(reply ?? Buffer.alloc(0)) as Reply
+  }
   const ask = (name: string, type = 'A', more: packet.Packet = {}): Reply => {
     const questions = [{ name, type: type as 'A', class: 'IN' as const }]
     const reply = answer(packet.encode({ type: 'query', id: 9, questions, ...more }))
     if (reply === null) throw new Error('no reply')
     return packet.decode(reply) as Reply
   }
-  return { ask, answer, denials, names, use, surroundings }
+  return { ask, askService, answer, denials, names, use, surroundings }
 }
 
 const RULES: readonly RuleLine[] = [
@@ -167,6 +186,101 @@ describe('a name', () => {
 
     expect(names.size()).toBe(4_096)
     expect(codes).toEqual(new Set(['NOERROR', 'REFUSED']))
+  })
+})
+
+describe('a service', () => {
+  const rules: readonly RuleLine[] = [
+    ['allow', 'connect:tcp', 'mongo.test', 'db1.test:27017', '**.wild.test'],
+    ['deny', 'connect:tcp', 'bad.wild.test'],
+  ]
+  const target = (name: string, port = 27_017) => ({ name, port, priority: 1, weight: 2 })
+  const withTargets = (...targets: ReturnType<typeof target>[]) => {
+    const asked: string[] = []
+    const made = server(rules, 9, {}, async (name) => {
+      asked.push(name)
+      return targets
+    })
+    return { ...made, asked }
+  }
+
+  it('of an allowed host has the targets that policy allows', async () => {
+    const { askService, denials, asked } = withTargets(
+      target('DB1.test'),
+      target('db1.test', 22),
+      target('evil.test'),
+      target('a.wild.test'),
+      target('bad.wild.test'),
+      target('127.0.0.1'),
+      target(''),
+    )
+
+    const reply = await askService('_MongoDB._tcp.Mongo.test')
+
+    expect(asked).toEqual(['_mongodb._tcp.mongo.test'])
+    expect(reply).toMatchObject({ rcode: 'NOERROR' })
+    expect(reply.answers?.map((each) => each.type === 'SRV' && each.data)).toEqual([
+      { priority: 1, weight: 2, port: 27_017, target: 'db1.test' },
+      { priority: 1, weight: 2, port: 27_017, target: 'a.wild.test' },
+    ])
+    expect(denials.map(({ request }) => request)).toMatchObject([
+      { host: 'db1.test', port: 22 },
+      { host: 'evil.test', port: 27_017 },
+      { host: 'bad.wild.test', port: 27_017 },
+    ])
+  })
+
+  it.each(['_mongodb._tcp.evil.test', 'evil.test'])(
+    'of a host that is not allowed is never asked for: `%s`',
+    async (name) => {
+      const { askService, denials, asked } = withTargets(target('db1.test'))
+
+      expect(await askService(name)).toMatchObject({ rcode: 'NXDOMAIN', answers: [] })
+      expect([asked, denials.length]).toEqual([[], 1])
+    },
+  )
+
+  it.each([
+    '_mongodb._tcp.bad.wild.test',
+    '_a-long-secret-label._tcp.a.wild.test',
+    '_x._y._tcp.a.wild.test',
+    '_x._tls.a.wild.test',
+  ])(
+    'that is denied, or whose name is no name of a service, is never asked for: `%s`',
+    async (name) => {
+      const { askService, asked } = withTargets(target('db1.test'))
+
+      expect((await askService(name)).answers).toEqual([])
+      expect(asked).toEqual([])
+    },
+  )
+
+  it.each([
+    ['ENODATA', 'NOERROR'],
+    ['ENOTFOUND', 'NOERROR'],
+    ['ETIMEOUT', 'SERVFAIL'],
+  ])('that fails with %s is answered %s', async (code, rcode) => {
+    const { askService } = server(rules, 9, {}, () =>
+      Promise.reject(Object.assign(new Error('failed'), { code })),
+    )
+
+    expect(await askService('_x._tcp.mongo.test')).toMatchObject({ rcode, answers: [] })
+  })
+
+  it('with many targets has those that fit into a datagram', async () => {
+    const many = Array.from({ length: 40 }, (_, at) => target(`${'x'.repeat(50)}${at}.wild.test`))
+
+    const { answers = [] } = await withTargets(...many).askService('_x._tcp.mongo.test')
+
+    expect(answers.length).toBeGreaterThan(3)
+    expect(answers.length).toBeLessThan(8)
+  })
+
+  it('waits for a bounded number of lookups', async () => {
+    const { askService } = server(rules, 9, {}, () => new Promise(() => {}))
+    for (let lookup = 0; lookup < 32; lookup += 1) void askService('_x._tcp.mongo.test')
+
+    expect(await askService('_x._tcp.mongo.test')).toMatchObject({ rcode: 'SERVFAIL' })
   })
 })
 
