@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http'
 
-/** A request line that the parser of Node refuses, although RFC 9112 permits it or programs send it. */
+/** A request line that the parser of Node refuses, although programs send it. */
 export interface WrittenLine {
   readonly method: string
   /** Each character stands for a byte. */
@@ -35,8 +35,8 @@ export function mayBeAnswer(start: Buffer): boolean {
 }
 
 /**
- * Replaces the parts of a request line that the parser of Node refuses, and returns them. Null for a
- * line that needs nothing, or that is malformed.
+ * Replaces the parts of a request line that the parser of Node refuses, and returns them. Null for
+ * a line that needs nothing, or that is malformed.
  */
 export function mendRequest(head: Buffer): MendedRequest | null {
   const end = head.indexOf('\r\n')
@@ -53,8 +53,8 @@ const LENGTH_FIELD = /^content-length:(.*)$/i
 const CODING_FIELD = /^transfer-encoding:/i
 
 /**
- * Mends an answer as RFC 9112 asks a proxy to: joins folded fields (§5.2), drops the length beside a
- * transfer coding, and joins equal lengths (§6.3).
+ * Mends an answer as RFC 9112 asks a proxy to: joins folded fields (§5.2), drops the length beside
+ * a transfer coding, and joins equal lengths (§6.3).
  */
 export function mendAnswer(head: Buffer): Buffer {
   const text = head.toString('latin1')

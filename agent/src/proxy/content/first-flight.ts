@@ -93,8 +93,8 @@ function chooseRecords(received: Buffer): Classifier | null {
 }
 
 /**
- * Some servers accept a ClientHello in a record of any version below 16, and warnings and changes of
- * the cipher before it; the TLS of Go does.
+ * Some servers accept a ClientHello in a record of any version below 16, and warnings and changes
+ * of the cipher before it; the TLS of Go does.
  */
 function isDisguisedHello(received: Buffer): boolean {
   const content = received[RECORD_HEADER_BYTES] ?? 0

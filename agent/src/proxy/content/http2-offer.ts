@@ -3,8 +3,8 @@ import { pairHeaders, valuesOf } from '../../http/header-list.ts'
 import type { HttpHead } from './http-head.ts'
 
 /**
- * How a request over HTTP/1.1 offers HTTP/2 without TLS (RFC 7540 §3.2). `mixed` stands for an offer
- * beside other protocols, or in several fields.
+ * How a request over HTTP/1.1 offers HTTP/2 without TLS (RFC 7540 §3.2). `mixed` stands for an
+ * offer beside other protocols, or in several fields.
  */
 export function readHttp2Offer(head: HttpHead): 'none' | 'plain' | 'mixed' {
   const upgrades = valuesOf(pairHeaders(head.rawHeaders), 'upgrade')
@@ -33,7 +33,9 @@ function withoutOptions(field: string): readonly string[] {
 
 const STATUS_LINE_START = 'HTTP/1.1 101'
 
-/** Calls `onSwitch` if the next bytes of the target begin an answer 101, before they are passed on. */
+/**
+ * Calls `onSwitch` if the next bytes of the target begin an answer 101, before they are passed on.
+ */
 export function watchForSwitch(upstream: Socket, onSwitch: () => void): void {
   let start = ''
   const look = (chunk: Buffer): void => {

@@ -5,8 +5,8 @@ type Write = { readonly chunk: Buffer | string; readonly encoding: BufferEncodin
 
 /**
  * A connection to a target. A server may answer and close before it has read all bytes; the next
- * write then fails, and Node would discard the answer with it. Here a failed write discards only the
- * bytes of the program, and the connection ends after the last byte of the target has been read.
+ * write then fails, and Node would discard the answer with it. Here a failed write discards only
+ * the bytes of the program, and the connection ends after the last byte of the target was read.
  */
 export class TargetSocket extends Socket {
   #isBroken = false
