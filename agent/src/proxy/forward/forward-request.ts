@@ -170,6 +170,8 @@ async function exchange(
     if (response.headersSent) response.destroy()
   })
   try {
+    // The origin may answer before the body comes.
+    if (!request.complete && request.readableLength === 0) upstream.flushHeaders()
     // `awaitAnswer` reports a failure of the origin.
     pipeline(joinChunks(request), upstream).catch(() => {})
     const answer = await awaitAnswer(upstream, signal)

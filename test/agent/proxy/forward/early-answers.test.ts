@@ -82,6 +82,16 @@ describe('an answer that comes before the request ends', () => {
     await expect.poll(() => live.size()).toBe(0)
   })
 
+  it('may need the head alone', async () => {
+    const origin = await startHastyOrigin('HTTP/1.1 401 No\r\nContent-Length: 5\r\n\r\nagain')
+    const { port } = await startProxy(bundleOf(local))
+    const authority = `127.0.0.1:${origin}`
+
+    const answer = await readAll(await openRaw(port, put(`http://${authority}/`, authority)))
+
+    expect(parseRaw(answer)).toMatchObject({ status: 401, body: 'again' })
+  })
+
   it('is a denial that the program can read while it sends', async () => {
     const { port } = await startProxy(bundleOf(['deny', 'connect:tcp', '127.0.0.1']))
 
