@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net'
+import { MAX_HEAD_BYTES } from '../../http/header-list.ts'
 import { ParentFault } from './parent-fault.ts'
 
-/** Longest head of an answer to CONNECT. */
-const MAX_HEAD_BYTES = 16_384
 const END = '\r\n\r\n'
 const START = 'HTTP/1.'
 

@@ -20,6 +20,11 @@ describe('a failing parent proxy', () => {
     ['closes the connection', (socket) => socket.end(), 'closed the connection'],
     ['resets the connection', (socket) => socket.resetAndDestroy(), 'closed the connection'],
     ['asks for credentials', (socket) => socket.write('HTTP/1.1 407 No\r\n\r\n'), 'answered 407'],
+    [
+      'asks for them in a head of 60,000 bytes',
+      (socket) => socket.write(`HTTP/1.1 407 No\r\nX: ${'x'.repeat(60_000)}\r\n\r\n`),
+      'answered 407',
+    ],
     ['refuses', (socket) => socket.write('HTTP/1.0 403\r\n\r\n'), 'answered 403'],
     ['redirects', (socket) => socket.write('HTTP/1.1 302 X\r\n\r\n'), 'answered 302'],
     ['goes on', (socket) => socket.write('HTTP/1.1 100 X\r\n\r\n'), 'answered 100'],
