@@ -12,21 +12,11 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Admission } from '../admission/admission.ts'
-import {
-  answerRefusal,
-  DECISION_HEADER,
-  formatDecisionHeader,
-  type Answer,
-} from '../denial/answer.ts'
-import { describeFault, type ParseError } from '../../http/parse-error.ts'
+import { DECISION_HEADER, formatDecisionHeader, type Answer } from '../denial/answer.ts'
 import { awaitFlushed } from '../../http/await-flushed.ts'
 import { watchBodyRate, type BodyRate } from './body-rate.ts'
-import {
-  explainBadHead,
-  explainOpening,
-  explainParentFault,
-  explainTooMany,
-} from '../denial/explain-opening.ts'
+import { explainFailure, explainSlowBody } from './explain-failure.ts'
+import { explainBadHead, explainOpening, explainTooMany } from '../denial/explain-opening.ts'
 import {
   MAX_HEAD_BYTES,
   pairHeaders,
@@ -36,7 +26,6 @@ import {
 } from '../../http/header-list.ts'
 import type { Slot } from '../admission/live-connections.ts'
 import type { FindNearMisses } from '../denial/near-misses.ts'
-import { ParentFault } from '../parent/parent-fault.ts'
 import { formatAuthority, type Target } from '../target/authority.ts'
 import { openConnection, type OpenDeps, type Opening } from '../target/open-connection.ts'
 import type { LoopTurns } from '../../http/loop-turns.ts'
@@ -178,12 +167,7 @@ async function exchange(
     // The piece that held the answer may also have ended the exchange.
     if (upstream.destroyed) throw new Error('bytes follow it, or it breaks off')
     opening.viaParent?.check(answer.statusCode ?? 502)
-    const headers = readAnswerHeaders(answer, opening.decision)
-    // The origin reads no further, so this connection ends too (RFC 9112 §9.6).
-    if (!request.complete) response.shouldKeepAlive = false
-    response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', headers.flat())
-    // A body may come much later, or never.
-    if (answer.readableLength === 0 && !answer.complete) response.write(NO_BYTES)
+    beginAnswer(request, response, answer, opening.decision)
     await pipeline(answer, joinChunks, response)
   } catch (error) {
     upstream.destroy()
@@ -230,6 +214,20 @@ async function awaitAnswer(
   }
 }
 
+/** Passes the head of an answer on. Its body may come much later, or never. */
+function beginAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: IncomingMessage,
+  decision: MachineDecision,
+): void {
+  const headers = readAnswerHeaders(answer, decision)
+  // The origin reads no further, so this connection ends too (RFC 9112 §9.6).
+  if (!request.complete) response.shouldKeepAlive = false
+  response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', headers.flat())
+  if (answer.readableLength === 0 && !answer.complete) response.write(NO_BYTES)
+}
+
 /** The fields of an answer for the program. Throws for a framing that cannot be passed on. */
 export function readAnswerHeaders(answer: IncomingMessage, decision: MachineDecision): HeaderList {
   const headers = pairHeaders(answer.rawHeaders)
@@ -253,36 +251,6 @@ function composeRequest(
     path: `http://${formatAuthority(target, 80)}${path === '*' ? '' : path}`,
     headers: [...headers, ...viaParent.headers].flat(),
   }
-}
-
-function explainFailure(error: unknown): Answer {
-  if (error instanceof ParentFault) return explainParentFault(error.message)
-  return explainBrokenOrigin(describeOriginFault(error))
-}
-
-/** Errors without a code are those of the proxy itself. */
-export function describeOriginFault(error: unknown): string {
-  const { code, reason, message } = error as ParseError
-  if (reason !== undefined) return `not valid HTTP/1.1: ${describeFault(error as ParseError)}`
-  return code === undefined ? message : `it failed (${code})`
-}
-
-export function explainBrokenOrigin(fault: string): Answer {
-  return answerRefusal({
-    status: 502,
-    code: 'internal',
-    reason: 'bad_answer',
-    message: `the origin sent no valid answer: ${fault}`,
-  })
-}
-
-function explainSlowBody(): Answer {
-  return answerRefusal({
-    status: 408,
-    code: 'invalid_argument',
-    reason: 'slow_body',
-    message: 'the request body is too slow',
-  })
 }
 
 export function reply(response: ServerResponse, answer: Answer): void {

@@ -18,12 +18,8 @@ import { explainBadHead, explainOpening, explainTooMany } from '../denial/explai
 import { openConnection, type Opening } from '../target/open-connection.ts'
 import { hangUp } from '../../http/hang-up.ts'
 import { startRelay } from '../tunnel/relay.ts'
-import {
-  describeOriginFault,
-  explainBrokenOrigin,
-  readAnswerHeaders,
-  type PassDeps,
-} from './forward-request.ts'
+import { readAnswerHeaders, type PassDeps } from './forward-request.ts'
+import { describeOriginFault, explainBrokenOrigin } from './explain-failure.ts'
 import { readUpgradeRequest, type ForwardRequest } from './request-head.ts'
 
 /** Time for the origin to answer; the client is not read meanwhile, so its end is not seen. */
