@@ -7,8 +7,13 @@ import type { LiveConnections, Slot } from './live-connections.ts'
  * Bounds the requests and tunnels that pass through the proxy at once, per program and in total.
  */
 export interface Admission {
-  /** A slot for one request or tunnel of that connection; null when it gets no slot. */
+  /** A slot for an association, or for one target of its datagrams; null when it gets none. */
   enter(client: Socket): Promise<Slot | null>
+  /**
+   * The same for one request or tunnel, which need not wait for the owner of its connection. The
+   * connection is closed when its owner proves to hold too many.
+   */
+  enterEarly(client: Socket): Promise<Slot | null>
 }
 
 /** A process alone gets a quarter of all slots: it may hold one for every three free ones. */
@@ -24,8 +29,7 @@ const FREE_TO_ONE_UNKNOWN = 4
  * forking does not get a program beyond the share of a session.
  *
  * Owners are looked up only when a quarter of the slots is taken, because no share is exceeded
- * before. A lookup reads all of proc(5), so a connection does not wait for it while few do: it gets
- * its slot, and is closed once its owner proves to hold too many.
+ * before. A lookup reads all of proc(5), so a request or tunnel does not wait for it while few do.
  */
 export function createAdmission(live: LiveConnections, owners: ClientOwners): Admission {
   const unknown = new Set<Socket>()
@@ -64,18 +68,21 @@ export function createAdmission(live: LiveConnections, owners: ClientOwners): Ad
     else client.destroy()
   }
 
+  const areFew = (): boolean => live.size() < live.limit / (1 + FREE_TO_ONE_OF_A_PROCESS)
+  const enter = async (client: Socket): Promise<Slot | null> => {
+    if (areFew()) return live.enter(client)
+    const owner = owners.known(client) ?? (await owners.ownerOf(client))
+    return client.destroyed ? null : enterKnown(client, owner)
+  }
+
   return {
-    async enter(client) {
-      const free = live.limit - live.size()
-      if (live.size() < live.limit / (1 + FREE_TO_ONE_OF_A_PROCESS)) return live.enter(client)
-      const known = owners.known(client)
-      if (known === null && FREE_TO_ONE_UNKNOWN * (unknown.size + 1) <= free) {
-        const slot = live.enter(client)
-        settle(client).catch(() => client.destroy())
-        return slot
-      }
-      const owner = known ?? (await owners.ownerOf(client))
-      return client.destroyed ? null : enterKnown(client, owner)
+    enter,
+    async enterEarly(client) {
+      const isOneOfFew = FREE_TO_ONE_UNKNOWN * (unknown.size + 1) <= live.limit - live.size()
+      if (areFew() || owners.known(client) !== null || !isOneOfFew) return enter(client)
+      const slot = live.enter(client)
+      settle(client).catch(() => client.destroy())
+      return slot
     },
   }
 }

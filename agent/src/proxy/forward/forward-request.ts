@@ -72,7 +72,7 @@ export async function forwardRequest(
   const { method, target: url } = connection.lineOf(request)
   const forward = readForwardRequest({ method, url, rawHeaders, httpVersion })
   if (!forward.ok) return reply(response, explainBadHead(forward))
-  const slot = await deps.admission.enter(client)
+  const slot = await deps.admission.enterEarly(client)
   if (slot === null) return reply(response, explainTooMany())
   const gone = new AbortController()
   response.once('close', () => gone.abort('the client is gone'))

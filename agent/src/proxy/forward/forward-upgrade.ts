@@ -57,7 +57,7 @@ export async function forwardUpgrade(
   const { method = '', url = '', rawHeaders, httpVersion } = request
   const forward = readUpgradeRequest({ method, url, rawHeaders, httpVersion })
   if (!forward.ok) return refuse(explainBadHead(forward))
-  const slot = await deps.admission.enter(client)
+  const slot = await deps.admission.enterEarly(client)
   if (slot === null) return refuse(explainTooMany())
   const gone = new AbortController()
   client.once('close', () => gone.abort())

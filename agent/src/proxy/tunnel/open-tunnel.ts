@@ -39,7 +39,7 @@ export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promis
   const { client } = request
   const target = deps.rename?.(request.target) ?? request.target
   client.on('error', () => client.destroy())
-  const slot = await deps.admission.enter(client)
+  const slot = await deps.admission.enterEarly(client)
   if (slot === null) return request.refuse({ kind: 'too_many' })
   const gone = new AbortController()
   const onClose = (): void => gone.abort('the client is gone')

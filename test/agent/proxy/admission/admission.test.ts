@@ -52,7 +52,7 @@ async function countSlots(
     known: (client) => owners.get(client) ?? null,
   })
   for (const client of clients) {
-    const slot = await admission.enter(client)
+    const slot = await admission.enterEarly(client)
     client.once('close', () => slot?.leave())
     await pause()
   }
@@ -110,7 +110,7 @@ describe('the slots of the proxy', () => {
     const open = async (count: number): Promise<readonly Socket[]> => {
       const clients = Array.from({ length: count }, () => new Socket())
       for (const client of clients) {
-        const slot = await admission.enter(client)
+        const slot = await admission.enterEarly(client)
         client.once('close', () => slot?.leave())
       }
       return clients
