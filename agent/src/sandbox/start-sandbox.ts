@@ -33,6 +33,7 @@ import { planView, type ViewPlan, type ViewPlanDeps } from './view/view-plan.ts'
 import { quotePath, ViewRefusal } from './view/view-refusal.ts'
 
 const SHELL = '/bin/sh'
+const OF_WORKSPACE = { point: 'files', protocol: 'mount', client: null } as const
 
 export interface StartDeps {
   readonly view: Omit<ViewPlanDeps, 'signal'>
@@ -79,7 +80,13 @@ export async function startSandbox(
       home: user.home,
       privateBytes: bounds.privateBytes,
     },
-    { ...deps.view, ...stage, signal: new AbortController().signal },
+    {
+      ...deps.view,
+      ...stage,
+      onJudged: (decision) =>
+        deps.network.onEvent({ ...OF_WORKSPACE, sandbox: launch.id, decision }),
+      signal: new AbortController().signal,
+    },
   ).catch(async (error: unknown) => {
     await staged?.end()
     throw error

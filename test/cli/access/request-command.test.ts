@@ -107,6 +107,18 @@ describe('palisade request', () => {
     expect(sent).toMatchObject([{ action: 'connect:tcp', resources: ['api.example.com:443'] }])
   })
 
+  it('asks for a denied workspace with everything below it', async () => {
+    const denied = {
+      ...DENIAL,
+      point: 'files',
+      protocol: 'mount',
+      decision: { ...DENIAL.decision, request: { action: 'write', path: '/srv/app' } },
+    } as typeof DENIAL
+    const { sent } = await request(REASON, { log: formatLines(denied) })
+
+    expect(sent).toMatchObject([{ action: 'write', resources: ['/srv/app/**'] }])
+  })
+
   it('asks for no more than the denied path, whose name may look like a pattern', async () => {
     const path = '/srv/**'
     const denied = {

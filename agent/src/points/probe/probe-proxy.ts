@@ -9,13 +9,14 @@ import { probeDatagrams, probeSocks } from './socks-dialects.ts'
 /** A proxy that is busy still answers within this time. */
 const TIMEOUT_MS = 10_000
 
-const DIALECTS: Readonly<Record<Exclude<PointProtocol, 'dns' | 'file' | 'tcp' | 'udp'>, Dialect>> =
-  {
-    connect: probeConnect,
-    http: probeHttp,
-    socks5: probeSocks,
-    socks5_udp: probeDatagrams,
-  }
+type NoDialect = 'dns' | 'file' | 'mount' | 'tcp' | 'udp'
+
+const DIALECTS: Readonly<Record<Exclude<PointProtocol, NoDialect>, Dialect>> = {
+  connect: probeConnect,
+  http: probeHttp,
+  socks5: probeSocks,
+  socks5_udp: probeDatagrams,
+}
 
 export interface ProbeDeps {
   readonly canaries: Pick<Canaries, 'open'>

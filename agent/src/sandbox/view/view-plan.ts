@@ -21,7 +21,12 @@ import { planRootView } from './root-view.ts'
 import type { ViewObjects } from './view-objects.ts'
 import { ViewRefusal } from './view-refusal.ts'
 import { WALK_LIMITS, walkWorkspace, type WalkedTree } from './walk.ts'
-import { judgeWorkspaces, type Workspace, type WorkspaceRequest } from './workspace.ts'
+import {
+  judgeWorkspaces,
+  type Workspace,
+  type WorkspaceDeps,
+  type WorkspaceRequest,
+} from './workspace.ts'
 
 /** The file system of one sandbox. */
 export interface ViewPlan {
@@ -60,6 +65,7 @@ export interface ViewPlanDeps {
   readonly uptime: () => number
   readonly now: () => number
   readonly signal: AbortSignal
+  readonly onJudged?: WorkspaceDeps['onJudged']
   /** For a strict sandbox: mounts the workspaces so that changes of the command are kept apart. */
   readonly stage?: StageView
 }

@@ -1,5 +1,6 @@
 import { MAX_WORKSPACES } from '@palisade/protocol'
 import type { FilesystemAction } from '@palisade/policy-core'
+import type { MachineDecision } from '../../decision/active-policy.ts'
 import { systemErrorCode } from '../../errors.ts'
 import { realPathOrNull, unlessMissing, type ViewDisk } from './disk.ts'
 import { isContentGranted, type TreeRules } from './granted-tree.ts'
@@ -34,6 +35,8 @@ export interface Workspace extends WorkspaceRequest {
 export interface WorkspaceDeps {
   readonly disk: Pick<ViewDisk, 'realPath' | 'status' | 'mountTable'>
   readonly active: TreeRules
+  /** Called with the decision on each workspace and action; a deny is also for what is in it. */
+  readonly onJudged?: ((decision: MachineDecision) => void) | undefined
   /** The home directory of the user. It and directories above it are refused. */
   readonly home: string
   /**
@@ -155,16 +158,20 @@ function requireAllowed(
   path: string,
   aliases: readonly string[],
   access: WorkspaceRequest['access'],
-  { active }: WorkspaceDeps,
+  { active, onJudged }: WorkspaceDeps,
 ): void {
   for (const action of actionsOf(access)) {
-    const { decision, reason } = active.decide({ action, path })
+    const made = active.decide({ action, path })
+    const { decision, reason } = made
+    const isGranted = decision === 'allow' && isContentGranted(active, action, path)
+    const isOpen = reason === 'default_deny' || (decision === 'allow' && !isGranted)
+    onJudged?.(isOpen ? refuseTree(made, action, path) : made)
     if (decision !== 'allow')
       throw new ViewRefusal(
         `policy denies \`${action}\` on the workspace ${quotePath(path)} (${reason})` +
           correction(action, path, reason),
       )
-    if (!isContentGranted(active, action, path))
+    if (!isGranted)
       throw new ViewRefusal(
         `policy allows \`${action}\` on the workspace ${quotePath(path)} itself and not on all ` +
           `that is in it${correction(action, path, 'default_deny')}`,
@@ -178,6 +185,17 @@ function requireAllowed(
         )
     }
   }
+}
+
+/** No rule allows the directory with everything below it. */
+function refuseTree(
+  made: MachineDecision,
+  action: FilesystemAction,
+  path: string,
+): MachineDecision {
+  // A `*` of the path would stand for other names.
+  const hint = path.includes('*') ? null : `allow ${action} ${path}/**`
+  return { ...made, decision: 'deny', reason: 'default_deny', rules: [], hint }
 }
 
 function correction(action: FilesystemAction, path: string, reason: string): string {

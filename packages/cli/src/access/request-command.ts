@@ -153,7 +153,11 @@ async function askedBefore({ io }: RunContext, { action }: RequestOptions): Prom
       `the last denied path \`${request.path}\` has a \`*\`, which stands for any name in a ` +
         'request; name the path, or its folder',
     )
-  if ('path' in request) return { action: request.action, resources: [request.path] }
+  if ('path' in request) {
+    // A workspace needs everything below it.
+    const below = denial.protocol === 'mount' ? '/**' : ''
+    return { action: request.action, resources: [`${request.path}${below}`] }
+  }
   return { action: request.action, resources: [`${bracketed(request.host)}:${request.port}`] }
 }
 

@@ -21,6 +21,7 @@ const PROTOCOLS: Readonly<Record<DecisionRecord['protocol'], string>> = {
   udp: 'a datagram from a sandbox',
   dns: 'the name server of a sandbox',
   file: 'a name that a command in a sandbox made',
+  mount: 'a workspace of `palisade run`',
   decide: 'a question to the local API',
 }
 

@@ -8,7 +8,8 @@ import { UPLOAD_MODES } from './evidence-settings.ts'
  * - `never`: no kept record has it.
  * - `shadowed`: it decided no request, and would have changed decisions with the shadow policies.
  * - `gone_devices`: it decided on devices that are revoked now, and on no other.
- * - `unknown`: machines did not upload all records in which it would appear, in all of the time.
+ * - `unknown`: machines did not upload all records in which it would appear, in all of the time; or
+ *   a rule for files without a record, which may hold paths below a workspace.
  * - `used`: it decided. Only expired rules are listed with it.
  */
 export const RULE_USES = ['never', 'shadowed', 'gone_devices', 'unknown', 'used'] as const

@@ -8,7 +8,7 @@ import { timestampSchema } from '../timestamp.ts'
  * - `proxy`: the proxy, of the machine or of a sandbox.
  * - `capture`: connections and datagrams of a sandbox that do not use the proxy.
  * - `dns`: the name server of a sandbox, which records refused names only.
- * - `files`: the workspaces of a sandbox, which records names that were taken away only.
+ * - `files`: the workspaces of a sandbox, and names that were taken away from them.
  * - `local_api`: the local API, for programs that ask it.
  */
 export const RECORD_POINTS = ['proxy', 'capture', 'dns', 'files', 'local_api'] as const
@@ -21,8 +21,8 @@ export type RecordPoint = (typeof RECORD_POINTS)[number]
 export const QUESTION_POINT = 'local_api' satisfies RecordPoint
 
 /**
- * Protocol that the program used: `tcp` and `udp` where it was captured, `file` for a path. A
- * question to the local API is `decide`.
+ * Protocol that the program used: `tcp` and `udp` where it was captured, `file` for a path. `mount`
+ * asks for a directory with everything below it. A question to the local API is `decide`.
  */
 export const RECORD_PROTOCOLS = [
   'http',
@@ -33,6 +33,7 @@ export const RECORD_PROTOCOLS = [
   'udp',
   'dns',
   'file',
+  'mount',
   'decide',
 ] as const
 export type RecordProtocol = (typeof RECORD_PROTOCOLS)[number]

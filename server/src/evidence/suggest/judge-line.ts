@@ -1,7 +1,9 @@
 import {
+  allowsAllBelow,
   compilePolicy,
   decide,
   effectivePolicies,
+  isFilesystemAction,
   type CompiledPolicy,
   type Decision,
   type Policy,
@@ -71,7 +73,7 @@ export function judgeLine(
   now: number,
 ): JudgedLine {
   const request = formatRequest(target, address)
-  const decisions = new Map<CompiledPolicy, Decision>()
+  const decisions = new Map<CompiledPolicy, ReturnType<typeof decideTarget>>()
   const judged: { [Key in keyof JudgedLine]: JudgedLine[Key][number][] } = {
     open: [],
     allowed: [],
@@ -86,7 +88,7 @@ export function judgeLine(
       judged.left.push(each)
       continue
     }
-    const decision = decisions.get(set) ?? decide(set, request, { now })
+    const decision = decisions.get(set) ?? decideTarget(set, target, request, now)
     decisions.set(set, decision)
     if (decision.decision === 'allow') judged.allowed.push(each)
     else if (decision.reason === 'default_deny') judged.open.push(each)
@@ -95,6 +97,21 @@ export function judgeLine(
     else judged.denied.push({ detail: describeDeny(decision), seen: each })
   }
   return judged
+}
+
+/** A directory is open for a sandbox only with everything below it. */
+function decideTarget(
+  set: CompiledPolicy,
+  { action, path, isTree }: Target,
+  request: Readonly<Record<string, unknown>>,
+  now: number,
+): Pick<Decision, 'decision' | 'reason' | 'rules'> {
+  const made = decide(set, request, { now })
+  if (!isTree || path === null || !isFilesystemAction(action) || made.decision === 'deny')
+    return made
+  return allowsAllBelow(set, { action, path }, { now })
+    ? made
+    : { decision: 'deny', reason: 'default_deny', rules: [] }
 }
 
 /** The request of a record, for `decide`. */
@@ -106,6 +123,6 @@ export function formatRequest(
   return address === null ? { action, host, port } : { action, host, port, address }
 }
 
-function describeDeny({ rules: [rule] }: Decision): string {
+function describeDeny({ rules: [rule] }: Pick<Decision, 'rules'>): string {
   return `rule \`${rule?.rule_name ?? ''}\` of policy \`${rule?.policy_name ?? ''}\` denies it`
 }

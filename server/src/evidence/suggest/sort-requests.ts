@@ -15,6 +15,8 @@ export interface Target {
   readonly port: number | null
   /** Of a file request; else null. */
   readonly path: string | null
+  /** Whether the path is a directory with everything below it. */
+  readonly isTree: boolean
   /** With `by: program` the program alone, else null. */
   readonly program: string | null
 }
@@ -110,13 +112,13 @@ function reasonAgainst(
 const REPLACED = '\u{FFFD}'
 
 function readTarget(tuple: Tuple, by: SuggestRules['by']): Target | null {
-  const { action, host, port, path } = tuple
+  const { action, host, port, path, protocol } = tuple
   const program = by === 'program' ? tuple.program : null
   if ([host, path, program].some((text) => text?.includes(REPLACED) === true)) return null
   if (isNetworkAction(action) && host !== null && port !== null)
-    return { action, host: canonicalize(host), port, path: null, program }
+    return { action, host: canonicalize(host), port, path: null, isTree: false, program }
   if (isFilesystemAction(action) && path !== null)
-    return { action, host: null, port: null, path, program }
+    return { action, host: null, port: null, path, isTree: protocol === 'mount', program }
   return null
 }
 
@@ -131,8 +133,8 @@ function canonicalize(host: string): string {
 }
 
 function addOpen(open: Map<string, OpenTarget>, target: Target, line: OpenLine): void {
-  const { action, host, port, path, program } = target
-  const key = JSON.stringify([action, host, port, path, program])
+  const { action, host, port, path, isTree, program } = target
+  const key = JSON.stringify([action, host, port, path, isTree, program])
   const known = open.get(key)
   if (known === undefined) open.set(key, { target, lines: [line] })
   else known.lines.push(line)

@@ -7,6 +7,7 @@ import type { EvidenceTuple } from '../store/evidence-record.ts'
 export interface RecordedRequest extends Pick<ObservedRequest, 'sightings'> {
   readonly tuple: Pick<
     EvidenceTuple,
+    | 'protocol'
     | 'action'
     | 'host'
     | 'port'

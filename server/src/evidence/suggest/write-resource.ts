@@ -11,8 +11,9 @@ export type WrittenResource =
 
 /** Writes the resource that matches a target and nothing else. */
 export function writeResource(target: Target): WrittenResource {
-  const { host, path, action } = target
-  const resource = formatTarget(target)
+  const { host, path, action, isTree } = target
+  const text = formatTarget(target)
+  const resource = isTree ? `${text}/**` : text
   if (path !== null) {
     const why = describeSensitivePath(path)
     if (why !== null) return refuse('sensitive_path', `it is ${why}; write such a rule by hand`)
@@ -28,7 +29,7 @@ export function writeResource(target: Target): WrittenResource {
       'the path has an invisible character; write such a rule by hand',
     )
   // `*` is a letter of the name on disk, and a wildcard in a rule.
-  const isWildcard = resource.includes('*')
+  const isWildcard = text.includes('*')
   const [problem] = checkRule({ actions: [action], decision: 'allow', resources: [resource] })
   if (isWildcard || problem !== undefined)
     return refuse('not_expressible', problem?.message ?? '`*` in a rule matches other names too')

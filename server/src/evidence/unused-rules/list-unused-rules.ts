@@ -1,4 +1,4 @@
-import { parseInstant } from '@palisade/policy-core'
+import { isNetworkAction, parseInstant } from '@palisade/policy-core'
 import type {
   EvidenceSettings,
   RuleUse,
@@ -145,16 +145,19 @@ async function listRules(
   return found
 }
 
-/** A rule counts as used unless all of its records were seen to be of devices that are gone. */
+/**
+ * A rule for files may hold paths below a workspace, which leaves no record. A rule counts as used
+ * unless all of its records were seen to be of devices that are gone.
+ */
 async function findUse(
   evidence: UnusedRulesDeps['evidence'],
   { org, day, judges, isGone }: Inquiry,
-  { id, decision }: RuleRecord,
+  { id, actions, decision }: RuleRecord,
 ): Promise<RuleUse> {
   const first = await evidence.ruleUse(org, id, { day, seeks: FEW_SEEKS })
   if (first.devices.length === 0 && first.isComplete) {
     if (first.isShadowed) return 'shadowed'
-    return judges[decision] ? 'never' : 'unknown'
+    return judges[decision] && actions.every(isNetworkAction) ? 'never' : 'unknown'
   }
   if (!(await areAllGone(first.devices, isGone))) return 'used'
   const whole = await evidence.ruleUse(org, id, { day, seeks: MOST_SEEKS })

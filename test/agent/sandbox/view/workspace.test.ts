@@ -47,6 +47,32 @@ describe('a workspace', () => {
     expect(() => judge(rw(join(directory, 'WS')))).toThrow(/does not exist; create it first/)
   })
 
+  it('is a decision for each action, granted or refused', async () => {
+    const judged: unknown[] = []
+    const { home, judge, rule, ws } = await scene({
+      onJudged: ({ decision, reason, rules, request, hint }) =>
+        judged.push([decision, reason, rules.length, request, hint]),
+    })
+    const request = (action: string, path = ws) => ({ action, path })
+
+    judge(rw(ws))
+    expect(judged.splice(0)).toEqual([
+      ['allow', 'rule', 1, request('read'), null],
+      ['allow', 'rule', 1, request('write'), null],
+    ])
+    mkdirSync(join(home, 'other'))
+    expect(() => judge(ro(join(home, 'other')))).toThrow('policy denies')
+    const other = join(home, 'other')
+    expect(judged.splice(0)).toEqual([
+      ['deny', 'default_deny', 0, request('read', other), `allow read ${other}/**`],
+    ])
+    rule(['allow', 'read', other])
+    expect(() => judge(ro(other))).toThrow('not on all that is in it')
+    expect(judged).toEqual([
+      ['deny', 'default_deny', 0, request('read', other), `allow read ${other}/**`],
+    ])
+  })
+
   it('case 74: is refused as a bind of a denied directory', async () => {
     const { directory, home, rule, ws, ...made } = await scene()
     rule(['deny', 'read', `${home}/secret/**`])

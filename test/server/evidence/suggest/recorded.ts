@@ -31,6 +31,7 @@ export function unread(
 function recorded(tuple: Partial<Tuple>, users: readonly (string | null)[]): RecordedRequest {
   return {
     tuple: {
+      protocol: 'connect',
       action: 'connect:tcp',
       host: null,
       port: null,

@@ -331,6 +331,7 @@ function recordAll(
         address: null,
         path: null,
         path_cut: false,
+        protocol: 'connect',
         program: null,
         ...target,
       }
@@ -410,6 +411,7 @@ function hostileRequests(): fc.Arbitrary<readonly RecordedRequest[]> {
           address: null,
           path: null,
           path_cut: false,
+          protocol: 'connect',
           program: '/usr/bin/git',
           decision: 'deny' as const,
           reason: 'default_deny',

@@ -1,3 +1,4 @@
+import type { Action } from '@palisade/policy-core'
 import { describe, expect, it } from 'vitest'
 import { suggest } from '../../../../server/src/evidence/suggest/suggest.ts'
 import type { SuggestionsRequest } from '@palisade/protocol'
@@ -200,6 +201,33 @@ describe('a target that no suggestion covers', () => {
       'a.example.com:443': 'already_allowed',
       'b.example.com:443': 'denied_by_rule',
     })
+  })
+})
+
+describe('a workspace of a sandbox', () => {
+  const refused = (path: string) => unread(path, BACKEND, { protocol: 'mount' })
+
+  it('is suggested with everything below it, as a sandbox needs it', () => {
+    const answer = suggested([refused('/srv/projects/app')])
+
+    expect(answer.suggestions).toMatchObject([{ action: 'read', resource: '/srv/projects/app/**' }])
+  })
+
+  it('is not open by a rule for the directory alone', () => {
+    const organization = organizationOf({ backend: BACKEND }, [
+      policyOf('now', [
+        { decision: 'allow', actions: ['read'], resources: ['/srv/projects/app', '/srv/lib/**'] },
+      ]),
+    ])
+
+    const answer = suggested(
+      [refused('/srv/projects/app'), refused('/srv/lib/x')],
+      {},
+      organization,
+    )
+
+    expect(answer.suggestions).toMatchObject([{ resource: '/srv/projects/app/**' }])
+    expect(reasonsOf(answer)).toEqual({ '/srv/lib/x': 'already_allowed' })
   })
 })
 
@@ -456,7 +484,11 @@ function rule(decision: 'allow' | 'deny') {
 
 function policyOf(
   name: string,
-  rules: readonly { decision: 'allow' | 'deny'; resources: readonly string[] }[] = [],
+  rules: readonly {
+    decision: 'allow' | 'deny'
+    resources: readonly string[]
+    actions?: readonly Action[]
+  }[] = [],
 ) {
   return {
     id: name,
@@ -465,8 +497,8 @@ function policyOf(
       rules: rules.map((each, index) => ({
         id: `${name} ${index}`,
         name: `${name} ${index}`,
-        actions: ['connect:tcp'] as const,
         ...each,
+        actions: each.actions ?? (['connect:tcp'] as const),
       })),
     },
   }

@@ -127,6 +127,31 @@ describe('the report of unused rules', () => {
     ])
   })
 
+  it('judges no rule for files without a record: it may hold paths in a workspace', async () => {
+    await choose('full')
+    const files = (await post(`${api}/policies`, { name: 'files' })).id
+    const [work = '', deny = ''] = await Promise.all(
+      (['allow', 'deny'] as const).map(async (decision) => {
+        const rule = { name: decision, actions: ['read'], decision, resources: [`/${decision}/**`] }
+        return (await post(`${api}/policies/${files}/rules`, rule)).id
+      }),
+    )
+    const granted = recordOf({
+      point: 'files',
+      protocol: 'mount',
+      decision: 'allow',
+      reason: 'rule',
+      request: { action: 'read', path: '/allow' },
+      rules: [{ policy_id: files, rule_id: work, decision: 'allow', origin: 'org' }],
+    })
+    await upload(await enrol('laptop'), granted)
+
+    const { data } = await report()
+
+    expect(data.find(({ rule_id }) => rule_id === work)).toBeUndefined()
+    expect(data.find(({ rule_id }) => rule_id === deny)).toMatchObject({ use: 'unknown' })
+  })
+
   it('judges no allow while machines upload denials alone', async () => {
     await choose('denials')
     await upload(await enrol('laptop'), recordOf())
@@ -196,8 +221,9 @@ describe('the report of unused rules', () => {
   })
 
   it('judges no allow by a sample, which may leave out a request for ever', async () => {
-    await choose('sampled')
+    await choose('full')
     await upload(await enrol('laptop'), allowedBy('used'))
+    await choose('sampled')
 
     expect((await report()).evidence.judges_allows).toBe(false)
     expect(await uses()).toEqual(['never unknown', 'denied never', 'expired unknown'])
