@@ -23,14 +23,11 @@ export async function verifyRecords(
   disk: Pick<RecordDisk, 'list' | 'open' | 'readStart'>,
   head: string | null = null,
 ): Promise<LogVerification> {
-  const faults: ChainFault[] = []
+  const faults: ChainFault[] = await findStartFault(disk)
   const files = new Set<string>()
   let [lines, lost, number] = [0, 0, 0]
   let [hash, before]: [string | null, ChainLink | null] = [null, null]
   let isHeadFound = head === null
-  const noted = await disk.readStart()
-  let first: ChainFault | null = null
-  let isStartFound = false
 
   for await (const { file, bytes } of readOldestFirst(disk)) {
     number = files.has(file) ? number + 1 : 1
@@ -44,9 +41,6 @@ export async function verifyRecords(
     }
     lines += 1
     const link = parseLink(bytes)
-    first ??= { file, line: number, fault: 'missing_start' }
-    // A crash may have left files that were to be deleted after the note.
-    isStartFound ||= link?.previous === (noted ?? FIRST_PREVIOUS)
     const found = findFault(link, hash, before)
     if (found !== null) fault(found)
     lost += link?.lost ?? 0
@@ -54,10 +48,24 @@ export async function verifyRecords(
     before = link
     if (hash === head) isHeadFound = true
   }
-  if (first !== null && !isStartFound) faults.unshift(first)
   if (!isHeadFound)
     faults.push({ file: [...files].at(-1) ?? '', line: Math.max(number, 1), fault: 'wrong_head' })
   return { intact: faults.length === 0, lines, files: files.size, lost, faults, head: hash }
+}
+
+/** The oldest line, if others before it are missing that the agent has not deleted. */
+async function findStartFault(
+  disk: Pick<RecordDisk, 'list' | 'open' | 'readStart'>,
+): Promise<ChainFault[]> {
+  const start = (await disk.readStart()) ?? FIRST_PREVIOUS
+  let oldest: ChainFault | null = null
+  for await (const { file, bytes } of readOldestFirst(disk)) {
+    if (bytes === null) continue
+    // A crash may have left older files, which were to be deleted after the note.
+    if (parseLink(bytes)?.previous === start) return []
+    oldest ??= { file, line: 1, fault: 'missing_start' }
+  }
+  return oldest === null ? [] : [oldest]
 }
 
 /** `hash` and `before` are those of the line before; null without one. */

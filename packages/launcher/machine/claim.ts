@@ -43,20 +43,26 @@ async function awaitLeftover(
   const deadline = performance.now() + LEFTOVER_MS
   for (const port of ports)
     for (;;) {
-      const fault = await assertFree(port).then(
-        () => null,
-        (error: Error) => error,
-      )
-      if (fault === null) break
+      const taken = await whyTaken(port)
+      if (taken === null) break
       if (performance.now() > deadline)
         throw new LaunchError(
-          `${fault.message}; the start before on \`${dataDir}\` (process ${leftBy}) was killed, ` +
-            'and its server or agent may still run: end it, such as with `fuser -k -TERM ' +
-            `${port.port}/tcp\``,
+          `${taken}; the start before on \`${dataDir}\` (process ${leftBy}) was killed, and its ` +
+            `server or agent may still run: end it, such as with \`fuser -k ${port.port}/tcp\``,
           78,
         )
       await pause(LEFTOVER_POLL_MS)
     }
+}
+
+async function whyTaken(port: WantedPort): Promise<string | null> {
+  try {
+    await assertFree(port)
+    return null
+  } catch (error) {
+    if (!(error instanceof LaunchError)) throw error
+    return error.message
+  }
 }
 
 function readOrNull(read: () => number | null): number | null {
