@@ -1,22 +1,17 @@
-import { createAgentClient, type AgentClient } from '@palisade/client'
+import type { AgentClient } from '@palisade/client'
 import type { CreatedEnrolmentToken } from '@palisade/protocol'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { readConfig } from '../../agent/src/config/config.ts'
-import { readDeviceKey, readEnrolment } from '../../agent/src/config/read-enrolment.ts'
-import { createContainer } from '../../agent/src/container.ts'
 import { ensureEnrolled } from '../../agent/src/enrol/ensure-enrolled.ts'
-import { createHttpFetch } from '../../agent/src/sync/transport/fetch-over-http.ts'
 import { openOwner } from '../server/owner.ts'
 import { openTestServer } from '../server/test-server.ts'
 import { exchangeRaw, get, startOrigin } from './fixture/proxy.ts'
 import { never } from './fixture/sync-scene.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
+import { configOf, startWholeAgent, worldAt } from './fixture/whole-agent.ts'
 
 const POLICIES = '/v2/orgs/acme/governance/policies'
-/** Later than the end of the test, so only a demand of the test fetches policies. */
-const ONCE_A_YEAR = '0 0 1 1 *'
 
 /** The whole server on a loopback port, with a signed-in owner. */
 async function startServer() {
@@ -49,37 +44,10 @@ async function startMachine(token: string, clock: () => number): Promise<AgentCl
   const directory = await temporaryDirectory()
   const tokenFile = join(directory, 'token')
   await writeFile(tokenFile, token, { mode: 0o600 })
-  const settings = {
-    PALISADE_DATA_DIR: directory,
-    PALISADE_ENROLMENT_TOKEN: tokenFile,
-    PALISADE_PROXY_PORT: '0',
-    PALISADE_SYNC_SCHEDULE: ONCE_A_YEAR,
-  }
-  const config = readConfig(settings, '/')
-  const world = {
-    log: { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} },
-    fetch: createHttpFetch(),
-    random: () => 0.5,
-    clock,
-  }
-  expect(await ensureEnrolled(config, { ...world, hostName: 'laptop' }, never)).toBe(true)
-  const { agent } = createContainer({
-    ...world,
-    config,
-    parentAccess: null,
-    enrolment: await readEnrolment(config.enrolmentPath),
-    key: await readDeviceKey(config.enrolmentPath),
-    localPolicies: [],
-    localDenies: [],
-    home: null,
-    version: '0.0.0',
-    uptime: () => 0,
-    machineAddresses: () => [],
-    maxConnections: 64,
-  })
-  await agent.start()
-  onTestFinished(() => agent.stop())
-  return createAgentClient({ socketPath: config.socketPath })
+  const config = configOf(directory, { PALISADE_ENROLMENT_TOKEN: tokenFile })
+  const world = { ...worldAt(clock), hostName: 'laptop' }
+  expect(await ensureEnrolled(config, world, never)).toBe(true)
+  return (await startWholeAgent(directory, clock)).client
 }
 
 it('a program reaches through the proxy exactly the origins that the server allows', async () => {

@@ -13,15 +13,23 @@ import { WELL, examine, checksOf } from './doctor-scene.ts'
 const NOW_MS = Date.parse('2026-11-21T12:00:00.000Z')
 
 describe('palisade doctor', () => {
-  it('lets programs speak when `npm run -s` started it', async () => {
+  it('tries the programs of the calling shell when `npm run -s` started it', async () => {
     const machine = await startMachine(WELL)
     const levels: unknown[] = []
-    const script = { npm_lifecycle_event: 'palisade', npm_config_loglevel: 'silent' }
+    const paths: unknown[] = []
+    const added =
+      '/checkout/node_modules/.bin:/npm/node_modules/@npmcli/run-script/lib/node-gyp-bin'
+    const script = {
+      npm_lifecycle_event: 'palisade',
+      npm_config_loglevel: 'silent',
+      PATH: `${added}:/own/bin:/usr/bin`,
+    }
     const setting = {
       ...machine,
       env: { ...machine.env, ...script },
-      captureProgram: async (_command: unknown, env: Readonly<Record<string, string>>) => {
+      captureProgram: async ([name]: readonly string[], env: Readonly<Record<string, string>>) => {
         levels.push(env['npm_config_loglevel'])
+        if (name === 'node') paths.push(env['PATH'])
         return { kind: 'missing' } as const
       },
     }
@@ -29,6 +37,7 @@ describe('palisade doctor', () => {
     await runCli(['doctor'], setting)
 
     expect(new Set(levels)).toEqual(new Set([undefined]))
+    expect(paths).toEqual(['/own/bin:/usr/bin'])
   })
 
   it('fails with a mend when a program goes around the proxy', async () => {
@@ -82,7 +91,7 @@ describe('palisade doctor', () => {
 describe('the checks of the agent', () => {
   const outcomes = (changes: Partial<AgentStatus>): Record<string, string> => {
     const status = { ...WELL, agent_version: '1', ...HEALTHY, ...changes } as AgentStatus
-    const checks = checkAgent(status, { version: '1', nowMs: NOW_MS })
+    const checks = checkAgent(status, { version: '1', nowMs: NOW_MS, enrolment: '/e/f.json' })
     for (const { outcome, mend } of checks) expect(mend === null).toBe(outcome === 'ok')
     const bad = checks.filter(({ outcome }) => outcome !== 'ok')
     return Object.fromEntries(bad.map(({ name, outcome }) => [name, outcome]))
@@ -129,6 +138,48 @@ describe('the checks of the agent', () => {
     ['an old self-probe', probe('2026-11-21T09:00:00.000Z', true), { 'self-probe': 'warn' }],
   ])('%s', (_, changes, expected) => {
     expect(outcomes(changes)).toEqual(expected)
+  })
+
+  const mends = (changes: Partial<AgentStatus>): ReadonlySet<string | null> => {
+    const status = { ...WELL, agent_version: '1', ...HEALTHY, ...changes } as AgentStatus
+    const checks = checkAgent(status, { version: '1', nowMs: NOW_MS, enrolment: '/e/f.json' })
+    return new Set(checks.flatMap(({ outcome, mend }) => (outcome === 'ok' ? [] : [mend])))
+  }
+  const failing = (code: string) => ({
+    sync: { ...sync, failing_since: since, last_error: { code, message: 'x' } },
+    hints: { is_on: true, failing_since: since, last_error: { code, message: 'x' } },
+  })
+
+  it('lead a revoked machine to a new enrolment, and nowhere else', () => {
+    const revoked = { state: 'revoked', ...failing('revoked') } as const
+    const again = 'rm /e/f.json /e/f.json.key && palisade enrol'
+
+    expect(mends({ ...revoked, user: 'alice' })).toEqual(
+      new Set([`enrol this machine again: \`${again} --user alice\`, then restart the agent`]),
+    )
+    expect([...mends({ ...revoked, user: null })].join()).toContain(`\`${again}\``)
+  })
+
+  it.each([
+    ['unreachable', 'make http://127.0.0.1:8420 reachable'],
+    ['foreign_answer', 'sign in to this network'],
+    ['proof_refused', 'set the clock of this machine'],
+    ['bad_signature', 'tell the operator of http://127.0.0.1:8420'],
+    ['cache_not_written', 'free space'],
+    ['not_compilable', 'update the agent'],
+  ])('mend a server that fails with %s by one act', (code, expected) => {
+    const [mend = '', ...others] = mends(failing(code))
+
+    expect(others).toEqual([])
+    expect(mend).toContain(expected)
+  })
+
+  it('mend two enrolments by the removal of one', () => {
+    const enrolment_files = ['/a.json', '/b.json']
+
+    expect([...mends({ state: 'conflict', enrolment_files })]).toEqual([
+      'remove the wrong one of /a.json, /b.json, then restart the agent',
+    ])
   })
 })
 

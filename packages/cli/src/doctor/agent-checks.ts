@@ -1,6 +1,7 @@
 import type { AgentStatus } from '@palisade/protocol'
 import { formatAge } from '../terminal/age.ts'
 import { fail, ok, warn, type Check } from './check.ts'
+import { mendServer } from './server-mend.ts'
 
 /** A probe comes every hour. */
 const OLD_PROBE_MS = 2 * 3_600_000
@@ -10,13 +11,23 @@ const CLOCK_TOLERANCE_MS = 60_000
 /** Checks of the agent by its own status. */
 export function checkAgent(
   status: AgentStatus,
-  { version, nowMs }: { readonly version: string; readonly nowMs: number },
+  {
+    version,
+    nowMs,
+    enrolment,
+  }: {
+    readonly version: string
+    readonly nowMs: number
+    /** The file that the agent reads. */
+    readonly enrolment: string
+  },
 ): readonly Check[] {
+  const mend = mendServer(status, enrolment)
   return [
     checkVersion(status, version),
-    checkState(status),
-    checkServer(status, nowMs),
-    checkHints(status, nowMs),
+    checkState(status, mend),
+    checkServer(status, nowMs, mend),
+    checkHints(status, nowMs, mend),
     checkClock(status, nowMs),
     checkCache(status),
     checkProbe(status, nowMs),
@@ -36,18 +47,31 @@ const WORKING: ReadonlySet<AgentStatus['state']> = new Set([
   'break_glass',
 ])
 
-function checkState({ state, bundle }: AgentStatus): Check {
+function checkState(status: AgentStatus, mendOfServer: string): Check {
+  const { state, bundle } = status
   const revision = bundle === null ? 'no policies' : `revision ${bundle.revision}`
   const detail = `${state}, ${revision}`
   if (state === 'fresh') return ok('policy', detail)
-  const mend = '`palisade status` says what this state means; `palisade sync` fetches now'
+  const mend = mendState(status, mendOfServer)
   return WORKING.has(state) ? warn('policy', detail, mend) : fail('policy', detail, mend)
 }
 
-function checkServer({ sync, server, bundle }: AgentStatus, nowMs: number): Check {
+function mendState({ state, sync, enrolment_files = [] }: AgentStatus, server: string): string {
+  switch (state) {
+    case 'conflict':
+      return `remove the wrong one of ${enrolment_files.join(', ')}, then restart the agent`
+    case 'unsupported':
+      return 'update the agent'
+    case 'revoked':
+      return server
+    default:
+      return sync.last_error === null ? 'run `palisade sync`' : server
+  }
+}
+
+function checkServer({ sync, server, bundle }: AgentStatus, nowMs: number, mend: string): Check {
   const { failing_since, last_error, last_success_at } = sync
   const why = last_error === null ? '' : `: ${last_error.message} (${last_error.code})`
-  const mend = `make ${server} reachable from this machine, then run \`palisade sync\``
   if (last_success_at === null) {
     const detail = `has not answered since the start of the agent${why}`
     return bundle === null ? fail('server', detail, mend) : warn('server', detail, mend)
@@ -57,12 +81,15 @@ function checkServer({ sync, server, bundle }: AgentStatus, nowMs: number): Chec
   return ok('server', `${server} answered ${formatAge(last_success_at, nowMs)}`)
 }
 
-function checkHints({ hints }: AgentStatus, nowMs: number): Check {
+function checkHints({ hints, state, sync }: AgentStatus, nowMs: number, mend: string): Check {
   if (!hints.is_on) return ok('hints', 'off: changes arrive by scheduled polls')
   if (hints.failing_since === null) return ok('hints', 'on')
   const why = hints.last_error === null ? '' : `: ${hints.last_error.message}`
   const detail = `none since ${formatAge(hints.failing_since, nowMs)}${why}`
-  return warn('hints', detail, 'changes arrive by polls; let long requests pass to the server')
+  // Without the server there are no hints either.
+  const isOfServer = state === 'revoked' || sync.last_error !== null
+  const own = 'changes arrive by polls; let long requests pass to the server'
+  return warn('hints', detail, isOfServer ? mend : own)
 }
 
 function checkClock({ sync, bundle }: AgentStatus, nowMs: number): Check {

@@ -6,7 +6,7 @@ import { lstat } from 'node:fs/promises'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { askAgent } from '../machine/agent.ts'
-import { dataDirectory } from '../machine/start-advice.ts'
+import { dataDirectory, enrolmentPath } from '../machine/start-advice.ts'
 import { changeEnvironment } from '../programs/env-command.ts'
 import { withoutNpmScript } from '../programs/npm-script.ts'
 import { proxyEnvironment } from '../programs/proxy-environment.ts'
@@ -77,7 +77,7 @@ async function runChecks({ io }: RunContext): Promise<readonly Check[]> {
     status.users === 'all'
       ? ok('socket', 'serves all users, whom the agent tells apart')
       : await checkSocket(agentSocketPath(dataDirectory(io), io.env)),
-    ...checkAgent(status, { version: VERSION, nowMs: io.now() }),
+    ...checkAgent(status, { version: VERSION, nowMs: io.now(), enrolment: enrolmentPath(io) }),
     await checkProxy(proxy),
     ...(await checkRecords(io)),
     ...(await checkSandbox({
