@@ -1,3 +1,4 @@
+import { createDeniedTargets, type DeniedTargets } from '@palisade/client'
 import { SANDBOX_HOSTNAME, type SandboxRequest } from '@palisade/protocol'
 import { normalize } from 'node:path/posix'
 import type { AgentLog } from '../agent-log.ts'
@@ -103,7 +104,8 @@ export async function startSandbox(
     })
     const variables = new Map([...authorities.variables, ...Object.entries(request.variables)])
     await writeLaunch(encodeArguments(variables, plan, cwd, deps), launch, deps)
-    const network = await serveNetwork(request, launch, deps)
+    const denied = createDeniedTargets()
+    const network = await serveNetwork(request, launch, noteDenied(deps, denied))
     const { disk, active } = deps.view
     const aside = createAsideList({ ...deps.network, sandbox: launch.id, decide: active.decide })
     const createGuard = (child: Child, end: (problem: string) => void): LiveGuard =>
@@ -116,7 +118,8 @@ export async function startSandbox(
       })
     const followed = (guard: LiveGuard): Promise<void> => catchUp(guard, plan.rule, deps.view)
     const shared = { launch, plan, network, disk, createGuard, log }
-    const supervision = supervise({ ...shared, catchUp: followed, describeEnd: aside.describe })
+    const describeEnd = (): readonly string[] => [...aside.describe(), ...describeDenied(denied)]
+    const supervision = supervise({ ...shared, catchUp: followed, describeEnd })
     if (staged !== null) followStaged(staged, supervision, launch, log)
     return {
       program: SHELL,
@@ -193,6 +196,20 @@ export async function serveListeners(
       api.close()
     },
   }
+}
+
+function noteDenied(deps: StartDeps, denied: DeniedTargets): StartDeps {
+  const { network } = deps
+  const onEvent: typeof network.onEvent = (event) => {
+    denied.add(event.decision)
+    network.onEvent(event)
+  }
+  return { ...deps, network: { ...network, onEvent } }
+}
+
+function describeDenied(denied: DeniedTargets): readonly string[] {
+  const line = denied.line()
+  return line === null ? [] : [line]
 }
 
 /** Keeps the changes of the command once no process of the sandbox can make more. */

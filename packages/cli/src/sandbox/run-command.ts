@@ -72,7 +72,7 @@ A workspace is judged by its real path: \`ro\` needs \`read\` on all in it, such
 /work/**\`; \`rw\`, the default, needs \`write\` too. Denied paths in it are hidden or read-only,
 also those that come later. The home directory and /tmp are empty and end with the command. Every
 connection is decided by the policy and recorded, whether or not the command uses the proxy;
-\`palisade log\` lists them.
+\`palisade log\` lists them. At the end a line on standard error names the targets that were denied.
 
 \`EPERM\` or "Operation not permitted" from \`listen\` or \`socket\` is the refusal of Unix
 sockets, which is not recorded: \`node --import tsx\` works in place of \`tsx\`, and the start

@@ -37,7 +37,8 @@ describe.each(testUsers())('the API in a sandbox of %s', (user) => {
       'echo \'{"hook_event_name":"PreToolUse","cwd":"/tmp","tool_name":"Read",' +
       '"tool_input":{"file_path":"/etc/passwd"}}\' | palisade hook claude'
     const { stdout, stderr } = await machine.run([...SHELL, script])
-    expect(stderr).toBe('')
+    // The questions are no denials.
+    expect(stderr).toBe('palisade: 1 denied: bad.test:80 – palisade why\n')
     expect(stdout).toContain('"proxy":"http://127.0.0.1:3128"')
     expect(stdout).toContain('revision 7, fresh: 5 rules listed')
     expect(stdout).toContain(`allow  read ${machine.project}/x`)
