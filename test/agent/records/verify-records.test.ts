@@ -74,7 +74,7 @@ describe('the chain of records', () => {
     expect(faults).toEqual([{ file: expect.any(String), line: 1, fault: 'missing_start' }])
   })
 
-  it('holds without the files that the agent deleted, and finds that others are missing', async () => {
+  it('holds without files that the agent deleted, and finds that others are missing', async () => {
     let nowMs = NOW_MS
     const limits = { maxSegmentBytes: 1_500, maxTotalBytes: 6_000 }
     const { recorder, directory } = await startRecorder({ limits, now: () => nowMs })

@@ -114,7 +114,8 @@ describe('comparing the stored state with the history', () => {
     ['the name of a team', `UPDATE teams SET name = 'x'`, /team `x`: `name` not as in event \d+$/],
     [
       'a wider grant',
-      `UPDATE access_requests SET granted = replace(granted, 'mirror.example.com:443', '**.evil.org')`,
+      `UPDATE access_requests
+       SET granted = replace(granted, 'mirror.example.com:443', '**.evil.org')`,
       /access request `bob`: `grant` not as in event \d+$/,
     ],
     [
