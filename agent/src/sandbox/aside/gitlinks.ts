@@ -32,7 +32,7 @@ export function submodulesOf(
   return submodules
 }
 
-/** Bytes of an object name: SHA-1 or SHA-256. The settings say which, and the text fits one only. */
+/** Bytes of an object name: SHA-1 or SHA-256. The content of an index fits one of them only. */
 const HASHES = [20, 32] as const
 const HEADER_BYTES = 12
 const MODE_AT = 24

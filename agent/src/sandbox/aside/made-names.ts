@@ -136,8 +136,8 @@ export class MadeNames {
     if (path === null) return
     this.#refuse(
       path,
-      `the index of your repository names ${quotePath(path)}, which the command made, so that git ` +
-        'outside the sandbox would obey its settings',
+      `the index of your repository names ${quotePath(path)}, which the command made, so that ` +
+        'git outside the sandbox would obey its settings',
     )
   }
 

@@ -157,7 +157,7 @@ describe.each(USERS)('a name that the command makes, %s', (_, user) => {
     expect(view.problems).toEqual([])
   })
 
-  it('is taken from a directory that the command closed, past names that it made first', async () => {
+  it('is taken from a closed directory, past names that the command made first', async () => {
     const scene = await viewScene(user)
     scene.rule(['deny', 'write', `${scene.ws}/**/fixed.txt`])
     const view = await guardedView(scene, await scene.plan())

@@ -63,7 +63,8 @@ const PLANTS = [
   [
     'hidden in .git',
     'm',
-    `r=.git/x; git init --quiet --bare .git/x; git -C $r config core.bare false; ${WITNESS}; mkdir m; echo "gitdir: ../.git/x" > m/.git`,
+    `r=.git/x; git init --quiet --bare .git/x; git -C $r config core.bare false; ${WITNESS}; ` +
+      'mkdir m; echo "gitdir: ../.git/x" > m/.git',
   ],
   ['moved into place', 'p/q', `r=n; git init --quiet n; ${WITNESS}; mkdir p; mv n p/q`],
   [
@@ -95,7 +96,9 @@ describe.each(USERS)('a repository that the command makes, %s', (_, user) => {
     const scene = await repositoryScene(user)
     const view = await guardedView(scene, await scene.plan())
 
-    const cloned = `git clone --quiet . c && git -C c config a.b 1 && git -C c ${COMMIT} && cat c/.git/config`
+    const cloned =
+      `git clone --quiet . c && git -C c config a.b 1 && git -C c ${COMMIT} && ` +
+      'cat c/.git/config'
     expect(await view.run(`export HOME=/tmp; ${cloned}`)).toContain('b = 1')
     expect(await view.finish()).toBeNull()
     const config = join(scene.ws, 'c/.git/config')
@@ -138,7 +141,8 @@ describe.each(USERS)('a repository that the command makes, %s', (_, user) => {
     ['after the repository', `git init --quiet n; git -C n ${COMMIT}; ${WITNESS}; git add n`],
     [
       'before the repository',
-      `git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),n; git init --quiet n; ${WITNESS}`,
+      'git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),n; ' +
+        `git init --quiet n; ${WITNESS}`,
     ],
   ])('case 92: ends the command that makes it a submodule: %s', async (_name, line) => {
     const scene = await repositoryScene(user)
