@@ -69,6 +69,16 @@ describe('palisade lint', () => {
     expect(all.out).toContain('no errors or warnings\n')
   })
 
+  it('shows a directory without what is in it, and exits with 0', async () => {
+    const policies = [policy('files', rule('r1 build', 'allow read', ['/tmp/build']))]
+
+    const { code, out } = await lint({ policies })
+
+    expect(code).toBe(0)
+    expect(out).toContain('`/tmp/build` does not allow what is in it, and no other rule does')
+    expect(out).toContain('write `/tmp/build/**` if it is a directory')
+  })
+
   it('reports that a local allow is inactive, and does not report a local deny', async () => {
     const allow = policy('mine', rule('r1 api', 'allow connect:tcp', ['api.example.org']))
     const deny = policy('mine', rule('r2 ads', 'deny connect:tcp', ['ads.example.org']))

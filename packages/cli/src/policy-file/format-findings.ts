@@ -13,12 +13,18 @@ export interface PlacedFinding extends Finding {
 }
 
 /**
- * Whether a finding is shown without `--all`: errors, warnings, undecided ones, and allows that
- * open a protected address, which a reviewer must see.
+ * Whether a finding is shown without `--all`: errors, warnings, undecided ones, allows that open a
+ * protected address, which a reviewer must see, and directories that no workspace can be.
  */
 export function isShownByDefault({ code, severity }: Finding): boolean {
-  return severity !== 'info' || code === 'undecided' || code === 'opens_protected'
+  return severity !== 'info' || SHOWN.has(code)
 }
+
+const SHOWN: ReadonlySet<Finding['code']> = new Set([
+  'undecided',
+  'opens_protected',
+  'directory_alone',
+])
 
 /** Formats a table for each policy, the most severe first; empty without findings. */
 export function formatFindings(findings: readonly PlacedFinding[], style: Style): string {
