@@ -15,7 +15,7 @@ import { weighBatch } from './weigh-batch.ts'
 import type { WritingSession } from './writing-session.ts'
 
 /** Rows after which other work of the process may come between. */
-const ROWS_IN_A_TURN = 250
+const ROWS_IN_A_TURN = 1_000
 
 /** Writes a batch within a transaction, or counts its decisions as lost beyond a limit. */
 export type AppendBatch = (
