@@ -37,7 +37,7 @@ export function makeJob(dataDir: string, { users, teamSets }: ReplayExtent): Rep
     defaults: { organization: null, teams: new Map() },
     groups: 100,
     names: true,
-    upload: { upload: 'full', sample_percent: null },
+    upload: { upload: 'full', sample_percent: null, complete_since: null },
   }
 }
 

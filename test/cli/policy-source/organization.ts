@@ -4,7 +4,8 @@ import { runCli, type CliRun, type CliSetting } from '../run-cli.ts'
 import { temporaryDirectory, type TemporaryDirectory } from '../temporary-directory.ts'
 
 /** An organization on a real server, a directory for files, and the command signed in to both. */
-export interface CliOrganization extends AsyncDisposable, Pick<TestServer, 'evidence' | 'now'> {
+export interface CliOrganization
+  extends AsyncDisposable, Pick<TestServer, 'advance' | 'evidence' | 'now'> {
   readonly directory: TemporaryDirectory
   run(argv: readonly string[], setting?: CliSetting): Promise<CliRun>
   /** Calls the API as the owner; resolves to the body. */
@@ -20,7 +21,7 @@ export interface CliOrganization extends AsyncDisposable, Pick<TestServer, 'evid
 export async function openCliOrganization(atEnd?: AtEnd): Promise<CliOrganization> {
   const directory = await temporaryDirectory()
   const opened = await openTestServer(atEnd)
-  const { server, evidence, now, createOrganization, send, signIn } = opened
+  const { server, evidence, advance, now, createOrganization, send, signIn } = opened
   const { personal_token } = await createOrganization('acme', 'alice')
   const url = await server.app.listen({ host: '127.0.0.1', port: 0 })
   const as = await signIn('alice', personal_token)
@@ -43,6 +44,7 @@ export async function openCliOrganization(atEnd?: AtEnd): Promise<CliOrganizatio
   return {
     directory,
     evidence,
+    advance,
     now,
     run: (argv, setting) => runCli(argv, { cwd: directory.path, env, ...setting }),
     call,

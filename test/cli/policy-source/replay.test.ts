@@ -102,13 +102,15 @@ COUNT  USERS  DEVICES  LAST        ACTION       TARGET           BEFORE        A
 describe('palisade apply --require-replay', () => {
   it('exits 4 and changes nothing when more requests would be denied than allowed', async () => {
     await using organization = await openCliOrganization()
+    await upload(organization, 'full')
+    organization.advance(3 * HOUR_MS)
     await recordDecisions(organization)
     const { run } = organization
-    await upload(organization, 'full')
 
-    const refused = await run(['apply', 'web.yaml', '--yes', '--require-replay'])
-    const few = await run(['apply', 'web.yaml', '--yes', '--require-replay', '--max-denied', '4'])
-    const enough = await run(['apply', 'web.yaml', '--yes', '--require-replay', '--max-denied=5'])
+    const apply = ['apply', 'web.yaml', '--yes', '--require-replay=2026-11-21T08:30:00Z']
+    const refused = await run(apply)
+    const few = await run([...apply, '--max-denied', '4'])
+    const enough = await run([...apply, '--max-denied=5'])
 
     expect(refused).toMatchObject({
       code: 4,
@@ -122,6 +124,32 @@ describe('palisade apply --require-replay', () => {
   })
 
   it.each([
+    [3, 'wait for a whole day'],
+    [50, 'write `--require-replay 2d`'],
+  ])('changes nothing for days without all requests, after %s hours', async (hours, instead) => {
+    await using organization = await openCliOrganization()
+    await upload(organization, 'full')
+    organization.advance(hours * HOUR_MS)
+    await recordDecisions(organization)
+    const old = row({
+      last_ms: organization.now() - 20 * 24 * HOUR_MS,
+      tuple: { host: 'x.example' },
+    })
+    await appendRows(organization.evidence, [old], { device_id: 'dev_old' })
+
+    const argv = ['apply', 'web.yaml', '--yes', '--require-replay=30d', '--max-denied=1000']
+    const refused = await organization.run(argv)
+
+    expect(refused).toMatchObject({
+      code: 1,
+      err:
+        'error: nothing was changed: the records cannot show what would be denied: ' +
+        `all requests are recorded since 2026-11-21T08:00Z only; ${instead}\n`,
+    })
+  })
+
+  it.each([
+    ['sampled', 'machines upload a sample, which may leave out any request'],
     ['off', 'machines upload no records at present; see `palisade org set --upload`'],
     ['denials', 'machines upload denials alone; see `palisade org set --upload`'],
   ])('changes nothing while machines upload `%s`', async (mode, reason) => {

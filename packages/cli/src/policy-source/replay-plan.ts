@@ -7,6 +7,7 @@ import type { Io } from '../io.ts'
 import type { MadePlan } from './make-plan.ts'
 
 const DEFAULT_AGE = '30d'
+const DAY_MS = 24 * 60 * 60 * 1000
 
 export const REPLAY_NOTES = `
 A replay decides the requests that machines have uploaded anew, with the policies in force and with
@@ -54,10 +55,9 @@ function readSpan(age: string, option: string, nowMs: number): ReplaySpan {
   return days === undefined ? { from: parseInstant(age, option, nowMs) } : { days: Number(days) }
 }
 
-/** Throws exit 1 when the records cannot show denials: an empty log has nothing to deny. */
-export function requireEvidence({ recorded, upload }: ReplayResult): void {
-  const lack = upload === 'full' || upload === 'sampled' ? null : LACKS[upload]
-  const reason = lack ?? (recorded.count === 0 ? 'no request of this time is recorded' : null)
+/** Throws exit 1 when the records cannot show denials: a time without records denies nothing. */
+export function requireEvidence(replay: ReplayResult): void {
+  const reason = findLack(replay)
   if (reason === null) return
   throw new CliError(
     'ERR_NO_EVIDENCE',
@@ -66,7 +66,18 @@ export function requireEvidence({ recorded, upload }: ReplayResult): void {
   )
 }
 
+/** Why the records of the time do not show all requests; null when they do. */
+function findLack({ recorded, upload, complete_since, from, to }: ReplayResult): string | null {
+  if (upload !== 'full') return LACKS[upload]
+  if (recorded.count === 0 || complete_since === null) return 'no request of this time is recorded'
+  if (complete_since <= from) return null
+  const days = Math.floor((Date.parse(to) - Date.parse(complete_since)) / DAY_MS)
+  const instead = days === 0 ? 'wait for a whole day' : `write \`--require-replay ${days}d\``
+  return `all requests are recorded since ${complete_since.slice(0, 16)}Z only; ${instead}`
+}
+
 const LACKS = {
+  sampled: 'machines upload a sample, which may leave out any request',
   off: 'machines upload no records at present; see `palisade org set --upload`',
   denials: 'machines upload denials alone; see `palisade org set --upload`',
 } as const

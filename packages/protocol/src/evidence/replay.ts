@@ -167,6 +167,11 @@ export const replayResultSchema = z
     /** The setting of the organization at present: which requests machines upload. */
     upload: z.enum(UPLOAD_MODES),
     sample_percent: z.int().nullable(),
+    /**
+     * From then on every request of the time was to be uploaded: the setting was `full`, and there
+     * are records. Null when that never was so.
+     */
+    complete_since: timestampSchema.nullable(),
     /** All records of the time, with those that cannot be judged. */
     recorded: replayCountSchema,
     newly_denied: changeSchema,

@@ -28,7 +28,7 @@ export interface ReplayJob {
   readonly groups: number
   /** Whether the answer may name people, devices and programs, and targets of single devices. */
   readonly names: boolean
-  readonly upload: Pick<ReplayResult, 'upload' | 'sample_percent'>
+  readonly upload: Pick<ReplayResult, 'upload' | 'sample_percent' | 'complete_since'>
 }
 
 /** Sent by the worker. */

@@ -5,7 +5,6 @@ import {
   replayLineSchema,
   replayRequestSchema,
   replaySpanSchema,
-  type ReplayResult,
 } from '@palisade/protocol'
 import { finished } from 'node:stream/promises'
 import { z } from 'zod'
@@ -23,8 +22,9 @@ import { nextTurn } from '../../platform/next-turn.ts'
 import type { StartWorker } from '../../platform/start-worker.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import type { ProcessPool } from '../../work/process-pool.ts'
-import type { Store } from '../../store/store.ts'
 import { createNoteReading } from '../note-reading.ts'
+import { readFullSince } from '../upload-history.ts'
+import type { EvidenceStore } from '../store/evidence-store.ts'
 import { encodePolicy, type ReplayJob } from './replay-job.ts'
 import { streamReplay } from './replay-process.ts'
 
@@ -51,6 +51,7 @@ export interface Drafted {
 }
 
 export interface ReplayRouteDeps {
+  readonly evidence: Pick<EvidenceStore, 'firstDay'>
   readonly store: Pick<AuditedStore, 'note' | 'read'>
   /** Where the evidence is, for the process. */
   readonly storage: Pick<StoreSettings, 'dataDir' | 'databaseUrl'>
@@ -152,7 +153,7 @@ async function prepare(deps: ReplayRouteDeps, call: ReplayCall): Promise<ReplayJ
     after: places(after),
     groups: span.groups ?? DEFAULT_REPLAY_GROUPS,
     names,
-    ...(await readOrganization(deps, org)),
+    ...(await readOrganization(deps, org, time)),
   }
 }
 
@@ -165,10 +166,12 @@ async function encodeInTurns(policies: readonly PolicyRecord[]): Promise<ReplayJ
   return encoded
 }
 
-function readOrganization(
-  { store }: { readonly store: Pick<Store, 'read'> },
+async function readOrganization(
+  { evidence, store }: Pick<ReplayRouteDeps, 'evidence' | 'store'>,
   org: string,
+  time: Pick<ReplayJob, 'fromMs' | 'toMs'>,
 ): Promise<Pick<ReplayJob, 'defaults' | 'members' | 'resolve_unlisted_names' | 'upload'>> {
+  const firstDay = await evidence.firstDay(org)
   return store.read(async (reader) => {
     const organization = await reader.organizations.find(org)
     const teams = await reader.teams.listOfUsers(org)
@@ -181,13 +184,24 @@ function readOrganization(
         organization: organization?.default ?? null,
         teams: await reader.teams.defaults(org),
       },
-      upload: formatUpload(upload, sample_percent),
+      upload: {
+        upload,
+        sample_percent: upload === 'sampled' ? sample_percent : null,
+        complete_since: formatSince(await readFullSince(reader, org, time.fromMs), firstDay, time),
+      },
     }
   })
 }
 
-function formatUpload(upload: ReplayResult['upload'], percent: number): ReplayJob['upload'] {
-  return { upload, sample_percent: upload === 'sampled' ? percent : null }
+/** Nothing is known of days before the first record. */
+function formatSince(
+  fullSinceMs: number | null,
+  firstDay: number | null,
+  { toMs }: Pick<ReplayJob, 'toMs'>,
+): string | null {
+  if (fullSinceMs === null || firstDay === null) return null
+  const sinceMs = Math.max(fullSinceMs, firstDay * DAY_MS)
+  return sinceMs < toMs ? new Date(sinceMs).toISOString() : null
 }
 
 const SPAN = Object.keys(replaySpanSchema.shape)

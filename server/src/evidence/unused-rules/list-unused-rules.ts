@@ -1,17 +1,12 @@
 import { isNetworkAction, parseInstant } from '@palisade/policy-core'
-import type {
-  EvidenceSettings,
-  RuleUse,
-  UnusedRule,
-  UnusedRules,
-  UnusedRulesQuery,
-} from '@palisade/protocol'
+import type { RuleUse, UnusedRule, UnusedRules, UnusedRulesQuery } from '@palisade/protocol'
 import { readPage } from '../../http/input/read-page.ts'
 import { nextTurn } from '../../platform/next-turn.ts'
 import type { PolicyRecord, RuleRecord } from '../../store/records.ts'
-import type { Store, StoreReader } from '../../store/store.ts'
+import type { Store } from '../../store/store.ts'
 import { MAX_AHEAD_MS } from '../store/evidence-record.ts'
 import type { EvidenceFilter, EvidenceStore } from '../store/evidence-store.ts'
+import { listUploadEnds } from '../upload-history.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 /** A policy may have thousands of rules, each with some look-ups. */
@@ -20,8 +15,6 @@ const MOST_POLICIES = 10
 const RULES_IN_A_TURN = 20
 /** Of the first look at a rule, and of the second one when it found devices that are gone. */
 const [FEW_SEEKS, MOST_SEEKS] = [2, 300]
-/** Changes of settings that are read; with more of them no rule is judged. */
-const MOST_CHANGES = 500
 
 const ANY_RECORD: Omit<EvidenceFilter, 'fromMs' | 'toMs'> = {
   username: null,
@@ -74,11 +67,11 @@ export async function listUnusedRules(
     return {
       ...page,
       upload: (await reader.organizations.evidence(org)).upload,
-      earlier: await readUploadsBefore(reader, org, day + 1),
+      earlier: await listUploadEnds(reader, org, (day + 1) * DAY_MS),
       policies: read.filter((one) => one !== null),
     }
   })
-  const uploads = [upload, ...(earlier ?? ['off'])]
+  const uploads = [upload, ...(earlier?.map((each) => each.upload) ?? ['off'])]
   const nowMs = deps.now().getTime()
   const time = { fromMs: day * DAY_MS, toMs: nowMs + MAX_AHEAD_MS }
   const newest = await evidence.list(org, { ...ANY_RECORD, ...time }, { before: null, limit: 1 })
@@ -101,30 +94,6 @@ export async function listUnusedRules(
     data: await listRules(evidence, inquiry, policies),
     next_page_token,
   }
-}
-
-/**
- * The settings that were in force before each change from a day on: the records of that time have
- * no more than they let through. Null for too many changes.
- */
-async function readUploadsBefore(
-  { events }: StoreReader,
-  org: string,
-  day: number,
-): Promise<readonly EvidenceSettings['upload'][] | null> {
-  const head = await events.head(org)
-  const changes = await events.list(org, {
-    after: 0,
-    through: head?.sequence ?? 0,
-    limit: MOST_CHANGES,
-    kind: 'organization.updated',
-    since: new Date(day * DAY_MS).toISOString(),
-  })
-  if (changes.length === MOST_CHANGES) return null
-  return changes.flatMap(({ before }) => {
-    const evidence = before?.['evidence'] as EvidenceSettings | undefined
-    return evidence === undefined ? [] : [evidence.upload]
-  })
 }
 
 async function listRules(

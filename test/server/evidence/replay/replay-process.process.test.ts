@@ -27,7 +27,7 @@ const JOB: ReplayJob = {
   defaults: { organization: null, teams: new Map() },
   groups: 1,
   names: true,
-  upload: { upload: 'off', sample_percent: null },
+  upload: { upload: 'off', sample_percent: null, complete_since: null },
 }
 
 /** A worker with this text. */
