@@ -95,6 +95,8 @@ function missingNames(denies: PathDenies, disk: ViewDisk): readonly Pick<HeldPat
   return denies.literals.flatMap((literal) => {
     if (literal === '/' || holdOf(denies.at(literal).denies) !== 'hidden') return []
     const directory = realPathOrNull(disk, dirname(literal))
-    return directory === null ? [] : [{ path: join(directory, basename(literal)) }]
+    // Below a file there is no name, and a directory in the mask would hide the file.
+    if (directory === null || disk.status(directory)?.kind !== 'directory') return []
+    return [{ path: join(directory, basename(literal)) }]
   })
 }

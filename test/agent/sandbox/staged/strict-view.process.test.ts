@@ -52,6 +52,14 @@ describe('the view of a strict sandbox', () => {
     expect(await scene.sandboxes.staged.list()).toEqual({ sessions: [] })
   })
 
+  it('shows a file below which a rule denies a name', async () => {
+    const machine = await strictScene(['deny', 'read', '/**/.env'])
+    machine.put('a')
+    machine.use(opened(machine.project, ['deny', 'read', machine.at('a/b')]))
+    const { stdout } = await machine.run(['--strict', '--', 'cat', 'a'])
+    expect(stdout).toBe('a')
+  })
+
   it('case 79: hides other names of a denied file', async () => {
     const scene = await strictScene(HIDE_ENV)
     scene.put('.env')
