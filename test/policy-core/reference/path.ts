@@ -17,7 +17,13 @@ export function formatPath(segments: readonly string[]): string {
 }
 
 /** `**`, or one segment whose `*` matches any characters. */
-type PatternSegment = 'any segments' | { readonly literals: readonly string[] }
+type PatternSegment = 'any segments' | NamePattern
+
+/** Case-insensitive matching uses Unicode's simple case folding. */
+interface NamePattern {
+  readonly sensitive: RegExp
+  readonly insensitive: RegExp
+}
 
 export interface PathPattern {
   /** Whether the segments are relative to the home directory instead of the root. */
@@ -50,35 +56,45 @@ export function matchesPath(
   path: readonly string[],
   { home, caseSensitive }: PathMeaning,
 ): boolean {
-  if (pattern.atHome && home === null) return false
-  const start = pattern.atHome ? (home ?? []).map((name) => ({ literals: [name] })) : []
+  const start = pattern.atHome ? home : []
+  if (start === null || !startsWith(path, start, caseSensitive)) return false
 
   // Walks the pattern and tracks how many segments of the path each part may have consumed.
-  let used = [0]
-  for (const part of [...start, ...pattern.segments]) {
-    used =
-      part === 'any segments'
-        ? [...path.keys(), path.length].filter((count) => used.some((least) => least <= count))
-        : used
-            .filter((count) => matchesSegment(part.literals, path[count], caseSensitive))
-            .map((count) => count + 1)
+  let used = [start.length]
+  for (const part of pattern.segments) {
+    if (part === 'any segments') {
+      const least = Math.min(...used)
+      used = [...path.keys(), path.length].filter((count) => count >= least)
+    } else {
+      const segment = caseSensitive ? part.sensitive : part.insensitive
+      used = used
+        .filter((count) => count < path.length && segment.test(path[count] ?? ''))
+        .map((count) => count + 1)
+    }
   }
   return used.includes(path.length)
 }
 
-/** Case-insensitive matching uses Unicode's simple case folding. */
-function matchesSegment(
-  literals: readonly string[],
-  segment: string | undefined,
+function startsWith(
+  path: readonly string[],
+  start: readonly string[],
   caseSensitive: boolean,
 ): boolean {
-  if (segment === undefined) return false
-  const escaped = literals.map((literal) => literal.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
-  return new RegExp(`^${escaped.join('.*')}$`, caseSensitive ? 'su' : 'siu').test(segment)
+  return start.every((name, index) => {
+    const segment = path[index]
+    if (segment === undefined || caseSensitive) return segment === name
+    return toNamePattern([name]).insensitive.test(segment)
+  })
 }
 
 function readSegment(text: string): PatternSegment {
-  return text === '**' ? 'any segments' : { literals: text.split('*') }
+  return text === '**' ? 'any segments' : toNamePattern(text.split('*'))
+}
+
+function toNamePattern(literals: readonly string[]): NamePattern {
+  const escaped = literals.map((literal) => literal.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+  const text = `^${escaped.join('.*')}$`
+  return { sensitive: new RegExp(text, 'su'), insensitive: new RegExp(text, 'siu') }
 }
 
 function isNoName(segment: string): boolean {
