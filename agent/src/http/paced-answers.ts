@@ -1,6 +1,4 @@
 import type { ClientRequest, InformationEvent } from 'node:http'
-import type { Socket } from 'node:net'
-import type { LoopTurns } from './loop-turns.ts'
 import { mayBeAnswer, mendAnswer } from './mend-head.ts'
 import { PacedStream } from './paced-stream.ts'
 
@@ -9,12 +7,6 @@ const MAX_INTERIM = 16
 
 /** A connection to a server as an HTTP client reads it. Bytes after an answer end it. */
 export class PacedAnswers extends PacedStream {
-  constructor(wire: Socket, turns: LoopTurns) {
-    super(wire, turns)
-    // Node writes the head of a request as text without an encoding where it expects 100.
-    this.setDefaultEncoding('latin1')
-  }
-
   protected override mayMend(start: Buffer): boolean {
     return mayBeAnswer(start)
   }

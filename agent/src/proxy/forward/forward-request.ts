@@ -140,7 +140,9 @@ async function exchange(
     setHost: false,
     maxHeaderSize: MAX_HEAD_BYTES,
     // The socket is already connected; without an agent no other request uses it.
-    createConnection: () => new PacedAnswers(opening.socket, deps.turns),
+    // Node writes the head as text without an encoding where the request expects 100.
+    createConnection: () =>
+      new PacedAnswers(opening.socket, deps.turns).setDefaultEncoding('latin1'),
   })
   paceAnswer(upstream, (interim) => passInterim(request, response, interim))
   const close = (): void => {

@@ -90,7 +90,7 @@ export async function forwardUpgrade(
 
 async function shakeHands(deps: PassDeps, passage: Passage): Promise<void> {
   const { forward, opening, slot, client } = passage
-  const connection = new PacedAnswers(opening.socket, deps.turns)
+  const connection = new PacedAnswers(opening.socket, deps.turns).setDefaultEncoding('latin1')
   const upstream = sendRequest({
     method: forward.method,
     path: forward.path,
