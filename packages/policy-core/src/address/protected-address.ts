@@ -43,9 +43,11 @@ export function isLoopback(address: IpAddress): boolean {
 
 /** Tells whether the address, or an IPv4 address inside it, serves the metadata of a cloud. */
 export function isCloudMetadata(address: IpAddress): boolean {
-  const inner = embeddedIpv4(address).map((each) => each.address)
-  return CLASSES.filter(({ label }) => label === CLOUD_METADATA).some(({ range }) =>
-    [address, ...inner].some((each) => rangeContains(range, each)),
+  return CLASSES.some(
+    ({ label, range }) =>
+      label === CLOUD_METADATA &&
+      (rangeContains(range, address) ||
+        embeddedIpv4(address).some((inner) => rangeContains(range, inner.address))),
   )
 }
 
