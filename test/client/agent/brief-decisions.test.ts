@@ -31,10 +31,10 @@ describe('askBriefly', () => {
     const one = await askBriefly({ socketPath }, [{ action: 'read', path: '/x' }])
     const two = await askBriefly({ socketPath }, [{ path: '/a' }, { path: '/b' }])
 
-    expect(one).toEqual([
-      { decision: 'deny', reason: 'default_deny', rule: null, hint: 'allow read /x' },
-    ])
-    expect(two).toEqual([{ decision: 'allow', reason: 'rule', rule: 'api', hint: null }, ...one])
+    const denied = { decision: 'deny', reason: 'default_deny', hint: 'allow read /x' }
+    expect(one).toEqual([{ ...denied, rule: null, support: null }])
+    const allowed = { decision: 'allow', reason: 'rule', rule: 'api', hint: null, support: null }
+    expect(two).toEqual([allowed, ...one])
     expect(agent.seen.map(({ body }) => body)).toEqual([
       '{"action":"read","path":"/x"}\n',
       '{"path":"/a"}\n{"path":"/b"}\n',

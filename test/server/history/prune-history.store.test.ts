@@ -105,7 +105,7 @@ describe('removing the oldest events', () => {
           org: 'acme',
           sequence: head.sequence + 1,
           at: now().toISOString(),
-          kind: 'rollout.advanced' as const,
+          kind: 'rollout.rolled_back' as const,
           ...OPERATOR,
           subject: { id: 'r', name: 'r' },
           before: null,

@@ -4,10 +4,10 @@ import type { FastifyRequest } from 'fastify'
 import { expect, it, onTestFinished } from 'vitest'
 import { openGovernedApp, type GovernedAppOptions } from './governed-app.ts'
 
-/** Concurrent requests of one caller. */
+/** Concurrent requests of one credential. */
 const MAX_IN_FLIGHT = 16
 
-/** A server with a route that records its callers and answers on demand. */
+/** A server with a route that records its credentials and answers on demand. */
 async function openHeldRoute() {
   let arrived = 0
   const asked: string[] = []
@@ -15,7 +15,7 @@ async function openHeldRoute() {
   const callerOf = ({ params }: FastifyRequest): string => (params as { readonly as: string }).as
   const route: NonNullable<GovernedAppOptions['routes']>[number] = async (app) => {
     const onRequest = async (request: FastifyRequest) => {
-      request.actor = callerOf(request)
+      request.credential = callerOf(request)
     }
     app.get('/held/:as', { onRequest }, async (request) => {
       asked.push(callerOf(request))
@@ -48,7 +48,7 @@ async function openHeldRoute() {
   return { ask, count, settle, release: () => released.resolve() }
 }
 
-it('handles at most sixteen requests of a caller at a time over all connections', async () => {
+it('handles at most sixteen requests of a credential at a time over all connections', async () => {
   const { ask, count, settle, release } = await openHeldRoute()
 
   for (let sent = 0; sent < 2 * MAX_IN_FLIGHT; sent += 1) await ask('user:ed')
