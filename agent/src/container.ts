@@ -11,6 +11,7 @@ import { createSpentGrants } from './access/spent-grants.ts'
 import { createAgent, type Agent, type AgentSurroundings } from './agent.ts'
 import { answerBreakGlass } from './break-glass/answer-break-glass.ts'
 import { createBreakGlass } from './break-glass/break-glass.ts'
+import type { AgentConfig } from './config/config.ts'
 import { createActivePolicy } from './decision/active-policy.ts'
 import { controlPlane } from './decision/offline.ts'
 import { createConflictCheck } from './enrol/second-enrolment.ts'
@@ -100,8 +101,7 @@ export function createContainer(
   const heard = { ...from, fetchFile, poller, reporter, assignment }
   const hints = config.hints ? listenForHints(heard) : null
 
-  const resolveServices = createServiceResolver(config.dnsServers, RESOLVE_TIMEOUT_MS)
-  const network = { resolve: parts.resolve(RESOLVE), resolveServices, dial: parts.resolve(DIAL) }
+  const network = networkOf(parts, config)
   const once = createOnceGrants({ ...shared, spent })
   const grants = followGrants({ ...shared, spent })
   const enforcement = composeProxy(from, { active, once, network, now: time.now, onError })
@@ -163,6 +163,14 @@ export function createContainer(
     onCacheProblem: (problem) => void (cacheProblem = problem),
   })
   return { agent }
+}
+
+function networkOf(parts: DependencyContainer, { dnsServers }: Pick<AgentConfig, 'dnsServers'>) {
+  return {
+    resolve: parts.resolve(RESOLVE),
+    resolveServices: createServiceResolver(dnsServers, RESOLVE_TIMEOUT_MS),
+    dial: parts.resolve(DIAL),
+  }
 }
 
 /** Asks for a policy by the schedule, and logs each outcome. */
