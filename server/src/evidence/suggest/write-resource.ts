@@ -14,10 +14,9 @@ export function writeResource(target: Target): WrittenResource {
   const { host, path, action, isTree } = target
   const text = formatTarget(target)
   const resource = isTree ? `${text}/**` : text
-  if (path !== null) {
-    const why = describeSensitivePath(path)
-    if (why !== null) return refuse('sensitive_path', `it is ${why}; write such a rule by hand`)
-  } else if (host !== null && canonicalAddress(host) === null && isPublicSuffix(host))
+  const why = path === null ? null : describeSensitivePath(path)
+  if (why !== null) return refuse('sensitive_path', `it is ${why}; write such a rule by hand`)
+  if (host !== null && isNamePublic(host))
     return refuse(
       'public_suffix',
       `\`${host}\` is a public suffix: strangers have names below it, or content in it`,
@@ -34,6 +33,10 @@ export function writeResource(target: Target): WrittenResource {
   if (isWildcard || problem !== undefined)
     return refuse('not_expressible', problem?.message ?? '`*` in a rule matches other names too')
   return { ok: true, resource }
+}
+
+function isNamePublic(host: string): boolean {
+  return canonicalAddress(host) === null && isPublicSuffix(host)
 }
 
 function refuse(reason: UncoveredReason, detail: string): WrittenResource {
