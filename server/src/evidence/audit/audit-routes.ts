@@ -13,9 +13,10 @@ import { authorize, type Access } from '../../identity/authorize.ts'
 import { formatPrincipal, type Caller, type Principal } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
-import { ApiError, permissionDenied } from '../../platform/api-error.ts'
+import { permissionDenied } from '../../platform/api-error.ts'
 import { createNoteReading } from '../note-reading.ts'
 import { DOWNLOAD_TYPES, downloadAuditLog, pageQuery } from './download-audit-log.ts'
+import { createDownloads } from './downloads.ts'
 import { listAuditEvents, type AuditListDeps } from './list-audit-events.ts'
 
 export interface AuditRouteDeps extends Omit<AuditListDeps, 'store'> {
@@ -29,10 +30,11 @@ export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
   const downloads = createDownloads()
   const note = createNoteReading(deps, null)
 
+  const rightOf = async (caller: Caller, org: string): Promise<Right> =>
+    requireRight(caller, await deps.store.read((reader) => authorize(reader, caller, org, null)))
   /** Throws 403; the query is that of the caller's own devices where only those may be seen. */
   const admit = async (caller: Caller, org: string, query: AuditQuery): Promise<AuditQuery> => {
-    const access = await deps.store.read((reader) => authorize(reader, caller, org, null))
-    const { own } = requireRight(caller, access)
+    const { own } = await rightOf(caller, org)
     const allowed = own ? ownQuery(caller, query) : query
     if (!own) await note(caller, org)
     return allowed
@@ -83,8 +85,8 @@ export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
         const startedAt = deps.now()
         const listPage = (page: AuditQuery): Promise<AuditPage> =>
           list({ caller, org, now: () => startedAt }, page)
-        const leave = downloads.enter(org, formatPrincipal(caller))
-        reply.raw.once('close', leave)
+        const { own } = await rightOf(caller, org)
+        downloads.enter({ org, caller: formatPrincipal(caller), own }, reply.raw)
         // Its refusals, such as that of a period, are answers with a status of their own.
         const first = await listPage(pageQuery(filter))
         reply
@@ -107,39 +109,16 @@ const DOWNLOAD = {
   },
 }
 
-/** Downloads at once, each with the memory of two pages; of each organization, and of all. */
-const MOST_DOWNLOADS_EACH = 4
-const MOST_DOWNLOADS = 32
-/** Of one caller, who may take nothing of them for ever. */
-const MOST_DOWNLOADS_OF_CALLER = 2
-
-/** Counts the downloads that go on. */
-function createDownloads(): { enter(org: string, caller: string): () => void } {
-  const running: { readonly org: string; readonly caller: string }[] = []
-  return {
-    enter(org, caller) {
-      const ofOrganization = running.filter((each) => each.org === org)
-      const ofCaller = ofOrganization.filter((each) => each.caller === caller)
-      if (
-        running.length >= MOST_DOWNLOADS ||
-        ofOrganization.length >= MOST_DOWNLOADS_EACH ||
-        ofCaller.length >= MOST_DOWNLOADS_OF_CALLER
-      )
-        throw new ApiError(429, 'limit_exceeded', 'too many downloads at once; wait for one', {
-          headers: { 'retry-after': '10' },
-        })
-      const entry = { org, caller }
-      running.push(entry)
-      return () => void running.splice(running.indexOf(entry), 1)
-    },
-  }
+interface Right {
+  /** Whether the caller sees the decisions on their own machines alone. */
+  readonly own: boolean
 }
 
 /** Without the permission, people see the decisions on their own machines. Throws 403. */
 function requireRight(
   { kind }: Pick<Principal, 'kind'>,
   { permissions }: Pick<Access, 'permissions'>,
-): { readonly own: boolean } {
+): Right {
   if (permissions.includes('audit:read')) return { own: false }
   if (kind === 'user') return { own: true }
   throw permissionDenied('this needs the permission `audit:read`')
