@@ -46,6 +46,8 @@ export interface ExpectationDeps {
   /** The agent's empty objects, which masks are binds of. */
   readonly emptyFile: string
   readonly emptyDirectory: string
+  /** Real paths that policy was asked for. No link may lead from them to another object since. */
+  readonly judged: ReadonlySet<string>
 }
 
 /** Reads the device, root and inode of every source. Throws `ViewRefusal` for one that is gone. */
@@ -160,9 +162,11 @@ interface Bind {
 function expectBind(
   { source, target, isReadOnly }: Bind,
   table: readonly MountEntry[],
-  { disk }: ExpectationDeps,
+  { disk, judged }: ExpectationDeps,
 ): ExpectedBind[] {
   const real = realPathOf(source, disk)
+  if (real !== source && judged.has(source))
+    throw new ViewRefusal(`${quotePath(source)} was replaced after it was checked`)
   const found = devicePathOf(table, real)
   const identity = identityOf(disk.status(real))
   if (found === null || identity === null)

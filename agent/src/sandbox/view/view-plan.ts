@@ -138,7 +138,7 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
     const kept = { workspaces, areas, held, watched, links, repositories, walkedMs }
     if (deps.stage !== undefined) {
       const staged = await deps.stage(judged, { held, tree, denies })
-      const expected = expectMounts([...root, ...staged.masks], { disk, ...deps.objects })
+      const expected = expectBinds(root, staged.masks, deps)
       const mounts = [...root, ...staged.masks, ...staged.mounts]
       const targets = mounts.map(({ target }) => target)
       return {
@@ -148,13 +148,22 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
         guarded: { ...kept, absent: staged.absent },
       }
     }
-    const mounts = [...root, ...planMasks(workspaces, held)]
-    const expected = expectMounts(mounts, { disk, ...deps.objects })
-    return { ...shared, mounts, expected, guarded: kept }
+    const opened = planMasks(workspaces, held)
+    const expected = expectBinds(root, opened, deps)
+    return { ...shared, mounts: [...root, ...opened], expected, guarded: kept }
   } catch (error) {
     await release()
     throw error
   }
+}
+
+function expectBinds(
+  root: readonly Mount[],
+  opened: readonly Mount[],
+  { disk, objects }: Pick<ViewPlanDeps, 'disk' | 'objects'>,
+): ExpectedMounts {
+  const judged = new Set(opened.map(({ target }) => target))
+  return expectMounts([...root, ...opened], { disk, ...objects, judged })
 }
 
 /** Walks the workspaces, and then once more if a denied file has other names. */

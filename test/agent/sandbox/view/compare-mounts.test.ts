@@ -50,6 +50,7 @@ async function waitingSandbox() {
       disk: { ...disk, mountTable },
       emptyFile: root,
       emptyDirectory: root,
+      judged: new Set(),
     })
     return compareMounts(
       {
@@ -82,6 +83,23 @@ describe('the comparison of mounts', () => {
 
     expect(compare()).toBeNull()
     expect(compare({ atPlan: [...HOST, ...gone] })).toBeNull()
+  })
+
+  it('case 76: expects no other directory at the path of one that policy was asked for', async () => {
+    const directory = realpathSync(await temporaryDirectory())
+    const workspace = join(directory, 'workspace')
+    mkdirSync(join(directory, 'foreign'))
+    symlinkSync('foreign', workspace)
+    const planned = (judged: readonly string[]) => () =>
+      expectMounts([{ kind: 'bind', source: workspace, target: workspace, access: 'rw' }], {
+        disk: createViewDisk(),
+        emptyFile: directory,
+        emptyDirectory: directory,
+        judged: new Set(judged),
+      })
+
+    expect(planned([workspace])).toThrow('was replaced after it was checked')
+    expect(planned([])().binds).toHaveLength(1)
   })
 
   it.each(NEW_TARGETS)('case 76: refuses one of the host at %s, old or new', async (target) => {
