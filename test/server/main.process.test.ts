@@ -226,7 +226,7 @@ describe('palisade-server start', () => {
     const outcome = await stopped
     expect([outcome.status, outcome.stderr]).toEqual([0, ''])
     expect(outcome.stdout).not.toContain('pal_pat_')
-    expect(readdirSync(dataDir)).toEqual(['evidence.db', 'server.db'])
+    expect(readdirSync(dataDir)).toEqual(['evidence.db', 'server.db', 'server.db-ballast'])
   })
 
   it('has every acknowledged write after kill -9', async () => {

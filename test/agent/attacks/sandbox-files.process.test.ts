@@ -251,7 +251,7 @@ describe.each(testUsers())('the workspaces of a sandbox of %s', (user) => {
   it('case 89: are not writable by a rule that allows to read', async () => {
     const { machine } = scene()
     await machine.use(
-      attackBundle(machine.project, [['allow', 'read', `${machine.folder}/reading`]]),
+      attackBundle(machine.project, [['allow', 'read', `${machine.folder}/reading/**`]]),
     )
     const reading = join(machine.folder, 'reading')
     mkdirSync(reading)

@@ -31,8 +31,8 @@ describe('Chromium with --proxy-server', () => {
 
     const authority = `${DENIED}:${scene.ports.http}`
     expect({ status, title }).toEqual({ status: 403, title: 'Denied by Palisade' })
-    expect(text).toContain(`Palisade: ${authority} denied, no rule allows it`)
-    expect(text).toContain(`an editor of the organization can add: allow connect:tcp ${authority}`)
+    expect(text).toContain(`${authority} denied, no rule allows it.`)
+    expect(text).toContain(`Rule that an editor can add\nallow connect:tcp ${authority}`)
     expect(scene.proxy.dialled).toEqual([])
   })
 

@@ -71,7 +71,9 @@ describe.each(testUsers())('a run of %s', (user) => {
     )
     expect(lines.at(-1)).toMatch(/spells a guarded name opens it, and `--strict` keeps all changes/)
     const { events } = await machine.look()
-    const records = events.filter(({ point }) => point === 'files').map(({ decision }) => decision)
+    const records = events
+      .filter(({ protocol }) => protocol === 'file')
+      .map(({ decision }) => decision)
     expect(records).toHaveLength(4)
     expect(records).toContainEqual(
       expect.objectContaining({

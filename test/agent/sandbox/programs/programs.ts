@@ -145,7 +145,7 @@ export const WORKS: readonly Work[] = [
   },
   network({ needs: ['chromium-headless-shell'], title: 'chromium shows a page' }, browse, {
     done: '<body>reached',
-    refused: 'Palisade: bad.test:',
+    refused: '<p>bad.test:',
     code: 0,
   }),
   network(

@@ -10,5 +10,5 @@ it('a start on a database of its own schema creates no backup', async () => {
 
   await (await startServerProcess(settings)).stop('SIGTERM')
 
-  expect(readdirSync(dataDir)).toEqual(['evidence.db', 'server.db'])
+  expect(readdirSync(dataDir)).toEqual(['evidence.db', 'server.db', 'server.db-ballast'])
 })

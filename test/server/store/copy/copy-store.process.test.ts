@@ -36,7 +36,7 @@ const sources = {
 
 /** A server on a store, and functions to query it. */
 async function serve(store: Store) {
-  const config = readConfig({}, '/')
+  const config = readConfig({ PALISADE_DATA_DIR: temporaryDirectory() }, '/')
   const evidence = await openTestEvidence(temporaryDirectory())
   const { app, close } = await createServer({ config, sources, store, evidence, logger: false })
   onTestFinished(async () => {
