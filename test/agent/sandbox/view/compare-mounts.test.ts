@@ -85,7 +85,7 @@ describe('the comparison of mounts', () => {
     expect(compare({ atPlan: [...HOST, ...gone] })).toBeNull()
   })
 
-  it('case 76: expects no other directory at the path of one that policy was asked for', async () => {
+  it('case 76: expects no other directory in place of one that was checked', async () => {
     const directory = realpathSync(await temporaryDirectory())
     const workspace = join(directory, 'workspace')
     mkdirSync(join(directory, 'foreign'))
