@@ -249,16 +249,14 @@ describe('a request body', () => {
   })
 
   it('that is complete is not too slow while the origin works', async () => {
-    const sockets: Socket[] = []
     const target = await startTcpServer((socket) => {
-      sockets.push(socket)
       socket.resume()
+      setTimeout(() => socket.end('HTTP/1.1 204 No Content\r\n\r\n'), 300)
     })
     const bodyRate = { bytes: 1_000, windowMs: 50 }
     const { port } = await startProxy(LOCAL, {}, 10, { bodyRate })
     const request = post(`127.0.0.1:${target}`).replace('100000', '5')
     const client = await openRaw(port, `${request}hello`)
-    setTimeout(() => sockets[0]?.end('HTTP/1.1 204 No Content\r\n\r\n'), 300)
 
     expect(await readUntil(client, '\r\n\r\n')).toContain('HTTP/1.1 204 ')
   })
