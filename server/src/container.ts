@@ -57,7 +57,7 @@ import { createWebhooks } from './webhooks/create-webhooks.ts'
 import { createProcessPool } from './work/process-pool.ts'
 import { startProcess } from './work/start-process.ts'
 
-/** Requires what both require. */
+/** Throws if either of them throws. */
 function bothOf(one: RequireHistoryRoom, other: RequireHistoryRoom): RequireHistoryRoom {
   return async (...made) => {
     await one(...made)

@@ -36,7 +36,7 @@ export function mayBeAnswer(start: Buffer): boolean {
 
 /**
  * Replaces the parts of a request line that the parser of Node refuses, and returns them. Null for
- * a line that needs nothing, or that is malformed.
+ * a line that the parser reads as it is, and for a malformed one.
  */
 export function mendRequest(head: Buffer): MendedRequest | null {
   const end = head.indexOf('\r\n')

@@ -117,7 +117,7 @@ function hasEnded(launch: PreparedLaunch, child: Child): boolean {
     return /\) Z [^)]*$/.test(readFileSync(`${folder}/stat`, 'latin1'))
   } catch (error) {
     if (systemErrorCode(error) === null) throw error
-    // Without the holder nothing could be read of it.
+    // Its state can be read through the holder alone.
     return existsSync(join(folder, '../1'))
   }
 }

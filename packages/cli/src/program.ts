@@ -33,7 +33,7 @@ export function createProgram(output: ProgramOutput, columns: number | null = nu
       getErrHelpWidth: () => width,
     })
     .configureHelp({
-      // The default of an option that may be repeated is an empty list, which tells nothing.
+      // The default of an option that may be repeated is an empty list, which is not worth a line.
       optionDescription: (option) =>
         Array.isArray(option.defaultValue)
           ? option.description

@@ -14,7 +14,7 @@ export interface DropEvidenceOptions {
   readonly json?: true
 }
 
-/** `evidence drop`. The event comes first: nothing is removed without one. */
+/** `evidence drop`. The event comes first, so that every removal has one. */
 export async function dropEvidenceCommand(
   config: Config,
   sources: Pick<Sources, 'now'>,

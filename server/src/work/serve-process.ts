@@ -15,7 +15,7 @@ export function serveProcess(
     throw new Error('this program runs as a child of the server alone')
   lowerPriority(niceness)
   endFirst()
-  // The server is gone, and nobody waits for the answer.
+  // The server is gone, and its callers with it.
   process.once('disconnect', () => process.exit())
   process.once('message', ({ workerData }: FirstMessage) => {
     serve(

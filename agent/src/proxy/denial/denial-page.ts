@@ -23,7 +23,7 @@ const STYLE = [
 
 const STYLE_HASH = hash('sha256', STYLE, 'base64')
 
-/** Permits the one style of the page, and nothing else. */
+/** Permits the style of the page alone. */
 export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'`
 
 /**

@@ -29,7 +29,7 @@ export function commandOfDetails(decision: MachineDecision): string {
   return content === undefined ? 'palisade status' : 'palisade why'
 }
 
-/** What would allow the request; `command` asks for access for a while, where a grant can help. */
+/** The rule that would allow the request; `command` asks for a grant, where one can help. */
 export interface Advice {
   readonly rule: string
   readonly command: string | null

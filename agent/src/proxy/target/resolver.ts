@@ -44,7 +44,7 @@ export function createResolver(
   }
 }
 
-/** Asks `servers`, or those of the machine, for SRV records. The hosts file has none. */
+/** Asks `servers`, or those of the machine, for SRV records. The hosts file cannot hold them. */
 export function createServiceResolver(
   servers: readonly string[],
   timeoutMs: number,

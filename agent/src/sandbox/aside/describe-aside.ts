@@ -10,7 +10,7 @@ export interface ToldAside extends KeptAside {
   readonly rule: { readonly rule_name: string; readonly policy_name: string } | null
 }
 
-/** Lines for the person who ran the command; none when nothing was taken away. */
+/** Lines for the person who ran the command; empty unless a name was taken away. */
 export function describeAside(all: readonly ToldAside[]): readonly string[] {
   if (all.length === 0) return []
   const lines = all.slice(0, MAX_NAMES).map(describe)

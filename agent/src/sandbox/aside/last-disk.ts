@@ -36,7 +36,7 @@ export function createLastDisk({ directories, disk, onProblem }: LastDiskDeps): 
     list(directory) {
       try {
         open(directory)
-        // A name that is not UTF-8 is none that programs obey.
+        // Programs obey no name that is not UTF-8.
         return { ...disk.list(directory), invalid: [] }
       } catch (error) {
         const code = systemErrorCode(error)

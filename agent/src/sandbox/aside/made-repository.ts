@@ -72,7 +72,7 @@ function commonDirectory(directory: string, disk: Disk): string {
   return realPathOrNull(disk, resolve(directory, text.trimEnd())) ?? ''
 }
 
-/** Such a file has one line. Text that no path has stands for a file that is none of git. */
+/** Such a file has one line. Text that no path has stands for a file that git does not read. */
 function readLead(path: string, disk: Disk): string {
   const status = statusOrNull(disk, path)
   return status?.kind === 'file' && status.size <= MAX_LEAD_BYTES

@@ -14,7 +14,7 @@ export function isTreeGranted(rules: TreeRules, action: FilesystemAction, path: 
   )
 }
 
-/** The same for what is in the directory, for a path that is allowed itself. */
+/** The same for the content of a directory that is allowed itself. */
 export function isContentGranted(
   { enforced }: Pick<TreeRules, 'enforced'>,
   action: FilesystemAction,

@@ -66,7 +66,7 @@ export interface LiveGuard {
   /** Resolves when every event until now is dealt with. */
   settled(): Promise<void>
   /**
-   * Masks nothing any more, waits for the end of all processes, and takes away what they left and
+   * Ends the masking, waits for the end of all processes, and takes away what they left and
    * must not leave. Resolves with a sentence for people when a part of that could not be done.
    */
   finish(ended: Promise<void>): Promise<string | null>
@@ -365,7 +365,7 @@ class Guard implements LiveGuard {
   }
 }
 
-/** A walk that goes on whatever the command has made, and watches nothing. */
+/** A walk without watches that goes on whatever the command has made. */
 function lastWalk({ onWatched: _watch, ...walk }: WalkDeps, disk: ViewDisk): WalkDeps {
   return { ...walk, disk, limits: { maxEntries: Infinity, maxDepth: Infinity, maxMs: Infinity } }
 }

@@ -189,7 +189,7 @@ function build(
 
 /** Equal for two views with the same settings and documents, whenever they were signed. */
 function digestOf({ settings, documents }: VerifiedView): string {
-  // These decide nothing, and agents of earlier versions do not have them.
+  // These do not decide, and agents of earlier versions do not have them.
   const { evidence: _uploads, support_message: _text, ...deciding } = settings ?? {}
   return digest(JSON.stringify([settings && deciding, documents.map(identityOf)]))
 }

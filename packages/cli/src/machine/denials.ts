@@ -3,7 +3,7 @@ import type { DecisionRecord, RecordLine } from '@palisade/protocol'
 
 /** Newest records of denials among which the last denial is. */
 const SEARCHED = 1_000
-/** Questions to the local API deny nothing that a program did. */
+/** Questions to the local API are no denials of programs. */
 const DENIALS = { limit: SEARCHED, denied: true, questions: false } as const
 
 type Log = Pick<AgentClient, 'log'>

@@ -23,7 +23,7 @@ export interface EnvironmentOptions {
   readonly java: boolean
 }
 
-/** The variables that make programs use the proxy. Repeating it changes nothing. */
+/** The variables that make programs use the proxy. Idempotent. */
 export function proxyEnvironment({ proxy, env, self, java }: EnvironmentOptions): Changes {
   const changes = new Map<string, string | null>(proxyVariables(proxy))
   for (const [name, value] of withGitSetting(env, proxy)) changes.set(name, value)

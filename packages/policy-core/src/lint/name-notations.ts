@@ -62,7 +62,7 @@ function describeHyphens(pattern: NamePattern): Described | null {
   }
 }
 
-/** A label written in ASCII (`xn--`) is not reported: nobody writes it by mistake. */
+/** A label written in ASCII (`xn--`) is not reported: it is never written by mistake. */
 function describeCharacter(text: string, pattern: NamePattern): Described | null {
   if (!pattern.domain.includes('xn--')) return null
   const labels = pattern.domain.split('.')

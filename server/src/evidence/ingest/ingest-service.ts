@@ -14,7 +14,7 @@ export interface Sender {
   readonly org: string
   readonly deviceId: string
   readonly username: string | null
-  /** What the organization wants to have stored at present. */
+  /** The present settings of the organization. */
   readonly settings: EvidenceSettings
 }
 

@@ -193,7 +193,7 @@ async function readOrganization(
   })
 }
 
-/** Nothing is known of days before the first record. */
+/** Days before the first record are unknown. */
 function formatSince(
   fullSinceMs: number | null,
   firstDay: number | null,
