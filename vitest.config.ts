@@ -93,10 +93,11 @@ export default defineConfig({
     silent: 'passed-only',
     coverage: {
       provider: 'v8',
-      include: ['packages/policy-core/src/**/*.ts'],
+      include: ['packages/policy-core/src/**/*.ts', 'packages/policy-analysis/src/**/*.ts'],
       reporter: ['text-summary', 'json-summary'],
       thresholds: {
         'packages/policy-core/src/**': { lines: 98 },
+        'packages/policy-analysis/src/**': { lines: 98 },
         'packages/policy-core/src/decision/decide.ts': { branches: 100 },
         'packages/policy-core/src/pattern/**': { branches: 100 },
       },

@@ -1,7 +1,18 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { deadLinks, deadPaths, longDocuments, readDocuments } from './architecture/documents.ts'
+import { AGENT } from './architecture/agent-floors.ts'
+import { ANALYSIS } from './architecture/analysis-floors.ts'
+import { CLI } from './architecture/cli-floors.ts'
+import { CORE } from './architecture/core-floors.ts'
+import {
+  deadLinks,
+  deadPaths,
+  longDocuments,
+  readDocuments,
+  unlimitedDocuments,
+} from './architecture/documents.ts'
+import { wrongFloors, type Building } from './architecture/floors.ts'
 import {
   importCycles,
   strayTsyringe,
@@ -11,15 +22,18 @@ import {
   wrongDependencies,
 } from './architecture/import-rules.ts'
 import {
+  bannedNames,
   genderedWords,
   longLines,
   longSentences,
+  namelessComments,
   sentencesWithoutSubject,
   vagueComments,
 } from './architecture/language.ts'
 import { untestedInvariants } from './architecture/invariants.ts'
 import { straySizes, strayStarts } from './architecture/lanes.ts'
-import { wrongFloors } from './architecture/server-floors.ts'
+import { strayMechanisms } from './architecture/mechanisms.ts'
+import { SERVER } from './architecture/server-floors.ts'
 import {
   emptyNames,
   impurities,
@@ -27,6 +41,7 @@ import {
   strayTopLevel,
   topLevelVariables,
 } from './architecture/source-rules.ts'
+import { wrongSizes } from './architecture/size.ts'
 import { readPackages, readSources, type SourceFile } from './architecture/workspace.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -50,20 +65,17 @@ function byFixture(fixture: string): SourceFile[] {
   ]
 }
 
+const HOUSE: Building = {
+  root: 'house/',
+  floors: [['hall', 'study'], ['hall/stairs'], ['cellar']],
+}
+
 const always = () => true
 
-/** A page of invariants. */
-function invariants(...names: string[]): string {
-  return `## Invariants\n\n| Invariant | Test |\n| --- | --- |\n${rows(names)}\n## Words\n`
-}
-
-/** A page that names a test for each invariant. */
-function fastLane(...names: string[]): string {
-  return `### The fast lane and the invariants\n\n| Invariant | F |\n| --- | --- |\n${rows(names)}`
-}
-
-function rows(names: readonly string[]): string {
-  return names.map((name) => `| ${name} | \`${name}.test.ts\` |\n`).join('')
+/** A page of invariants, each with its cell of tests. */
+function invariants(...cells: string[]): string {
+  const rows = cells.map((cell) => `| a | ${cell} |\n`).join('')
+  return `## Invariants\n\n| Invariant | Test |\n| --- | --- |\n${rows}\n## Words\n`
 }
 
 /** A document beside `docs/a.md` and `server/src/main.ts`. */
@@ -98,10 +110,13 @@ describe('the workspace', () => {
     expect(wrongArrows(files), why).toEqual([])
   })
 
-  it('has a server whose rooms import lower floors only', () => {
-    const why = 'the rooms are in the order of a request, as mapped in ARCHITECTURE.md'
-    expect(wrongFloors(files), why).toEqual([])
-  })
+  it.each([AGENT, ANALYSIS, CLI, CORE, SERVER])(
+    'has rooms in $root that import lower floors only',
+    (building) => {
+      const why = 'a room can be understood, tested and moved with the rooms below it'
+      expect(wrongFloors(building, files), why).toEqual([])
+    },
+  )
 
   it('has a fast lane of tests that start nothing', () => {
     const why = 'a test that starts a process or a thread is named *.process.test.ts'
@@ -114,11 +129,9 @@ describe('the workspace', () => {
   })
 
   it('tests every invariant in the fast lane', () => {
-    const [architecture, contributing] = ['ARCHITECTURE.md', 'CONTRIBUTING.md'].map((name) =>
-      readFileSync(join(root, name), 'utf8'),
-    )
+    const architecture = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
     const exists = (path: string) => existsSync(join(root, path))
-    expect(untestedInvariants(architecture ?? '', contributing ?? '', exists)).toEqual([])
+    expect(untestedInvariants(architecture, exists)).toEqual([])
   })
 
   it('declares every package that it imports', () => {
@@ -136,12 +149,22 @@ describe('the workspace', () => {
     expect(strayTsyringe(files), why).toEqual([])
   })
 
+  it('has queues, caches, limiters and threads of the server in the rooms for all', () => {
+    const why = 'each one of its own is one more that every reader has to know'
+    expect(strayMechanisms(files), why).toEqual([])
+  })
+
+  it('has parts of bounded size', () => {
+    const why = 'a part grows only with a reason in the commit'
+    expect(wrongSizes(files), why).toEqual([])
+  })
+
   it('prepares a machine in JavaScript alone', () => {
     const why = 'a fresh machine may have Node 18, which does not strip types'
     expect(strayTypeScript(files), why).toEqual([])
   })
 
-  it('keeps policy-core pure', () => {
+  it('keeps policy-core and policy-analysis pure', () => {
     const why = 'one evaluator runs in server, agent, command and browser and answers alike'
     expect(impurities(files), why).toEqual([])
   })
@@ -176,14 +199,25 @@ describe('the workspace', () => {
     expect(deadPaths(documents), why).toEqual([])
   })
 
-  it('has short pages for new readers', () => {
-    const why = 'a reader leaves a long page; docs/ has a page for each part'
+  it('has pages of bounded length', () => {
+    const why = 'a reader leaves a long page; say a limit once, and link it'
     expect(longDocuments(documents), why).toEqual([])
+    expect(unlimitedDocuments(documents), why).toEqual([])
   })
 
   it('has comments that name their subject', () => {
     const why = 'a relative clause without a noun leaves the reader to guess it'
     expect(vagueComments(files), why).toEqual([])
+  })
+
+  it('has names without words of many meanings', () => {
+    const why = 'a reader finds a thing by its noun, and one word means one thing'
+    expect(bannedNames(files), why).toEqual([])
+  })
+
+  it('has doc comments that name what they are on', () => {
+    const why = 'an editor shows a doc comment alone, without the lines above it'
+    expect(namelessComments(files), why).toEqual([])
   })
 
   it('speaks of people as they', () => {
@@ -215,10 +249,22 @@ describe('each rule can fail', () => {
       wrongDependencies(one('packages/policy-core', '@palisade/client')),
     ],
     ['upward import', wrongArrows(sample('agent/src/a.ts', `import x from '@palisade/server'`))],
+    ['cache of a room', strayMechanisms(sample('server/src/fleet/a.ts', 'new ', 'LRUCache()'))],
+    ['queue', strayMechanisms(sample('server/src/fleet/a.ts', 'function createAQ', 'ueue() {}'))],
+    ['growing part', wrongSizes(sample('a/b.ts', '1\n2\n3\n'), { 'a/': 2 })],
+    ['bound that holds nothing', wrongSizes(sample('a/b.ts', '1\n'), { 'a/': 2 })],
     ['import of test', wrongArrows(sample('server/src/a.ts', `import x from '../../test/b.ts'`))],
     [
       'deep import',
       wrongArrows(sample('agent/src/a.ts', `export * from '@palisade/client/src/a.ts'`)),
+    ],
+    [
+      'internals of the evaluator',
+      wrongArrows(sample('server/src/a.ts', `import { a } from '@palisade/policy-core/internal'`)),
+    ],
+    [
+      'analysis in the agent',
+      wrongArrows(sample('agent/src/a.ts', `import { lint } from '@palisade/policy-analysis'`)),
     ],
     [
       'type import',
@@ -229,10 +275,11 @@ describe('each rule can fail', () => {
       wrongArrows(sample('examples/demo/a.ts', `import x from '../../server/src/b.ts'`)),
     ],
     ['dynamic import', wrongArrows(sample('agent/src/a.ts', `await import('@palisade/cli')`))],
-    ['floor', wrongFloors(sample('server/src/store/a.ts', `import '../http/b.ts'`))],
+    ['floor', wrongFloors(HOUSE, sample('house/cellar/a.ts', `import '../hall/b.ts'`))],
+    ['same floor', wrongFloors(HOUSE, sample('house/hall/a.ts', `import x from '../study/b.ts'`))],
     [
-      'same floor',
-      wrongFloors(sample('server/src/views/a.ts', `import x from '../webhooks/b.ts'`)),
+      'floor of a room within a room',
+      wrongFloors(HOUSE, sample('house/hall/stairs/a.ts', `import x from '../b.ts'`)),
     ],
     [
       'process in the fast lane',
@@ -250,10 +297,11 @@ describe('each rule can fail', () => {
         { path: 'test/lanes/run-size.ts', text: '' },
       ]),
     ],
-    ['invariant without a test', untestedInvariants(invariants('a', 'b'), fastLane('a'), always)],
-    ['unknown invariant', untestedInvariants(invariants('a'), fastLane('a', 'b'), always)],
-    ['missing test', untestedInvariants(invariants('a'), fastLane('a'), () => false)],
-    ['loose file', wrongFloors(sample('server/src/a.ts', 'export {}'))],
+    ['no invariants', untestedInvariants('# Architecture\n', always)],
+    ['invariant without a test', untestedInvariants(invariants('`a.test.ts`', 'a'), always)],
+    ['invariant of the full lane', untestedInvariants(invariants('`a.process.test.ts`'), always)],
+    ['missing test', untestedInvariants(invariants('`a.test.ts`'), () => false)],
+    ['loose file', wrongFloors(HOUSE, sample('house/a.ts', 'export {}'))],
     [
       'undeclared',
       undeclaredImports(sample('server/src/a.ts', `import 'pg'`), one('server', 'zod')),
@@ -265,6 +313,7 @@ describe('each rule can fail', () => {
       impurities(sample('packages/policy-core/src/a.ts', `import { readFileSync } from 'node:fs'`)),
     ],
     ['clock', impurities(sample('packages/policy-core/src/a.ts', 'const now = Date.now()'))],
+    ['clock of an analysis', impurities(sample('packages/policy-analysis/src/a.ts', 'Date.now()'))],
     ['randomness', impurities(sample('packages/policy-core/src/a.ts', 'Math.random()'))],
     ['console', impurities(sample('packages/policy-core/src/a.ts', 'console.log(1)'))],
     ['network', impurities(sample('packages/policy-core/src/a.ts', 'await fetch(url)'))],
@@ -281,10 +330,17 @@ describe('each rule can fail', () => {
     ['path', deadPaths(page('`server/src/index.ts`'))],
     ['path of a folder', deadPaths(page('`server/store/`'))],
     ['name of a source', deadPaths(page('`src/index.ts`'))],
-    ['long page', longDocuments(page('word '.repeat(901)))],
+    ['long page', longDocuments(page('word '.repeat(1000)))],
+    ['page without a limit', unlimitedDocuments(page(''))],
     ['what', vagueComments(sample('agent/src/a.ts', `// What is kept.\nkeep()`))],
     ['nothing', vagueComments(sample('agent/src/a.ts', `/** Keeps nothing. */`))],
     ['comment after a pattern', vagueComments(sample('agent/src/a.ts', `f(/'/) // what is kept`))],
+    ['banned type', bannedNames(sample('agent/src/a.ts', `interface CgroupPlace {}`))],
+    ['banned function', bannedNames(sample('agent/src/a.ts', `function judgePath() {}`))],
+    ['banned plural', bannedNames(sample('agent/src/a.ts', `const inquiries = []`))],
+    ['banned file', bannedNames(sample('packages/cli/src/place-rules.ts', ''))],
+    ['same of', namelessComments(sample('agent/src/a.ts', `/** The same of any of four. */`))],
+    ['of', namelessComments(sample('agent/src/a.ts', `/**`, `\n * Of all files.\n */`))],
     ['gender', genderedWords(sample('agent/src/a.ts', `// The user sees his policy.`))],
     ['gender in a document', genderedWords(sample('docs/a.md', 'The user sees his policy.'))],
     ['long line', longLines(sample('agent/src/a.ts', `// ${'word '.repeat(20)}`))],
@@ -310,7 +366,18 @@ describe('each rule can fail', () => {
 
 describe('each rule accepts good code', () => {
   it.each<[string, readonly string[]]>([
+    ['queue for all', strayMechanisms(sample('server/src/work/a.ts', 'new ', 'LRUCache()'))],
+    ['part within its bound', wrongSizes(sample('a/b.ts', '1\n2\n'), { 'a/': 2 })],
     ['downward import', wrongArrows(sample('agent/src/a.ts', `import x from '@palisade/client'`))],
+    [
+      'internals of the evaluator in an analysis',
+      wrongArrows(
+        sample(
+          'packages/policy-analysis/src/a.ts',
+          `import { a } from '@palisade/policy-core/internal'`,
+        ),
+      ),
+    ],
     [
       'process in the full lane',
       strayStarts(
@@ -326,8 +393,13 @@ describe('each rule accepts good code', () => {
       strayStarts(sample('test/a.test.ts', `import { MessageChannel } from 'node:worker_threads'`)),
     ],
     ['fixture that starts nothing', strayStarts(byFixture('other.ts'))],
-    ['tested invariant', untestedInvariants(invariants('a'), fastLane('a'), always)],
-    ['lower floor', wrongFloors(sample('server/src/fleet/a.ts', `import '../store/b.ts'`))],
+    ['tested invariant', untestedInvariants(invariants('`a.test.ts`'), always)],
+    ['lower floor', wrongFloors(HOUSE, sample('house/hall/a.ts', `import '../cellar/b.ts'`))],
+    [
+      'lower floor of a room within a room',
+      wrongFloors(HOUSE, sample('house/study/a.ts', `import '../hall/stairs/b.ts'`)),
+    ],
+    ['own room', wrongFloors(HOUSE, sample('house/hall/a.ts', `import './desk/b.ts'`))],
     ['own file', wrongArrows(sample('agent/src/sync/a.ts', `import x from '../b.ts'`))],
     [
       'example that starts a machine',
@@ -351,8 +423,11 @@ describe('each rule accepts good code', () => {
       'word with shared letters',
       emptyNames(['server/src/commons-clause.ts', 'agent/src/utility.ts']),
     ],
+    ['name with shared letters', bannedNames(sample('agent/src/a.ts', `class Placeholder {}`))],
+    ['name of another part', bannedNames(sample('server/src/a.ts', `interface RulePlace {}`))],
+    ['same noun', namelessComments(sample('agent/src/a.ts', `/** The same bundle, compiled. */`))],
     ['link to a heading', deadLinks(page('[a](docs/a.md#the-name), [docs](docs/)'))],
-    ['short page', longDocuments(page('word '.repeat(900)))],
+    ['short page', longDocuments(page('word '.repeat(500)))],
     ['link elsewhere', deadLinks(page('[b](https://example.com/b.md)'))],
     ['link in code', deadLinks(page('`[b](b.md)`\n\n```\n[b](b.md)\n```\n'))],
     [

@@ -4,22 +4,22 @@ import type { DeviceKey, KeptEnrolment, LocalDeny } from '@palisade/protocol'
 import type { Server } from 'node:http'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import type { AgentLog } from './agent-log.ts'
-import type { AgentConfig } from './config/config.ts'
-import type { ParentAccess } from './config/read-parent-access.ts'
-import { createTimeKeeper } from './state/trusted-clock.ts'
-import type { BreakGlass } from './break-glass/break-glass.ts'
-import type { ActivePolicy } from './decision/active-policy.ts'
-import { watchAge, type AgeWatch } from './decision/age-watch.ts'
-import type { Uploader } from './evidence/uploader.ts'
-import type { HintListener } from './hint/hint-listener.ts'
+import type { AgentLog } from './host/agent-log.ts'
+import type { AgentConfig } from './host/config/config.ts'
+import type { ParentAccess } from './host/config/read-parent-access.ts'
+import { createTimeKeeper } from './policy/state/trusted-clock.ts'
+import type { BreakGlass } from './grants/break-glass/break-glass.ts'
+import type { ActivePolicy } from './policy/decision/active-policy.ts'
+import { watchAge, type AgeWatch } from './policy/decision/age-watch.ts'
+import type { Uploader } from './records/upload/uploader.ts'
+import type { HintListener } from './sync/hint/hint-listener.ts'
 import type { AdmitCaller } from './local-api/peers.ts'
 import { claimSocket, listenOnSocket } from './local-api/listen-on-socket.ts'
-import { describePoints, type EnforcementPoint } from './points/enforcement-point.ts'
+import { describePoints, type EnforcementPoint } from './enforcement/enforcement-point.ts'
 import type { Recorder } from './records/recorder.ts'
-import type { Prober } from './points/probe/prober.ts'
+import type { Prober } from './probe/proxy/prober.ts'
 import type { Reporter } from './report/reporter.ts'
-import type { SandboxParts } from './sandbox/compose-sandboxes.ts'
+import type { SandboxParts } from './compose-sandboxes.ts'
 import type { Poller } from './sync/update/poller.ts'
 import type { CacheProblem, Synchronizer } from './sync/update/synchronizer.ts'
 
@@ -27,7 +27,7 @@ const ANSWER_FIRST_MS = 20
 const TIME_NOT_KEPT = 'the time cannot be written to disk'
 
 /** Inputs of the agent from its environment. The container creates all other parts. */
-export interface AgentSurroundings {
+export interface AgentEnvironment {
   readonly config: AgentConfig
   /** Present where the agent serves all users. */
   readonly admit?: AdmitCaller

@@ -1,17 +1,18 @@
 import { QUESTION_POINT } from '@palisade/protocol'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { type AgentSurroundings } from './agent.ts'
-import { decideHeld, type OnceGrants } from './access/once-grants.ts'
-import { type ActivePolicy } from './decision/active-policy.ts'
-import { createDecisionTally, type DecisionTally } from './decision/decision-tally.ts'
+import { type AgentEnvironment } from './agent.ts'
+import { decideHeld, type OnceGrants } from './grants/access/once-grants.ts'
+import { type ActivePolicy } from './policy/decision/active-policy.ts'
+import { createDecisionTally, type DecisionTally } from './policy/decision/decision-tally.ts'
 import { connectionsOnly } from './local-api/connections-only.ts'
-import { logDecision, type AgentLog } from './agent-log.ts'
-import { createCanaries, type Canaries } from './points/probe/canaries.ts'
-import { probeProxy } from './points/probe/probe-proxy.ts'
-import { createProber, everyHour, type Probed, type Prober } from './points/probe/prober.ts'
+import type { AgentLog } from './host/agent-log.ts'
+import { logDecision } from './log-events.ts'
+import { createCanaries, type Canaries } from './probe/proxy/canaries.ts'
+import { probeProxy } from './probe/proxy/probe-proxy.ts'
+import { createProber, everyHour, type Probed, type Prober } from './probe/proxy/prober.ts'
 import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
-import { endOf } from './programs/program-end.ts'
+import { endpointOf } from './host/process-lookup/client-endpoint.ts'
 import type { Dial } from './proxy/target/dial.ts'
 import { createProxy, type Proxy } from './proxy/proxy.ts'
 import { createLiveConnections } from './proxy/admission/live-connections.ts'
@@ -27,7 +28,7 @@ import type { Resolve, ResolveServices } from './proxy/target/resolver.ts'
 import { keepRecords } from './records/keep-records.ts'
 import type { RecordedEvent } from './records/recorded-event.ts'
 import type { Recorder } from './records/recorder.ts'
-import { type SandboxParts } from './sandbox/compose-sandboxes.ts'
+import { type SandboxParts } from './compose-sandboxes.ts'
 import { createTimetable } from './sync/update/timetable.ts'
 
 export const DIAL_TIMEOUT_MS = 10_000
@@ -43,7 +44,7 @@ export interface ProxyNetwork {
 
 /** The proxy with its policy, limits, self-test and records. */
 export function composeProxy(
-  from: AgentSurroundings,
+  from: AgentEnvironment,
   shared: {
     readonly network: ProxyNetwork
     readonly active: ActivePolicy
@@ -56,12 +57,15 @@ export function composeProxy(
   const { config, clock, uptime, log } = from
   const { active, network, once, onError } = shared
   const tally = createDecisionTally()
-  const parent = createParent(from, { ...network, isSelf: (...at) => proxy.isSelf(...at) })
-  const ruled = parent === null ? active : governWithParent(active, parent)
+  const parent = createParent(from, {
+    ...network,
+    isOwnAddress: (...at) => proxy.isOwnAddress(...at),
+  })
+  const governed = parent === null ? active : governWithParent(active, parent)
   const { recorder, kept, ...records } = keepRecords({
     ...from,
     directory: join(config.agentDir, 'records'),
-    proxy: () => endOf(proxy.describe()),
+    proxy: () => endpointOf(proxy.describe()),
     now: shared.now,
   })
   const onEvent = takeEvents({
@@ -71,7 +75,7 @@ export function composeProxy(
     isProbe: (decision) => canaries.isOwn(decision),
   })
   const canaries = createCanaries()
-  const decide = canaries.decide(ruled.decide)
+  const decide = canaries.decide(governed.decide)
   const live = createLiveConnections(
     (request, slot) => decideHeld({ decide, once }, slot, request),
     from.maxConnections,
@@ -79,7 +83,7 @@ export function composeProxy(
   recheckOnChange({ ...from, ...shared, live })
   const serving = {
     ...network,
-    decide: ruled.decide,
+    decide: governed.decide,
     once,
     parent,
     idleMs: IDLE_TIMEOUT_MS,
@@ -87,7 +91,7 @@ export function composeProxy(
     maxConnections: 2 * from.maxConnections,
     bodyRate: BODY_RATE,
     nearMisses: createNearMisses(active.explain, uptime),
-    isSelf: (...at: Parameters<Proxy['isSelf']>) => proxy.isSelf(...at),
+    isOwnAddress: (...at: Parameters<Proxy['isOwnAddress']>) => proxy.isOwnAddress(...at),
     onClient: recorder.notice,
     onEvent,
     onError,
@@ -102,14 +106,14 @@ export function composeProxy(
   const carriesDatagrams = parent === null
   const probe = { canaries, token: createToken, clock, carriesDatagrams }
   const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]
-  const asked = config.users === 'all' ? connectionsOnly(ruled) : ruled
-  const counted = { recorder, kept, records, tally }
-  return { ...counted, asked, canaries, network, onEvent, parent, points, proxy, serving }
+  const policy = config.users === 'all' ? connectionsOnly(governed) : governed
+  const recording = { recorder, kept, records, tally }
+  return { ...recording, policy, canaries, network, onEvent, parent, points, proxy, serving }
 }
 
 /** Lets the points and a sandbox test themselves. */
 export function composeProber(
-  { config, clock, random, log }: AgentSurroundings,
+  { config, clock, random, log }: AgentEnvironment,
   of: {
     readonly points: readonly Probed[]
     readonly canaries: Canaries
@@ -135,8 +139,8 @@ export function composeProber(
 }
 
 function createParent(
-  from: AgentSurroundings,
-  reach: Pick<ParentDeps, 'resolve' | 'dial' | 'isSelf'>,
+  from: AgentEnvironment,
+  reach: Pick<ParentDeps, 'resolve' | 'dial' | 'isOwnAddress'>,
 ): ParentProxy | null {
   const { parentAccess: access } = from
   if (access === null) return null

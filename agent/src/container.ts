@@ -4,34 +4,34 @@ import { container as root, type DependencyContainer, type InjectionToken } from
 import type { Assurance } from '@palisade/protocol'
 import { join } from 'node:path'
 
-import { followGrants } from './access/grant-states.ts'
-import { createOnceGrants } from './access/once-grants.ts'
-import { createAccessRequests } from './access/request-access.ts'
-import { createSpentGrants } from './access/spent-grants.ts'
-import { createAgent, type Agent, type AgentSurroundings } from './agent.ts'
-import { answerBreakGlass } from './break-glass/answer-break-glass.ts'
-import { createBreakGlass } from './break-glass/break-glass.ts'
-import type { AgentConfig } from './config/config.ts'
-import { createActivePolicy } from './decision/active-policy.ts'
-import { controlPlane } from './decision/offline.ts'
-import { createConflictCheck } from './enrol/second-enrolment.ts'
-import { HINTS_OFF, listenForHints } from './hint/hint-listener.ts'
+import { followGrants } from './grants/access/grant-states.ts'
+import { createOnceGrants } from './grants/access/once-grants.ts'
+import { createAccessRequests } from './grants/access/request-access.ts'
+import { createSpentGrants } from './grants/access/spent-grants.ts'
+import { createAgent, type Agent, type AgentEnvironment } from './agent.ts'
+import { answerBreakGlass } from './grants/break-glass/answer-break-glass.ts'
+import { createBreakGlass } from './grants/break-glass/break-glass.ts'
+import type { AgentConfig } from './host/config/config.ts'
+import { createActivePolicy } from './policy/decision/active-policy.ts'
+import { controlPlane } from './policy/decision/offline.ts'
+import { createConflictCheck } from './sync/enrol/second-enrolment.ts'
+import { HINTS_OFF, listenForHints } from './sync/hint/hint-listener.ts'
 import { describeAgent } from './local-api/agent-status.ts'
 import { listPolicies } from './local-api/list-policies.ts'
-import { denyFileOf } from './local-rules/deny-file.ts'
-import { denyPolicies } from './local-rules/deny-policies.ts'
-import { createLocalRules } from './local-rules/local-rules.ts'
+import { denyFileOf } from './policy/local-rules/deny-file.ts'
+import { denyPolicies } from './policy/local-rules/deny-policies.ts'
+import { createLocalRules } from './policy/local-rules/local-rules.ts'
 import { createLocalApi } from './local-api/local-api.ts'
-import { logOutcomes, logStates } from './agent-log.ts'
-import { assess } from './points/assurance.ts'
-import { type Prober } from './points/probe/prober.ts'
-import { uploadRecords } from './evidence/upload-records.ts'
+import { logOutcomes, logStates } from './log-events.ts'
+import { assess } from './enforcement/assurance.ts'
+import { type Prober } from './probe/proxy/prober.ts'
+import { uploadRecords } from './records/upload/upload-records.ts'
 import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
 import { decideAsAsked } from './local-api/decide-as-proxy.ts'
 import { reportToServer } from './report/report-to-server.ts'
-import { createServeSandboxApi } from './sandbox/api/sandbox-api.ts'
-import { composeSandboxes, refuseSandboxes } from './sandbox/compose-sandboxes.ts'
-import { createTrustedClock } from './state/trusted-clock.ts'
+import { createServeSandboxApi } from './local-api/sandbox-api.ts'
+import { composeSandboxes, refuseSandboxes } from './compose-sandboxes.ts'
+import { createTrustedClock } from './policy/state/trusted-clock.ts'
 import { createSelfTestMemory } from './sync/state/self-test-memory.ts'
 import { createStateStore } from './sync/state/state-store.ts'
 import { fetchAsDevice } from './sync/transport/fetch-file.ts'
@@ -52,7 +52,7 @@ const SANDBOX_SLOTS = 1_024
 export const RESOLVE: InjectionToken<Resolve> = Symbol('Resolve')
 export const DIAL: InjectionToken<Dial> = Symbol('Dial')
 
-export function createParts({ config }: Pick<AgentSurroundings, 'config'>): DependencyContainer {
+export function createParts({ config }: Pick<AgentEnvironment, 'config'>): DependencyContainer {
   const parts = root.createChildContainer()
   parts.register(RESOLVE, { useValue: createResolver(config.dnsServers, RESOLVE_TIMEOUT_MS) })
   parts.register(DIAL, { useValue: createDial(DIAL_TIMEOUT_MS) })
@@ -61,7 +61,7 @@ export function createParts({ config }: Pick<AgentSurroundings, 'config'>): Depe
 
 /** Composes the agent. No resource is opened before `start`. */
 export function createContainer(
-  from: AgentSurroundings,
+  from: AgentEnvironment,
   parts: DependencyContainer = createParts(from),
 ): { readonly agent: Agent } {
   const { config, enrolment, clock, log } = from
@@ -74,8 +74,8 @@ export function createContainer(
   const control = controlPlane(enrolment.server)
   const localPolicies = [...from.localPolicies, ...denyPolicies(from.localDenies)]
   const spent = createSpentGrants({ directory: join(config.agentDir, 'access'), now: time.now })
-  const governed = { localPolicies, clock: time, controlPlane: control, spentAmong: spent.among }
-  const active = createActivePolicy({ ...from, ...governed })
+  const settings = { localPolicies, clock: time, controlPlane: control, spentAmong: spent.among }
+  const active = createActivePolicy({ ...from, ...settings })
   logStates(active, log)
   const shared = { ...from, active, onError }
 
@@ -88,7 +88,7 @@ export function createContainer(
   const checkConflict = createConflictCheck(config, enrolment, active)
   const poller = composePoller({
     ...shared,
-    run: (...asked) => checkConflict().then(() => synchronizer.run(...asked)),
+    run: (...options) => checkConflict().then(() => synchronizer.run(...options)),
   })
   const { inTurn } = poller
   const breakGlass = createBreakGlass({ ...shared, channel, store, clock: time, inTurn })
@@ -98,38 +98,38 @@ export function createContainer(
   const reporter = reportToServer({ ...shared, breakGlass, record, probes, assurance, fetchFile })
   poller.subscribe(reporter.notice)
   const assignment = synchronizer.assignmentVersion
-  const heard = { ...from, fetchFile, poller, reporter, assignment }
-  const hints = config.hints ? listenForHints(heard) : null
+  const listening = { ...from, fetchFile, poller, reporter, assignment }
+  const hints = config.hints ? listenForHints(listening) : null
 
   const network = networkOf(parts, config)
   const once = createOnceGrants({ ...shared, spent })
   const grants = followGrants({ ...shared, spent })
   const enforcement = composeProxy(from, { active, once, network, now: time.now, onError })
-  const { asked, proxy, parent, points, onEvent, recorder, records, kept, tally } = enforcement
+  const { policy, proxy, parent, points, onEvent, recorder, records, kept, tally } = enforcement
   const access = createAccessRequests({ ...from, fetchFile, grants })
   const uploader = uploadRecords({ ...shared, kept, fetchFile, now: time.now })
-  const counted = { tally, recorder, uploader, points }
-  const described = { ...shared, ...counted, startedAtMs, breakGlass, grants, synchronizer, poller }
-  const shown = () => ({ prober, assurance, parent, hints: hints?.status() ?? HINTS_OFF })
+  const counters = { tally, recorder, uploader, points }
+  const status = { ...shared, ...counters, startedAtMs, breakGlass, grants, synchronizer, poller }
+  const latest = () => ({ prober, assurance, parent, hints: hints?.status() ?? HINTS_OFF })
   const answers = {
     ...records,
-    status: () => describeAgent({ ...described, ...shown(), cacheProblem }),
+    status: () => describeAgent({ ...status, ...latest(), cacheProblem }),
     policies: () => listPolicies(active, grants),
     requestAccess: access.ask,
     accessRequests: access.list,
     flushTimeoutMs: FLUSH_TIMEOUT_MS,
   }
-  const asking = { ...shared, ...network, active: asked, onEvent, isSelf: proxy.isSelf }
-  const places = { agentDir: config.agentDir, socketPath: config.socketPath }
+  const api = { ...shared, ...network, active: policy, onEvent, isOwnAddress: proxy.isOwnAddress }
+  const paths = { agentDir: config.agentDir, socketPath: config.socketPath }
   const sandboxes = composeSandboxes({
     ...shared,
-    ...places,
-    serveApi: createServeSandboxApi({ ...asking, ...answers, access }),
+    ...paths,
+    serveApi: createServeSandboxApi({ ...api, ...answers, access }),
     network: { ...shared, ...enforcement.serving, maxSlots: SANDBOX_SLOTS },
   })
   const prober = composeProber(from, { ...enforcement, sandboxes, onChange: reporter.notice })
   const localApi = createLocalApi({
-    ...decideAsAsked(asking),
+    ...decideAsAsked(api),
     ...answers,
     ...answerSync({ ...shared, synchronizer, poller }),
     ...createLocalRules({ ...shared, denies: from.localDenies, file: denyFileOf(config.agentDir) }),
@@ -181,7 +181,7 @@ function composePoller({
   log,
   run,
   onError,
-}: AgentSurroundings & Pick<PollerDeps, 'run' | 'onError'>): Poller {
+}: AgentEnvironment & Pick<PollerDeps, 'run' | 'onError'>): Poller {
   const schedule = createSchedule(config.syncSchedule, clock)
   const timetable = createTimetable(schedule, random(), clock)
   const poller = createPoller({ run, timetable, clock, onError })

@@ -1,3 +1,3 @@
 export { type Agent } from './agent.ts'
-export { AgentError } from './errors.ts'
+export { AgentError } from './host/errors.ts'
 export { startAgent } from './start-agent.ts'

@@ -4,11 +4,11 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { Agent } from './agent.ts'
-import { requireNode } from './config/require-node.ts'
-import { AgentError } from './errors.ts'
+import { requireNode } from './host/config/require-node.ts'
+import { AgentError } from './host/errors.ts'
 import { addServiceCommands } from './service/service-commands.ts'
 import { startAgent } from './start-agent.ts'
-import { agentVersion } from './version.ts'
+import { agentVersion } from './host/version.ts'
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
@@ -123,7 +123,10 @@ program
 addServiceCommands(program, {
   env: process.env,
   cwd: process.cwd(),
-  home: homedir(),
+  /** Throws for a user without `HOME` and without an entry in /etc/passwd. */
+  get home() {
+    return homedir()
+  },
   uid: process.getuid?.() ?? -1,
   isSystemdRunning: existsSync('/run/systemd/system'),
   command: [process.execPath, ...process.execArgv, process.argv[1] ?? '', 'start'],

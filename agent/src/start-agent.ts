@@ -3,20 +3,20 @@ import { readFile } from 'node:fs/promises'
 import { homedir, hostname } from 'node:os'
 import { pino } from 'pino'
 import type { Agent } from './agent.ts'
-import { readConfig } from './config/config.ts'
-import { lockDirectory } from './config/lock-directory.ts'
-import { preparePrivateDirectory } from './config/private-directory.ts'
-import { readParentAccess } from './config/read-parent-access.ts'
-import { readDeviceKey, readEnrolment } from './config/read-enrolment.ts'
+import { readConfig } from './host/config/config.ts'
+import { lockDirectory } from './host/config/lock-directory.ts'
+import { preparePrivateDirectory } from './host/config/private-directory.ts'
+import { readParentAccess } from './host/config/read-parent-access.ts'
+import { readDeviceKey, readEnrolment } from './sync/enrol/read-enrolment.ts'
 import { createContainer } from './container.ts'
-import { ensureEnrolled } from './enrol/ensure-enrolled.ts'
-import { readMachineAddresses, watchMachineAddresses } from './decision/machine-addresses.ts'
-import { denyFileOf, readDenies } from './local-rules/deny-file.ts'
+import { ensureEnrolled } from './sync/enrol/ensure-enrolled.ts'
+import { readMachineAddresses, watchMachineAddresses } from './policy/decision/machine-addresses.ts'
+import { denyFileOf, readDenies } from './policy/local-rules/deny-file.ts'
 import { loadAdmission } from './local-api/peers.ts'
-import { createLogDestination } from './agent-log.ts'
+import { createLogDestination } from './host/agent-log.ts'
 import { chooseConnectionLimit } from './proxy/admission/connection-limit.ts'
 import { createHttpFetch } from './sync/transport/fetch-over-http.ts'
-import { agentVersion } from './version.ts'
+import { agentVersion } from './host/version.ts'
 
 /**
  * Reads the settings and files that the agent depends on, then starts it. They are checked before
@@ -34,8 +34,8 @@ export async function startAgent(
   const settings = { level: config.logLevel, base: { part: 'agent' } }
   const log = pino(settings, createLogDestination(process.stdout.fd))
   const fetch = createHttpFetch()
-  const surroundings = { fetch, log, clock: Date.now, random: Math.random }
-  if (!(await ensureEnrolled(config, { ...surroundings, hostName: hostname() }, stop))) return null
+  const environment = { fetch, log, clock: Date.now, random: Math.random }
+  if (!(await ensureEnrolled(config, { ...environment, hostName: hostname() }, stop))) return null
   const enrolment = await readEnrolment(config.enrolmentPath)
   const key = await readDeviceKey(config.enrolmentPath)
   const localPolicies = await readLocal(config.localPoliciesPath)
@@ -57,7 +57,7 @@ export async function startAgent(
     config,
     ...(isShared ? { admit: await loadAdmission(process.getuid?.() ?? 0) } : {}),
     parentAccess,
-    ...surroundings,
+    ...environment,
     enrolment,
     key,
     localPolicies,
@@ -89,18 +89,23 @@ function readLimits(): Promise<string | null> {
 /** Loads the YAML parser only when there is a file to read: it stays in memory. */
 async function readLocal(path: string | null): Promise<readonly Policy[]> {
   if (path === null) return []
-  const { readLocalPolicies } = await import('./config/read-local-policies.ts')
+  const { readLocalPolicies } = await import('./host/config/read-local-policies.ts')
   return readLocalPolicies(path)
 }
 
-/** The home directory if policy-core accepts it, or null; `HOME` may hold any text. */
+/** The home directory if policy-core accepts one, or null; `HOME` may hold any text. */
 function readHome(): string | null {
-  const home = homedir()
   try {
+    const home = homedir()
     compilePolicy({ policies: [], home })
     return home
   } catch (error) {
-    if (error instanceof PolicyError) return null
+    if (error instanceof PolicyError || isMissing(error)) return null
     throw error
   }
+}
+
+/** A user without `HOME` and without an entry in /etc/passwd has no home directory. */
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_SYSTEM_ERROR'
 }

@@ -7,15 +7,16 @@
  * @property {string} main output of the compiler, relative to the root
  * @property {string} name of the bundle, `NAME.cjs` and `NAME.*.cjs` beside `main`
  * @property {readonly string[]} nodeOptions
+ * @property {Readonly<Record<string, string>>} [environment] where the caller sets no other
  * @property {readonly string[]} external packages that are not bundled
  */
 
 /**
  * The agent runs as long as the machine and is idle most of the time, so its options save memory
- * (bench: agent/rest). By default V8 keeps up to 32 MiB for new objects, and four threads; and the
- * heap grows so far between collections that each of 8,000 tunnels takes 38 kB instead of 21.
+ * (bench: tunnels/held). By default V8 keeps up to 32 MiB for new objects, and four threads; and
+ * the heap grows so far between collections that each of 8,000 tunnels takes 38 kB instead of 21.
  * Options that save more, such as `--no-opt` and `--optimize-for-size`, make a new tunnel cost
- * twice as much (bench: agent/tunnels).
+ * twice as much (bench: tunnels/new).
  *
  * @type {BundledProgram}
  */
@@ -50,10 +51,13 @@ export const CLI = {
  * - By default V8 keeps up to 128 MiB for new objects on a machine with much memory; the first
  *   option bounds that at 64 MiB.
  * - The second option reserves them from the start. By default V8 begins with 2 MiB, and its growth
- *   differs between processes (bench: server/requests).
+ *   differs between processes (bench: server/poll).
  * - Without the third option V8 allocates the objects of some call sites in the old generation once
  *   many of them have survived. A response in the old generation keeps its whole request in memory
  *   until the next full collection.
+ *
+ * The environment is for the allocator of glibc, which by default keeps freed blocks in as many
+ * arenas as there are threads: a quarter of the memory after loads (bench: server/hostile).
  *
  * External are packages with native parts or pages beside their code, a package that finds its
  * other copies through the process, and packages that only few servers load.
@@ -68,6 +72,11 @@ export const SERVER = {
     '--min-semi-space-size=32',
     '--no-allocation-site-pretenuring',
   ],
+  environment: {
+    MALLOC_ARENA_MAX: '2',
+    MALLOC_MMAP_THRESHOLD_: '131072',
+    MALLOC_TRIM_THRESHOLD_: '131072',
+  },
   external: [
     'better-sqlite3',
     '@fastify/swagger',
@@ -87,7 +96,7 @@ export const SERVER = {
  * @type {BundledProgram}
  */
 export const POLICY_WORKER = {
-  main: 'server/dist/policy-worker.js',
+  main: 'server/dist/workers/policy-worker.js',
   name: 'palisade-policy-worker',
   nodeOptions: [],
   external: [],
@@ -99,7 +108,7 @@ export const POLICY_WORKER = {
  * @type {BundledProgram}
  */
 export const CHECKPOINT_WORKER = {
-  main: 'server/dist/checkpoint-worker.js',
+  main: 'server/dist/workers/checkpoint-worker.js',
   name: 'palisade-checkpoint-worker',
   nodeOptions: [],
   external: ['better-sqlite3'],
@@ -111,7 +120,7 @@ export const CHECKPOINT_WORKER = {
  * @type {BundledProgram}
  */
 export const INGEST_WORKER = {
-  main: 'server/dist/ingest-worker.js',
+  main: 'server/dist/workers/ingest-worker.js',
   name: 'palisade-ingest-worker',
   nodeOptions: [],
   external: ['better-sqlite3', 'pg'],
@@ -123,7 +132,7 @@ export const INGEST_WORKER = {
  * @type {BundledProgram}
  */
 export const REPLAY_WORKER = {
-  main: 'server/dist/replay-worker.js',
+  main: 'server/dist/workers/replay-worker.js',
   name: 'palisade-replay-worker',
   nodeOptions: [],
   external: ['better-sqlite3', 'pg'],
@@ -135,8 +144,20 @@ export const REPLAY_WORKER = {
  * @type {BundledProgram}
  */
 export const SUGGEST_WORKER = {
-  main: 'server/dist/suggest-worker.js',
+  main: 'server/dist/workers/suggest-worker.js',
   name: 'palisade-suggest-worker',
+  nodeOptions: [],
+  external: ['better-sqlite3', 'pg'],
+}
+
+/**
+ * A worker thread of the server that reviews an access request.
+ *
+ * @type {BundledProgram}
+ */
+export const REVIEW_WORKER = {
+  main: 'server/dist/workers/review-worker.js',
+  name: 'palisade-review-worker',
   nodeOptions: [],
   external: [],
 }
@@ -151,13 +172,15 @@ export const BUNDLED = [
   INGEST_WORKER,
   REPLAY_WORKER,
   SUGGEST_WORKER,
+  REVIEW_WORKER,
 ]
 
 /**
- * The bundle of a program, relative to the root.
+ * The bundle of a program, relative to the root. Those of workers are beside that of the server,
+ * which starts them from there.
  *
  * @param {BundledProgram} program
  */
 export function bundleOf({ main, name }) {
-  return main.replace(/[^/]+$/, `${name}.cjs`)
+  return main.replace(/(?:\/workers)?\/[^/]+$/, `/${name}.cjs`)
 }

@@ -80,15 +80,16 @@ async function runSteps(root, node, name, args) {
   const task = TASKS[name]
   if (task === undefined) return 2
   const folder = userFolder({ root, task: name, cwd: process.cwd(), env: process.env })
-  const env = task.product
+  const own = task.product
     ? productEnvironment(root, folder, process.env)
     : toolEnvironment(root, node, process.env)
+  const env = { ...task.environment, ...own }
   const cwd = task.product ? folder : root
   let code = 0
   for (const [index, [file = '', ...fixed]] of task.steps.entries()) {
     const last = index === task.steps.length - 1
-    const own = [join(root, file), ...fixed, ...(last ? args : [])]
-    const stepArgs = [...(task.nodeOptions ?? []), ...own]
+    const words = [join(root, file), ...fixed, ...(last ? args : [])]
+    const stepArgs = [...(task.nodeOptions ?? []), ...words]
     const result = await runChild(node, stepArgs, { cwd, env })
     if (code === 0) code = result
   }

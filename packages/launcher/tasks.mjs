@@ -9,6 +9,8 @@ import { AGENT, bundleOf, CLI, SERVER } from './programs.mjs'
  *   directory
  * @property {string} [extra] folder with an installation of its own that only this task needs
  * @property {readonly string[]} [nodeOptions] of every step
+ * @property {Readonly<Record<string, string>> | undefined} [environment] where the caller sets no
+ *   other
  * @property {readonly (readonly string[])[]} steps files for Node with arguments, run in order; the
  *   caller's arguments go to the last
  */
@@ -35,6 +37,7 @@ export const TASKS = {
     build: 'product',
     product: true,
     nodeOptions: SERVER.nodeOptions,
+    environment: SERVER.environment,
     steps: [[bundleOf(SERVER)]],
   },
   'palisade-agent': {
@@ -58,7 +61,7 @@ export const TASKS = {
     steps: [['test/lanes/main.ts', 'full']],
   },
   bench: {
-    summary: 'decision times beside peers, or `server`, `agent`, `sandbox` or `hints`; `--quick`',
+    summary: 'measures decisions and programs beside others; lists its subjects',
     build: 'everything',
     product: false,
     extra: 'bench/peers',

@@ -22,6 +22,7 @@ import { distributionRoutes } from './fleet/distribution-routes.ts'
 import { openMachines, type Machines } from './fleet/open-machines.ts'
 import { openRolloutWatch } from './fleet/rollout/rollout-watch.ts'
 import { createPollShortcut } from './views/poll-shortcut.ts'
+import { createDocumentTurns } from './governance/document/apply-document.ts'
 import { createDraftDocument } from './governance/document/draft-document.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/input/page-token.ts'
@@ -40,11 +41,11 @@ import { reportSchemaChange } from './operations/log/report-schema-change.ts'
 import { createMetrics, type Metrics } from './operations/metrics/create-metrics.ts'
 import { metricsRoutes } from './http/metrics-routes.ts'
 import { formatOrigin, isEveryAddress } from './platform/origin.ts'
-import { takeTurnsWriting } from './operations/overload/take-turns-writing.ts'
-import { createWorkBudget } from './operations/overload/work-budget.ts'
+import { createWorkBudget } from './work/work-budget.ts'
 import { watchOverload, type WatchedOverload } from './operations/overload/watch-overload.ts'
 import type { Sources } from './platform/sources.ts'
 import { startThread, type StartWorker } from './platform/start-worker.ts'
+import { withHooks } from './store/store-hooks.ts'
 import type { Store } from './store/store.ts'
 import type { Certificate } from './operations/tls/certificate.ts'
 import { replaceCertificate } from './operations/tls/listener.ts'
@@ -120,6 +121,12 @@ export function createParts({
   return parts
 }
 
+/** Bounds of long work on policies, for all rooms together. */
+const createPolicyWork = () => ({
+  budget: createWorkBudget(),
+  documents: createDocumentTurns(),
+})
+
 /** Composes the server, from the store up to the routes. */
 export async function createServer(
   options: ServerOptions,
@@ -138,7 +145,7 @@ export async function createServer(
   const onEvents = notifyOfEvents(webhooks.courier, machines)
   const requireRoom = bothOf(createHistoryQuota(config.maxHistoryMib), createDiskRoom(config))
   const audited = createAuditedStore({ store, ...sources, requireRoom, onEvents })
-  const policies = { limits: config.limits, budget: createWorkBudget(), pageTokenKey }
+  const policies = { limits: config.limits, pageTokenKey, ...createPolicyWork() }
   const historyLimits = { days: config.historyDays, maxMib: config.maxHistoryMib }
   const jobs = [
     webhooks.courier,
@@ -227,13 +234,13 @@ export async function createServer(
   }
 }
 
-/** The store with turns for its writers, as the log, the metrics and the traces see it. */
+/** The same store, which the log, the metrics and the traces observe. */
 function observeStore(
   store: Store,
   { log, metrics, tracing }: { log: Log; metrics: Metrics; tracing: Tracing | null },
 ): Store {
-  const counted = metrics.observeStore(reportSchemaChange(takeTurnsWriting(store), log))
-  return tracing === null ? counted : tracing.observeStore(counted)
+  const hooks = [reportSchemaChange(log), metrics.store]
+  return withHooks(store, tracing === null ? hooks : [...hooks, tracing.store])
 }
 
 function watchQueues(metrics: Metrics, { passwordQueue }: Identity, { hints }: Machines): void {

@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAgent, type Agent } from '../../agent/src/agent.ts'
-import type { EnforcementPoint } from '../../agent/src/points/enforcement-point.ts'
+import type { EnforcementPoint } from '../../agent/src/enforcement/enforcement-point.ts'
 import { activePolicy } from './fixture/active-policy.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
 

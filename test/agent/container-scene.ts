@@ -4,9 +4,9 @@ import { UPDATE_PATH } from '@palisade/protocol'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onTestFinished, vi } from 'vitest'
-import { readConfig } from '../../agent/src/config/config.ts'
-import { readParentAccess } from '../../agent/src/config/read-parent-access.ts'
-import type { AgentSurroundings } from '../../agent/src/agent.ts'
+import { readConfig } from '../../agent/src/host/config/config.ts'
+import { readParentAccess } from '../../agent/src/host/config/read-parent-access.ts'
+import type { AgentEnvironment } from '../../agent/src/agent.ts'
 import { createContainer, createParts, RESOLVE } from '../../agent/src/container.ts'
 import type { Resolve } from '../../agent/src/proxy/target/resolver.ts'
 import { NOW_MS, type RuleLine } from './fixture/bundle.ts'
@@ -44,7 +44,7 @@ export async function startAgent(
   await mkdir(join(directory, 'agent'), { recursive: true, mode: 0o700 })
   const parts = createParts({ config })
   if (place.resolve !== undefined) parts.register(RESOLVE, { useValue: place.resolve })
-  const surroundings: AgentSurroundings = {
+  const surroundings: AgentEnvironment = {
     config,
     parentAccess: config.parentProxy && (await readParentAccess(config.parentProxy)),
     enrolment: keepName(repository.enrolment, place.name),

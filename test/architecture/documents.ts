@@ -66,24 +66,50 @@ export function deadPaths({ files, paths }: Documents): Violation[] {
   )
 }
 
-/** Limits of words and lines for a document; further text belongs in `docs/`. */
-const SIZES: Readonly<Record<string, { readonly words: number; readonly lines: number }>> = {
-  'README.md': { words: 900, lines: Infinity },
-  'ARCHITECTURE.md': { words: 1800, lines: Infinity },
-  'CHANGELOG.md': { words: Infinity, lines: 120 },
+/** Limits of words for pages that people write; a page that needs more says something twice. */
+const MOST_WORDS: Readonly<Record<string, number>> = {
+  'README.md': 880,
+  'ARCHITECTURE.md': 1570,
+  'CONTRIBUTING.md': 1610,
+  'SECURITY.md': 1120,
+  'bench/README.md': 1800,
+  'server/README.md': 1740,
+  'server/API.md': 260,
+  'docs/access.md': 740,
+  'docs/agent-states.md': 1480,
+  'docs/decision.md': 850,
+  'docs/distribution.md': 920,
+  'docs/evidence.md': 2610,
+  'docs/integrations.md': 820,
+  'docs/on-a-machine.md': 1430,
+  'docs/operations.md': 3520,
+  'docs/profiles.md': 370,
+  'docs/proxy.md': 1070,
+  'docs/rule-life.md': 610,
+  'docs/sandbox.md': 3430,
+  'docs/service.md': 510,
+  'docs/store.md': 820,
+  'docs/suggestions.md': 760,
 }
+const MOST_LINES: Readonly<Record<string, number>> = { 'CHANGELOG.md': 120 }
+/** Pages of `docs/` that a program writes. */
+const GENERATED_PAGES = new Set(['docs/doctor-screens.md'])
 
-/** The pages for every reader must stay short. */
 export function longDocuments({ files }: Pick<Documents, 'files'>): Violation[] {
   return files.flatMap(({ path, text }) => {
-    const size = SIZES[path]
-    if (size === undefined) return []
     const words = text.trim().split(/\s+/).length
     const lines = text.trimEnd().split('\n').length
-    return words <= size.words && lines <= size.lines
-      ? []
-      : [`${path}: has ${words} words in ${lines} lines`]
+    const isLong = words > (MOST_WORDS[path] ?? Infinity) || lines > (MOST_LINES[path] ?? Infinity)
+    return isLong ? [`${path}: has ${words} words in ${lines} lines`] : []
   })
+}
+
+/** A page without a limit would grow unseen. */
+export function unlimitedDocuments({ files }: Pick<Documents, 'files'>): Violation[] {
+  return files
+    .filter(({ path }) => path.startsWith('docs/') && !GENERATED_PAGES.has(path))
+    .filter(({ path }) => MOST_WORDS[path] === undefined)
+    .map(({ path }) => `${path}: has no limit of words`)
 }
 
 function tailsOf(path: string): string[] {

@@ -7,6 +7,28 @@ const RATES = [
   { word: /^(?:nobody|nothing|none)$/, most: 2, name: 'nobody, nothing or none' },
 ] as const
 const MOST_COLUMNS = 100
+/** Parts whose names and doc comments are held to the rules below. */
+const NAMED_PARTS = /^(?:agent|packages\/(?:cli|protocol|policy-analysis|policy-core))\/src\//
+/** Words that no name has, with those that say more. */
+const BANNED: Readonly<Record<string, string>> = {
+  crowd: 'group',
+  helper: 'the noun that it is',
+  inquiry: 'search',
+  judge: 'check, evaluate or match',
+  manager: 'the noun that it is',
+  place: 'directory, index, key, location, position or slot',
+  stuff: 'the noun that it is',
+  surroundings: 'environment',
+  suspect: 'candidate',
+  thing: 'the noun that it is',
+  trouble: 'fault',
+}
+/** Names that are published, or follow a word of the wire. */
+const KEPT_NAMES = new Set(['DenyPlace', 'NOT_JUDGED', 'NotJudgedCause'])
+const DECLARATION = /\b(?:class|const|function\*?|interface|let|type) (?<name>[A-Za-z_]\w*)/g
+/** Beginnings of a doc comment that leave out the thing it is on. */
+const NAMELESS =
+  /^(?:(?:As|By|Of|Those)\b|That of\b|The same(?:[,:.]| (?:after|as|but|by|for|if|in|of|once|to|when|while|with)\b))/
 /** Words of the median sentence in a document that is long enough for a median. */
 const MOST_WORDS = 16
 const FEWEST_SENTENCES = 10
@@ -24,6 +46,52 @@ export function vagueComments(files: readonly SourceFile[]): Violation[] {
         : [`${part}: uses ${name} ${rate.toFixed(1)} times in 1,000 words, ${most} at most`]
     })
   })
+}
+
+/** A file or a declaration with a word that has too many meanings, or none. */
+export function bannedNames(files: readonly SourceFile[]): Violation[] {
+  return namedParts(files).flatMap(({ path, text }) => {
+    const file = path.slice(path.lastIndexOf('/') + 1).replace(/\.\w+$/, '')
+    const names = [...text.matchAll(DECLARATION)].map(({ groups }) => groups?.['name'] ?? '')
+    return [file, ...new Set(names)].flatMap((name) => {
+      const banned = KEPT_NAMES.has(name) ? undefined : wordsOfName(name).find(isBanned)
+      if (banned === undefined) return []
+      return [`${path}: the name ${name} has a banned word; say ${BANNED[singular(banned)]}`]
+    })
+  })
+}
+
+function wordsOfName(name: string): readonly string[] {
+  return name.split(/[-_]|(?<=[a-z\d])(?=[A-Z])/).map((word) => word.toLowerCase())
+}
+
+function isBanned(word: string): boolean {
+  return Object.hasOwn(BANNED, singular(word))
+}
+
+/** Also takes `judged` for `judge`. */
+function singular(word: string): string {
+  if (Object.hasOwn(BANNED, word)) return word
+  return word.replace(/ies$/, 'y').replace(/[sd]$/, '')
+}
+
+/** A doc comment says which thing it is on: "The same of any of four." does not. */
+export function namelessComments(files: readonly SourceFile[]): Violation[] {
+  return namedParts(files).flatMap(({ path, text }) =>
+    [...text.matchAll(/\/\*\*([\s\S]*?)\*\//g)].flatMap(([, comment = '']) => {
+      const sentence = comment.replaceAll(/^ *\*? ?/gm, '').trim()
+      return NAMELESS.test(sentence)
+        ? [`${path}: begins a doc comment with \`${sentence.slice(0, 30)}\``]
+        : []
+    }),
+  )
+}
+
+/** The look-up of policy-core has words of its own. */
+function namedParts(files: readonly SourceFile[]): readonly SourceFile[] {
+  return files.filter(
+    ({ path }) => NAMED_PARTS.test(path) && !path.startsWith('packages/policy-core/src/lookup/'),
+  )
 }
 
 /** A reader, a user and a caller are *they*. */

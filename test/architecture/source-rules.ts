@@ -12,9 +12,9 @@ const IMPURE: readonly (readonly [RegExp, string])[] = [
   [/\b(?:crypto|performance)\b\s*\./, 'crypto or performance'],
 ]
 
-/** policy-core must be pure: the same input gives the same answer in any environment. */
+/** The evaluator must be pure: the same input gives the same answer in any environment. */
 export function impurities(files: readonly SourceFile[]): Violation[] {
-  return files.filter(isCore).flatMap((file) => {
+  return files.filter(isEvaluator).flatMap((file) => {
     const code = withoutComments(file.text)
     const uses = IMPURE.filter(([form]) => form.test(code)).map(([, name]) => `uses ${name}`)
     const imports = importsOf(file).filter((specifier) => specifier.startsWith('node:'))
@@ -24,8 +24,8 @@ export function impurities(files: readonly SourceFile[]): Violation[] {
   })
 }
 
-function isCore(file: SourceFile): boolean {
-  return folderOf(file.path) === 'packages/policy-core'
+function isEvaluator(file: SourceFile): boolean {
+  return ['packages/policy-core', 'packages/policy-analysis'].includes(folderOf(file.path))
 }
 
 /** The top level of a source may have only constants. */

@@ -11,6 +11,7 @@ export interface SourceFile {
 export interface WorkspacePackage {
   readonly folder: string
   readonly name: string
+  /** Peers are among them. */
   readonly dependencies: readonly string[]
 }
 
@@ -36,8 +37,12 @@ export function readPackages(root: string): WorkspacePackage[] {
 
 function readPackage(root: string, folder: string): WorkspacePackage {
   const manifest: unknown = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
-  const { name, dependencies } = manifest as { name: string; dependencies?: object }
-  return { folder, name, dependencies: Object.keys(dependencies ?? {}) }
+  const { name, dependencies, peerDependencies } = manifest as {
+    name: string
+    dependencies?: object
+    peerDependencies?: object
+  }
+  return { folder, name, dependencies: Object.keys({ ...dependencies, ...peerDependencies }) }
 }
 
 function listFiles(root: string, folder: string): string[] {

@@ -30,12 +30,13 @@ export const WEB = {
   allowlist_v0: { domain: 'network', rules: [RULE] },
   ...DATES,
 }
+export const TEAM = { id: '6c0b7c0a-5f0e-4d7e-9a53-0b6d1f1f8a11', name: 'research' }
 export const FILES = {
   id: FILES_ID,
   // Named like the other policy's id, to be confused with it.
   name: WEB_ID,
   org: 'acme',
-  scope: { teams: ['6c0b7c0a-5f0e-4d7e-9a53-0b6d1f1f8a11'] },
+  scope: { teams: [TEAM.id] },
   ...DATES,
 }
 export const ENROLMENT = {
@@ -72,6 +73,8 @@ function route({ method, url, body }: SeenRequest): Reply {
           next_page_token: null,
         },
       }
+    case 'GET /api/v1/orgs/acme/teams':
+      return { body: { data: [{ ...TEAM, created_at: DATES.created_at }], next_page_token: null } }
     case `GET ${POLICIES}`: {
       const { allowlist_v0: _rules, ...web } = WEB
       const data = [web, FILES].map((policy) => ({ ...policy, type: 'allowlist_v0' }))

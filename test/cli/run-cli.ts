@@ -1,6 +1,6 @@
 import { Readable, Writable } from 'node:stream'
 import { run } from '../../packages/cli/src/run.ts'
-import type { Io } from '../../packages/cli/src/io.ts'
+import type { Io } from '../../packages/cli/src/runtime/io.ts'
 
 export interface CliRun {
   readonly code: number
@@ -35,7 +35,7 @@ export async function runCli(argv: readonly string[], setting: CliSetting = {}):
     runProgram: () => Promise.reject(new Error('no program runs in this test')),
     platform: 'linux',
     isInSandbox: () => false,
-    become: () => {
+    replaceProcess: () => {
       throw new Error('no program takes over in this test')
     },
     captureProgram: async () => ({ kind: 'missing' }),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
-import { freePort } from '../../bench/src/server/free-port.ts'
+import { freePort } from '../../bench/src/process/free-port.ts'
 import { BUILT_CLI, BUILT_SERVER } from '../built-programs.ts'
 import { parseTranscript } from './transcript.ts'
 

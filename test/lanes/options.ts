@@ -40,7 +40,7 @@ export const USAGE = `usage: npm test -- [OPTIONS] [PATH ...]
 size, and the server on PostgreSQL.
 
   --watch            runs the tests again at each edit
-  --coverage         coverage of policy-core, with its thresholds
+  --coverage         coverage of the evaluator, with its thresholds
   --without-missing  full: leaves out the tests of programs that are not installed
   --after-test       full: leaves out the tests that \`npm test\` has run
   -t PATTERN         only tests with such a name; further options go to vitest

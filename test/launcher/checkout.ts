@@ -92,6 +92,7 @@ const report = {
   data: process.env.PALISADE_DATA_DIR,
   path: process.env.PATH,
   options: process.execArgv,
+  env: process.env,
 }
 if (process.argv[2] === 'wait') {
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(7))

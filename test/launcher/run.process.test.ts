@@ -141,12 +141,21 @@ describe('a later run', () => {
     })
   })
 
-  it('starts the server with the Node options of its benchmarks', async () => {
+  it('starts the server with the Node options and environment of its benchmarks', async () => {
     const run = await checkout.run(['palisade-server', 'start'])
 
     expect(JSON.parse(run.stdout)).toMatchObject({
       args: ['start'],
       options: SERVER.nodeOptions,
+      env: SERVER.environment,
+    })
+  })
+
+  it('leaves a setting of the caller as it is', async () => {
+    const run = await checkout.run(['palisade-server'], { env: { MALLOC_ARENA_MAX: '7' } })
+
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      env: { ...SERVER.environment, MALLOC_ARENA_MAX: '7' },
     })
   })
 

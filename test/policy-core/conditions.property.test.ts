@@ -1,12 +1,11 @@
+import { compare, isNoWider } from '@palisade/policy-analysis'
 import {
-  compare,
   compilePolicy,
   decide,
   explain,
-  isNoWider,
   nextExpiry,
-  policyAt,
   pathDenies,
+  policyAt,
   type Policy,
   type PolicySet,
 } from '@palisade/policy-core'

@@ -1,4 +1,5 @@
-import { compare, compilePolicy, lint, type Policy } from '@palisade/policy-core'
+import { compare, lint } from '@palisade/policy-analysis'
+import { compilePolicy, type Policy } from '@palisade/policy-core'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { policy, rule } from './policies.ts'
 

@@ -41,7 +41,8 @@ export function copySources(copy: string): void {
 
 /** A link that leads back to the project would compile and test a part without the recipe. */
 function requireOwnPackages(copy: string): void {
-  for (const user of ['packages/protocol', 'packages/cli', 'server', 'agent', 'test']) {
+  const users = ['packages/policy-analysis', 'packages/protocol', 'packages/cli']
+  for (const user of [...users, 'server', 'agent', 'test']) {
     const link = join(copy, user, 'node_modules/@palisade/policy-core')
     if (realpathSync(link) !== join(realpathSync(copy), 'packages/policy-core'))
       throw new Error(`${user} of the copy has no policy-core of its own`)

@@ -2,7 +2,8 @@ import { EventEmitter } from 'node:events'
 import { MessageChannel } from 'node:worker_threads'
 import { serveBatches } from '../../server/src/evidence/ingest/serve-batches.ts'
 import { serveReplay } from '../../server/src/evidence/replay/serve-replay.ts'
-import { serveSuggestions } from '../../server/src/evidence/suggest/serve-suggestions.ts'
+import { serveSuggestions } from '../../server/src/evidence/suggest/run-suggestions.ts'
+import { serveReviews } from '../../server/src/fleet/access/serve-reviews.ts'
 import { servePolicies } from '../../server/src/governance/compilation/serve-policies.ts'
 import type { StartWorker, WorkerName, WorkerPort } from '../../server/src/platform/start-worker.ts'
 import { serveCheckpoints } from '../../server/src/store/sqlite/serve-checkpoints.ts'
@@ -12,6 +13,7 @@ const SERVES: Readonly<Record<WorkerName, (port: WorkerPort, data: unknown) => v
   'ingest-worker': (port, data) => serveBatches(port, data, startInProcess),
   'policy-worker': servePolicies,
   'replay-worker': serveReplay,
+  'review-worker': serveReviews,
   'suggest-worker': serveSuggestions,
 }
 
@@ -19,12 +21,12 @@ const SERVES: Readonly<Record<WorkerName, (port: WorkerPort, data: unknown) => v
  * Runs the code of a worker in this thread, with the same copies of the same messages. A thread
  * takes longer to start than most tests; limits of its time and memory need a real one.
  */
-export const startInProcess: StartWorker = (name, { workerData, transferList }) => {
+export const startInProcess: StartWorker = (name, { workerData }) => {
   const { port1, port2 } = new MessageChannel()
   const events = new EventEmitter()
   port1.on('message', (message) => events.emit('message', message))
   port1.once('close', () => events.emit('exit', 0))
-  SERVES[name](port2, structuredClone(workerData, { transfer: [...(transferList ?? [])] }))
+  SERVES[name](port2, structuredClone(workerData))
   return Object.assign(events, {
     postMessage: port1.postMessage.bind(port1),
     ref: () => port1.ref(),

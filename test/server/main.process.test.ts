@@ -12,7 +12,7 @@ import {
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { freePort } from '../../bench/src/server/free-port.ts'
+import { freePort } from '../../bench/src/process/free-port.ts'
 import {
   runServerCommand,
   runServerCommandUnread,

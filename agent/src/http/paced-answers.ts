@@ -1,5 +1,5 @@
 import type { ClientRequest, InformationEvent } from 'node:http'
-import { mayBeAnswer, mendAnswer } from './mend-head.ts'
+import { mendAnswer } from './mend-head.ts'
 import { PacedStream } from './paced-stream.ts'
 
 /** Limit for interim answers, such as 103. */
@@ -7,12 +7,8 @@ const MAX_INTERIM = 16
 
 /** A connection to a server as an HTTP client reads it. Bytes after an answer end it. */
 export class PacedAnswers extends PacedStream {
-  protected override mayMend(start: Buffer): boolean {
-    return mayBeAnswer(start)
-  }
-
-  protected override mendHead(head: Buffer): Buffer {
-    return mendAnswer(head)
+  protected override mendStart(received: Buffer): Buffer | null {
+    return mendAnswer(received)
   }
 
   protected override onSurplus(): void {
@@ -28,6 +24,7 @@ export function paceAnswer(
   let interim = 0
   request.on('information', (answer) => {
     interim += 1
+    if (request.socket instanceof PacedStream) request.socket.expectHead()
     if (interim > MAX_INTERIM) request.destroy(new Error('endless interim answers'))
     else onInterim(answer)
   })

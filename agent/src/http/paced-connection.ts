@@ -3,11 +3,14 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { hangUp } from './hang-up.ts'
 import type { LoopTurns } from './loop-turns.ts'
-import { mayBeRequest, mendRequest, type WrittenLine } from './mend-head.ts'
+import { mendRequest, type WrittenLine } from './mend-head.ts'
 import { PacedStream } from './paced-stream.ts'
 
 /** Reading stops at this many unread bytes after a request that is not answered yet. */
 const MAX_WAITING_BYTES = 16_384
+
+/** Time for a first line that may need a mend; then the parser gets it, with its own limit. */
+const LINE_TIMEOUT_MS = 5_000
 
 /**
  * A client's connection as an HTTP server reads it. Each request waits for the answer before it.
@@ -19,15 +22,12 @@ export class PacedConnection extends PacedStream {
   readonly #mends: boolean
   /** The line of the request as it was sent, where the parser got another one. */
   #line: WrittenLine | null = null
+  /** When the first line began that is not complete. */
+  #lineSinceMs: number | null = null
 
   constructor(wire: Socket, turns: LoopTurns, mends: boolean) {
     super(wire, turns)
     this.#mends = mends
-  }
-
-  /** Method and target of the request, as they were sent. */
-  lineOf({ method = '', url = '' }: IncomingMessage): WrittenLine {
-    return this.#line ?? { method, target: url }
   }
 
   get client(): Socket {
@@ -36,6 +36,7 @@ export class PacedConnection extends PacedStream {
 
   /** Call first for each request; the next request is read after its answer. */
   begin(request: IncomingMessage, response: ServerResponse): void {
+    this.#restoreLine(request)
     this.#request = request
     this.response = response
     this.follow(request)
@@ -43,6 +44,12 @@ export class PacedConnection extends PacedStream {
       this.response = null
       this.goOnLater()
     })
+  }
+
+  /** Call in place of `begin` for a request that asks for a tunnel; `head` came after it. */
+  takeOver(request: IncomingMessage, head: Buffer): Socket {
+    this.#restoreLine(request)
+    return this.release(head)
   }
 
   /**
@@ -59,14 +66,23 @@ export class PacedConnection extends PacedStream {
     else this.once('finish', leave)
   }
 
-  protected override mayMend(start: Buffer): boolean {
-    return this.#mends && mayBeRequest(start)
+  /** Method and target become those that the client wrote. */
+  #restoreLine(request: IncomingMessage): void {
+    if (this.#line !== null) Object.assign(request, this.#line)
   }
 
-  protected override mendHead(head: Buffer): Buffer {
-    const mended = mendRequest(head)
+  protected override mendStart(received: Buffer): Buffer | null {
+    const mended = this.#mends ? mendRequest(received) : { bytes: received, line: null }
     this.#line = mended?.line ?? null
-    return mended?.head ?? head
+    if (mended === null && !this.#isLate()) return null
+    this.#lineSinceMs = null
+    return mended?.bytes ?? received
+  }
+
+  /** Needs no timer: a silent client is closed by the server. */
+  #isLate(): boolean {
+    this.#lineSinceMs ??= performance.now()
+    return performance.now() - this.#lineSinceMs > LINE_TIMEOUT_MS
   }
 
   protected override isHeld(): boolean {

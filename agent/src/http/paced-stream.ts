@@ -1,18 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { Duplex } from 'node:stream'
 import type { LoopTurns } from './loop-turns.ts'
+import { WireStream, type Done } from './wire-stream.ts'
 
 /** End of a head, and of a chunked body. */
 const END = '\r\n\r\n'
 const EMPTY = Buffer.alloc(0)
-
-/** Longest head that is mended, and the time for it. Other heads are left to the parser. */
-const MAX_MENDED_BYTES = 131_072
-const MEND_TIMEOUT_MS = 8_000
-/** Also that of a malformed head, so that it is refused at once. */
-const HEAD_END = /\n\r?\n/
-const MAX_HEAD_END_BYTES = 3
 
 /**
  * Size of the first piece in a turn, with room for most heads; each further piece is twice as long.
@@ -20,13 +13,6 @@ const MAX_HEAD_END_BYTES = 3
 const FIRST_PIECE_BYTES = 512
 /** Hundreds of one-byte chunks, which take a few milliseconds. */
 const MAX_PIECE_BYTES = 4_096
-
-type Done = (error?: Error | null) => void
-
-interface Write {
-  readonly chunk: Buffer | string
-  readonly encoding: BufferEncoding
-}
 
 /**
  * A socket as the parser of `node:http` reads it, on the client or the server side.
@@ -36,8 +22,7 @@ interface Write {
  * one head. Pieces after the first share a few milliseconds of each turn with all other sockets,
  * except those of a body of known length.
  */
-export class PacedStream extends Duplex {
-  protected readonly wire: Socket
+export class PacedStream extends WireStream {
   readonly #turns: LoopTurns
   /** Bytes not yet given to the parser; null instead of empty. */
   #received: Buffer | null = null
@@ -50,16 +35,11 @@ export class PacedStream extends Duplex {
   #message: IncomingMessage | null = null
   /** Bytes still to come of a body of known length. */
   #bodyBytes = 0
-  /** Bytes of a whole head that the parser has not got yet. */
-  #headBytes = 0
-  /** Bytes of the next head that hold no end of it. */
-  #searchedBytes = 0
-  /** Runs while a head is incomplete. */
-  #headTimer: NodeJS.Timeout | null = null
+  /** Whether the parser expects the start of a message. */
+  #isAtStart = true
 
   constructor(wire: Socket, turns: LoopTurns) {
-    super({ allowHalfOpen: true, decodeStrings: false })
-    this.wire = wire
+    super(wire)
     this.#turns = turns
     wire.on('data', this.#take)
     wire.once('end', this.#end)
@@ -76,6 +56,11 @@ export class PacedStream extends Duplex {
     this.#bodyBytes = Number(message.headers['content-length'] ?? 0)
   }
 
+  /** Call for each interim answer, after which a further head comes. */
+  expectHead(): void {
+    this.#isAtStart = true
+  }
+
   /** Detaches the socket from the parser, with `head` and all bytes after it unread. */
   release(head: Buffer = EMPTY): Socket {
     const { wire } = this
@@ -90,54 +75,7 @@ export class PacedStream extends Duplex {
     return wire
   }
 
-  // Methods of a socket that `node:http` calls.
-
-  get timeout(): number | undefined {
-    return this.wire.timeout
-  }
-
-  setTimeout(timeoutMs: number): this {
-    this.wire.setTimeout(timeoutMs)
-    return this
-  }
-
-  setKeepAlive(isOn: boolean, delayMs: number): this {
-    this.wire.setKeepAlive(isOn, delayMs)
-    return this
-  }
-
-  ref(): this {
-    this.wire.ref()
-    return this
-  }
-
-  unref(): this {
-    this.wire.unref()
-    return this
-  }
-
-  override _read(): void {
-    // Pieces arrive by themselves while the parser takes them.
-  }
-
-  override _write(chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
-    this.wire.write(chunk, encoding, done)
-  }
-
-  /** Writes all chunks at once, as a socket does: a chunk of an answer is three writes. */
-  override _writev(writes: readonly Write[], done: Done): void {
-    this.wire.cork()
-    for (const [at, { chunk, encoding }] of writes.entries())
-      this.wire.write(chunk, encoding, at === writes.length - 1 ? done : undefined)
-    this.wire.uncork()
-  }
-
-  override _final(done: Done): void {
-    this.wire.end(done)
-  }
-
   override _destroy(error: Error | null, done: Done): void {
-    this.#stopHeadTimer()
     if (!this.#isReleased) this.wire.destroy()
     done(error)
   }
@@ -147,14 +85,12 @@ export class PacedStream extends Duplex {
     return false
   }
 
-  /** Whether the head that begins so may go through `mendHead` once it is complete. */
-  protected mayMend(_start: Buffer): boolean {
-    return false
-  }
-
-  /** Replaces a head, with its empty line, before the parser gets it. */
-  protected mendHead(head: Buffer): Buffer {
-    return head
+  /**
+   * Called with the first bytes of each message, before the parser gets them. Returns them or a
+   * replacement; null to wait for more.
+   */
+  protected mendStart(received: Buffer): Buffer | null {
+    return received
   }
 
   /** Called when a message is complete and more bytes follow it. */
@@ -183,8 +119,7 @@ export class PacedStream extends Duplex {
 
   readonly #end = (): void => {
     this.#hasEnded = true
-    if (this.#received === null) this.push(null)
-    else if (this.#headTimer !== null) this.#goOn()
+    this.#goOn()
   }
 
   readonly #timeOut = (): void => void this.emit('timeout')
@@ -198,7 +133,7 @@ export class PacedStream extends Duplex {
 
   #goOn(): void {
     if (this.#isWaiting || !this.#handOver() || this.destroyed) return
-    this.readOn(this.#headTimer === null ? (this.#received?.byteLength ?? 0) : 0)
+    this.readOn(this.isHeld() ? (this.#received?.byteLength ?? 0) : 0)
     if (this.#hasEnded && this.#received === null) this.push(null)
   }
 
@@ -215,7 +150,7 @@ export class PacedStream extends Duplex {
         this.goOnLater()
         return false
       }
-      if (this.#message === null && this.#headBytes === 0 && !this.#mend()) return true
+      if (this.#isAtStart && !this.#begin(this.#received)) return true
       this.push(this.#cut(this.#received, maxBytes))
       this.#lookForEnd()
       isFirst = false
@@ -224,41 +159,13 @@ export class PacedStream extends Duplex {
     return true
   }
 
-  /** Mends the next head. Returns false while it is not complete. */
-  #mend(): boolean {
-    const received = this.#received ?? EMPTY
-    const length = this.#findHeadLength(received)
-    if (length === null) {
-      this.#headTimer ??= setTimeout(() => {
-        this.#headTimer = null
-        this.#headBytes = this.#received?.byteLength ?? 0
-        this.#goOn()
-      }, MEND_TIMEOUT_MS).unref()
-      return false
-    }
-    this.#stopHeadTimer()
-    this.#searchedBytes = 0
-    if (length === 0) return true
-    const written = received.subarray(0, length)
-    const head = this.mendHead(written)
-    this.#headBytes = head.byteLength
-    if (head !== written) this.#received = Buffer.concat([head, received.subarray(length)])
+  /** Returns false while the start of a message is not complete. */
+  #begin(received: Buffer): boolean {
+    const start = this.mendStart(received) ?? (this.#hasEnded ? received : null)
+    if (start === null) return false
+    this.#received = start
+    this.#isAtStart = false
     return true
-  }
-
-  /** 0 for a head that is left to the parser; null while it is not complete. */
-  #findHeadLength(received: Buffer): number | null {
-    const isOver = this.#hasEnded || received.byteLength > MAX_MENDED_BYTES
-    if (isOver || !this.mayMend(received)) return 0
-    const from = Math.max(this.#searchedBytes - MAX_HEAD_END_BYTES, 0)
-    const end = HEAD_END.exec(received.toString('latin1', from))
-    this.#searchedBytes = received.byteLength
-    return end === null ? null : from + end.index + end[0].length
-  }
-
-  #stopHeadTimer(): void {
-    if (this.#headTimer !== null) clearTimeout(this.#headTimer)
-    this.#headTimer = null
   }
 
   /** Also resets the length, which a message without a body may name. */
@@ -266,18 +173,17 @@ export class PacedStream extends Duplex {
     if (this.#message?.complete !== true) return
     this.#message = null
     this.#bodyBytes = 0
+    this.#isAtStart = true
     if (this.#received !== null) this.onSurplus()
   }
 
   #cut(received: Buffer, maxBytes: number): Buffer {
-    const known = this.#bodyBytes > 0 ? this.#bodyBytes : this.#headBytes
     const length =
-      known > 0
-        ? Math.min(known, received.byteLength)
+      this.#bodyBytes > 0
+        ? Math.min(this.#bodyBytes, received.byteLength)
         : findEnd(this.#tail, received.subarray(0, maxBytes))
     const piece = received.subarray(0, length)
     this.#bodyBytes = Math.max(this.#bodyBytes - length, 0)
-    this.#headBytes = Math.max(this.#headBytes - length, 0)
     this.#received = length === received.byteLength ? null : received.subarray(length)
     this.#tail = Buffer.concat([this.#tail, piece.subarray(1 - END.length)]).subarray(
       1 - END.length,

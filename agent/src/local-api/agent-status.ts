@@ -1,21 +1,21 @@
 import type { Policy } from '@palisade/policy-core'
 import type { AgentStatus, Assurance, KeptEnrolment } from '@palisade/protocol'
-import type { GrantStates } from '../access/grant-states.ts'
-import type { BreakGlass } from '../break-glass/break-glass.ts'
-import type { AgentConfig } from '../config/config.ts'
-import type { ActivePolicy } from '../decision/active-policy.ts'
-import type { DecisionTally } from '../decision/decision-tally.ts'
-import type { Uploader } from '../evidence/uploader.ts'
-import { usualEnrolmentPath } from '../enrol/second-enrolment.ts'
+import type { GrantStates } from '../grants/access/grant-states.ts'
+import type { BreakGlass } from '../grants/break-glass/break-glass.ts'
+import type { AgentConfig } from '../host/config/config.ts'
+import type { ActivePolicy } from '../policy/decision/active-policy.ts'
+import type { DecisionTally } from '../policy/decision/decision-tally.ts'
+import type { Uploader } from '../records/upload/uploader.ts'
+import { usualEnrolmentPath } from '../sync/enrol/second-enrolment.ts'
 import {
   describeAwaitedIssue,
   type AwaitedIssue,
   type SyncRecord,
 } from '../sync/update/sync-status.ts'
 import { countRules } from './list-policies.ts'
-import { describePoints, type EnforcementPoint } from '../points/enforcement-point.ts'
+import { describePoints, type EnforcementPoint } from '../enforcement/enforcement-point.ts'
 import type { Recorder } from '../records/recorder.ts'
-import type { Prober } from '../points/probe/prober.ts'
+import type { Prober } from '../probe/proxy/prober.ts'
 import type { Poller } from '../sync/update/poller.ts'
 
 /** The user's own file may be large, and the status is read often. */

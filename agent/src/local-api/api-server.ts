@@ -6,9 +6,9 @@ import { closeIdleClients } from '../http/close-idle-clients.ts'
 import type { LoopTurns } from '../http/loop-turns.ts'
 import { connectionOf, paceConnections } from '../http/paced-connection.ts'
 import { isBatch } from './batch.ts'
-import { formatEnvelope, type Refusal } from './envelope.ts'
+import { formatEnvelope, type Refusal } from '../http/envelope.ts'
 import type { AdmitCaller } from './peers.ts'
-import { Refused, type Route } from './routes.ts'
+import { Refused, type Route } from './route.ts'
 import { sendJson } from './send-json.ts'
 
 export interface ApiServerDeps {

@@ -1,7 +1,7 @@
 import { MAX_BATCH_LINES, NDJSON, parseJson } from '@palisade/protocol'
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ListedDecision } from '../decision/listed-rules.ts'
+import type { ListedDecision } from '../policy/decision/listed-rules.ts'
 import { awaitDrained } from '../http/await-flushed.ts'
 import type { LoopTurns } from '../http/loop-turns.ts'
 import { MAX_BODY_BYTES, type RequestBody } from './read-request.ts'

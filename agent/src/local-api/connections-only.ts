@@ -1,4 +1,4 @@
-import type { ActivePolicy } from '../decision/active-policy.ts'
+import type { ActivePolicy } from '../policy/decision/active-policy.ts'
 
 type Deciding = Pick<ActivePolicy, 'decide' | 'explain'>
 

@@ -1,14 +1,14 @@
 import type { Decision, Explanation } from '@palisade/policy-core'
 import type { LocalDecision } from '@palisade/protocol'
-import type { ActivePolicy, MachineDecision } from '../decision/active-policy.ts'
+import type { ActivePolicy, MachineDecision } from '../policy/decision/active-policy.ts'
 import {
   listDecision,
   listExplanation,
   type ListedDecision,
   type ListedExplanation,
-} from '../decision/listed-rules.ts'
+} from '../policy/decision/listed-rules.ts'
 import { decideAddresses } from '../proxy/target/decide-addresses.ts'
-import { explainLoop, refuseLoop, type IsSelf } from '../proxy/target/refuse-loop.ts'
+import { explainLoop, refuseLoop, type IsOwnAddress } from '../proxy/target/proxy-loop.ts'
 import type { RecordedEvent } from '../records/recorded-event.ts'
 import type { Resolve } from '../proxy/target/resolver.ts'
 import { createSpacedExplanations } from './spaced-explanations.ts'
@@ -19,7 +19,7 @@ export function decideAsAsked(deps: {
   /** Called with each decision, which counts as one given to a program. */
   readonly onEvent: (event: RecordedEvent) => void
   readonly resolve: Resolve
-  readonly isSelf: IsSelf
+  readonly isOwnAddress: IsOwnAddress
   /** Monotonic milliseconds. */
   readonly uptime: () => number
 }): {
@@ -28,10 +28,11 @@ export function decideAsAsked(deps: {
   readonly decideUnresolved: (request: unknown) => ListedDecision
   readonly explain: (request: unknown) => Promise<ListedExplanation>
 } {
-  const { active, onEvent, resolve, isSelf, uptime } = deps
-  const decide = (request: unknown): MachineDecision => refuseLoop(active.decide(request), isSelf)
+  const { active, onEvent, resolve, isOwnAddress, uptime } = deps
+  const decide = (request: unknown): MachineDecision =>
+    refuseLoop(active.decide(request), isOwnAddress)
   const explain = createSpacedExplanations(
-    (request) => explainLoop(active.explain(request), isSelf),
+    (request) => explainLoop(active.explain(request), isOwnAddress),
     uptime,
   )
   return {

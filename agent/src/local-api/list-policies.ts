@@ -1,7 +1,7 @@
 import { parseInstant, type Policy, type Rule } from '@palisade/policy-core'
 import type { GrantStatus, InactiveReason, ListedRule, PolicyListLine } from '@palisade/protocol'
-import type { GrantStates } from '../access/grant-states.ts'
-import type { ActivePolicy, Enforced } from '../decision/active-policy.ts'
+import type { GrantStates } from '../grants/access/grant-states.ts'
+import type { ActivePolicy, Enforced } from '../policy/decision/active-policy.ts'
 
 type InForce = Extract<Enforced, { readonly kind: 'bundle' }>
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { lstat, mkdir, unlink } from 'node:fs/promises'
 import { connect, type Server } from 'node:net'
 import { dirname } from 'node:path'
-import { AgentError, systemErrorCode } from '../errors.ts'
+import { AgentError, systemErrorCode } from '../host/errors.ts'
 
 /** Who can open the socket: the user of the agent, or every user of the machine. */
 export type SocketUsers = 'own' | 'all'

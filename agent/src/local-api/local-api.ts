@@ -1,7 +1,8 @@
 import type { Server } from 'node:http'
 import { createLoopTurns } from '../http/loop-turns.ts'
 import { createApiServer } from './api-server.ts'
-import { createBatchRoute, createRoutes, type RouteDeps } from './routes.ts'
+import { createBatchRoute } from './question-routes.ts'
+import { createRoutes, type RouteDeps } from './routes.ts'
 
 export interface LocalApiDeps extends RouteDeps {
   /** Called with a bug, which is logged once and answered with 500. */

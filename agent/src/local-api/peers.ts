@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
-import { AgentError } from '../errors.ts'
-import { loadSocketOptions, type ReadSocketOption } from '../programs/socket-options.ts'
-import type { Refusal } from './envelope.ts'
+import { AgentError } from '../host/errors.ts'
+import { loadSocketOptions, type ReadSocketOption } from '../host/process-lookup/socket-options.ts'
+import type { Refusal } from '../http/envelope.ts'
 
 /** Refuses a caller for whom a route is not; null for one who may call. */
 export type AdmitCaller = (

@@ -2,7 +2,7 @@ import { decodeUtf8 } from '@palisade/client'
 import { parseJson } from '@palisade/protocol'
 import type { IncomingMessage } from 'node:http'
 import { isFragmented } from '../sync/transport/read-chunks.ts'
-import type { Refusal } from './envelope.ts'
+import type { Refusal } from '../http/envelope.ts'
 
 /** Room for a path of 4096 bytes, escaped six-fold. */
 export const MAX_BODY_BYTES = 65_536

@@ -2,9 +2,9 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { closeIdleClients } from '../http/close-idle-clients.ts'
 import { createLoopTurns } from '../http/loop-turns.ts'
-import { createClientOwners } from '../programs/client-owners.ts'
-import type { ProgramEnd } from '../programs/program-end.ts'
-import type { FindOwners } from '../programs/socket-owners.ts'
+import { createClientOwners } from '../host/process-lookup/client-owners.ts'
+import type { ClientEndpoint } from '../host/process-lookup/client-endpoint.ts'
+import type { FindOwners } from '../host/process-lookup/socket-owners.ts'
 import { createAdmission } from './admission/admission.ts'
 import { createLiveConnections, type LiveConnections } from './admission/live-connections.ts'
 import { readClientBytes, type ClientBytes } from './client-bytes.ts'
@@ -12,7 +12,7 @@ import { readConnect } from './connect/read-connect.ts'
 import type { PassDeps } from './forward/forward-request.ts'
 import { createForwardServer } from './forward/forward-server.ts'
 import { readSocks, refuseSocks4 } from './socks/read-socks.ts'
-import { refuseLoop, type IsSelf } from './target/refuse-loop.ts'
+import { refuseLoop, type IsOwnAddress } from './target/proxy-loop.ts'
 import { openTunnel } from './tunnel/open-tunnel.ts'
 import { openAssociation, type AssociationDeps } from './udp/open-association.ts'
 import { createUdpPorts } from './udp/udp-sockets.ts'
@@ -32,11 +32,11 @@ export interface ProgramServerDeps extends Omit<PassDeps, 'admission' | 'turns'>
   readonly live: LiveConnections
   readonly maxConnections: number
   readonly findOwners: FindOwners
-  readonly isSelf: IsSelf
+  readonly isOwnAddress: IsOwnAddress
   /** Whether programs reach the agent's sockets on loopback, which carry datagrams of SOCKS5. */
   readonly sharesLoopback: boolean
   /** Called with each new connection. */
-  readonly onClient?: (client: ProgramEnd) => void
+  readonly onClient?: (client: ClientEndpoint) => void
   readonly udpLimits?: Partial<UdpLimits>
 }
 
@@ -53,11 +53,11 @@ export interface ProgramServer {
 export function createProgramServer(deps: ProgramServerDeps): ProgramServer {
   /** Includes tunnels, and clients that wait for one. */
   const clients = new Set<Socket>()
-  const owners = createClientOwners(() => clients, deps.findOwners, deps.programEnd)
+  const owners = createClientOwners(() => clients, deps.findOwners, deps.clientEndpoint)
   const pass: PassDeps = {
     ...deps,
     turns: createLoopTurns(),
-    decide: (request) => refuseLoop(deps.decide(request), deps.isSelf),
+    decide: (request) => refuseLoop(deps.decide(request), deps.isOwnAddress),
     admission: createAdmission(deps.live, owners),
   }
   const maxAssociations = Math.ceil(deps.live.limit / SLOTS_TO_AN_ASSOCIATION)
@@ -74,7 +74,7 @@ export function createProgramServer(deps: ProgramServerDeps): ProgramServer {
 
   const admit: ProgramServer['admit'] = (client, serve) => {
     clients.add(client)
-    const end = deps.programEnd(client)
+    const end = deps.clientEndpoint(client)
     if (end !== null) deps.onClient?.(end)
     client.once('close', () => clients.delete(client))
     client.on('error', () => client.destroy())

@@ -1,17 +1,17 @@
 import { once } from 'node:events'
-import { AgentError, systemErrorCode } from '../errors.ts'
-import type { EnforcementPoint } from '../points/enforcement-point.ts'
-import { readProgramEnd } from '../programs/program-end.ts'
-import { createFindOwners } from '../programs/socket-owners.ts'
+import { AgentError, systemErrorCode } from '../host/errors.ts'
+import type { EnforcementPoint } from '../enforcement/enforcement-point.ts'
+import { readClientEndpoint } from '../host/process-lookup/client-endpoint.ts'
+import { createFindOwners } from '../host/process-lookup/socket-owners.ts'
 import { createProgramServer, type ProgramServerDeps } from './program-server.ts'
-import type { IsSelf } from './target/refuse-loop.ts'
+import type { IsOwnAddress } from './target/proxy-loop.ts'
 
 /** Loopback only: every client that can connect acts with this user's policy. */
 const ADDRESS = '127.0.0.1'
 
 export interface ProxyDeps extends Omit<
   ProgramServerDeps,
-  'findOwners' | 'isSelf' | 'programEnd' | 'sharesLoopback'
+  'findOwners' | 'isOwnAddress' | 'clientEndpoint' | 'sharesLoopback'
 > {
   /** 0 for any free one. */
   readonly port: number
@@ -23,17 +23,17 @@ export interface ProxyDeps extends Omit<
  * before the start.
  */
 export interface Proxy extends EnforcementPoint {
-  readonly isSelf: IsSelf
+  readonly isOwnAddress: IsOwnAddress
 }
 
 export function createProxy(deps: ProxyDeps): Proxy {
   let ownPort = 0
-  const isSelf: IsSelf = (address, port) => isOwn(address, port, ownPort)
+  const isOwnAddress: IsOwnAddress = (address, port) => isOwn(address, port, ownPort)
   const { server, closeAll } = createProgramServer({
     ...deps,
-    isSelf,
+    isOwnAddress,
     sharesLoopback: true,
-    programEnd: readProgramEnd,
+    clientEndpoint: readClientEndpoint,
     findOwners: createFindOwners(() => ({ address: ADDRESS, port: ownPort })),
   })
 
@@ -54,7 +54,7 @@ export function createProxy(deps: ProxyDeps): Proxy {
       ownPort = typeof bound === 'object' && bound !== null ? bound.port : 0
     },
     describe: () => `http://${ADDRESS}:${ownPort}`,
-    isSelf,
+    isOwnAddress,
     async stop() {
       if (!server.listening) return
       const closed = once(server, 'close')

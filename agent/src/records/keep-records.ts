@@ -1,14 +1,14 @@
-import type { Enrolment } from '@palisade/protocol'
+import type { Enrolment, LogVerification } from '@palisade/protocol'
 import { createHash, randomUUID } from 'node:crypto'
-import type { AgentLog } from '../agent-log.ts'
-import type { LocalApiDeps } from '../local-api/local-api.ts'
-import { createFindPrograms } from '../programs/find-programs.ts'
-import { createProgramLookup } from '../programs/program-lookup.ts'
-import type { TcpEnd } from '../programs/tcp-table.ts'
+import type { AgentLog } from '../host/agent-log.ts'
+import type { StreamReader } from '../http/stream-answer.ts'
+import { createFindClientPrograms } from '../host/process-lookup/find-client-programs.ts'
+import { createProgramLookup } from '../host/process-lookup/program-lookup.ts'
+import type { TcpEndpoint } from '../host/process-lookup/tcp-table.ts'
 import { createRecordDisk, type RecordDisk } from './record-disk.ts'
 import { createRecordWriter, type SegmentLimits } from './record-writer.ts'
 import { createRecorder, type Recorder, type RecorderLimits } from './recorder.ts'
-import { streamLog } from './stream-log.ts'
+import { streamLog, type LogQuery } from './stream-log.ts'
 import { verifyRecords } from './verify-records.ts'
 
 const MIB = 1024 * 1024
@@ -36,12 +36,19 @@ export interface KeptRecords {
   readonly owner: string
 }
 
-/** The decision records of this machine in one directory, with the local API's view of them. */
+/** The records, for the people of this machine. */
+export interface ShownRecords {
+  /** Lines of the decision records, each with its line feed. */
+  readonly log: (query: LogQuery, reader: StreamReader) => AsyncIterable<string>
+  readonly verifyLog: () => Promise<LogVerification>
+}
+
+/** The decision records of this machine in one directory. */
 export function keepRecords(deps: {
   readonly directory: string
   readonly enrolment: Pick<Enrolment, 'server' | 'org'>
   /** The end that programs connect to. */
-  readonly proxy: () => TcpEnd
+  readonly proxy: () => TcpEndpoint
   /** Epoch milliseconds. */
   readonly now: () => number
   /** Monotonic milliseconds. */
@@ -52,7 +59,7 @@ export function keepRecords(deps: {
 }): {
   readonly recorder: Recorder
   readonly kept: KeptRecords
-} & Pick<LocalApiDeps, 'log' | 'verifyLog'> {
+} & ShownRecords {
   const { now, uptime, random, log } = deps
   const disk = createRecordDisk(deps.directory)
   const owner = formatOwner(deps.enrolment)
@@ -60,7 +67,7 @@ export function keepRecords(deps: {
   const writer = createRecordWriter({ disk, boot, salt: randomUUID(), limits: LIMITS, now })
   const recorder = createRecorder({
     writer,
-    programs: createProgramLookup(createFindPrograms(deps.proxy), uptime),
+    programs: createProgramLookup(createFindClientPrograms(deps.proxy), uptime),
     limits: LIMITS,
     now,
     random,

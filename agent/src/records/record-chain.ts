@@ -20,7 +20,7 @@ export interface Loss {
 /** The end of a chain of records: its last line, from which the next one follows. */
 export interface ChainEnd {
   readonly boot: string
-  /** Of the last line of this boot; 0 before the first. */
+  /** The number of the last line of this boot; 0 before the first. */
   readonly seq: number
   readonly previous: string
 }
@@ -52,9 +52,9 @@ export function extendChain(
     const { boot } = end
     const record = 'lost' in entry ? toLoss(entry) : toRecord(entry)
     const salted = salt === undefined ? {} : { salt }
-    const placed: RecordLine = { seq, boot, ...salted, ...record, previous }
-    const text = formatLine(placed)
-    lines.push({ record: placed, text })
+    const chained: RecordLine = { seq, boot, ...salted, ...record, previous }
+    const text = formatLine(chained)
+    lines.push({ record: chained, text })
     previous = hashLine(text)
   }
   return { lines, end: { ...end, seq, previous } }
@@ -65,11 +65,11 @@ export function hashLine(line: string | Uint8Array): string {
   return createHash('sha256').update(line).digest('hex')
 }
 
-function toLoss({ lost, reason, atMs }: Loss): Omit<LossRecord, keyof Unplaced> {
+function toLoss({ lost, reason, atMs }: Loss): Omit<LossRecord, keyof ChainMembers> {
   return { time: formatInstant(atMs), lost, reason }
 }
 
-function toRecord(draft: RecordDraft): Omit<DecisionRecord, keyof Unplaced> {
+function toRecord(draft: RecordDraft): Omit<DecisionRecord, keyof ChainMembers> {
   const { event, program, sinceMs, untilMs, count, flow } = draft
   const { point, protocol, sandbox, decision } = event
   return {
@@ -94,8 +94,8 @@ function toRecord(draft: RecordDraft): Omit<DecisionRecord, keyof Unplaced> {
   }
 }
 
-/** Members that depend on the place of a line. */
-type Unplaced = Pick<RecordLine, 'seq' | 'boot' | 'salt' | 'previous'>
+/** Members that depend on the position of a line. */
+type ChainMembers = Pick<RecordLine, 'seq' | 'boot' | 'salt' | 'previous'>
 
 function formatInstant(ms: number): string {
   return new Date(ms).toISOString()

@@ -1,9 +1,9 @@
 import { constants, type Stats } from 'node:fs'
 import { lstat, open, readdir, readFile, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemErrorCode } from '../errors.ts'
-import { preparePrivateDirectory } from '../config/private-directory.ts'
-import { writeDurably } from '../sync/state/durable-file.ts'
+import { systemErrorCode } from '../host/errors.ts'
+import { preparePrivateDirectory } from '../host/config/private-directory.ts'
+import { writeDurably } from '../host/durable-file.ts'
 
 /** A file of records: `00000001.jsonl`, the oldest first. */
 export interface Segment {
@@ -66,11 +66,11 @@ export function createRecordDisk(directory: string): RecordDisk {
     prepare: () => preparePrivateDirectory(directory),
 
     async list() {
-      const place = await lstat(directory).catch((error: unknown) => {
+      const status = await lstat(directory).catch((error: unknown) => {
         if (systemErrorCode(error) === 'ENOENT') return null
         throw error
       })
-      if (place?.isDirectory() !== true) return []
+      if (status?.isDirectory() !== true) return []
       const names = await readdir(directory)
       const segments: Segment[] = []
       for (const name of names) {

@@ -36,26 +36,26 @@ export async function* readNewestFirst(
   for (const segment of segments.toReversed()) yield* readSegment(disk, segment, readBackwards)
 }
 
-/** A place between two lines: that many bytes into the file of that number. */
-export interface DiskPlace {
+/** A position between two lines: that many bytes into the file of that number. */
+export interface DiskPosition {
   readonly segment: number
   readonly offset: number
 }
 
-/** A complete line, without its line feed, and the place after it. */
-export interface PlacedLine {
+/** A complete line, without its line feed, and the position after it. */
+export interface PositionedLine {
   readonly bytes: Buffer
-  readonly end: DiskPlace
+  readonly end: DiskPosition
 }
 
 /**
- * Reads the complete lines from a place on, the oldest first. Files before it and files that cannot
- * be read are skipped; the place may be in a file that was deleted.
+ * Reads the complete lines from a position on, the oldest first. Files before it and files that
+ * cannot be read are skipped; the position may be in a file that was deleted.
  */
 export async function* readOnwards(
   disk: Pick<RecordDisk, 'list' | 'open'>,
-  from: DiskPlace,
-): AsyncGenerator<PlacedLine> {
+  from: DiskPosition,
+): AsyncGenerator<PositionedLine> {
   for (const segment of await disk.list()) {
     const { number } = segment
     if (number < from.segment) continue

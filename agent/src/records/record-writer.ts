@@ -15,9 +15,9 @@ export interface SegmentLimits {
   readonly maxSegmentBytes: number
   /** A file gets no more lines after this time, so that old lines can be deleted. */
   readonly maxSegmentMs: number
-  /** Of all files together. */
+  /** Size of all files together. */
   readonly maxTotalBytes: number
-  /** Since the last line of a file. */
+  /** Time since the last line of a file. */
   readonly maxAgeMs: number
   readonly maxSegments: number
 }

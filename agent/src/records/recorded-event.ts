@@ -1,9 +1,9 @@
 import type { CanonicalRequest, RuleMatch } from '@palisade/policy-core'
 import type { RecordPoint, RecordProtocol } from '@palisade/protocol'
-import type { ListedDecision } from '../decision/listed-rules.ts'
-import type { MachineDecision } from '../decision/active-policy.ts'
-import type { FlowEnd } from '../points/point-event.ts'
-import type { ProgramEnd } from '../programs/program-end.ts'
+import type { ListedDecision } from '../policy/decision/listed-rules.ts'
+import type { MachineDecision } from '../policy/decision/active-policy.ts'
+import type { FlowEnd } from '../enforcement/enforcement-event.ts'
+import type { ClientEndpoint } from '../host/process-lookup/client-endpoint.ts'
 
 /** An event of an enforcement point, or a decision of the local API. */
 export interface RecordedEvent {
@@ -12,8 +12,8 @@ export interface RecordedEvent {
   /** Id of the sandbox in which the program runs; absent outside of any. */
   readonly sandbox?: string
   readonly decision: MachineDecision
-  /** The program's end of its connection, or null where it is unknown. */
-  readonly client: ProgramEnd | null
+  /** The address of the program in its connection, or null where it is unknown. */
+  readonly client: ClientEndpoint | null
   /** Present at the end of a connection that was allowed. */
   readonly flow?: FlowEnd
 }

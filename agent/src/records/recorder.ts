@@ -1,8 +1,8 @@
 import { backOffMs } from '@palisade/client'
 import type { AgentStatus, LossReason, RecordedProgram } from '@palisade/protocol'
-import { systemErrorCode } from '../errors.ts'
-import type { ProgramLookup } from '../programs/program-lookup.ts'
-import type { ProgramEnd } from '../programs/program-end.ts'
+import { systemErrorCode } from '../host/errors.ts'
+import type { ProgramLookup } from '../host/process-lookup/program-lookup.ts'
+import type { ClientEndpoint } from '../host/process-lookup/client-endpoint.ts'
 import { createLossCounter } from './loss-counter.ts'
 import { createMinuteWindow, type RecordDraft } from './minute-window.ts'
 import type { ChainedLine, Loss } from './record-chain.ts'
@@ -25,7 +25,7 @@ export interface Recorder {
   /** Returns at once and never throws. */
   record(event: RecordedEvent): void
   /** Call for each new connection of a program, so that its program is searched early. */
-  notice(client: ProgramEnd): void
+  notice(client: ClientEndpoint): void
   /**
    * Writes the events so far, except allowed repetitions in the present minute, whose sum is not
    * known yet. Resolves at once while the disk refuses records.

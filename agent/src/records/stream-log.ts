@@ -1,5 +1,5 @@
 import { QUESTION_POINT, recordLineSchema, type RecordLine } from '@palisade/protocol'
-import type { StreamReader } from '../local-api/stream-answer.ts'
+import type { StreamReader } from '../http/stream-answer.ts'
 import type { ChainedLine } from './record-chain.ts'
 import type { RecordDisk } from './record-disk.ts'
 import { readNewestFirst } from './record-reader.ts'

@@ -5,7 +5,7 @@ import {
   type DeviceReport,
   type ProbeResult,
 } from '@palisade/protocol'
-import type { ActivePolicy, Enforced } from '../decision/active-policy.ts'
+import type { ActivePolicy, Enforced } from '../policy/decision/active-policy.ts'
 import type { SyncRecord } from '../sync/update/sync-status.ts'
 
 /**

@@ -15,19 +15,19 @@ export interface ChosenAuthorities {
 
 /** With a file that is not there, most programs trust no authority at all, or do not start. */
 export function chooseAuthorities(
-  asked: SandboxRequest['authorities'],
-  view: Pick<GuardedView, 'areas' | 'held' | 'absent'>,
+  authorities: SandboxRequest['authorities'],
+  view: Pick<GuardedView, 'areas' | 'restricted' | 'absent'>,
   { disk, home }: { readonly disk: Pick<ViewDisk, 'realPath'>; readonly home: string },
 ): ChosenAuthorities {
-  const judged = (asked ?? []).map(({ paths, ...rest }) => ({
+  const checked = (authorities ?? []).map(({ paths, ...rest }) => ({
     ...rest,
     lacking: paths.find((path) => !isShown(path, view, disk)),
   }))
   return {
-    variables: judged.flatMap(({ variable, value, lacking }) =>
+    variables: checked.flatMap(({ variable, value, lacking }) =>
       lacking === undefined ? [[variable, value] as const] : [],
     ),
-    warnings: judged.flatMap(({ variable, lacking }) =>
+    warnings: checked.flatMap(({ variable, lacking }) =>
       lacking === undefined ? [] : [describeLack(variable, lacking, home)],
     ),
   }

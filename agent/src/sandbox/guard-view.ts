@@ -22,6 +22,8 @@ export function guardView(
     readonly end: (problem: string) => void
     readonly onAside: LiveGuardDeps['onAside']
     readonly waiting: LiveGuardDeps['waiting']
+    readonly awaited: LiveGuardDeps['awaited']
+    readonly hidden: LiveGuardDeps['hidden']
     readonly entries: number
   },
 ): LiveGuard {
@@ -56,7 +58,7 @@ export function guardView(
   }
 }
 
-/** Bubblewrap sets only the size, and an empty file takes none. Rejects with `ViewRefusal`. */
+/** Bubblewrap limits only the size, and an empty file has no bytes. Rejects with `ViewRefusal`. */
 async function limitEntries(
   shell: MountShell,
   privates: Iterable<string>,

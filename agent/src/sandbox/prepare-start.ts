@@ -2,12 +2,12 @@ import { SANDBOX_HOSTNAME } from '@palisade/protocol'
 import { mkdir } from 'node:fs/promises'
 import { arch, userInfo } from 'node:os'
 import { join } from 'node:path'
-import { findPrograms } from './find-programs.ts'
+import { findSandboxPrograms } from './find-sandbox-programs.ts'
 import { holderFile } from './holder/holder-file.ts'
 import { HolderError } from './holder/start-holder.ts'
 import type { CgroupBases } from './limits/cgroup-bases.ts'
 import { loadDestinations } from './network/original-destination.ts'
-import type { SandboxSurroundings } from './sandbox-surroundings.ts'
+import type { SandboxEnvironment } from './sandbox-environment.ts'
 import type { Architecture } from './seccomp/system-calls.ts'
 import type { StartDeps } from './start-sandbox.ts'
 import { findClientProgram } from './view/client-program.ts'
@@ -16,19 +16,21 @@ import { prepareViewObjects } from './view/view-objects.ts'
 const ARCHITECTURES: Readonly<Record<string, Architecture>> = { x64: 'x86_64', arm64: 'aarch64' }
 
 export interface PreparationDeps
-  extends Pick<StartDeps, 'staged'>, Pick<StartDeps['view'], 'disk' | 'placeholders' | 'deniesOf'> {
+  extends
+    Pick<StartDeps, 'staged'>,
+    Pick<StartDeps['view'], 'deniesOf' | 'disk' | 'hidden' | 'placeholders'> {
   /** The directory of all launches. */
   readonly directory: string
   readonly bases: () => CgroupBases
 }
 
 /**
- * Returns what finds the programs of the machine and writes the files that all sandboxes share. It
- * does so once, and tries again after a failure: the person may have installed a missing program.
- * It rejects with `HolderError` where no sandbox can be made.
+ * Returns a function that finds the programs of the machine and writes the files that all sandboxes
+ * share. It does so once, and tries again after a failure: the person may have installed a missing
+ * program. It rejects with `HolderError` where no sandbox can be made.
  */
 export function createPreparation(
-  from: SandboxSurroundings,
+  from: SandboxEnvironment,
   deps: PreparationDeps,
 ): () => Promise<StartDeps> {
   let prepared: Promise<StartDeps> | null = null
@@ -52,25 +54,34 @@ async function prepareStart(
     serveApi,
     socketPath,
     uptime,
-  }: SandboxSurroundings,
-  { bases, deniesOf, directory, disk, placeholders, staged }: PreparationDeps,
+  }: SandboxEnvironment,
+  { bases, deniesOf, directory, disk, hidden, placeholders, staged }: PreparationDeps,
 ): Promise<StartDeps> {
   const architecture = ARCHITECTURES[arch()]
   if (architecture === undefined)
     throw new HolderError(`sandboxes run on x86-64 and ARM64 only, and this is ${arch()}`)
-  const programs = findPrograms()
+  const programs = findSandboxPrograms()
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const destinations = await loadDestinations()
   if (!destinations.ok) throw new HolderError(destinations.problem)
-  const { username, uid, gid, homedir, shell } = userInfo()
-  const user = { name: username, uid, gid, home: homedir, shell: shell ?? '/bin/sh' }
+  const user = readUser()
   const objects = await prepareViewObjects(join(agentDir, 'view'), {
     user,
     hostname: SANDBOX_HOSTNAME,
     client: findClientProgram(),
   })
   const privatePaths = [agentDir, socketPath]
-  const view = { active, disk, objects, placeholders, deniesOf, privatePaths, uptime, now: clock }
+  const view = {
+    active,
+    disk,
+    objects,
+    placeholders,
+    hidden,
+    deniesOf,
+    privatePaths,
+    uptime,
+    now: clock,
+  }
   return {
     view,
     network: { ...network, findDestination: destinations.find },
@@ -83,5 +94,16 @@ async function prepareStart(
     staged,
     waiting: new Map(),
     log,
+  }
+}
+
+/** The user of the agent, as the command sees it. Throws `HolderError` for one without a name. */
+function readUser(): StartDeps['user'] {
+  try {
+    const { username, uid, gid, homedir, shell } = userInfo()
+    return { name: username, uid, gid, home: homedir, shell: shell ?? '/bin/sh' }
+  } catch (error) {
+    const uid = process.geteuid?.()
+    throw new HolderError(`the user ${uid} has no entry in /etc/passwd; add one`, { cause: error })
   }
 }

@@ -1,5 +1,5 @@
 import { sandboxRequestSchema, type SandboxRequest, type SandboxResult } from '@palisade/protocol'
-import { systemErrorCode } from '../errors.ts'
+import { systemErrorCode } from '../host/errors.ts'
 import { HolderError } from './holder/start-holder.ts'
 import type { PreparedLaunch } from './launch/prepare-launch.ts'
 import type { StartedSandbox } from './start-sandbox.ts'
@@ -13,7 +13,7 @@ const STOPPING = 'the agent stops'
 export interface Sandboxes {
   /** `request` is a `SandboxRequest` as received. Rejects for no request. */
   readonly startSandbox: (request: unknown) => Promise<SandboxResult>
-  /** Those that run or start. */
+  /** The sandboxes that run or start. */
   all(): Iterable<StartedSandbox>
   /** Ends all sandboxes, and starts no more. */
   stop(): Promise<void>

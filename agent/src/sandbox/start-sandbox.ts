@@ -1,33 +1,29 @@
 import { createDeniedTargets, type DeniedTargets } from '@palisade/client'
 import { SANDBOX_HOSTNAME, type SandboxRequest } from '@palisade/protocol'
 import { normalize } from 'node:path/posix'
-import type { AgentLog } from '../agent-log.ts'
-import type { ServeSandboxApi } from './api/sandbox-api.ts'
+import type { AgentLog } from '../host/agent-log.ts'
+import type { ActivePolicy } from '../policy/decision/active-policy.ts'
 import { createAsideList } from './aside/aside-list.ts'
 import type { WaitingNames } from './aside/made-names.ts'
-import { catchUp } from './catch-up.ts'
+import { applyMissedChanges } from './apply-missed-changes.ts'
 import { chooseAuthorities } from './choose-authorities.ts'
 import { encodeBubblewrapArguments } from './launch/bubblewrap-arguments.ts'
 import type { Child } from './launch/await-child.ts'
 import type { PreparedLaunch } from './launch/prepare-launch.ts'
-import { DESCRIPTORS, trampolineArguments, type Launch } from './launch/trampoline.ts'
+import { DESCRIPTORS, trampolineArguments } from './launch/trampoline.ts'
 import type { CgroupBases } from './limits/cgroup-bases.ts'
 import { guardView } from './guard-view.ts'
 import { holdLimits } from './limits/hold-limits.ts'
 import { boundsOf } from './limits/sandbox-bounds.ts'
-import { publishPorts } from './network/publish-ports.ts'
-import {
-  serveSandbox,
-  type SandboxNetwork,
-  type SandboxNetworkDeps,
-} from './network/sandbox-network.ts'
 import { encodeSeccompFilter } from './seccomp/seccomp-filter.ts'
 import type { Architecture } from './seccomp/system-calls.ts'
+import { serveNetwork, type ServedNetworkDeps } from './serve-network.ts'
 import type { StagedRun, StagedStore } from './staged/staged-store.ts'
 import { supervise, type Supervision } from './supervise.ts'
 import { realPathOrNull } from './view/disk.ts'
 import { type LiveGuard } from './view/live-guard.ts'
 import { isWithin, join, restOf } from './view/mount-table.ts'
+import { spellingsOf, warnOfObeyedWorkspaces } from './view/obeyed-paths.ts'
 import { warnOfOuterRepository } from './view/outer-repository.ts'
 import type { SandboxUser } from './view/system-files.ts'
 import { planView, type ViewPlan, type ViewPlanDeps } from './view/view-plan.ts'
@@ -36,15 +32,10 @@ import { quotePath, ViewRefusal } from './view/view-refusal.ts'
 const SHELL = '/bin/sh'
 const OF_WORKSPACE = { point: 'files', protocol: 'mount', client: null } as const
 
-export interface StartDeps {
+export interface StartDeps extends ServedNetworkDeps {
   readonly view: Omit<ViewPlanDeps, 'signal'>
-  readonly serveApi: ServeSandboxApi
-  readonly network: Omit<SandboxNetworkDeps, 'sandboxId' | 'holderPid' | 'listeners'>
   readonly user: SandboxUser
   readonly architecture: Architecture
-  readonly programs: Launch['programs']
-  /** The program that keeps the namespaces of a sandbox, and joins its published ports. */
-  readonly holderFile: string
   readonly bases: CgroupBases
   readonly staged: Pick<StagedStore, 'begin'>
   /** Shared by all sandboxes. */
@@ -72,19 +63,25 @@ export async function startSandbox(
 ): Promise<StartedSandbox> {
   const { user, log } = deps
   const bounds = boundsOf(request.limits)
+  const guarded = spellingsOf(request.guarded ?? [], deps.view.disk)
   const staged =
-    request.strict === undefined ? null : await deps.staged.begin(launch.id, launch.holder.pid)
+    request.strict === undefined
+      ? null
+      : await deps.staged.begin(launch.id, launch.holder.pid, guarded)
   const stage = staged === null ? {} : { stage: staged.stage }
+  // Before the walk, or a name that goes away meanwhile would count as there.
+  const awaited = new Set(deps.waiting.keys())
   const plan = await planView(
     {
       workspaces: request.workspaces,
       home: user.home,
       privateBytes: bounds.privateBytes,
+      guarded,
     },
     {
       ...deps.view,
       ...stage,
-      onJudged: (decision) =>
+      onDecision: (decision) =>
         deps.network.onEvent({ ...OF_WORKSPACE, sandbox: launch.id, decision }),
       signal: new AbortController().signal,
     },
@@ -105,7 +102,7 @@ export async function startSandbox(
     const variables = new Map([...authorities.variables, ...Object.entries(request.variables)])
     await writeLaunch(encodeArguments(variables, plan, cwd, deps), launch, deps)
     const denied = createDeniedTargets()
-    const network = await serveNetwork(request, launch, noteDenied(deps, denied))
+    const network = await serveNetwork(request.publish ?? [], launch, noteDenied(deps, denied))
     const { disk, active } = deps.view
     const aside = createAsideList({ ...deps.network, sandbox: launch.id, decide: active.decide })
     const createGuard = (child: Child, end: (problem: string) => void): LiveGuard =>
@@ -114,17 +111,23 @@ export async function startSandbox(
         end,
         onAside: aside.add,
         waiting: deps.waiting,
+        awaited,
+        hidden: deps.view.hidden,
         entries: bounds.privateEntries,
       })
-    const followed = (guard: LiveGuard): Promise<void> => catchUp(guard, plan.rule, deps.view)
+    const followed = (guard: LiveGuard): Promise<void> =>
+      applyMissedChanges(guard, plan.rule, deps.view)
     const shared = { launch, plan, network, disk, createGuard, log }
-    const describeEnd = (): readonly string[] => [...aside.describe(), ...describeDenied(denied)]
-    const supervision = supervise({ ...shared, catchUp: followed, describeEnd })
+    const describeEnd = (): readonly string[] => [
+      ...aside.describe(),
+      ...denied.lines(supportMessage(active)),
+    ]
+    const supervision = supervise({ ...shared, applyMissedChanges: followed, describeEnd })
     if (staged !== null) followStaged(staged, supervision, launch, log)
     return {
       program: SHELL,
       arguments: trampolineArguments({
-        directory: launch.place.directory,
+        directory: launch.directory.path,
         holder: launch.holder.pid,
         programs: deps.programs,
         limits,
@@ -133,6 +136,7 @@ export async function startSandbox(
       warnings: [
         ...plan.warnings,
         ...authorities.warnings,
+        ...warnOfObeyedWorkspaces(guarded, plan.guarded.workspaces),
         ...warnOfOuterRepository(cwd, plan.guarded, deps.view.disk),
       ],
       supervision,
@@ -145,59 +149,6 @@ export async function startSandbox(
   }
 }
 
-/** Serves the network of the sandbox, and the ports that it publishes. */
-async function serveNetwork(
-  { publish = [] }: SandboxRequest,
-  launch: PreparedLaunch,
-  deps: StartDeps,
-): Promise<SandboxNetwork> {
-  const { holderFile, network, programs, view } = deps
-  const { pid: holderPid } = launch.holder
-  const published = await publishPorts(publish, {
-    holderPid,
-    holderFile,
-    programs,
-    active: {
-      decide: (request) => view.active.decide(request),
-      subscribe: (listener) => network.active.subscribe(listener),
-    },
-  })
-  const served = await serveListeners(launch, deps).catch((error: unknown) => {
-    published.close()
-    throw error
-  })
-  return {
-    close() {
-      published.close()
-      served.close()
-    },
-  }
-}
-
-/** Serves all listeners within the sandbox. Rejects when one of them is closed, and closes all. */
-export async function serveListeners(
-  { id, holder }: Pick<PreparedLaunch, 'id' | 'holder'>,
-  { network, serveApi }: Pick<StartDeps, 'network' | 'serveApi'>,
-): Promise<SandboxNetwork> {
-  const { pid, listeners } = holder
-  const api = await serveApi(id, listeners.api)
-  const served = await serveSandbox({
-    ...network,
-    sandboxId: id,
-    holderPid: pid,
-    listeners,
-  }).catch((error: unknown) => {
-    api.close()
-    throw error
-  })
-  return {
-    close() {
-      served.close()
-      api.close()
-    },
-  }
-}
-
 function noteDenied(deps: StartDeps, denied: DeniedTargets): StartDeps {
   const { network } = deps
   const onEvent: typeof network.onEvent = (event) => {
@@ -207,9 +158,10 @@ function noteDenied(deps: StartDeps, denied: DeniedTargets): StartDeps {
   return { ...deps, network: { ...network, onEvent } }
 }
 
-function describeDenied(denied: DeniedTargets): readonly string[] {
-  const line = denied.line()
-  return line === null ? [] : [line]
+/** The text of the organization whose policies are in force. */
+function supportMessage({ enforced }: Pick<ActivePolicy, 'enforced'>): string | undefined {
+  const rule = enforced()
+  return rule.kind === 'nothing' ? undefined : rule.bundle.bundle.settings.support_message
 }
 
 /** Keeps the changes of the command once no process of the sandbox can make more. */
@@ -277,10 +229,10 @@ function encodeArguments(
 
 async function writeLaunch(
   words: Buffer,
-  { place }: PreparedLaunch,
+  { directory }: PreparedLaunch,
   { architecture }: StartDeps,
 ): Promise<void> {
-  await place.write('arguments', words)
+  await directory.write('arguments', words)
   const filter = encodeSeccompFilter(architecture)
-  await place.write('seccomp', filter)
+  await directory.write('seccomp', filter)
 }

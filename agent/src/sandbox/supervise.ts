@@ -1,8 +1,8 @@
 import { closeSync, existsSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { AgentLog } from '../agent-log.ts'
-import { systemErrorCode } from '../errors.ts'
+import type { AgentLog } from '../host/agent-log.ts'
+import { systemErrorCode } from '../host/errors.ts'
 import { awaitChild, type Child } from './launch/await-child.ts'
 import type { PreparedLaunch } from './launch/prepare-launch.ts'
 import type { SandboxNetwork } from './network/sandbox-network.ts'
@@ -28,8 +28,8 @@ export interface SupervisionDeps {
   readonly disk: Pick<ViewDisk, 'list' | 'mountTable' | 'status'>
   readonly createGuard: (child: Child, end: (problem: string) => void) => LiveGuard
   /** Applies the changes since the plan to the guard. Rejects if the view is not open now. */
-  readonly catchUp: (guard: LiveGuard) => Promise<void>
-  /** Lines for the person who ran the command, once nothing is left of it. */
+  readonly applyMissedChanges: (guard: LiveGuard) => Promise<void>
+  /** Lines for the person who ran the command, once all of it has ended. */
   readonly describeEnd: () => readonly string[]
   readonly log: Pick<AgentLog, 'info' | 'warn'>
 }
@@ -40,7 +40,7 @@ export interface Supervision {
   guard(): LiveGuard | null
   /** Ends all processes. The person at the terminal reads `problem`. Idempotent. */
   end(problem: string): void
-  /** Resolves when nothing is left of it. Never rejects. */
+  /** Resolves when the last trace of it is gone. Never rejects. */
   readonly ended: Promise<void>
 }
 
@@ -54,16 +54,16 @@ export function supervise(deps: SupervisionDeps): Supervision {
   let child: Child | null = null
   let guard: LiveGuard | null = null
   // The supervisor waits while this end is open.
-  const endFifo = launch.place.openFifo('end', 'both')
+  const endFifo = launch.directory.openFifo('end', 'both')
 
   const run = async (): Promise<void> => {
     const late = AbortSignal.timeout(START_TIMEOUT_MS)
-    child = await awaitChild(launch.place, AbortSignal.any([late, stop.signal]))
+    child = await awaitChild(launch.directory, AbortSignal.any([late, stop.signal]))
     await awaitMounts(child, deps, late)
     requirePlan(child, deps)
     guard = deps.createGuard(child, stopWith)
     await guard.start()
-    await deps.catchUp(guard)
+    await deps.applyMissedChanges(guard)
     stop.signal.throwIfAborted()
     openGate(launch)
     log.info({ sandbox: launch.id }, 'a sandbox runs')
@@ -72,26 +72,32 @@ export function supervise(deps: SupervisionDeps): Supervision {
 
   const stopWith = (problem: string): void => stop.abort(new ViewRefusal(problem))
 
+  const onUnfinished = (err: unknown): void =>
+    log.warn({ err, sandbox: launch.id }, 'a sandbox did not end as a whole')
+
   const live = async (): Promise<void> => {
     try {
       await run()
     } catch (error) {
       const problem = error instanceof Error ? error.message : 'unknown error'
       log.warn({ sandbox: launch.id, problem }, 'a sandbox was ended')
-      await launch.place.write('refusal', `${problem}\n`).catch(() => {})
+      await launch.directory.write('refusal', `${problem}\n`).catch(() => {})
       launch.holder.end()
       // The supervising shell reads the refusal before it ends.
       await Promise.race([child?.ended, pause(REFUSAL_MS, undefined, { ref: false })])
     } finally {
       deps.network.close()
-      const problem = await guard?.finish(endOfAll(launch, child))
+      const problem = await guard?.finish(endOfAll(launch, child)).catch((err: unknown) => {
+        log.warn({ err, sandbox: launch.id }, 'the files of a sandbox were not checked')
+        return 'the files of the command were not checked to the end; see the log of the agent'
+      })
       await deps.plan.release().catch((err: unknown) => log.warn({ err }, 'placeholders were left'))
       tellEnd(endFifo, [...deps.describeEnd(), ...(problem == null ? [] : [problem])])
       await launch.discard().catch((err: unknown) => log.warn({ err }, 'a place was not removed'))
     }
   }
 
-  return { guard: () => guard, end: stopWith, ended: live() }
+  return { guard: () => guard, end: stopWith, ended: live().catch(onUnfinished) }
 }
 
 /**
@@ -158,8 +164,8 @@ function requirePlan(child: Child, { launch, plan, disk }: SupervisionDeps): voi
 }
 
 /** The command starts with the first byte. */
-function openGate({ place }: PreparedLaunch): void {
-  const gate = place.openFifo('gate', 'both')
+function openGate({ directory }: PreparedLaunch): void {
+  const gate = directory.openFifo('gate', 'both')
   writeSync(gate, '1')
   closeSync(gate)
 }

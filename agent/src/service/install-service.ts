@@ -1,8 +1,8 @@
 import { socketDirectoryProblem } from '@palisade/client'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { lockDirectory } from '../config/lock-directory.ts'
-import { AgentError, systemErrorCode } from '../errors.ts'
+import { lockDirectory } from '../host/config/lock-directory.ts'
+import { AgentError, systemErrorCode } from '../host/errors.ts'
 import { isUnchanged } from './marked-text.ts'
 import type { ServiceFile, ServicePlan } from './service-files.ts'
 

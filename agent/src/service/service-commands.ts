@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { AgentError } from '../errors.ts'
+import { AgentError } from '../host/errors.ts'
 import { claimData, installFiles, removeFiles, type ServiceChanges } from './install-service.ts'
 import {
   planSystemService,
@@ -14,7 +14,7 @@ import {
 import { findDistrust, pinPrograms } from './trusted-program.ts'
 
 /** The process that runs the command. */
-export interface ServiceSurroundings {
+export interface ServiceEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly home: string
@@ -45,7 +45,7 @@ Examples:
   palisade-agent uninstall --user --purge`
 
 /** `palisade-agent install` and `palisade-agent uninstall` */
-export function addServiceCommands(program: Command, from: ServiceSurroundings): void {
+export function addServiceCommands(program: Command, from: ServiceEnvironment): void {
   withOptions(program.command('install'))
     .summary('write a systemd unit for this agent')
     .description(
@@ -71,7 +71,7 @@ function withOptions(command: Command): Command {
 }
 
 /** Rejects with `ERR_SERVICE`. */
-export async function install(options: ServiceOptions, from: ServiceSurroundings): Promise<void> {
+export async function install(options: ServiceOptions, from: ServiceEnvironment): Promise<void> {
   const asked = readPlan(options, from)
   const plan =
     asked.kind === 'system' ? { ...asked, command: await pinPrograms(asked.command) } : asked
@@ -92,7 +92,7 @@ export async function install(options: ServiceOptions, from: ServiceSurroundings
 }
 
 /** Rejects with `ERR_SERVICE` or `ERR_LOCKED`. */
-export async function uninstall(options: ServiceOptions, from: ServiceSurroundings): Promise<void> {
+export async function uninstall(options: ServiceOptions, from: ServiceEnvironment): Promise<void> {
   const plan = readPlan(options, from)
   requireRoot(plan, from)
   const files = await serviceFiles(plan)
@@ -116,15 +116,15 @@ export async function uninstall(options: ServiceOptions, from: ServiceSurroundin
 /** Throws `ERR_SERVICE` for options that contradict each other. */
 function readPlan(
   options: ServiceOptions,
-  { env, cwd, home, command }: ServiceSurroundings,
+  { env, cwd, home, command }: ServiceEnvironment,
 ): ServicePlan {
   if ((options.user === true) === (options.system === true))
     throw new AgentError('ERR_SERVICE', ['write either `--user` or `--system`'])
   const given = options.dataDir ?? ''
   if (options.user === true) {
     const dataDir = given || env['PALISADE_DATA_DIR'] || null
-    const place = { home, env }
-    return planUserService(command, dataDir === null ? null : resolve(cwd, dataDir), place)
+    const userPaths = { home, env }
+    return planUserService(command, dataDir === null ? null : resolve(cwd, dataDir), userPaths)
   }
   if (given === '') return planSystemService(command)
   throw new AgentError('ERR_SERVICE', [
@@ -132,7 +132,7 @@ function readPlan(
   ])
 }
 
-function requireRoot({ kind }: ServicePlan, { uid }: ServiceSurroundings): void {
+function requireRoot({ kind }: ServicePlan, { uid }: ServiceEnvironment): void {
   if (kind === 'user' || uid === 0) return
   throw new AgentError('ERR_SERVICE', ['the system service belongs to root; run this as root'])
 }

@@ -1,6 +1,6 @@
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { systemErrorCode } from '../errors.ts'
+import { systemErrorCode } from '../host/errors.ts'
 
 /** The part of a file's status that tells who can change it. */
 export interface Owned {

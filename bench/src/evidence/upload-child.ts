@@ -1,6 +1,7 @@
 import { setPriority } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FleetMachine } from '../hints/fill-fleet.ts'
+import type { FleetMachine } from '../fill/fill-devices.ts'
+import { answerParent } from '../process/ask-child.ts'
 import { createUploadingMachine } from './uploading-machine.ts'
 
 /** Batches at a fixed rate, from each machine in turn. */
@@ -23,12 +24,7 @@ export interface UploadReport {
 const NICENESS = 19
 
 setPriority(NICENESS)
-process.on('message', (request: UploadRequest) => void answer(request))
-
-async function answer(request: UploadRequest): Promise<void> {
-  const report = await upload(request).catch((error: unknown) => ({ failure: String(error) }))
-  process.send?.(report)
-}
+answerParent(upload)
 
 async function upload(request: UploadRequest): Promise<UploadReport> {
   const { recordsPerBatch, forMs } = request

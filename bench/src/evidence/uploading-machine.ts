@@ -11,15 +11,14 @@ import {
   type BatchLine,
   type UploadedRecord,
 } from '../../../packages/protocol/src/index.ts'
-import type { FleetMachine } from '../hints/fill-fleet.ts'
+import { PROGRAMS } from './fill-records.ts'
+import type { FleetMachine } from '../fill/fill-devices.ts'
 
 const TIMEOUT_MS = 20_000
 const PATH = '/api/v1/device/records'
 const HEADERS = { 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip' } as const
 /** Targets of all machines together. */
 const TARGETS = 20_000
-
-export const PROGRAMS = ['/usr/bin/node', '/usr/bin/git', '/usr/bin/curl', '/usr/bin/pip'] as const
 
 const compress = promisify(gzip)
 
@@ -69,7 +68,7 @@ export function createUploadingMachine(
 }
 
 /** The record of a minute for one target; of four targets one is denied. */
-export function makeRecord(target: number, nowMs: number): UploadedRecord {
+function makeRecord(target: number, nowMs: number): UploadedRecord {
   const isDenied = target % 4 === 0
   const time = new Date(nowMs).toISOString()
   const rule = {

@@ -4,11 +4,11 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { bundleOf, CLI } from '../../../packages/launcher/programs.mjs'
-import { startAgent, type MeasuredAgent } from '../agent/agent-process.ts'
-import { ALLOWED, copyMachine, type Machine } from '../agent/machine.ts'
-import { treeOf } from '../measure/process-tree.ts'
-import { freePort } from '../server/free-port.ts'
-import type { Workspaces } from './workspaces.ts'
+import { startAgent, type MeasuredAgent } from '../machine/agent-process.ts'
+import { ALLOWED, type Machine } from '../machine/machine.ts'
+import { treeOf } from '../process/process-tree.ts'
+import { freePort } from '../process/free-port.ts'
+import { makeWorkspaces, type Workspaces } from './workspaces.ts'
 
 /** A resident agent with the rules of the workspaces. */
 export interface SandboxMachine {
@@ -23,12 +23,11 @@ export interface SandboxMachine {
   start(words: readonly string[], cwd: string, stdio?: StdioOptions): ChildProcess
   /** Resolves once so many sandboxes are left, 0 by default, and the spare one is ready. */
   settled(running?: number): Promise<void>
-  stop(): Promise<void>
 }
 
 const MAIN = join(import.meta.dirname, '../../..', bundleOf(CLI))
-/** The arguments of Node for `palisade run -- WORDS`. */
-export const RUN = [...CLI.nodeOptions, MAIN, 'run', '--']
+/** The arguments of Node for `palisade`. */
+export const PALISADE = [...CLI.nodeOptions, MAIN]
 
 /** The processes of the agent for each holder; one that still starts is not yet `cat`. */
 const OF_HOLDER = ['unshare', 'cat']
@@ -39,32 +38,33 @@ const END_MS = 1_000
 /** The agent tries a sandbox of its own after that time. */
 const PROBE_AFTER_MS = 11_000
 
-export async function startSandboxMachine(
-  { dataDir }: Machine,
+/** Starts the agent, and stops it after the work. */
+export async function withSandboxMachine<T>(
+  enrolled: Machine,
   folder: string,
-  workspaces: Workspaces,
-): Promise<SandboxMachine> {
-  const own = copyMachine(dataDir, join(folder, 'sandbox'))
+  work: (machine: SandboxMachine) => Promise<T>,
+): Promise<T> {
+  const workspaces = await makeWorkspaces(enrolled, folder)
+  const dataDir = enrolled.copy('sandbox')
   const proxyPort = await freePort()
-  const agent = await startAgent(own, ALLOWED, {
+  const agent = await startAgent(dataDir, ALLOWED, {
     PALISADE_PROXY_PORT: String(proxyPort),
     PATH: process.env['PATH'] ?? '',
   })
-  const env = environmentOf(own)
+  const env = environmentOf(dataDir)
   const start: SandboxMachine['start'] = (words, cwd, stdio = 'ignore') =>
-    spawn(process.execPath, [...RUN, ...words], { cwd, env, stdio })
+    spawn(process.execPath, [...PALISADE, 'run', '--', ...words], { cwd, env, stdio })
   const settled = (running = 0): Promise<void> => settle(agent.pid, running)
   try {
     await agent.sync()
     await setTimeout(PROBE_AFTER_MS)
     await endOf(start(['true'], workspaces.empty, ['ignore', 'ignore', 'inherit']))
     await settled()
-  } catch (error) {
+    const agentDir = join(dataDir, 'agent')
+    return await work({ agent, agentDir, proxyPort, env, workspaces, start, settled })
+  } finally {
     await agent.stop()
-    throw error
   }
-  const agentDir = join(own, 'agent')
-  return { agent, agentDir, proxyPort, env, workspaces, start, settled, stop: agent.stop }
 }
 
 function environmentOf(dataDir: string): Record<string, string> {

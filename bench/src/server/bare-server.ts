@@ -7,4 +7,4 @@ const BODY = Buffer.from('{"message":"hello, world of bench"}')
 createServer({ keepAliveTimeout: 70_000 }, (_request, response) => {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': BODY.length })
   response.end(BODY)
-}).listen(Number(process.argv[2] ?? process.env['PALISADE_PORT']), '127.0.0.1')
+}).listen(Number(process.env['PALISADE_PORT']), '127.0.0.1')

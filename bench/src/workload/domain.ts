@@ -1,6 +1,14 @@
 import type { Action, RuleDecision } from '@palisade/policy-core'
-import type { DomainName } from '../case.ts'
 import type { Random } from './random.ts'
+
+export const DOMAIN_NAMES = ['hosts', 'addresses', 'paths'] as const
+export type DomainName = (typeof DOMAIN_NAMES)[number]
+
+/**
+ * `mixed` is 50 % allow, 10 % deny and 40 % miss. `allow`, `deny` and `miss` are its parts.
+ * `hostile` is malformed, unusual or expensive input.
+ */
+export type Mix = 'mixed' | 'allow' | 'deny' | 'miss' | 'hostile'
 
 export interface Resource {
   readonly pattern: string

@@ -1,6 +1,5 @@
-import type { DomainName } from '../case.ts'
 import { addresses } from './addresses.ts'
-import type { Domain } from './domain.ts'
+import type { Domain, DomainName } from './domain.ts'
 import { hosts } from './hosts.ts'
 import { paths } from './paths.ts'
 

@@ -1,6 +1,5 @@
 import { compilePolicy, decide, type CompiledPolicy, type Policy } from '@palisade/policy-core'
-import type { Mix } from '../case.ts'
-import { drawHostile, takeTurn, type Domain, type Resource, type Zone } from './domain.ts'
+import { drawHostile, takeTurn, type Domain, type Mix, type Resource, type Zone } from './domain.ts'
 import type { Random } from './random.ts'
 
 /** Resources of one domain, in zones from which requests are drawn. */

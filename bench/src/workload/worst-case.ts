@@ -1,5 +1,5 @@
 import type { Policy } from '@palisade/policy-core'
-import type { WorstInput } from '../case.ts'
+import type { WorstInput } from '../decide/case.ts'
 import type { Resource } from './domain.ts'
 import { policiesOf } from './scenario.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { RunContext } from './run-context.ts'
+import type { RunContext } from './runtime/run-context.ts'
 
 /** Adds one command, with its own commands, to the program. */
 type AddCommand = (program: Command, context: RunContext) => void
@@ -10,7 +10,7 @@ type LoadCommand = () => Promise<AddCommand>
  * Adds the command that `first` names, the first word of the command line, empty without words.
  * Adds all commands if it names no command: the help and the correction of a misspelt word list
  * them. Each command has files of its own in the bundle, because loading all takes longer than most
- * runs (bench: agent/client).
+ * runs (bench: sandbox/client).
  */
 export async function addCommands(
   program: Command,
@@ -60,13 +60,13 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> 
     rules: async () => (await import('./machine/rules-command.ts')).addRulesCommand,
     log: async () => (await import('./machine/log-command.ts')).addLogCommand,
     why: async () => (await import('./machine/why-command.ts')).addWhyCommand,
-    request: async () => (await import('./access/request-command.ts')).addRequestCommand,
+    request: async () => (await import('./machine/request/request-command.ts')).addRequestCommand,
     doctor: async () => (await import('./doctor/doctor-command.ts')).addDoctorCommand,
-    env: async () => (await import('./programs/env-command.ts')).addEnvCommand,
-    exec: async () => (await import('./programs/exec-command.ts')).addExecCommand,
+    env: async () => (await import('./proxied-programs/env-command.ts')).addEnvCommand,
+    exec: async () => (await import('./proxied-programs/exec-command.ts')).addExecCommand,
     run: async () => (await import('./sandbox/run-command.ts')).addRunCommand,
     staged: async () => (await import('./sandbox/staged-commands.ts')).addStagedCommands,
-    connect: async () => (await import('./programs/connect-command.ts')).addConnectCommand,
+    connect: async () => (await import('./proxied-programs/connect-command.ts')).addConnectCommand,
     deny: async () => (await import('./machine/deny-commands.ts')).addDenyCommand,
     undeny: async () => (await import('./machine/deny-commands.ts')).addUndenyCommand,
     sync: async () => (await import('./machine/sync-command.ts')).addSyncCommand,
@@ -81,31 +81,39 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> 
   'Administration:': {
     login: async () => (await import('./account/login-command.ts')).addLoginCommand,
     logout: async () => (await import('./account/logout-command.ts')).addLogoutCommand,
-    policy: async () => (await import('./administration/policy-commands.ts')).addPolicyCommands,
-    rule: async () => (await import('./administration/rule-commands.ts')).addRuleCommands,
+    policy: async () =>
+      (await import('./administration/policies/policy-commands.ts')).addPolicyCommands,
+    rule: async () => (await import('./administration/policies/rule-commands.ts')).addRuleCommands,
     org: async () =>
-      (await import('./administration/organization-commands.ts')).addOrganizationCommands,
-    member: async () => (await import('./administration/member-commands.ts')).addMemberCommands,
+      (await import('./administration/organization/organization-commands.ts'))
+        .addOrganizationCommands,
+    member: async () =>
+      (await import('./administration/members/member-commands.ts')).addMemberCommands,
     invitation: async () =>
-      (await import('./administration/invitation-commands.ts')).addInvitationCommands,
-    team: async () => (await import('./administration/team-commands.ts')).addTeamCommands,
-    access: async () => (await import('./administration/access-commands.ts')).addAccessCommands,
-    token: async () => (await import('./administration/token-commands.ts')).addTokenCommands,
-    events: async () => (await import('./administration/events-command.ts')).addEventsCommand,
-    audit: async () => (await import('./administration/audit-command.ts')).addAuditCommand,
+      (await import('./administration/members/invitation-commands.ts')).addInvitationCommands,
+    team: async () => (await import('./administration/teams/team-commands.ts')).addTeamCommands,
+    access: async () =>
+      (await import('./administration/access/access-commands.ts')).addAccessCommands,
+    token: async () => (await import('./administration/tokens/token-commands.ts')).addTokenCommands,
+    events: async () => (await import('./administration/audit/events-command.ts')).addEventsCommand,
+    audit: async () => (await import('./administration/audit/audit-command.ts')).addAuditCommand,
     suggest: async () => (await import('./suggest/suggest-command.ts')).addSuggestCommand,
-    webhook: async () => (await import('./administration/webhook-commands.ts')).addWebhookCommands,
-    device: async () => (await import('./administration/device-commands.ts')).addDeviceCommands,
-    revision: async () => (await import('./administration/revision-command.ts')).addRevisionCommand,
-    rollout: async () => (await import('./administration/rollout-commands.ts')).addRolloutCommands,
+    webhook: async () =>
+      (await import('./administration/webhooks/webhook-commands.ts')).addWebhookCommands,
+    device: async () =>
+      (await import('./administration/devices/device-commands.ts')).addDeviceCommands,
+    revision: async () =>
+      (await import('./administration/devices/revision-command.ts')).addRevisionCommand,
+    rollout: async () =>
+      (await import('./administration/rollouts/rollout-commands.ts')).addRolloutCommands,
     enrolment: async () =>
-      (await import('./administration/enrolment-commands.ts')).addEnrolmentCommands,
-    enrol: async () => (await import('./account/enrol-command.ts')).addEnrolCommand,
+      (await import('./administration/tokens/enrolment-commands.ts')).addEnrolmentCommands,
+    enrol: async () => (await import('./machine/enrol-command.ts')).addEnrolCommand,
   },
   'Policies as files:': {
     plan: async () => (await import('./policy-source/plan-command.ts')).addPlanCommand,
     apply: async () => (await import('./policy-source/apply-command.ts')).addApplyCommand,
     export: async () => (await import('./policy-source/export-command.ts')).addExportCommand,
-    schema: async () => (await import('./policy-source/schema-command.ts')).addSchemaCommand,
+    schema: async () => (await import('./policy-file/schema-command.ts')).addSchemaCommand,
   },
 }

@@ -18,7 +18,7 @@ async function start(argv: readonly string[]): Promise<number> {
   }
   const [{ run }, { createProcessIo }] = await Promise.all([
     import('./run.ts'),
-    import('./process-io.ts'),
+    import('./runtime/process-io.ts'),
   ])
   return run(argv, createProcessIo())
 }

@@ -1,6 +1,6 @@
 import { Command, Help } from 'commander'
+import { VERSION } from './runtime/version.ts'
 import { reflow } from './terminal/reflow.ts'
-import { VERSION } from './version.ts'
 
 /** Sinks for commander's own output. */
 export interface ProgramOutput {
@@ -8,7 +8,7 @@ export interface ProgramOutput {
   readonly error: (text: string) => void
 }
 
-/** Of an output that is no terminal. */
+/** Columns of an output that is no terminal. */
 const HELP_WIDTH = 80
 /** Longer lines are hard to read. */
 const MAX_HELP_WIDTH = 100
@@ -38,6 +38,7 @@ export function createProgram(output: ProgramOutput, columns: number | null = nu
         Array.isArray(option.defaultValue)
           ? option.description
           : Help.prototype.optionDescription.call(new Help(), option),
+      subcommandDescription: (command) => command.summary() || summarize(command.description()),
     })
     .addHelpText(
       'after',
@@ -51,4 +52,10 @@ Examples:
   palisade status
   palisade policy list`,
     )
+}
+
+/** The first sentence of a description, as a line of a list: `Show one webhook.` is `show …`. */
+function summarize(description: string): string {
+  const [sentence = ''] = description.split(/\.(?: |$)/, 1)
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1)
 }

@@ -1,12 +1,12 @@
 import { CommanderError, type Command } from 'commander'
-import { usageError } from './cli-error.ts'
 import { addCommands } from './commands.ts'
-import { EXIT } from './exit-code.ts'
-import type { Io } from './io.ts'
 import { createProgram } from './program.ts'
-import { reportError } from './report-error.ts'
+import { usageError } from './runtime/cli-error.ts'
+import { EXIT } from './runtime/exit-code.ts'
+import type { Io } from './runtime/io.ts'
+import { reportError } from './runtime/report-error.ts'
+import { write } from './runtime/write.ts'
 import { createStyle } from './terminal/style.ts'
-import { write } from './terminal/write.ts'
 
 /**
  * Runs the command `argv` (without node and script) and resolves to its exit code. Never rejects
@@ -80,7 +80,7 @@ function withoutVerbs(argv: readonly string[]): string[] {
 
 interface NamedCommand {
   readonly command: Command
-  /** As typed, such as `palisade rule add`. */
+  /** The words as typed, such as `palisade rule add`. */
   readonly path: string
 }
 

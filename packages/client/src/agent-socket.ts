@@ -44,7 +44,7 @@ export function agentSocketPath(
   const root = resolve(dataDir)
   const direct = join(root, 'agent', 'agent.sock')
   if (Buffer.byteLength(direct) <= MAX_SOCKET_PATH_BYTES) return direct
-  // Loaded only here: it takes as long as the rest of a hook (bench: agent/client).
+  // Loaded only here: it takes as long as the rest of a hook (bench: sandbox/client).
   const { createHash } = process.getBuiltinModule('node:crypto')
   const digest = createHash('sha256').update(root).digest('hex').slice(0, 32)
   return join(tmpdir(), `palisade-${digest}`, 'agent.sock')

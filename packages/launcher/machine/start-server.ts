@@ -36,7 +36,7 @@ export async function startServer(
     node,
     args: [...SERVER.nodeOptions, join(root, bundleOf(SERVER)), 'start'],
     cwd,
-    env: withListeningRecord(env),
+    env: { ...SERVER.environment, ...withListeningRecord(env) },
     logFile: join(dataDir, 'server.log'),
     onRecord: (record) => {
       if (typeof record['url'] === 'string') url ??= localOrigin(record['url'])

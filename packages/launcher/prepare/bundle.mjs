@@ -2,7 +2,7 @@
 // launcher's own may be too old for the bundler.
 import { dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
-import { BUNDLED } from '../programs.mjs'
+import { BUNDLED, bundleOf } from '../programs.mjs'
 import { toPlainText } from './plain-text.mjs'
 
 /**
@@ -12,7 +12,8 @@ import { toPlainText } from './plain-text.mjs'
  * @param {string} root
  * @param {import('../programs.mjs').BundledProgram} program
  */
-async function bundle(root, { main, name, external }) {
+async function bundle(root, program) {
+  const { main, name, external } = program
   const build = await rolldown({
     input: { [name]: join(root, main) },
     platform: 'node',
@@ -23,7 +24,7 @@ async function bundle(root, { main, name, external }) {
     },
   })
   await build.write({
-    dir: dirname(join(root, main)),
+    dir: dirname(join(root, bundleOf(program))),
     format: 'cjs',
     entryFileNames: '[name].cjs',
     chunkFileNames: `${name}.[name].cjs`,

@@ -1,4 +1,4 @@
-import type { Origin } from './decision/decision.ts'
+import type { Origin } from './policy/decision.ts'
 
 /** A fault in a set of policies: its position and a message with the correction. */
 export interface PolicyProblem {

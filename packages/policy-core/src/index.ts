@@ -33,7 +33,7 @@ export {
   type RuleMatch,
   type ShadowDecision,
   type UnavailableReason,
-} from './decision/decision.ts'
+} from './policy/decision.ts'
 export { type CompileOptions, type PolicySet } from './decision/policy-set.ts'
 export {
   compileInSteps,
@@ -55,19 +55,6 @@ export { checkRule, type RuleProblem } from './policy/check-rule.ts'
 export { parseInstant } from './policy/instant.ts'
 export { canonicalAddress, canonicalHost, type CanonicalHost } from './host/canonical.ts'
 export { PolicyError, type PolicyProblem } from './errors.ts'
-export { lint } from './lint/lint.ts'
-export { type LintOptions } from './lint/lint-rule.ts'
-export { type Finding, type FindingRule } from './lint/finding.ts'
-export { LINT_SEVERITIES, type LintCode, type Severity } from './lint/codes.ts'
-export { compare } from './compare/compare.ts'
-export { isNoWider } from './compare/is-no-wider.ts'
-export {
-  type Change,
-  type ComparedRegion,
-  type CompareOptions,
-  type Comparison,
-  type NoWider,
-} from './compare/comparison.ts'
 export { makeSelfTest } from './self-test/make-self-test.ts'
 export {
   runSelfTest,

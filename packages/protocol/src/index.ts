@@ -1,6 +1,10 @@
-export { countJson } from './json/count-json.ts'
-export { parseLargeJson, type TooMuchJson } from './json/parse-large-json.ts'
-export { parseJson, type JsonProblem, type JsonResult } from './json/parse-json.ts'
+export {
+  parseJson,
+  parseJsonInSteps,
+  type JsonLimits,
+  type JsonProblem,
+  type JsonResult,
+} from './json/parse-json.ts'
 export {
   ERROR_CODES,
   errorEnvelopeSchema,
@@ -86,9 +90,9 @@ export {
 export { composeYaml } from './policy-text/compose-yaml.ts'
 export { unknownMember } from './policy-text/describe-issue.ts'
 export { parseSource, type ParsedSource } from './policy-text/parse-source.ts'
-export { placeRules, type RulePlace } from './policy-text/place-rules.ts'
+export { locateRules, type NamedRule } from './policy-text/rule-locations.ts'
 export { findRepeated, pathOfMember, readDocuments } from './policy-text/read-documents.ts'
-export type { PlacedPolicy, ReadDocuments, SourcePolicy } from './policy-text/read-documents.ts'
+export type { LocatedPolicy, ReadDocuments, SourcePolicy } from './policy-text/read-documents.ts'
 export { readLocalDocuments, readLocalPolicies } from './policy-text/read-local-policies.ts'
 export { describeProblem, readPolicyFile } from './policy-text/read-policy-file.ts'
 export {

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { backUp } from '../operations/backup/back-up.ts'
 import type { OnProgress } from '../operations/backup/copy-database.ts'
+import { describeEnded } from '../operations/backup/end-access.ts'
 import { restore } from '../operations/backup/restore.ts'
 import { CommandFailure } from '../platform/command-failure.ts'
 import { createProgress } from './progress.ts'
@@ -69,8 +70,7 @@ export async function restoreCommand(
   print(`database ${restored.database}`)
   if (restored.aside !== null) print(`the previous database is kept as ${restored.aside}`)
   for (const fault of restored.faults) print(`unverified: ${fault}`)
-  const { grants, requests } = restored.ended
-  print(`ended ${grants} grants of access and ${requests} open requests: some may have ended since`)
+  print(describeEnded(restored.ended))
   print('Credentials revoked since the backup are valid again: check tokens, keys and members.')
 }
 

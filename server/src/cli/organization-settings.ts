@@ -1,4 +1,5 @@
 import type { DistributionSettings } from '@palisade/protocol'
+import { describeEnded, endAccess } from '../operations/backup/end-access.ts'
 import { raiseRevisions } from '../operations/backup/raise-revisions.ts'
 import { formatColumns } from './columns.ts'
 import { CommandFailure } from '../platform/command-failure.ts'
@@ -89,12 +90,12 @@ export async function raiseRevisionsCommand(
   await withStore(config, 'existing', async (store) => {
     const audited = createAuditedStore({ store, ...sources })
     const data = await raiseRevisions(audited, sources.now().getTime())
-    print(options, { data }, () =>
-      formatColumns([
-        ['ORGANIZATION', 'REVISION'],
-        ...data.map(({ org, revision }) => [org, String(revision)]),
-      ]),
-    )
+    const ended = await endAccess(audited, sources.now())
+    print(options, { data, ended }, () => {
+      const revisions = data.map(({ org, revision }) => [org, String(revision)])
+      const columns = formatColumns([['ORGANIZATION', 'REVISION'], ...revisions])
+      return `${columns}${describeEnded(ended)}\n`
+    })
   })
 }
 

@@ -9,7 +9,8 @@ import type { Config } from '../config/config.ts'
 import { createAuditedStore } from '../history/audit/audited-store.ts'
 import type { Sources } from '../platform/sources.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { StoreReader } from '../store/store.ts'
+import type { Store, StoreReader } from '../store/store.ts'
+import { hasRecords } from './drop-evidence.ts'
 import { withStore } from './with-store.ts'
 
 export interface InitOptions {
@@ -47,6 +48,8 @@ export async function initCommand(
       )
     }
     try {
+      if ((await store.read(({ organizations }) => organizations.count())) === 0)
+        await refuseFormerRecords(config, store, options.org)
       const request = { name: options.org, owner: options.owner, entitled: true }
       const created = await createOrganization(
         { store: createAuditedStore({ store, ...sources }), ...sources },
@@ -85,6 +88,7 @@ export async function createOrganizationCommand(
   await withStore(config, 'create', async (store) => {
     const entitled = options.withoutGovernance !== true
     const request = { name: options.org, owner: options.owner, entitled }
+    await refuseFormerRecords(config, store, options.org)
     try {
       const created = await createOrganization(
         { store: createAuditedStore({ store, ...sources }), ...sources },
@@ -97,6 +101,24 @@ export async function createOrganizationCommand(
       throw error
     }
   })
+}
+
+/**
+ * Evidence names organizations, and a restore does not remove records. A new organization must not
+ * read those of a former one.
+ */
+async function refuseFormerRecords(
+  config: Config,
+  store: Pick<Store, 'read'>,
+  org: string,
+): Promise<void> {
+  const found = await store.read(({ organizations }) => organizations.find(org))
+  if (found !== null || !(await hasRecords(config, org))) return
+  throw new CommandFailure(
+    'refused',
+    `there are decision records of a former organization \`${org}\`; remove them first: ` +
+      `\`palisade-server evidence drop --org ${org}\``,
+  )
 }
 
 function checkNames({ org, owner }: { readonly org: string; readonly owner: string }): void {

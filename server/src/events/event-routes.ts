@@ -4,7 +4,7 @@ import { createAnswersBeingSent } from '../http/body/answers-being-sent.ts'
 import type { Authenticate } from '../identity/authenticate.ts'
 import { registerRoutes } from '../identity/routes/register-routes.ts'
 import { defineRoute } from '../identity/routes/route.ts'
-import { createAnswerTurns } from '../operations/overload/answer-turns.ts'
+import { createAnswerTurns } from '../work/answer-turns.ts'
 import { listEvents, type EventFeedDeps } from './list-events.ts'
 
 export interface EventRouteDeps extends Omit<EventFeedDeps, 'turns'> {

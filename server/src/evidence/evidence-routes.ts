@@ -22,7 +22,7 @@ export interface EvidenceRouteDeps
   extends
     Omit<AuditRouteDeps, 'store'>,
     Pick<RecordRouteDeps, 'ingest' | 'proofs' | 'views'>,
-    Pick<ReplayRouteDeps, 'draft' | 'processes' | 'storage'>,
+    Pick<ReplayRouteDeps, 'documents' | 'draft' | 'processes' | 'storage'>,
     Pick<SuggestionRouteDeps, 'budget'> {
   readonly authenticate: Authenticate
   readonly store: Pick<AuditedStore, 'note' | 'read'>

@@ -16,7 +16,7 @@ import { hintRoutes, type HintRouteDeps } from './hint/hint-routes.ts'
 import { reportRoute, type ReportRouteDeps } from './machines/report-route.ts'
 import { rolloutRoutes, type RolloutRouteDeps } from './rollout/rollout-routes.ts'
 import { defineRoute, type Route } from '../identity/routes/route.ts'
-import { createAnswerTurns } from '../operations/overload/answer-turns.ts'
+import { createAnswerTurns } from '../work/answer-turns.ts'
 import { createRememberedCounts, type RememberedCountDeps } from './machines/remembered-counts.ts'
 import {
   readRevisionStatus,

@@ -1,5 +1,5 @@
 import { checkRule, domainOf, type Action, type Domain, type PathLoad } from '@palisade/policy-core'
-import type { Work } from '../operations/overload/work-budget.ts'
+import type { Work } from '../work/work-budget.ts'
 import type { RuleRecord } from '../store/records.ts'
 import { createKnownRules, knownRule, type KnownRules, type RuleProblems } from './known-rules.ts'
 import { readRuleLoad } from './compilation/path-loads.ts'

@@ -3,7 +3,7 @@ import { createAnswersBeingSent } from '../http/body/answers-being-sent.ts'
 import type { StartWorker } from '../platform/start-worker.ts'
 import type { Authenticate } from '../identity/authenticate.ts'
 import { registerRoutes } from '../identity/routes/register-routes.ts'
-import { createAnswerTurns } from '../operations/overload/answer-turns.ts'
+import { createAnswerTurns, type AnswerTurns } from '../work/answer-turns.ts'
 import { createAnswersInFlight } from './answers-in-flight.ts'
 import { createCompiledPolicies } from './compilation/compiled-policies.ts'
 import { createKnownPathLoads } from './compilation/path-loads.ts'
@@ -19,8 +19,6 @@ import { rememberHeads } from './remembered-heads.ts'
 import { ruleRoutes } from './rule-routes.ts'
 import { whatIfRoutes } from './what-if-routes.ts'
 
-/** Waiting documents of one organization, each of up to 16 MiB. */
-const MAX_DOCUMENTS = 8
 /** A small set that takes longer to compile moves to the worker for large sets. */
 const SMALL_TIME_LIMIT_MS = 1_000
 
@@ -28,6 +26,7 @@ export type GovernanceRoutesDeps = Omit<GovernanceDeps, 'knownRules' | 'pathLoad
   Pick<GovernanceRouteDeps, 'pageTokenKey'> & {
     readonly authenticate: Authenticate
     readonly startWorker: StartWorker
+    readonly documents: AnswerTurns
   }
 
 /** The governance API and the what-if endpoints, as one entry of `AppDeps.routes`. */
@@ -57,7 +56,7 @@ export function governanceRoutes(deps: GovernanceRoutesDeps): FastifyPluginAsync
       ...policyRoutes(routeDeps),
       ...ruleRoutes(routeDeps),
       ...detailedPolicyRoutes(routeDeps),
-      ...documentRoutes({ ...routeDeps, documents: createAnswerTurns(MAX_DOCUMENTS) }),
+      ...documentRoutes({ ...routeDeps, documents: deps.documents }),
       ...whatIfRoutes(routeDeps, {
         compiledPolicies: createCompiledPolicies({ workers }),
         readHeads: rememberHeads(),

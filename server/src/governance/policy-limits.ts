@@ -1,6 +1,6 @@
 import { limitExceeded } from '../platform/api-error.ts'
 import type { PolicyRecord } from '../store/records.ts'
-import { formatDetailedPolicy } from '../history/format-policy.ts'
+import { formatDetailedPolicy } from '../store/aggregates/policies/format-policy.ts'
 
 export interface PolicyLimits {
   /** Policies of one organization. */

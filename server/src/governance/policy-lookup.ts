@@ -1,5 +1,5 @@
 import { notFound } from '../platform/api-error.ts'
-import type { Work } from '../operations/overload/work-budget.ts'
+import type { Work } from '../work/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord, RuleRecord } from '../store/records.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 

@@ -4,7 +4,7 @@ import { authorize } from '../identity/authorize.ts'
 import { payerOf } from '../identity/payer.ts'
 import { ApiError } from '../platform/api-error.ts'
 import { readJson, readLargeJson, refusalOf } from '../http/body/read-body.ts'
-import type { WorkBudget } from '../operations/overload/work-budget.ts'
+import type { WorkBudget } from '../work/work-budget.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 import { checkResources, type CheckedResources } from './checked-resources.ts'
 import type { PolicyCall } from './governance-call.ts'
@@ -63,7 +63,7 @@ export async function readRuleInput<S extends z.ZodType<WrittenMembers>>(
   })
   const work = deps.budget.begin(payer)
   try {
-    const json = await attempt(() => readLargeJson(body, MAX_VALUES))
+    const json = await attempt(() => readLargeJson(body, { maxValues: MAX_VALUES }))
     await work.turn()
     const input = parse(schema, json)
     await work.turn()

@@ -1,3 +1,4 @@
+import type { PathLoad } from '@palisade/policy-core'
 import { authorize } from '../identity/authorize.ts'
 import type { Answer } from '../http/answer.ts'
 import { conflict } from '../platform/api-error.ts'
@@ -5,8 +6,8 @@ import { quote } from '../http/input/describe-issue.ts'
 import { formatEntityTag, readEntityTags, requireMatch } from '../http/input/entity-tag.ts'
 import { readQuery } from '../http/input/read-query.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
-import type { RulePlace } from '../store/contract/policies.ts'
-import { formatDetailedRule, ruleDomain } from '../history/format-policy.ts'
+import type { RulePlace } from '../store/aggregates/policies/policy-contract.ts'
+import { formatDetailedRule, ruleDomain } from '../store/aggregates/policies/format-policy.ts'
 import {
   noQuerySchema,
   type GovernanceDeps,
@@ -24,6 +25,12 @@ import { readRuleInput, requireJsonOf, requireRuleOf } from './rule-input.ts'
 import { nextTimestamp } from '../platform/timestamp.ts'
 import { CONTRACT, placeOf, type WireForm } from './wire-form.ts'
 
+/** The answer of a write, with the path load that the policy has by it. */
+interface RuleAnswer extends Answer {
+  /** Absent where the request wrote nothing. */
+  readonly written?: { readonly policy: PolicyRecord; readonly pathLoad: PathLoad }
+}
+
 /** Appends a rule to a policy. */
 export async function createRule(
   deps: GovernanceDeps,
@@ -32,8 +39,7 @@ export async function createRule(
 ): Promise<Answer> {
   await preloadPathLoads(deps, call)
   const input = await readRuleInput(deps, form.createRule, call)
-  let keep = (): void => undefined
-  const answer = await deps.store.write(call.author, async (writer) => {
+  const answer = await deps.store.write(call.author, async (writer): Promise<RuleAnswer> => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const policy = await findPolicy(writer, call.org, call.policyId)
     requireJsonOf(input)
@@ -43,31 +49,29 @@ export async function createRule(
       place: ['POST', call.org, policy.id, ...placeOf(form, 'rules')],
       body: call.body.bytes,
     })
-    const judge = async () => {
-      const body = requireRuleOf(input, ruleDomain(policy.rules))
-      const rule: RuleRecord = { id: createId('rule', deps.now(), deps.random), ...body }
-      keepFindings(deps.knownRules, rule, input.checked)
-      requireCompilableWith(deps.knownRules, policy, rule)
-      readQuery(noQuerySchema, call.query)
-      return { rule, ifMatch: readEntityTags('If-Match', call.ifMatch) }
-    }
-    return await answerOnce(writer, once, deps.now(), {
-      judge,
-      async act({ rule, ifMatch }) {
+    return answerOnce(writer, once, deps.now(), {
+      async judge() {
+        const body = requireRuleOf(input, ruleDomain(policy.rules))
+        const rule: RuleRecord = { id: createId('rule', deps.now(), deps.random), ...body }
+        keepFindings(deps.knownRules, rule, input.checked)
+        requireCompilableWith(deps.knownRules, policy, rule)
+        readQuery(noQuerySchema, call.query)
+        return { rule, ifMatch: readEntityTags('If-Match', call.ifMatch) }
+      },
+      async act({ rule, ifMatch }): Promise<RuleAnswer> {
         requireMatch(ifMatch, formatEntityTag(policy.revision))
         requireRuleCount(deps.limits, policy.rules.length + 1)
         requirePolicySize(deps.limits, { ...policy, rules: [...policy.rules, rule] })
         requireFreeName(policy, rule)
         const pathLoad = await requireRulePathCost(deps, writer, { policy, rule })
-        const written = await writer.policies.insertRule(rulePlaceOf(deps, policy), rule)
-        keep = () => deps.pathLoads.keep(written, pathLoad)
+        const changed = await writer.policies.insertRule(rulePlaceOf(deps, policy), rule)
         const body = { ...form.formatRule(rule), ...form.adviseOn(rule) }
-        return { status: 201, headers: etagOf(written), body }
+        const written = { policy: changed, pathLoad }
+        return { status: 201, headers: etagOf(changed), body, written }
       },
     })
   })
-  keep()
-  return answer
+  return keepPathLoad(deps, answer)
 }
 
 /** Changes a rule and keeps its position. A PATCH without an effective change does not write. */
@@ -81,8 +85,7 @@ export async function updateRule(
     const policy = await findPolicy(reader, call.org, call.policyId)
     return findRule(policy, call.ruleId).actions
   })
-  let keep = (): void => undefined
-  const answer = await deps.store.write(call.author, async (writer) => {
+  const answer = await deps.store.write(call.author, async (writer): Promise<RuleAnswer> => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const policy = await findPolicy(writer, call.org, call.policyId)
     const old = findRule(policy, call.ruleId)
@@ -107,12 +110,11 @@ export async function updateRule(
     requirePolicySize(deps.limits, changed)
     requireFreeName(policy, rule)
     const pathLoad = await requireRulePathCost(deps, writer, { policy, rule })
-    const written = await writer.policies.updateRule(rulePlaceOf(deps, policy), rule)
-    keep = () => deps.pathLoads.keep(written, pathLoad)
-    return answerUpdate(form, written, { old, new: rule })
+    const updated = await writer.policies.updateRule(rulePlaceOf(deps, policy), rule)
+    const written = { policy: updated, pathLoad }
+    return { ...answerUpdate(form, updated, { old, new: rule }), written }
   })
-  keep()
-  return answer
+  return keepPathLoad(deps, answer)
 }
 
 /** Deletes a rule. The policy stays, even without rules. */
@@ -127,6 +129,13 @@ export function deleteRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer
     const written = await writer.policies.deleteRule(rulePlaceOf(deps, policy), rule.id)
     return { status: 200, headers: etagOf(written), body: { deleted: CONTRACT.formatRule(rule) } }
   })
+}
+
+/** Caches the path load of the policy, which must be committed. */
+function keepPathLoad({ pathLoads }: GovernanceDeps, answered: RuleAnswer): Answer {
+  const { written, ...answer } = answered
+  if (written !== undefined) pathLoads.keep(written.policy, written.pathLoad)
+  return answer
 }
 
 /** Returns the policy with `rule` replacing the rule of the same id. */

@@ -20,7 +20,7 @@ import {
   formatPolicy,
   formatRule,
   formatSummary,
-} from '../history/format-policy.ts'
+} from '../store/aggregates/policies/format-policy.ts'
 import type { PolicyHeadRecord, PolicyRecord, RuleRecord } from '../store/records.ts'
 import { findWarnings } from './rule-warnings.ts'
 

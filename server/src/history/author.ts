@@ -1,5 +1,3 @@
-import type { LanePath } from '../platform/fair-queue.ts'
-
 /** The author of a change, with address and request; kept with the change. */
 export interface Author {
   /**
@@ -20,12 +18,3 @@ export const OPERATOR: Author = { actor: 'operator', address: null, request_id: 
 
 /** The server itself, as when it sums up failed sign-ins or removes old events. */
 export const SERVER: Author = { actor: 'server', address: null, request_id: null }
-
-/**
- * In which lane an author's transactions wait: one of the person, or one of the organization for
- * all of its tokens, enrolments and rollouts.
- */
-export function laneOf({ actor }: Author): LanePath {
-  const org = /^(?:organization|enrolment|rollout):([^:]+):/.exec(actor)?.[1]
-  return org === undefined ? [actor] : [`organization:${org}`, actor]
-}

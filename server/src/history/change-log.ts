@@ -3,7 +3,7 @@ import { nextTurn } from '../platform/next-turn.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
 import type { Author } from './author.ts'
 import { formatCanonicalJson } from './canonical-json.ts'
-import type { Change, ChangePlace } from './change.ts'
+import type { Change, ChangePlace, ChangeRecorder } from '../store/change.ts'
 import { EMPTY_HISTORY, eventText, hashEventText } from './event-hash.ts'
 
 /** Events written in one go: of a large document there are tens of thousands. */
@@ -11,16 +11,18 @@ const SLICE = 250
 /** The same by their texts; one event of a policy may have 800 KB. */
 const SLICE_BYTES = 256 * 1024
 
-/** Throws 403 when the history of the organization has no room for such changes. */
+/**
+ * Throws 403 when the history of the organization has no room for such changes. Without an
+ * organization there are none, and only an answer is kept.
+ */
 export type RequireHistoryRoom = (
   reader: Pick<StoreReader, 'events'>,
-  org: string,
+  org: string | null,
   made: { readonly author: Author; readonly changes: readonly Change[] },
 ) => Promise<void>
 
 /** The changes of one transaction, on their way into the histories of its organizations. */
-export interface ChangeLog {
-  record(change: Change): Promise<void>
+export interface ChangeLog extends ChangeRecorder {
   /**
    * Appends the recorded changes; returns the organizations whose history grew. Throws the error of
    * `requireRoom`.
@@ -42,8 +44,13 @@ export function createChangeLog(
   requireRoom: RequireHistoryRoom = async () => {},
 ): ChangeLog {
   const changes: PlacedChange[] = []
+  let keepsAnswer = false
 
   return {
+    noteAnswer() {
+      keepsAnswer = true
+    },
+
     async record(change) {
       if (change.hidden !== true && isSame(change)) return
       const { place } = change
@@ -53,6 +60,7 @@ export function createChangeLog(
 
     async append(author, at) {
       const [only] = changes
+      if (only === undefined && keepsAnswer) await requireRoom(writer, null, { author, changes })
       if (only !== undefined && changes.length === 1 && isOfOne(only.place)) {
         // Nearly always.
         const { org } = only.place

@@ -1,4 +1,4 @@
-import type { EventSize } from '../store/contract/history.ts'
+import type { EventSize } from '../store/aggregates/history/event-contract.ts'
 
 /** Read between two turns, or one event that is larger: an update holds a policy twice. */
 const SLICE_BYTES = 64 * 1024

@@ -1,10 +1,14 @@
 import { nextTurn } from '../platform/next-turn.ts'
-import type { EventHead, EventRecord } from '../store/records.ts'
+import type { EventHead } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
-import type { HistoryCheckpoint, SkippedEvents } from '../store/contract/history.ts'
+import type {
+  HistoryCheckpoint,
+  SkippedEvents,
+} from '../store/aggregates/history/event-contract.ts'
 import type { AuditedStore } from './audit/audited-store.ts'
 import type { Author } from './author.ts'
-import { describeCheckpoint, isAnnounced, readRemovedState } from './describe-checkpoint.ts'
+import { describeCheckpoint } from '../store/aggregates/history/describe-checkpoint.ts'
+import { findRemoval, isAnnounced, readRemovedState } from './removals.ts'
 import { planSlices } from './event-slices.ts'
 import { createRecordedState, type RecordedState } from './recorded-state.ts'
 import { beginOf, verifyEvent } from './verify-history.ts'
@@ -43,6 +47,7 @@ export type PruneOutcome =
 
 interface Step {
   readonly checkpoint: HistoryCheckpoint
+  readonly lastAt: string
   readonly from: number
   /** Whether it holds more than earlier removals. */
   readonly isWorthIt: boolean
@@ -67,12 +72,13 @@ export async function pruneHistory(
   for (;;) {
     const step = await takeStep(store, org, { limits, last, recorded, newest })
     if ('broken' in step) return { ok: false, sequence: step.broken }
-    const { from, checkpoint, isWorthIt } = step
+    const { from, checkpoint, lastAt, isWorthIt } = step
     if (!isWorthIt) return { ok: true, removed, skipped, waits: step.waits }
     const missed = await store.write(author, async ({ events }) => {
       if (((await events.checkpoint(org))?.sequence ?? 0) !== from) return null
       const items = recorded.takeChanges()
-      return events.prune(org, { checkpoint, items, at: now().toISOString() })
+      const at = now().toISOString()
+      return events.prune(org, { checkpoint, items, last_removed_at: lastAt, at })
     })
     if (missed === null) return { ok: true, removed, skipped, waits: step.waits }
     skipped.push(...missed)
@@ -88,21 +94,9 @@ async function readStart(reader: StoreReader, org: string) {
   const checkpoint = await describeCheckpoint(reader.events, org)
   const last = beginOf(checkpoint)
   const recorded = createRecordedState(await readRemovedState(reader.events, org))
-  const isSound = isAnnounced(checkpoint, await findRemoval(reader, org, last.sequence))
+  const isSound = isAnnounced(checkpoint, await findRemoval(reader.events, org))
   const newest = (await reader.events.head(org))?.sequence ?? 0
   return { last, recorded, newest, isSound }
-}
-
-async function findRemoval(reader: StoreReader, org: string, from: number) {
-  const through = Number.MAX_SAFE_INTEGER
-  let newest: EventRecord | null = null
-  for (;;) {
-    const after: number = newest?.sequence ?? from
-    const page = { after, through, limit: PAGE, kind: 'history.pruned' }
-    const found: EventRecord[] = await reader.events.list(org, page)
-    newest = found.at(-1) ?? newest
-    if (found.length < PAGE) return newest
-  }
 }
 
 /** Folds the events of one step into `recorded`. */
@@ -123,6 +117,7 @@ async function takeStep(
   let isWorthIt = false
   let waits = false
   let bytes = 0
+  let lastAt = ''
   walk: while (last.sequence < from + STEP && bytes < STEP_BYTES) {
     const after = last.sequence
     const { delivered, events, read } = await store.read(async (reader) => {
@@ -144,10 +139,11 @@ async function takeStep(
       recorded.apply(event)
       isWorthIt ||= event.kind !== 'history.pruned'
       last = { sequence: event.sequence, hash: event.hash }
+      if (event.at > lastAt) lastAt = event.at
     }
     if (last.sequence === after) break
     await nextTurn()
   }
   const checkpoint = { ...last, is_whole: recorded.isWhole() }
-  return { checkpoint, from, isWorthIt, waits }
+  return { checkpoint, lastAt, from, isWorthIt, waits }
 }

@@ -1,7 +1,7 @@
 import { parseJson } from '@palisade/protocol'
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import type { HistoryItem } from '../store/contract/history.ts'
+import type { HistoryItem } from '../store/aggregates/history/event-contract.ts'
 import { formatCanonicalJson } from './canonical-json.ts'
 
 /**
@@ -18,14 +18,25 @@ export const COMPARED = {
   team: ['name', 'default'],
   policy: ['name', 'scope', 'mode', 'created_at'],
   rule: ['name', 'actions', 'decision', 'resources', 'expires_at'],
-  access_token: ['permissions', 'expires_at', 'revoked_at'],
-  enrolment_token: ['labels', 'max_uses', 'expires_at', 'revoked_at'],
-  device: ['name', 'user', 'labels', 'revoked_at'],
+  account: ['username'],
+  access_token: ['permissions', 'created_by', 'parent_id', 'expires_at', 'revoked_at'],
+  enrolment_token: ['labels', 'max_uses', 'created_by', 'parent_id', 'expires_at', 'revoked_at'],
+  device: ['name', 'user', 'thumbprint', 'labels', 'revoked_at'],
   webhook: ['url', 'enabled'],
   approver: ['username'],
-  access_request: ['username', 'action', 'resources', 'duration_seconds', 'once', 'state', 'grant'],
+  access_request: [
+    'username',
+    'action',
+    'resources',
+    'duration_seconds',
+    'once',
+    'state',
+    'decided_by',
+    'grant',
+  ],
   break_glass: ['device_id', 'use_by', 'duration_seconds'],
   rollout: ['state', 'stages', 'stage', 'max_rejected', 'wait_seconds', 'base_revision'],
+  rollout_policy: ['name', 'scope', 'mode', 'created_at', 'rules'],
 } as const
 
 export type ItemKind = keyof typeof COMPARED
@@ -35,6 +46,7 @@ const OPTIONAL: Readonly<Partial<Record<ItemKind, readonly string[]>>> = {
   organization: ['default', 'support_message'],
   team: ['default'],
   policy: ['mode'],
+  rollout_policy: ['mode'],
   rule: ['expires_at'],
   access_token: ['revoked_at'],
   enrolment_token: ['revoked_at'],

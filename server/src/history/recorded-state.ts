@@ -1,5 +1,5 @@
-import type { HistoryItem } from '../store/contract/history.ts'
 import type { EventRecord } from '../store/records.ts'
+import { baseAfter } from './recorded-base.ts'
 import {
   digestItem,
   digestOf,
@@ -9,9 +9,11 @@ import {
   type ItemState,
   type RecordedItem,
 } from './recorded-item.ts'
+import { findUnkept, NO_EVENTS } from './removed-state.ts'
 
 /** Events that show the whole of their item, and change no other item. */
 const SHOWN_BY: Readonly<Partial<Record<string, ItemKind>>> = {
+  'user.created': 'account',
   'invitation.created': 'invitation',
   'invitation.ended': 'invitation',
   'team.created': 'team',
@@ -38,6 +40,8 @@ const SHOWN_BY: Readonly<Partial<Record<string, ItemKind>>> = {
 
 /** Events that end their item. Those of requests show the decision alone. */
 const ENDED_BY: Readonly<Partial<Record<string, ItemKind>>> = {
+  'team.deleted': 'team',
+  'policy.deleted': 'policy',
   'access.rejected': 'access_request',
   'access.revoked': 'access_request',
   'access.withdrawn': 'access_request',
@@ -53,19 +57,13 @@ export interface RecordedState {
   apply(event: EventRecord): void
   find(kind: ItemKind, id: string): RecordedItem | undefined
   items(): Iterable<RecordedItem>
-  /** Whether the history begins with the organization, so that it has an event of every item. */
+  /** Whether the history begins with the organization. */
   isWhole(): boolean
+  /** Whether it has an event of every item of the kind, since it begins with the organization. */
+  hasAll(kind: ItemKind): boolean
   /** Items that changed since the last call, as `createRecordedState` takes them; null: deleted. */
   takeChanges(): Map<string, string | null>
 }
-
-/** The state that the removed events of an organization lead to. */
-export interface RemovedState {
-  readonly isWhole: boolean
-  readonly items: readonly HistoryItem[]
-}
-
-const NO_EVENTS: RemovedState = { isWhole: false, items: [] }
 
 /** Leaves out items that no `takeChanges` wrote: the digest with their checkpoint tells of them. */
 export function createRecordedState(removed = NO_EVENTS): RecordedState {
@@ -76,6 +74,8 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
   const members = new Map<string, Set<string>>()
   const rules = new Map<string, Set<string>>()
   let isWhole = removed.isWhole
+  /** They are not kept later either: a part of them would pass for all. */
+  const unkept = findUnkept(removed)
   const changed = new Set<string>()
 
   for (const { item, teams } of removed.items.flatMap(parseItem)) {
@@ -89,15 +89,18 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
     rules.set(policy, (rules.get(policy) ?? new Set()).add(id.slice(policy.length + 1)))
   }
 
-  function set(key: string, item: RecordedItem): void {
-    items.set(key, item)
-    changed.add(key)
+  function set(list: readonly RecordedItem[]): void {
+    for (const item of list) {
+      const key = keyOf(item.kind, item.id)
+      items.set(key, item)
+      if (!unkept.has(item.kind)) changed.add(key)
+    }
   }
 
   function put(kind: ItemKind, event: EventRecord, state: ItemState | null, id = event.subject.id) {
     const { sequence, subject } = event
     const digest = state === null ? null : digestItem(kind, state)
-    set(keyOf(kind, id), { kind, id, name: subject.name, sequence, digest })
+    set([{ kind, id, name: subject.name, sequence, digest }])
   }
 
   function putMember(event: EventRecord): void {
@@ -105,29 +108,21 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
     const username = (after ?? before)?.['username']
     if (typeof username !== 'string') return
     const state = after === null ? null : { ...after, teams: sortedTexts(after['teams']) }
-    if (state === null) members.delete(username)
-    else members.set(username, new Set(state.teams))
     put('member', { ...event, subject: { id: username, name: username } }, state)
-    if (state === null) endApprovers(event, (id) => id.endsWith(`/${username}`))
+    if (state !== null) return void members.set(username, new Set(state.teams))
+    members.delete(username)
+    set(endApprovers(event, items.values(), (id) => id.endsWith(`/${username}`)))
   }
 
   /** The members leave the team with it. */
   function deleteTeam(event: EventRecord): void {
-    put('team', event, null)
-    endApprovers(event, (id) => id.startsWith(`${event.subject.id}/`))
+    set(endApprovers(event, items.values(), (id) => id.startsWith(`${event.subject.id}/`)))
     for (const [username, teams] of members) {
       const known = items.get(keyOf('member', username))
       if (!teams.delete(event.subject.id) || known?.digest == null) continue
-      const digest = new Map(known.digest)
-      digest.set('teams', digestOf([...teams].toSorted()))
-      set(keyOf('member', username), { ...known, digest })
+      const digest = new Map(known.digest).set('teams', digestOf([...teams].toSorted()))
+      set([{ ...known, digest }])
     }
-  }
-
-  /** Approvers end with their membership or their team, without events of their own. */
-  function endApprovers({ sequence }: EventRecord, isOf: (id: string) => boolean): void {
-    for (const item of approversAmong(items.values(), isOf))
-      set(keyOf('approver', item.id), { ...item, sequence, digest: null })
   }
 
   function putRule(event: EventRecord): void {
@@ -137,19 +132,21 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
   }
 
   function deletePolicy(event: EventRecord): void {
-    put('policy', event, null)
     for (const id of rules.get(event.subject.id) ?? [])
       put('rule', event, null, `${event.subject.id}/${id}`)
   }
 
-  function putSettings(event: EventRecord): void {
-    const { kind, state } = settingsOf(event)
-    put(kind, event, state)
-  }
+  const putSettings = (event: EventRecord) => put(...settingsOf(event))
 
   /** One with a user is personal, and stored with the account. */
   function putAccessToken(event: EventRecord): void {
     if (event.after?.['username'] === undefined) put('access_token', event, event.after)
+  }
+
+  /** One that starts leaves out no copies; one that ends has none. */
+  function putBase(event: EventRecord): void {
+    unkept.delete('rollout_policy')
+    set(baseAfter(event, items.values(), isWhole))
   }
 
   const handlers: Readonly<Partial<Record<string, (event: EventRecord) => void>>> = {
@@ -167,6 +164,9 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
     'rule.created': putRule,
     'rule.updated': putRule,
     'rule.deleted': putRule,
+    'rollout.started': putBase,
+    'rollout.finished': putBase,
+    'rollout.rolled_back': putBase,
     'access_token.created': putAccessToken,
     'access_token.revoked': putAccessToken,
   }
@@ -182,6 +182,7 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
     find: (kind, id) => items.get(keyOf(kind, id)),
     items: () => items.values(),
     isWhole: () => isWhole,
+    hasAll: (kind) => isWhole && !unkept.has(kind),
     takeChanges: () => formatChanges(changed, items, members),
   }
 }
@@ -191,24 +192,28 @@ function keyOf(kind: ItemKind, id: string): string {
 }
 
 /** An event of the settings shows them alone. */
-function settingsOf({ after }: EventRecord): { kind: ItemKind; state: ItemState | null } {
+function settingsOf(event: EventRecord): [ItemKind, EventRecord, ItemState | null] {
   for (const kind of ['distribution', 'access', 'evidence'] as const) {
-    const state = after?.[kind]
-    if (isState(state)) return { kind, state }
+    const state = event.after?.[kind]
+    if (isState(state)) return [kind, event, state]
   }
-  return { kind: 'organization', state: after }
+  return ['organization', event, event.after]
 }
 
 function approverId({ subject, before, after }: EventRecord): string {
   return `${subject.id}/${String((after ?? before)?.['username'])}`
 }
 
-function approversAmong(
+/** Approvers end with their membership or their team, without events of their own. */
+function endApprovers(
+  { sequence }: EventRecord,
   items: Iterable<RecordedItem>,
   isOf: (id: string) => boolean,
 ): RecordedItem[] {
-  return [...items].filter(
-    ({ kind, id, digest }) => kind === 'approver' && digest !== null && isOf(id),
+  return [...items].flatMap((item) =>
+    item.kind === 'approver' && item.digest !== null && isOf(item.id)
+      ? { ...item, sequence, digest: null }
+      : [],
   )
 }
 

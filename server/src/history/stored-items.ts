@@ -1,8 +1,12 @@
-import { formatDetailedPolicy, formatDetailedRule } from './format-policy.ts'
+import {
+  formatDetailedPolicy,
+  formatDetailedRule,
+} from '../store/aggregates/policies/format-policy.ts'
 import type { AccessState } from '@palisade/protocol'
 import type { StoreReader } from '../store/store.ts'
-import { formatAccessRequest } from './format-access-request.ts'
-import { formatRollout } from './format-rollout.ts'
+import { formatAccessRequest } from '../store/aggregates/policies/format-access-request.ts'
+import { formatRollout } from '../store/aggregates/policies/format-rollout.ts'
+import { describeCopy } from './recorded-base.ts'
 import type { ItemKind } from './recorded-item.ts'
 
 /** Devices, requests or names read at once. */
@@ -34,9 +38,7 @@ export async function* readStoredItems(
   yield* readPolicies(reader, org)
   yield* readCredentials(reader, org)
   yield* readAccess(reader, org)
-  const rollout = await reader.rollouts.findOpen(org)
-  if (rollout !== null)
-    yield { kind: 'rollout', id: rollout.id, name: null, state: { ...formatRollout(rollout) } }
+  yield* readRollout(reader, org)
   for (const webhook of await reader.webhooks.list(org))
     yield { kind: 'webhook', id: webhook.id, name: webhook.url, state: { ...webhook } }
 }
@@ -48,6 +50,13 @@ async function* readPeople(reader: StoreReader, org: string): AsyncGenerator<Sto
   for (const { username, role } of await reader.memberships.list(org)) {
     const state = { role, teams: (teams.get(username) ?? []).toSorted() }
     yield { kind: 'member', id: username, name: username, state }
+  }
+  for (let after = ''; ;) {
+    const accounts = await reader.memberships.accountsOf(org, { after, limit: PAGE })
+    for (const username of accounts)
+      yield { kind: 'account', id: username, name: username, state: { username } }
+    after = accounts.at(-1) ?? after
+    if (accounts.length < PAGE) break
   }
   for (const invitation of await reader.invitations.list(org)) {
     const { username } = invitation
@@ -87,6 +96,36 @@ async function* readCredentials(reader: StoreReader, org: string): AsyncGenerato
       after = device.id
     }
     if (devices.length < PAGE) return
+  }
+}
+
+async function* readRollout(reader: StoreReader, org: string): AsyncGenerator<StoredItem> {
+  const { rollouts } = reader
+  const rolloutId = await rollouts.findOpenId(org)
+  if (rolloutId === null) return
+  const rollout = await readOrEmpty(async () => {
+    const open = await rollouts.findOpen(org)
+    return open === null ? null : { name: null, state: { ...formatRollout(open) } }
+  })
+  if (rollout !== null) yield { kind: 'rollout', id: rolloutId, ...rollout }
+  for (const id of await rollouts.baseIds(org, rolloutId)) {
+    const copy = await readOrEmpty(async () => {
+      const policy = await rollouts.basePolicy(org, rolloutId, id)
+      return policy === null ? null : { name: policy.name, state: describeCopy(policy) }
+    })
+    if (copy !== null) yield { kind: 'rollout_policy', id, ...copy }
+  }
+}
+
+type Described = Pick<StoredItem, 'name' | 'state'>
+
+/** A row that was edited into another form has no state, and so differs from every event. */
+async function readOrEmpty(read: () => Promise<Described | null>): Promise<Described | null> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return { name: null, state: {} }
+    throw error
   }
 }
 

@@ -1,6 +1,10 @@
 import type { EventHead, EventRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
-import { describeCheckpoint, isAnnounced, type DescribedCheckpoint } from './describe-checkpoint.ts'
+import {
+  describeCheckpoint,
+  type DescribedCheckpoint,
+} from '../store/aggregates/history/describe-checkpoint.ts'
+import { isAnnounced } from './removals.ts'
 import { EMPTY_HISTORY, hashEvent } from './event-hash.ts'
 
 /** Events in memory at once; each may have 400 KB. */

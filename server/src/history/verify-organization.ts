@@ -1,5 +1,5 @@
 import type { StoreReader } from '../store/store.ts'
-import { readRemovedState } from './describe-checkpoint.ts'
+import { readRemovedState } from './removals.ts'
 import { createRecordedState } from './recorded-state.ts'
 import { verifyHistory, type HistoryVerdict, type VerifyOptions } from './verify-history.ts'
 import { describeDifference, verifyState, type StateDifference } from './verify-state.ts'

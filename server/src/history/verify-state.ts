@@ -26,8 +26,9 @@ export interface StateDifference {
   readonly sequence: number | null
 }
 
-/** Items that may be missing: a credential or a grant that is gone gives no access. */
+/** Items that may be missing: an account, a credential or a grant that is gone gives no access. */
 const MAY_BE_GONE: ReadonlySet<ItemKind> = new Set<ItemKind>([
+  'account',
   'access_token',
   'enrolment_token',
   'device',
@@ -103,13 +104,16 @@ function compareItem(item: StoredItem, recorded: RecordedState): Found | null {
   return members.length === 0 ? null : { difference: 'changed', members, sequence }
 }
 
-/** A history that begins later cannot tell; settings without an event are the default ones. */
+/**
+ * A history without all events of the kind cannot tell; settings without an event are the default
+ * ones.
+ */
 function compareUnrecorded(
   { kind }: StoredItem,
   stored: ItemDigest,
   recorded: RecordedState,
 ): Found | null {
-  if (!recorded.isWhole()) return null
+  if (!recorded.hasAll(kind)) return null
   if (kind === 'access' || kind === 'distribution' || kind === 'evidence') {
     const members = changedMembers(digestItem(kind, DEFAULTS[kind]), stored)
     if (members.length === 0) return null

@@ -3,20 +3,17 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { serializerCompiler, type FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Log } from '../operations/log/create-log.ts'
 import type { RequestMetrics } from '../operations/metrics/request-metrics.ts'
-import { createCallerTurns } from '../operations/overload/caller-turns.ts'
 import { UNLIMITED, type Overload } from '../operations/overload/overload.ts'
-import { createRequestsInFlight } from '../operations/overload/requests-in-flight.ts'
+import { createRequestsInFlight } from '../work/requests-in-flight.ts'
 import { yieldRequests } from '../operations/overload/yield-requests.ts'
 import type { Certificate } from '../operations/tls/certificate.ts'
 import { createTlsServer } from '../operations/tls/listener.ts'
 import type { Tracing } from '../operations/tracing/tracing.ts'
 import { invalidArgument, type ApiError } from '../platform/api-error.ts'
-import { clientNetwork } from './client-network.ts'
 import { registerDocumentRoutes } from './openapi/document-routes.ts'
 import { endsSomething } from './ends-something.ts'
 import { errorResponses } from './errors/error-responses.ts'
 import { registerHealthRoutes } from './health-routes.ts'
-import type { Pace } from './body/large-bodies.ts'
 import { observeRequests } from './observe-requests.ts'
 import { createClientErrorHandler, refuseUnsupported } from './errors/parser-errors.ts'
 import { limitPipelining } from './pipelining.ts'
@@ -52,8 +49,6 @@ export interface AppDeps {
   readonly overload?: Pick<Overload, 'askToWait'>
   /** Called after authentication and before the body is read; throws a refusal. */
   readonly limitRequest?: (request: FastifyRequest) => void
-  /** Slowest pace of large bodies while others wait. */
-  readonly bodyPace?: Pace | undefined
   /** Tried before Fastify, except while requests are traced. */
   readonly shortcut?: Shortcut
   /** `governanceRoutes`, `tokenRoutes`, …: the endpoints, in the order of the OpenAPI document. */
@@ -131,10 +126,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   registerHeaders(app, constant)
   yieldRequests(app, deps.overload ?? UNLIMITED)
   requireForwardedAddress(app, deps.trustedProxies)
-  registerTurns(app)
   registerUnrouted(app)
   limitInFlight(app)
-  registerBodies(app, deps.bodyPace)
+  registerBodies(app)
   registerLimit(app, deps.limitRequest)
   registerShutdown(app, closing)
 
@@ -178,18 +172,6 @@ function refusalOfHosts({ httpVersion, rawHeaders }: IncomingMessage): ApiError 
   if (hosts > 1) return invalidArgument('the `Host` header must not be repeated')
   if (hosts === 0 && httpVersion === '1.1') return invalidArgument('the `Host` header is missing')
   return null
-}
-
-/**
- * Requests take turns by credentials, because authentication is most of the work and has not
- * happened yet; requests without credentials by network.
- */
-function registerTurns(app: FastifyInstance): void {
-  const turns = createCallerTurns()
-  app.addHook('onRequest', (request, _reply, done) => {
-    const { authorization } = request.headers
-    turns.enter(authorization ?? clientNetwork(request.ip).near, done)
-  })
 }
 
 /**

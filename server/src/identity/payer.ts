@@ -1,4 +1,4 @@
-import type { Payer } from '../operations/overload/work-budget.ts'
+import type { Payer } from '../work/work-budget.ts'
 import type { Access } from './authorize.ts'
 import { formatPrincipal, type Principal } from './principal.ts'
 

@@ -14,7 +14,8 @@ export const HOMES: readonly Place[] = [
 
 /**
  * Places where the root of a system is too: those of macOS, drives of Windows, and those of a host
- * with images of its system, or below a container. Places that hold others come last.
+ * with images of its system, below a container, or in a changed root. Places that hold others come
+ * last.
  */
 export const OTHER_ROOTS: readonly Place[] = [
   'private',
@@ -24,9 +25,25 @@ export const OTHER_ROOTS: readonly Place[] = [
   'mnt/?',
   'cygdrive/?',
   'run/host',
+  'mnt/host',
+  'mnt/sysimage',
+  'host',
+  'hostfs',
+  'rootfs',
+  'chroot/*',
+  'chroots/*',
+  'var/chroot/*',
   'sysroot/ostree/deploy/*',
   'sysroot',
 ].map(segmentsOfPlace)
+
+/**
+ * Directories of names for any file: `/proc/self/root` is another name of `/`, and there are such
+ * of every open file. macOS has names by number, and names that follow links otherwise.
+ */
+export const OTHER_NAMES: readonly Place[] = ['dev/fd', '.vol', '.nofollow', '.resolve'].map(
+  segmentsOfPlace,
+)
 
 /** Tells whether a segment of a folded path has a name of a place. */
 export function isNamed(segment: string, name: string): boolean {

@@ -8,9 +8,14 @@ import {
 } from 'node:worker_threads'
 import { lowerPriority } from './lower-priority.ts'
 
-/** The entry points of threads, at the root of the sources. */
+/** The entry points of threads and child processes, in `workers`. */
 export type WorkerName =
-  'checkpoint-worker' | 'ingest-worker' | 'policy-worker' | 'replay-worker' | 'suggest-worker'
+  | 'checkpoint-worker'
+  | 'ingest-worker'
+  | 'policy-worker'
+  | 'replay-worker'
+  | 'review-worker'
+  | 'suggest-worker'
 
 /** A running worker, as its starter sees it; a part of Node's `Worker`. */
 export type RunningWorker = Pick<EventEmitter, 'on' | 'once'> &
@@ -23,6 +28,14 @@ export interface WorkerPort extends Pick<MessagePort, 'close' | 'postMessage'> {
 
 /** Starts a worker; tests in process run its code without a thread. */
 export type StartWorker = (name: WorkerName, options: WorkerOptions) => RunningWorker
+
+/** Whether a thread has used up its memory, or a child process its own or that of the system. */
+export function isOutOfMemory(error: Error): boolean {
+  return 'code' in error && error.code === OUT_OF_MEMORY.code
+}
+
+/** Node's code for a thread. */
+export const OUT_OF_MEMORY = { code: 'ERR_WORKER_OUT_OF_MEMORY' } as const
 
 /** Starts a thread. */
 export const startThread: StartWorker = (name, options) =>
@@ -38,10 +51,10 @@ export function serveThread(
   serve(parentPort, workerData)
 }
 
-/** At the root of the sources or of their compiled form; a bundle is beside the other bundles. */
+/** In `workers` of the sources or of their compiled form; a bundle is beside the other bundles. */
 export function workerFile(name: WorkerName): URL {
   const here = import.meta.url
   const extension = here.slice(here.lastIndexOf('.'))
-  const folder = extension === '.cjs' ? './palisade-' : '../'
+  const folder = extension === '.cjs' ? './palisade-' : '../workers/'
   return new URL(`${folder}${name}${extension}`, here)
 }

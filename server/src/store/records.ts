@@ -79,7 +79,8 @@ export interface RuleRecord {
 }
 
 /**
- * A policy without its rules. `formatPolicy` in `history/format-policy.ts` makes the wire form.
+ * A policy without its rules. `formatPolicy` in `aggregates/policies/format-policy.ts` makes the
+ * wire form.
  */
 export interface PolicyHeadRecord {
   readonly id: string

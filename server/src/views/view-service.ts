@@ -1,6 +1,6 @@
 import type { DeviceView } from '@palisade/protocol'
 import { notFound } from '../platform/api-error.ts'
-import type { Work } from '../operations/overload/work-budget.ts'
+import type { Work } from '../work/work-budget.ts'
 import type { Store } from '../store/store.ts'
 import { findDeviceToken } from '../identity/device/device-authorization.ts'
 import type { DeviceTokens } from '../identity/device/device-tokens.ts'

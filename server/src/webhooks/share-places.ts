@@ -1,4 +1,4 @@
-import type { DueWebhook } from '../store/contract/webhooks.ts'
+import type { DueWebhook } from '../store/aggregates/history/deliveries.ts'
 
 /** How many webhooks are sent to at a time, by one server. */
 export interface Places {

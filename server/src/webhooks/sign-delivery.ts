@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { EventText } from '../store/contract/history.ts'
+import type { EventText } from '../store/aggregates/history/event-contract.ts'
 import type { WebhookRecord } from '../store/records.ts'
 import { formatDeliveryId } from './delivery-id.ts'
 import { keyOfWebhookSecret } from './webhook-secret.ts'

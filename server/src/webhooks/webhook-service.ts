@@ -16,7 +16,7 @@ import { limitExceeded, notFound, permissionDenied } from '../platform/api-error
 import { readPage } from '../http/input/read-page.ts'
 import type { OnceRequest } from '../identity/idempotency/answer-once.ts'
 import { changeOnce, createOnce } from '../identity/idempotency/idempotent-post.ts'
-import type { WorkBudget } from '../operations/overload/work-budget.ts'
+import type { WorkBudget } from '../work/work-budget.ts'
 import type { DeliveryRecord, EventHead, WebhookRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { formatDeliveryId, parseDeliveryId } from './delivery-id.ts'

@@ -1,5 +1,5 @@
 import { totalmem } from 'node:os'
-import { createAnswerTurns } from '../operations/overload/answer-turns.ts'
+import { createAnswerTurns } from './answer-turns.ts'
 import type { StartWorker } from '../platform/start-worker.ts'
 import { startProcess } from './start-process.ts'
 
@@ -7,7 +7,7 @@ const MIB = 1024 * 1024
 /** Calls of one organization that wait, and those of all. */
 const WAITING = { each: 4, all: 64 } as const
 const RUNNING = 1
-/** A million sightings take half of it. // bench: server/replay */
+/** A million sightings take half of it. // bench: evidence/replay */
 const MOST_HEAP_MIB = 320
 /** Enough for the evidence of a small organization. */
 const LEAST_HEAP_MIB = 96

@@ -1,32 +1,22 @@
 import { writeFileSync } from 'node:fs'
 import { lowerPriority } from '../platform/lower-priority.ts'
 import type { WorkerPort } from '../platform/start-worker.ts'
-import type { FirstMessage } from './start-process.ts'
 
 /** Linux ends the process with the highest value first. */
 const FIRST_TO_END = '1000'
 
 /** Runs the entry point of a child process, with a smaller share of a busy CPU than the server. */
-export function serveProcess(
-  niceness: number,
-  serve: (port: WorkerPort, data: unknown) => void,
-): void {
+export function serveProcess(niceness: number, serve: (port: WorkerPort) => void): void {
   if (process.send === undefined)
     throw new Error('this program runs as a child of the server alone')
   lowerPriority(niceness)
   endFirst()
   // The server is gone, and its callers with it.
   process.once('disconnect', () => process.exit())
-  process.once('message', ({ workerData }: FirstMessage) => {
-    serve(
-      {
-        on: (event, take) => process.on(event, take),
-        postMessage: (message: unknown) =>
-          void process.send?.(message, undefined, undefined, ignore),
-        close: () => process.disconnect(),
-      },
-      workerData,
-    )
+  serve({
+    on: (event, take) => process.on(event, take),
+    postMessage: (message: unknown) => void process.send?.(message, undefined, undefined, ignore),
+    close: () => process.disconnect(),
   })
 }
 

@@ -1,11 +1,11 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { EventEmitter } from 'node:events'
-import { workerFile, type RunningWorker, type StartWorker } from '../platform/start-worker.ts'
-
-/** Sent before all messages. */
-export interface FirstMessage {
-  readonly workerData: unknown
-}
+import {
+  OUT_OF_MEMORY,
+  workerFile,
+  type RunningWorker,
+  type StartWorker,
+} from '../platform/start-worker.ts'
 
 /**
  * Starts a worker as a child process. All of its memory returns to the system at its end, and a
@@ -14,10 +14,10 @@ export interface FirstMessage {
 export const startProcess: StartWorker = (name, options) =>
   startProcessOf(workerFile(name), options)
 
-/** `resourceLimits` bounds the old generation. */
+/** `resourceLimits` bounds the old generation; a process has no other options. */
 export function startProcessOf(
   file: URL,
-  { workerData, resourceLimits = {} }: Parameters<StartWorker>[1],
+  { resourceLimits = {} }: Parameters<StartWorker>[1],
 ): RunningWorker {
   const { maxOldGenerationSizeMb: maxMib } = resourceLimits
   const child = fork(file, [], {
@@ -33,7 +33,6 @@ export function startProcessOf(
     // An error here means that the child has ended, which its exit tells.
     if (child.connected) child.send(message as object, () => undefined)
   }
-  send({ workerData } satisfies FirstMessage)
   return Object.assign(
     observe(child, () => isTerminated),
     {
@@ -52,18 +51,23 @@ export function startProcessOf(
   )
 }
 
-/** The events of a thread. A child that a signal ends has run out of memory, or system has. */
+/** V8 aborts a child whose heap is full, and Linux kills one when memory is short. */
+const SIGNALS_OF_MEMORY: readonly string[] = ['SIGABRT', 'SIGKILL']
+
+/** The events of a thread. */
 function observe(child: ChildProcess, isTerminated: () => boolean): EventEmitter {
   const events = new EventEmitter()
   child.on('message', (message) => events.emit('message', message))
   child.once('error', (error) => events.emit('error', error))
   child.once('exit', (code, signal) => {
-    if (signal !== null && !isTerminated())
-      events.emit('error', Object.assign(new Error(`ended by ${signal}`), OUT_OF_MEMORY))
+    if (signal !== null && !isTerminated()) {
+      const error = new Error(`ended by ${signal}`)
+      events.emit(
+        'error',
+        SIGNALS_OF_MEMORY.includes(signal) ? Object.assign(error, OUT_OF_MEMORY) : error,
+      )
+    }
     events.emit('exit', code ?? 1)
   })
   return events
 }
-
-/** As of a thread. */
-const OUT_OF_MEMORY = { code: 'ERR_WORKER_OUT_OF_MEMORY' } as const

@@ -53,7 +53,9 @@ const PROBES = {
     'ls -A /proc/1/root/root /proc/self/root/root /proc/self/root/home; ' +
     'for p in /proc/[0-9]*; ' +
     'do tr "\\0" "\\n" <$p/environ | grep -aE "^(SECRET|PALISADE_AGENT_SOCKET)="; ' +
-    'ls -l $p/cwd $p/fd | grep -aE "/agent|docker"; done; ls -d /proc/[0-9]* | wc -l',
+    // The pipe in place of a descriptor shows its name, which leads nowhere inside.
+    'ls -l $p/cwd $p/fd | grep -aE "/agent|docker" | grep -vE "/(output|errors)$"; done; ' +
+    'ls /proc/self/fd/1/.. $(readlink /proc/self/fd/1); ls -d /proc/[0-9]* | wc -l',
   terminal: calls('ioctl(STDIN,0x5412,my $x = "x")', 'ioctl(STDIN,0x541c,my $y = "\\2")'),
   privileges:
     'grep -E "^(NoNewPrivs|CapEff|CapPrm|CapBnd|CapInh|CapAmb|Seccomp):" /proc/self/status',

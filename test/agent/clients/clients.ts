@@ -7,7 +7,7 @@ export interface Client {
   readonly command: (host: string, scene: ClientScene) => readonly string[]
   /** In its output when it reaches the target. */
   readonly reached: string
-  /** In its output when it is denied, for `host:port`; docs/on-a-machine.md has the table. */
+  /** In its output when it is denied, for `host:port`. */
   readonly refused: (authority: string) => string
   /** Exit code when it is denied. */
   readonly refusedCode: number

@@ -31,7 +31,7 @@ describe('a FIFO in the place of records', () => {
 
 describe('a disk that refuses records', () => {
   it.skipIf(!canFillDisks())('because it is full takes them once it has room', async () => {
-    const disk = await mountSmallDisk()
+    const disk = mountSmallDisk()
     const directory = join(disk, 'records')
     const { recorder } = await startRecorder({ directory })
     recorder.record(denial('first.test'))

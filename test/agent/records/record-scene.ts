@@ -3,7 +3,7 @@ import { recordLineSchema } from '@palisade/protocol'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { createProgramLookup } from '../../../agent/src/programs/program-lookup.ts'
+import { createProgramLookup } from '../../../agent/src/host/process-lookup/program-lookup.ts'
 import { createRecordDisk, type RecordDisk } from '../../../agent/src/records/record-disk.ts'
 import {
   createRecordWriter,

@@ -7,7 +7,7 @@ import type { GuardedView } from '../../../agent/src/sandbox/view/guarded-view.t
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 
 let root: string
-let view: Pick<GuardedView, 'areas' | 'held' | 'absent'>
+let view: Pick<GuardedView, 'areas' | 'restricted' | 'absent'>
 beforeEach(async () => {
   root = await temporaryDirectory()
   for (const folder of ['shown', 'outside', 'shown/hidden', 'shown/fixed', 'shown/absent'])
@@ -19,11 +19,11 @@ beforeEach(async () => {
   symlinkSync('../outside/ca.pem', join(root, 'shown/link-out'))
   symlinkSync('../shown/ca.pem', join(root, 'outside/link-in'))
   symlinkSync('ca.pem', join(root, 'shown/link'))
-  const held = (path: string, hold: 'hidden' | 'read-only') =>
-    ({ path: join(root, path), hold, kind: 'directory', isDenied: true }) as const
+  const restrict = (path: string, level: 'hidden' | 'read-only') =>
+    ({ path: join(root, path), level, kind: 'directory', isDenied: true }) as const
   view = {
     areas: [{ path: join(root, 'shown'), access: 'ro' }],
-    held: [held('shown/hidden', 'hidden'), held('shown/fixed', 'read-only')],
+    restricted: [restrict('shown/hidden', 'hidden'), restrict('shown/fixed', 'read-only')],
     absent: new Set([join(root, 'shown/absent')]),
   }
 })

@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createViewDisk } from '../../../agent/src/sandbox/view/disk.ts'
-import { judgeWorkspaces } from '../../../agent/src/sandbox/view/workspace.ts'
+import { resolveWorkspaces } from '../../../agent/src/sandbox/view/workspace.ts'
 import { isFullRun, seedOfRun } from '../../lanes/run-size.ts'
 import { LAW_TIMEOUT_MS } from '../../policy-core/every-case.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
@@ -179,7 +179,7 @@ function openAll(machine: SandboxMachine, round: number, all: readonly Case[]): 
     const access = oracle.access()
     for (const asked of ['ro', 'rw'] as const) {
       const judge = (): unknown =>
-        judgeWorkspaces([{ path: root, access: asked }], {
+        resolveWorkspaces([{ path: root, access: asked }], {
           disk: createViewDisk(),
           active,
           home: '/home/nobody',

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { systemErrorCode } from '../../../agent/src/errors.ts'
+import { systemErrorCode } from '../../../agent/src/host/errors.ts'
 import { BUILT_CLI } from '../../built-programs.ts'
 import {
   enrolledMachine,

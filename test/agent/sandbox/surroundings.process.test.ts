@@ -1,13 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createViewDisk } from '../../../agent/src/sandbox/view/disk.ts'
 import { systemSettings } from '../../../agent/src/sandbox/view/system-settings.ts'
-import type { PolicyBundle } from '../../../agent/src/decision/policy-bundle.ts'
+import type { PolicyBundle } from '../../../agent/src/policy/decision/policy-bundle.ts'
 import { bundleClaims, policyOf } from '../fixture/bundle.ts'
-import { startSandboxMachine } from './fixture/machine.ts'
+import { startUserMachine } from './fixture/machine-process.ts'
+import { startSandboxMachine, untilPrinted } from './fixture/machine.ts'
 
 /** Opens the project, and the directory `main` beside it. */
 function opened(project: string): PolicyBundle {
@@ -47,6 +49,19 @@ describe('git in a sandbox', () => {
       stdout: 'Dev Eloper work@example.com Dev Eloper work@example.com\n',
       stderr: '',
     })
+  })
+
+  it('starts where a placeholder of another sandbox was removed', async () => {
+    const machine = await startSandboxMachine(opened)
+    git(machine.project, 'init', '-q')
+    const first = machine.start([...SHELL, 'echo ready; sleep 30'])
+    await untilPrinted(first)
+    await rm(join(machine.project, '.git/config.worktree'))
+
+    const ended = await machine.run([...SHELL, 'git status --short && echo ran'])
+    first.kill('SIGTERM')
+
+    expect(ended).toEqual({ code: 0, stdout: 'ran\n', stderr: '' })
   })
 
   it('names the directory and the option for a working tree, which then works', async () => {
@@ -129,4 +144,15 @@ describe('the settings of the machine in a sandbox', () => {
       expect({ code, stdout }).toMatchObject({ code: 0, stdout: /Apache Maven/ })
     },
   )
+})
+
+describe.runIf(userInfo().uid === 0)('a user without an entry in /etc/passwd', () => {
+  it('has an agent, and learns why it makes no sandbox', async () => {
+    const machine = await startUserMachine('unnamed', { bundle: opened })
+    expect(await machine.run([...SHELL, 'echo ran'])).toEqual({
+      code: 125,
+      stdout: '',
+      stderr: expect.stringContaining('the user 54321 has no entry in /etc/passwd; add one'),
+    })
+  })
 })

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { lockDirectory } from '../../../agent/src/config/lock-directory.ts'
+import { lockDirectory } from '../../../agent/src/host/config/lock-directory.ts'
 import { startMachine } from './service-machine.ts'
 
 describe('palisade-agent uninstall', () => {

@@ -3,7 +3,7 @@ import {
   install,
   uninstall,
   type ServiceOptions,
-  type ServiceSurroundings,
+  type ServiceEnvironment,
 } from '../../../agent/src/service/service-commands.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 
@@ -23,7 +23,7 @@ export function readOptions(words: readonly string[]): ServiceOptions {
 }
 
 /** The commands in an empty home directory of a machine with systemd. */
-export async function startMachine(changes: Partial<ServiceSurroundings> = {}) {
+export async function startMachine(changes: Partial<ServiceEnvironment> = {}) {
   const home = await temporaryDirectory()
   const run = async (name: string, ...words: readonly string[]): Promise<string> => {
     const printed: string[] = []

@@ -1,6 +1,6 @@
 import { compilePolicy, decide, type Decision } from '@palisade/policy-core'
 import { describe, expect, it } from 'vitest'
-import { DOMAIN_NAMES, type DomainName } from '../../../bench/src/case.ts'
+import { DOMAIN_NAMES, type DomainName } from '../../../bench/src/workload/domain.ts'
 import { DOMAINS } from '../../../bench/src/workload/domains.ts'
 import { createRandom } from '../../../bench/src/workload/random.ts'
 import {

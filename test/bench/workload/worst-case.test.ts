@@ -1,6 +1,6 @@
 import { compilePolicy, decide } from '@palisade/policy-core'
 import { expect, it } from 'vitest'
-import { WORST_INPUTS } from '../../../bench/src/case.ts'
+import { WORST_INPUTS } from '../../../bench/src/decide/case.ts'
 import { createWorstCase } from '../../../bench/src/workload/worst-case.ts'
 
 it.each(WORST_INPUTS)('creates a valid request and valid policies: %s', (input) => {

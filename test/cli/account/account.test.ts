@@ -22,6 +22,17 @@ async function login(
 }
 
 describe('palisade login', () => {
+  it('says that a terminal shows the token that a person types', async () => {
+    await using directory = await temporaryDirectory()
+    await using server = await startGovernanceServer()
+    const stdin = Object.assign(Readable.from([Buffer.from('pal_pat_good\n')]), { isTTY: true })
+
+    const { code, err } = await login(directory, server.url, { stdin })
+
+    expect(code).toBe(0)
+    expect(err).toBe('reading the token from the terminal, which shows it; Ctrl-D ends the input\n')
+  })
+
   it('reads a secret whose characters are split between chunks', async () => {
     await using directory = await temporaryDirectory()
     const bodies: unknown[] = []

@@ -2,7 +2,7 @@ import { bundleSchema, grantSchema, type AssuranceClass } from '@palisade/protoc
 import { chmod, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { readDeviceKey, readEnrolment } from '../../../agent/src/config/read-enrolment.ts'
+import { readDeviceKey, readEnrolment } from '../../../agent/src/sync/enrol/read-enrolment.ts'
 import { freshName } from '../../server/fresh-name.ts'
 import { openTestServer, type TestServer } from '../../server/test-server.ts'
 import { runCli, type CliRun, type CliSetting } from '../run-cli.ts'
@@ -170,7 +170,9 @@ describe('palisade device', () => {
     const { data } = JSON.parse(await ok('device', 'list', '--json'))
     expect(data).toMatchObject([{ id, user: 'alice', labels: ['ci', 'vm'] }])
     expect(await ok('device', 'list')).toMatch(
-      new RegExp(`^NAME +DEVICE +USER .*\nlaptop +${id.slice(0, 8)}… +alice +ci +never`),
+      new RegExp(
+        `^NAME +DEVICE +USER .*\nlaptop +${id.slice(0, 8)}… +alice +ci +no report yet +never`,
+      ),
     )
     await report(id)
     // The report counts as last contact; polls are recorded up to a minute late.

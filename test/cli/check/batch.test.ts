@@ -38,6 +38,17 @@ describe('palisade check --batch', () => {
     expect(outcomes(result.out)).toEqual(['allow rule', 'deny default_deny', 'allow rule'])
   })
 
+  it('says that it waits for lines when a person has to type them', async () => {
+    const terminal = Object.assign(Readable.from([Buffer.from(`${ALLOWED}\n`)]), { isTTY: true })
+
+    const { code, out, err } = await batch(terminal)
+
+    expect([code, outcomes(out)]).toEqual([0, ['allow rule']])
+    expect(err).toBe(
+      'reading requests from the terminal, one JSON object a line; Ctrl-D ends the input\n',
+    )
+  })
+
   it('answers a line as long as the agent takes', async () => {
     const { out } = await batch(`${ALLOWED}${' '.repeat(65_536 - ALLOWED.length)}\n`)
 

@@ -1,7 +1,7 @@
 import type { AgentStatus } from '@palisade/protocol'
 import type { Check } from '../../../packages/cli/src/doctor/check.ts'
-import { captureProgram } from '../../../packages/cli/src/programs/capture-program.ts'
-import type { Machine } from '../programs/machine.ts'
+import { captureProgram } from '../../../packages/cli/src/runtime/programs/capture-program.ts'
+import type { Machine } from '../proxied-programs/machine.ts'
 import { runCli, type CliRun } from '../run-cli.ts'
 
 export const WELL: Partial<AgentStatus> = {

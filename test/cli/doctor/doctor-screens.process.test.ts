@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { BUILT_CLI } from '../../built-programs.ts'
 import { temporaryDirectory } from '../../agent/fixture/temporary-directory.ts'
-import { startMachine } from '../programs/machine.ts'
+import { startMachine } from '../proxied-programs/machine.ts'
 import { makeScreensPage, showStage, STAGES } from './doctor-screens.ts'
 
 const run = promisify(execFile)

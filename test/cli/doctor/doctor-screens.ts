@@ -1,7 +1,7 @@
 import type { Check } from '../../../packages/cli/src/doctor/check.ts'
 import { formatChecks } from '../../../packages/cli/src/doctor/doctor-command.ts'
 import { checkSandbox } from '../../../packages/cli/src/doctor/sandbox-checks.ts'
-import type { Captured } from '../../../packages/cli/src/programs/capture-program.ts'
+import type { Captured } from '../../../packages/cli/src/runtime/programs/capture-program.ts'
 import { createStyle } from '../../../packages/cli/src/terminal/style.ts'
 
 type Answer = (words: readonly string[]) => Captured | null

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { chmod } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { captureProgram } from '../../../packages/cli/src/programs/capture-program.ts'
-import { startMachine } from '../programs/machine.ts'
+import { captureProgram } from '../../../packages/cli/src/runtime/programs/capture-program.ts'
+import { startMachine } from '../proxied-programs/machine.ts'
 import { runCli } from '../run-cli.ts'
 import { WELL, examine, checksOf } from './doctor-scene.ts'
 

@@ -1,12 +1,13 @@
 import type { AgentStatus } from '@palisade/protocol'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { checkAgent } from '../../../packages/cli/src/doctor/agent-checks.ts'
 import { checkProxy } from '../../../packages/cli/src/doctor/proxy-check.ts'
 import { checkShell } from '../../../packages/cli/src/doctor/shell-checks.ts'
 import { startTcpServer } from '../../agent/fixture/proxy.ts'
-import { startMachine } from '../programs/machine.ts'
+import { startMachine } from '../proxied-programs/machine.ts'
 import { runCli } from '../run-cli.ts'
 import { WELL, examine, checksOf } from './doctor-scene.ts'
 
@@ -38,6 +39,28 @@ describe('palisade doctor', () => {
 
     expect(new Set(levels)).toEqual(new Set([undefined]))
     expect(paths).toEqual(['/own/bin:/usr/bin'])
+  })
+
+  it('shows its steps on a terminal after a second, and leaves nothing of them', async () => {
+    const machine = await startMachine(WELL)
+    const examineWithin = (ms: number, progress: boolean) =>
+      runCli(['doctor'], {
+        ...machine,
+        progress,
+        captureProgram: async ([program]) => {
+          if (program === 'curl') await pause(ms)
+          return { kind: 'missing' }
+        },
+      })
+
+    const slow = await examineWithin(1_300, true)
+
+    const shown = slow.err.split('\u001B[K').map((text) => text.replace('\r', ''))
+    const programs = ['curl', 'wget', 'git', 'npm', 'pip', 'node']
+    expect(shown).toEqual([...programs.map((name) => `checking ${name} …`), '', ''])
+    expect(slow.out).not.toContain('checking')
+    expect((await examineWithin(1_300, false)).err).toBe('')
+    expect((await examineWithin(0, true)).err).toBe('')
   })
 
   it('fails with a mend when a program goes around the proxy', async () => {

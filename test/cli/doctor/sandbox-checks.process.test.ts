@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { captureProgram } from '../../../packages/cli/src/programs/capture-program.ts'
+import { captureProgram } from '../../../packages/cli/src/runtime/programs/capture-program.ts'
 import { temporaryDirectory } from '../../agent/fixture/temporary-directory.ts'
 import { checkSandbox, readKernelSetting } from '../../../packages/cli/src/doctor/sandbox-checks.ts'
 

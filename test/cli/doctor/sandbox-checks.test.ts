@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type {
   CaptureProgram,
   Captured,
-} from '../../../packages/cli/src/programs/capture-program.ts'
+} from '../../../packages/cli/src/runtime/programs/capture-program.ts'
 import { checkSandbox } from '../../../packages/cli/src/doctor/sandbox-checks.ts'
 
 const ended = (code: number, output: string): Captured => ({ kind: 'ended', code, output })

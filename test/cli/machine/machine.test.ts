@@ -24,7 +24,7 @@ describe('palisade status', () => {
     expect(result.out).toMatch(/freshness +stale in 23 hours, expires in 7 days\n/)
     expect(result.out).toMatch(/proxy +http:\/\/127\.0\.0\.1:8421\n/)
     expect(result.out).not.toContain('failing')
-    expect(result.out).toMatch(/hints +on\n/)
+    expect(result.out).toMatch(/hints +on: changes arrive at once\n/)
   })
 
   it('names the parent proxy, and where addresses are resolved', async () => {
@@ -61,6 +61,14 @@ describe('palisade status', () => {
       expect((await ask(['status'], { body: STATUS })).out).not.toContain('assurance')
     },
   )
+
+  it('says that a passed self-probe means that the policy is in force', async () => {
+    const probes = { proxy: { at: '2026-11-21T11:59:00.000Z', ok: true, detail: '' } }
+
+    expect((await ask(['status'], { body: { ...STATUS, probes } })).out).toMatch(
+      /\nself-probe +passed 1 minute ago: the policy is in force\n/,
+    )
+  })
 
   it('shows the name of the enrolment beside the host name', async () => {
     const body = { ...STATUS, enrolled_as: 'build machine' }
@@ -167,7 +175,7 @@ describe('palisade status', () => {
 
     expect(await show(off)).toMatch(/hints +off: changes arrive by scheduled polls only\n/)
     expect(await show(failing)).toMatch(
-      /hints +none since 2 hours ago: no answer\\u001b\[2J \(timeout\)\n/,
+      /hints +none for 2 hours: no answer\\u001b\[2J \(timeout\)\n/,
     )
   })
 
@@ -191,7 +199,8 @@ describe('palisade status', () => {
     expect(out).toMatch(
       /state +never_loaded {2}no policies yet: everything is denied; run `palisade sync`\n/,
     )
-    expect(out).toMatch(/failing +since 2026-11-21T10:00:00\.000Z, 2 hours ago\n/)
+    expect(out).toMatch(/last answer +none since the agent started\n/)
+    expect(out).toMatch(/failing +for 2 hours, since 2026-11-21T10:00:00\.000Z\n/)
     expect(out).toMatch(/last error +refused\\u001b\[2J \(unreachable\)\n/)
     expect(out).toMatch(/cache problem +bad signature; set aside as state\.json\.rejected-1\n/)
     const left = { ...body, cache_problem: { file: null, message: 'is not read alike' } }
@@ -399,13 +408,13 @@ describe('palisade sync', () => {
     expect(json).toEqual({ code, out: `${JSON.stringify(body)}\n`, err: '' })
   })
 
-  it('prints on a terminal that it waits, after a second', async () => {
+  it('shows on a terminal that it waits, after a second and until the end', async () => {
     const body: SyncResult = { outcome: 'unchanged', revision: 1, error: null }
 
     const slow = await ask(['sync'], { body, delayMs: 1_200 }, true)
     const fast = await ask(['sync'], { body }, true)
 
-    expect(slow).toMatchObject({ code: 0, err: 'waiting for the server …\n' })
+    expect(slow).toMatchObject({ code: 0, err: '\rwaiting for the server …\u001B[K\r\u001B[K' })
     expect(fast).toMatchObject({ code: 0, err: '' })
   })
 })

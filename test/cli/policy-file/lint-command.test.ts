@@ -1,4 +1,4 @@
-import type { Finding } from '@palisade/policy-core'
+import type { Finding } from '@palisade/policy-analysis'
 import { describe, expect, it } from 'vitest'
 import { rule } from '../policy-fixture.ts'
 import { runCli, type CliRun } from '../run-cli.ts'
@@ -37,6 +37,42 @@ describe('palisade lint', () => {
       'p.json: 2 policies, 2 rules, 1 warning; `--all` shows 1 more',
       '',
     ])
+  })
+
+  it('takes several paths as one set, as plan does', async () => {
+    await using directory = await temporaryDirectory()
+    const write = (name: string, rules: readonly unknown[]) =>
+      directory.write(`${name}.yaml`, { policies: [{ name, rules }] })
+    const deny = { name: 'ban', actions: ['connect:tcp'], decision: 'deny' }
+    await write('a', [{ ...deny, name: 'api', decision: 'allow', resources: ['api.example.com'] }])
+    await write('b', [{ ...deny, resources: ['**.example.com'] }])
+    const lintBoth = (...options: string[]) =>
+      runCli(['lint', 'a.yaml', 'b.yaml', ...options], { cwd: directory.path })
+
+    const { code, out, err } = await lintBoth()
+
+    expect({ code, err }).toEqual({ code: 1, err: '' })
+    expect(out).toContain('all of it is denied by `**.example.com`')
+    expect(out).toContain('2 paths: 2 policies, 2 rules, 1 warning')
+    expect(JSON.parse((await lintBoth('--json')).out)).toMatchObject({
+      files: ['a.yaml', 'b.yaml'],
+      policies: 2,
+    })
+  })
+
+  it('refuses several paths where one is a set of its own', async () => {
+    await using directory = await temporaryDirectory()
+    await directory.write('p.json', SHADOWED)
+    await directory.write('local.yaml', { local: [{ name: 'mine', rules: [] }] })
+    const lintWith = async (file: string) =>
+      runCli(['lint', file, 'p.json'], { cwd: directory.path })
+
+    expect(await lintWith('local.yaml')).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('write `palisade lint local.yaml`'),
+    })
+    expect((await lintWith('none.yaml')).err).toContain('none.yaml: no such file')
   })
 
   it('names some of the rules that cause a finding, each once', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readGitSettings } from '../../../packages/cli/src/sandbox/git-settings.ts'
-import type { Captured } from '../../../packages/cli/src/programs/capture-program.ts'
+import type { Captured } from '../../../packages/cli/src/runtime/programs/capture-program.ts'
 
 interface Call {
   readonly command: readonly string[]
@@ -15,6 +15,7 @@ async function read(
   const { identity, authorities } = await readGitSettings({
     env,
     home: '/home/dev',
+    cwd: '/home/dev',
     captureProgram: async (command, given) => {
       calls.push({ command, env: given })
       return captured
@@ -26,7 +27,7 @@ async function read(
 const ended = (...entries: readonly string[]): Captured => ({
   kind: 'ended',
   code: 0,
-  output: entries.map((entry) => `${entry}\0`).join(''),
+  output: entries.map((entry) => `file:/home/dev/.gitconfig\0${entry}\0`).join(''),
 })
 const PERSON = ended('user.name\nDev Eloper', 'user.email\ndev@example.com')
 
@@ -68,7 +69,7 @@ describe('the git settings of the person', () => {
   })
 
   it('are read after a warning of git', async () => {
-    const warned = ended('warning: unable to access\nuser.name\nDev', 'user.email\nd@e.f')
+    const warned = ended('user.name\nDev', 'warning: unable to access\nuser.email\nd@e.f')
 
     expect(await read(warned)).toMatchObject({ GIT_AUTHOR_NAME: 'Dev', GIT_AUTHOR_EMAIL: 'd@e.f' })
   })

@@ -29,7 +29,7 @@ async function ask(strict: RunRequest['strict']) {
     stderr: process.stderr,
     self: ['/node', '/palisade.cjs'],
     env: { PALISADE_AGENT_SOCKET: socketPath, HOME: '/home/dev', TERM: 'xterm', SECRET: 'key' },
-    become: (program, words) => became.push(program, words),
+    replaceProcess: (program, words) => became.push(program, words),
     captureProgram: async () => ({ kind: 'missing' }),
   }
   const options = { workspace: [], env: [], limit: [], publish: [], profile: null }

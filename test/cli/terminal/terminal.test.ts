@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatAge } from '../../../packages/cli/src/terminal/age.ts'
+import { formatAge, formatSpan } from '../../../packages/cli/src/terminal/age.ts'
 import { jsonLine, printable } from '../../../packages/cli/src/terminal/printable.ts'
 import { createStyle } from '../../../packages/cli/src/terminal/style.ts'
 import { formatTable } from '../../../packages/cli/src/terminal/table.ts'
@@ -61,6 +61,18 @@ describe('formatTable', () => {
     expect(createStyle(true).bad('deny')).toBe('\u001b[31mdeny\u001b[39m')
     expect(createStyle(false).bad('deny')).toBe('deny')
     expect(createStyle(true).bad('\u001b[0m')).toBe('\u001b[31m\\u001b[0m\u001b[39m')
+  })
+})
+
+describe('formatSpan', () => {
+  it.each([
+    ['2026-11-21T11:57:00Z', 'for 3 minutes'],
+    ['2026-11-20T10:00:00Z', 'for 1 day'],
+    ['2026-11-21T12:00:00.500Z', 'for less than a second'],
+    ['2026-11-21T13:00:00Z', 'for less than a second'],
+    ['some day', 'since some day'],
+  ])('formats %s as %j', (since, words) => {
+    expect(formatSpan(since, Date.parse('2026-11-21T12:00:00.900Z'))).toBe(words)
   })
 })
 

@@ -62,6 +62,9 @@ it.each([
   ['short', 10, ['short']],
   ['one two three', 8, ['one two', 'three']],
   ['/home/dev/project/file', 12, ['/home/dev/', 'project/file']],
+  ['asked: default_deny', 14, ['asked:', 'default_deny']],
+  ['read /srv/data/project/file', 16, ['read /srv/data/', 'project/file']],
+  ['a abcdefghij', 4, ['a ab', 'cdef', 'ghij']],
   ['abcdefghij', 4, ['abcd', 'efgh', 'ij']],
   ['', 4, ['']],
 ])('wraps %j into %i characters', (text, width, lines) => {
@@ -106,6 +109,17 @@ describe('a help text', () => {
       '`read`, and `rw`, the default, needs both.',
     ])
   })
+
+  it.each(['$PALISADE_CONFIG_DIR', '"acme"', '.palisade.yaml', '/work'])(
+    'goes on in a line that begins with %s',
+    (word) => {
+      const before = 'The token is stored in credentials.json (mode 0600) in the folder'
+
+      expect(reflow(`${before}\n${word} of its user.`, 60)).toBe(
+        `The token is stored in credentials.json (mode 0600) in the\nfolder ${word} of its user.`,
+      )
+    },
+  )
 
   it('continues the text of a term below itself', () => {
     expect(reflow('  --json <x>  print one JSON object with everything', 40)).toBe(

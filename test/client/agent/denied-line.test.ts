@@ -5,13 +5,22 @@ type Denied = Parameters<ReturnType<typeof createDeniedTargets>['add']>[0]
 
 function denial(host: string, changes: Partial<Denied> = {}): Denied {
   const request = { action: 'connect:tcp', host, port: 443 } as const
-  return { decision: 'deny', reason: 'default_deny', request, ...changes }
+  return { decision: 'deny', reason: 'default_deny', request, rules: [], ...changes }
 }
 
-function lineOf(...decisions: readonly Denied[]): string | null {
+function linesOf(support: string | undefined, ...decisions: readonly Denied[]): readonly string[] {
   const targets = createDeniedTargets()
   for (const each of decisions) targets.add(each)
-  return targets.line()
+  return targets.lines(support)
+}
+
+function lineOf(...decisions: readonly Denied[]): string | undefined {
+  return linesOf(undefined, ...decisions)[0]
+}
+
+/** A denial by a rule of the organization or of the user. */
+function ruledBy(origin: 'org' | 'local'): Denied {
+  return denial('ruled.test', { reason: 'rule', rules: [{ origin }] })
 }
 
 describe('the line of denied targets', () => {
@@ -26,10 +35,13 @@ describe('the line of denied targets', () => {
   it('is absent without a denied connection', () => {
     const read = { action: 'read', path: '/x' } as const
 
-    expect(lineOf()).toBeNull()
-    expect(lineOf(denial('a.test', { decision: 'allow' }))).toBeNull()
-    expect(lineOf(denial('a.test', { request: read }))).toBeNull()
-    expect(lineOf(denial('a.test', { request: null }))).toBeNull()
+    const none = [
+      denial('a.test', { decision: 'allow' }),
+      denial('a.test', { request: read }),
+      denial('a.test', { request: null }),
+    ]
+    expect(linesOf('Ask in #network')).toEqual([])
+    expect(linesOf('Ask in #network', ...none)).toEqual([])
   })
 
   it('advises a request only for a target that one may open', () => {
@@ -57,5 +69,15 @@ describe('the line of denied targets', () => {
     expect(line).toMatch(/^5000 denied: /)
     expect(line).toContain(', … – palisade request h0.test:443')
     expect(line?.length).toBeLessThan(200)
+  })
+
+  it('has the support message after it when policies of the organization denied', () => {
+    const protectedOne = denial('a.test', { reason: 'protected_address' })
+
+    expect(linesOf('Ask', denial('a.test'))[1]).toBe('Ask')
+    expect(linesOf('Ask', protectedOne, ruledBy('local'), ruledBy('org')).slice(1)).toEqual(['Ask'])
+    expect(linesOf('Ask', ruledBy('local'), protectedOne).slice(1)).toEqual(['Ask'])
+    expect(linesOf('Ask', ruledBy('local'))).toHaveLength(1)
+    expect(linesOf(undefined, denial('a.test'))).toHaveLength(1)
   })
 })

@@ -1,5 +1,9 @@
-import { DOMAIN_NAMES, type DomainName } from '../../../bench/src/case.ts'
-import { drawHostile, HOSTILE_CYCLE } from '../../../bench/src/workload/domain.ts'
+import {
+  DOMAIN_NAMES,
+  drawHostile,
+  HOSTILE_CYCLE,
+  type DomainName,
+} from '../../../bench/src/workload/domain.ts'
 import { DOMAINS } from '../../../bench/src/workload/domains.ts'
 import type { Random } from '../../../bench/src/workload/random.ts'
 import { createScenario, type Scenario } from '../../../bench/src/workload/scenario.ts'

@@ -24,7 +24,7 @@ describe('the log of a service', () => {
   })
 
   it.runIf(canFillDisks())('reports a loss once, as soon as it can write again', async () => {
-    const disk = await mountSmallDisk()
+    const disk = mountSmallDisk()
     const path = join(disk, 'service.log')
     const ballast = join(disk, 'ballast')
     const log = openLogFile(path)

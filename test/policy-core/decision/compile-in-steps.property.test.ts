@@ -78,10 +78,9 @@ describe('compileInSteps', () => {
   })
 
   it.each([
-    // In addition to reading, the table, grouping and the index: hashing, placing and, for
-    // suffixes, copying.
-    ['exact', 6],
-    ['below', 8],
+    // Reading, the table, grouping, placing the names and finding their sets.
+    ['exact', 5],
+    ['below', 5],
     // Flattening and the prefixes. The sort and the search take one step each.
     ['address', 6],
   ])('pauses in each pass over rules of the kind %s', (id, passes) => {

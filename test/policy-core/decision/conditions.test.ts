@@ -1,38 +1,16 @@
 import {
-  compare,
   compilePolicy,
   decide,
   explain,
-  isNoWider,
-  lint,
   makeSelfTest,
   nextExpiry,
   pathDenies,
   runSelfTest,
-  type Policy,
-  type Rule,
 } from '@palisade/policy-core'
 import { describe, expect, it } from 'vitest'
+import { expiring, NOON, policy, rule } from './expiring-rules.ts'
 
-const NOON = Date.parse('2026-11-26T12:00:00Z')
 const REQUEST = { action: 'connect:tcp', host: 'api.example.com', port: 443 }
-
-function rule(
-  id: string,
-  resource: string,
-  expires_at?: string,
-  decision: Rule['decision'] = 'allow',
-): Rule {
-  const action = resource.startsWith('/') ? 'read' : 'connect:tcp'
-  const base = { id, name: id, actions: [action] as const, decision, resources: [resource] }
-  return expires_at === undefined ? base : { ...base, expires_at }
-}
-
-function policy(id: string, rules: readonly Rule[], mode?: string): Policy {
-  return { id, name: id, mode, allowlist_v0: { rules } }
-}
-
-const expiring = [policy('pol_1', [rule('r1', 'api.example.com', '2026-11-26T12:00:00Z')])]
 
 describe('a time is required', () => {
   const compiled = compilePolicy({ policies: expiring })
@@ -47,9 +25,6 @@ describe('a time is required', () => {
       () => explain(compiled, REQUEST, { now }),
       () => pathDenies(compiled, { now }),
       () => nextExpiry(compiled, now),
-      () => compare(compiled, compilePolicy({ policies: [] }), { now }),
-      () => isNoWider(compilePolicy({ policies: [] }), compiled, { now }),
-      () => lint({ policies: expiring }, { now }),
     ])
       expect(ask).toThrow(expect.objectContaining(missing))
   })
@@ -128,44 +103,6 @@ describe('explain', () => {
   })
 })
 
-describe('isNoWider', () => {
-  it('finds an allow that outlives its former expiry', () => {
-    const before = compilePolicy({ policies: expiring })
-    const after = compilePolicy({ policies: [policy('pol_1', [rule('r1', 'api.example.com')])] })
-
-    expect(isNoWider(before, after, { now: NOON - 1 })).toMatchObject({
-      answer: 'no',
-      at: NOON,
-      before: { decision: 'deny' },
-      after: { decision: 'allow' },
-    })
-    expect(isNoWider(after, before, { now: NOON - 1 })).toEqual({ answer: 'yes' })
-  })
-
-  it('is unknown after a hundred expiries', () => {
-    const many = Array.from({ length: 150 }, (_, index) =>
-      rule(`r${index}`, `a${index}.test`, new Date(NOON + index).toISOString()),
-    )
-    const compiled = compilePolicy({ policies: [policy('pol_1', many)] })
-
-    expect(isNoWider(compiled, compiled, { now: NOON - 1 })).toMatchObject({ answer: 'unknown' })
-  })
-})
-
-describe('a set that observes', () => {
-  it('is not compared', () => {
-    const observing = compilePolicy({ policies: [], default: 'observe' })
-    const enforcing = compilePolicy({ policies: [] })
-
-    for (const ask of [
-      () => compare(observing, observing),
-      () => compare(enforcing, observing),
-      () => isNoWider(observing, enforcing),
-    ])
-      expect(ask).toThrow(expect.objectContaining({ code: 'ERR_OPTION_INVALID' }))
-  })
-})
-
 describe('the self-test', () => {
   it('holds for expired rules, shadow policies and every default', () => {
     const allows = policy('pol_1', [
@@ -190,51 +127,5 @@ describe('the self-test', () => {
     const compiled = compilePolicy({ policies: [other] })
 
     expect(runSelfTest({ compiled }, expired, makeSelfTest(expired))).not.toBeNull()
-  })
-})
-
-describe('lint', () => {
-  const codesOf = (policies: readonly Policy[]) =>
-    lint({ policies }, { now: NOON })
-      .filter(({ code }) => code !== 'apex_not_covered')
-      .map(({ code, rules }) => `${code} ${rules[0]?.rule_id}`)
-
-  it('finds expired rules', () => {
-    expect(codesOf(expiring)).toEqual(['expired r1'])
-    expect(lint({ policies: expiring }, { now: NOON - 1 })).toEqual([])
-  })
-
-  it('calls a rule redundant only beside one that expires no earlier', () => {
-    const [early, late] = ['2026-11-26T13:00:00Z', '2026-11-26T14:00:00Z']
-    const twice = (wide: string | undefined, narrow: string | undefined) =>
-      codesOf([
-        policy('pol_1', [rule('r1', '*.example.com', wide), rule('r2', 'api.example.com', narrow)]),
-      ])
-
-    expect(twice(undefined, early)).toEqual(['redundant r2'])
-    expect(twice(late, early)).toEqual(['redundant r2'])
-    expect(twice(late, undefined)).toEqual([])
-    expect(twice(early, late)).toEqual([])
-    expect(twice('2026-11-26T12:00:00Z', undefined)).toEqual(['expired r1'])
-  })
-
-  it('keeps the later of two equal resources', () => {
-    const both = (first: string | undefined, second: string | undefined) =>
-      codesOf([policy('pol_1', [rule('r1', 'a.test', first), rule('r2', 'a.test', second)])])
-
-    expect(both('2026-11-26T13:00:00Z', undefined)).toEqual(['duplicate_resource r1'])
-    expect(both(undefined, '2026-11-26T13:00:00Z')).toEqual(['duplicate_resource r2'])
-  })
-
-  it('never lets a shadow policy make an enforced rule redundant or shadowed', () => {
-    const enforced = policy('pol_1', [rule('r1', 'api.example.com')])
-
-    for (const decision of ['allow', 'deny'] as const) {
-      const rules = [rule('r2', '*.example.com', undefined, decision)]
-      expect(codesOf([enforced, policy('pol_2', rules, 'shadow')])).toEqual([])
-      expect(codesOf([enforced, policy('pol_2', rules)])).toEqual([
-        decision === 'allow' ? 'redundant r1' : 'shadowed r1',
-      ])
-    }
   })
 })

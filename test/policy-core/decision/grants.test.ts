@@ -1,14 +1,12 @@
 import {
-  compare,
   compilePolicy,
   decide,
   explain,
-  isNoWider,
   nextExpiry,
   policyAt,
+  withoutGrants,
   type Grant,
   type PolicySet,
-  withoutGrants,
 } from '@palisade/policy-core'
 import { describe, expect, it } from 'vitest'
 import { policy, rule } from '../policies.ts'
@@ -107,14 +105,6 @@ describe('a set is refused', () => {
   it('for grants that are no list', () => {
     expect(refusal(GRANT)).toThrow(expect.objectContaining({ code: 'ERR_OPTION_INVALID' }))
   })
-})
-
-it('is not compared with grants, which open less than rules', () => {
-  const alone = compilePolicy({ policies: [] })
-  const invalid = expect.objectContaining({ code: 'ERR_OPTION_INVALID' })
-
-  expect(() => compare(granted, alone, { now: BEGIN })).toThrow(invalid)
-  expect(() => isNoWider(alone, granted, { now: BEGIN })).toThrow(invalid)
 })
 
 describe('withoutGrants', () => {

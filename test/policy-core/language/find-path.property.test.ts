@@ -2,10 +2,6 @@ import { compilePolicy, decide } from '@palisade/policy-core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findPath, type FoundPath } from '../../../packages/policy-core/src/language/find-path.ts'
-import {
-  coversPath,
-  intersectsPath,
-} from '../../../packages/policy-core/src/language/path-containment.ts'
 import { globMatches, readGlobPath } from '../../../packages/policy-core/src/path/glob.ts'
 import { pathPatterns, paths } from '../arbitraries/path.ts'
 import { pathChoice, pathFrom } from '../arbitraries/path-request.ts'
@@ -126,30 +122,6 @@ describe('findPath', () => {
     )
 
     expect(outcomes.rarerThan({ none: 0.05, found: 0.3 })).toEqual([])
-  })
-
-  it('agrees with coversPath and intersectsPath', { timeout: LAW_TIMEOUT_MS }, () => {
-    const outcomes = everyCase(
-      { runs: 20_000 },
-      fc.tuple(pathPatterns(), pathPatterns()),
-      ([left, right], tally) => {
-        const [a, b] = [placed(left), placed(right)]
-
-        const covers = coversPath(a, b)
-        const intersects = intersectsPath(a, b)
-
-        expect(covers).toBe(findPath({ inAll: [b], inNone: [a] }).kind === 'none' ? 'yes' : 'no')
-        expect(intersects).toBe(
-          findPath({ inAll: [a, b], inNone: [] }).kind === 'none' ? 'no' : 'yes',
-        )
-        tally(`covers ${covers}`)
-        tally(`intersects ${intersects}`)
-      },
-    )
-
-    expect(
-      outcomes.rarerThan({ 'covers yes': 0.02, 'covers no': 0.2, 'intersects yes': 0.05 }),
-    ).toEqual([])
   })
 })
 

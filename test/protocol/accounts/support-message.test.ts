@@ -17,6 +17,10 @@ it.each([
   ['a C1 control', 'a\u009bb'],
   ['a line separator', 'a\u2028b'],
   ['text that runs backwards', 'a\u202egpj.exe'],
+  ['text in invisible tags', 'a\u{e0041}\u{e0042}'],
+  ['an invisible space', '\u200b'],
+  ['a letter that shows nothing', '\u3164'],
+  ['a blank pattern of dots', '\u2800'],
   ['an unpaired surrogate', 'a\ud800'],
   ['another type', 4711],
 ])('a support message is not %s', (_what, text) => {

@@ -1,4 +1,4 @@
-import { parseJson } from '@palisade/protocol'
+import { parseJson, parseJsonInSteps, type JsonLimits } from '@palisade/protocol'
 import { test as property, fc } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { referenceKind, writtenJson } from './written-json.ts'
@@ -128,8 +128,64 @@ describe('the checks of parseJson', () => {
   })
 })
 
-function problemOf(text: string) {
-  const parsed = parseJson(text)
+describe('the limits of parseJson', () => {
+  property.prop([fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(undefined, ' ', '\t')], {
+    numRuns: 2_000,
+  })('count all values, and the members of the largest object', (value, space) => {
+    const text = JSON.stringify(value, null, space)
+    const [maxValues, maxMembers] = [valuesOf(value), mostMembersOf(value)]
+
+    expect(parseJson(text, { maxValues, maxMembers })).toEqual(parseJson(text))
+    expect(problemOf(text, { maxValues: maxValues - 1 })?.kind).toBe('too_many_values')
+    if (maxMembers > 0)
+      expect(problemOf(text, { maxMembers: maxMembers - 1 })?.kind).toBe('too_many_members')
+  })
+
+  it.each([
+    ['[]', 1],
+    ['[ ]', 1],
+    ['{"a":{},"b":[ \n]}', 3],
+    [String.raw`["a,b","[","\"",",\\"]`, 5],
+    [String.raw`["\\\",[",{"}":1}]`, 4],
+  ])('count %s', (text, values) => {
+    expect(parseJson(text, { maxValues: values }).ok).toBe(true)
+    expect(problemOf(text, { maxValues: values - 1 })).toEqual({
+      kind: 'too_many_values',
+      message: `the text holds more than ${values - 1} values`,
+      offset: -1,
+    })
+  })
+
+  it.each(['', '"', '"\\', '[', ']', ']]:]:', '{{{', '[,,'])(
+    'end for `%s`, which is not JSON',
+    (text) => expect(parseJson(text, { maxValues: 9, maxMembers: 9 }).ok).toBe(false),
+  )
+
+  it('let other work run between the steps for a large text', () => {
+    const wrong = '[0],'.repeat(100_000)
+
+    let steps = 0
+    for (const _ of parseJsonInSteps(`[${wrong}0,]`, {})) steps += 1
+
+    expect(steps).toBeGreaterThan(10)
+    expect(problemOf(`[${wrong}0,]`)).toMatchObject({ kind: 'syntax', offset: wrong.length + 3 })
+  })
+})
+
+/** A value, and all values in it. */
+function valuesOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce((sum: number, inner) => sum + valuesOf(inner), 1)
+}
+
+function mostMembersOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length
+  return Math.max(own, ...Object.values(value).map(mostMembersOf))
+}
+
+function problemOf(text: string, limits: JsonLimits = {}) {
+  const parsed = parseJson(text, limits)
   return parsed.ok ? null : parsed.problem
 }
 

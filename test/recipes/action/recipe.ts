@@ -10,9 +10,9 @@ export const ACTION: Recipe = {
       by: "const FILESYSTEM = ['read', 'write', 'delete'] as const",
     },
     {
-      file: 'agent/src/sandbox/view/held-path.ts',
-      replace: "{ read: 'hidden', write: 'read-only' }",
-      by: "{ read: 'hidden', write: 'read-only', delete: 'read-only' }",
+      file: 'agent/src/sandbox/view/path-restriction.ts',
+      after: "  write: 'read-only',",
+      add: "  delete: 'read-only',",
     },
     {
       file: 'test/policy-core/reference/request.ts',
@@ -30,7 +30,7 @@ export const ACTION: Recipe = {
       by: '  read, write, delete        an',
     },
     {
-      file: 'packages/cli/src/administration/rule-commands.ts',
+      file: 'packages/cli/src/administration/policies/rule-commands.ts',
       replace: 'Resources of read and write:',
       by: 'Resources of read, write and delete:',
     },

@@ -5,23 +5,23 @@ export const ENFORCEMENT_POINT: Recipe = {
   name: 'enforcement-point',
   edits: [
     {
-      file: 'agent/src/points/enforcement-point.ts',
+      file: 'agent/src/enforcement/enforcement-point.ts',
       replace: "export type PointName = 'proxy'",
       by: "export type PointName = 'proxy' | 'beacon'",
     },
     {
-      file: 'agent/src/points/enforcement-point.ts',
+      file: 'agent/src/enforcement/enforcement-point.ts',
       replace: "{ proxy: '' }",
       by: "{ proxy: '', beacon: '' }",
     },
     {
-      file: 'agent/src/points/probe/prober.ts',
+      file: 'agent/src/probe/proxy/prober.ts',
       after: '    proxy: null,',
       add: '    beacon: null,',
     },
     {
       file: 'agent/src/compose-enforcement.ts',
-      after: "import { createCanaries, type Canaries } from './points/probe/canaries.ts'",
+      after: "import { createCanaries, type Canaries } from './probe/proxy/canaries.ts'",
       add: "import { createBeacon } from './beacon/beacon.ts'",
     },
     {
@@ -29,6 +29,11 @@ export const ENFORCEMENT_POINT: Recipe = {
       replace: '  const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]',
       by: `  const beacon = createBeacon({ clock })
   const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }, beacon]`,
+    },
+    {
+      file: 'test/architecture/agent-floors.ts',
+      replace: "['local-api', 'report']",
+      by: "['local-api', 'report', 'beacon']",
     },
     {
       file: 'packages/protocol/src/machine/local-api.ts',
@@ -41,12 +46,12 @@ export const ENFORCEMENT_POINT: Recipe = {
       add: '      beacon: probeResultSchema.nullable().optional(),',
     },
     {
-      file: 'test/agent/points/enforcement-point.test.ts',
+      file: 'test/agent/enforcement/enforcement-point.test.ts',
       replace: "{ proxy: 'http://127.0.0.1:0' }",
       by: "{ proxy: 'http://127.0.0.1:0', beacon: '' }",
     },
     {
-      file: 'test/agent/points/enforcement-point.test.ts',
+      file: 'test/agent/enforcement/enforcement-point.test.ts',
       replace: "{ proxy: '' }",
       by: "{ proxy: '', beacon: '' }",
     },
@@ -59,14 +64,14 @@ export const ENFORCEMENT_POINT: Recipe = {
     })`,
     },
     {
-      file: 'test/agent/points/probe/prober.test.ts',
+      file: 'test/agent/probe/proxy/prober.test.ts',
       replace: '{ proxy: null, sandbox: null, strict: null }',
       by: '{ proxy: null, beacon: null, sandbox: null, strict: null }',
     },
   ],
   tests: [
     'test/agent/beacon/beacon.test.ts',
-    'test/agent/points/enforcement-point.test.ts',
+    'test/agent/enforcement/enforcement-point.test.ts',
     'test/agent/container.test.ts',
   ],
   titles: 'beacon|an enforcement point|the name that it was enrolled under',

@@ -57,7 +57,10 @@ describe('an operator', PATIENCE, () => {
 
     const { revision } = JSON.parse(await run('org', 'show', 'acme', '--json'))
     const raised = JSON.parse(await run('org', 'raise-revisions', '--json'))
-    expect(raised).toEqual({ data: [{ org: 'acme', revision: expect.any(Number) }] })
+    expect(raised).toEqual({
+      data: [{ org: 'acme', revision: expect.any(Number) }],
+      ended: { grants: 0, requests: 0 },
+    })
     expect(raised.data[0].revision).toBeGreaterThan(revision + 999_999)
 
     await run('org', 'entitle', 'acme')
@@ -75,6 +78,35 @@ describe('an operator', PATIENCE, () => {
       resolve_unlisted_names: false,
       members: 1,
     })
+  })
+
+  it('ends access with the revisions, which may have been revoked since a backup', async () => {
+    const server = await start()
+    const headers = {
+      authorization: `Bearer ${await signIn(server, created.personal_token)}`,
+      'content-type': 'application/json',
+    }
+    const requests = `${server.url}/api/v1/orgs/acme/access-requests`
+    const send = async (url: string, payload?: object) => {
+      const sent = payload === undefined ? {} : { method: 'POST', body: JSON.stringify(payload) }
+      const response = await fetch(url, { ...sent, headers })
+      return (await response.json()) as { id: string; state: string }
+    }
+    const wanted = {
+      action: 'connect:tcp',
+      resources: ['mirror.example.org:443'],
+      duration_seconds: 3600,
+      reason: 'a release',
+    }
+    const granted = await send(requests, wanted)
+    await send(`${requests}/${granted.id}/approve`, {})
+    const waiting = await send(requests, wanted)
+
+    const raised = await run('org', 'raise-revisions')
+
+    expect(raised).toMatch(/\nended 1 grants of access and 1 open requests: /)
+    expect(await send(`${requests}/${granted.id}`)).toMatchObject({ state: 'revoked' })
+    expect(await send(`${requests}/${waiting.id}`)).toMatchObject({ state: 'rejected' })
   })
 
   it('revokes all credentials of a user, and sets a new password', async () => {

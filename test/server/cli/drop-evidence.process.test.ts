@@ -35,6 +35,30 @@ it('`evidence drop` removes records of an organization, and leaves an event', as
   expect([verified.status, verified.stderr]).toEqual([0, ''])
 }, 120_000)
 
+it('refuses the name of a former organization until its records are dropped', async () => {
+  const { run, store, settings } = await prepare(join(temporaryDirectory(), 'data'))
+  const evidence = store()
+  await evidence.append(batch({ org: 'globex', rows: [row()] }))
+  await evidence.close()
+  const create = (org: string, owner: string) =>
+    runServerCommand(['org', 'create', org, '--owner', owner], settings)
+
+  const refused = await create('globex', 'eve')
+  const allowed = await create('initech', 'mallory')
+  const dropped = await run('--org', 'globex')
+  const created = await create('globex', 'eve')
+
+  expect(refused.status).toBe(1)
+  expect(refused.stderr).toContain(
+    'there are decision records of a former organization `globex`; remove them first: ' +
+      '`palisade-server evidence drop --org globex`',
+  )
+  expect([allowed.status, allowed.stderr]).toEqual([0, ''])
+  expect(dropped).toMatchObject({ status: 0, stderr: '' })
+  expect(dropped.stdout).toBe('1 decision records of `globex` removed\n')
+  expect([created.status, created.stderr]).toEqual([0, ''])
+}, 120_000)
+
 it.runIf(isRoot)(
   '`evidence drop` works on a full disk, and gives room back',
   async () => {

@@ -33,14 +33,14 @@ describe('history prune', () => {
     const { status, stdout, stderr } = await prune(...SKIP)
 
     expect([status, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/^37 events of `acme` removed\nwebhook w0 will not get 37 of them\n$/)
+    expect(stdout).toMatch(/^40 events of `acme` removed\nwebhook w0 will not get 40 of them\n$/)
     const verified = await run(['verify-history', '--state'])
     expect([verified.status, verified.stderr]).toEqual([0, ''])
-    expect(verified.stdout).toMatch(/^acme +39 .*\nhistory of `acme` begins after event 37\n$/m)
+    expect(verified.stdout).toMatch(/^acme +42 .*\nhistory of `acme` begins after event 40\n$/m)
     const json = await run(['verify-history', '--state', '--json'])
     expect(JSON.parse(json.stdout)).toMatchObject({
       intact: true,
-      organizations: [{ removed_through: 37, differences: [] }],
+      organizations: [{ removed_through: 40, differences: [] }],
     })
   })
 
@@ -64,10 +64,10 @@ describe('history prune', () => {
   })
 
   it.each([
-    ['an edited checkpoint', 'UPDATE history_checkpoints SET sequence = 36'],
+    ['an edited checkpoint', 'UPDATE history_checkpoints SET sequence = 39'],
     ['a checkpoint with another hash', `UPDATE history_checkpoints SET hash = 'x'`],
     ['a missing checkpoint', 'DELETE FROM history_checkpoints'],
-    ['more events removed', 'DELETE FROM events WHERE sequence = 38'],
+    ['more events removed', 'DELETE FROM events WHERE sequence = 41'],
     ['a history that claims a later start', 'UPDATE history_checkpoints SET is_whole = 0'],
     ['an edited state', `UPDATE history_items SET recorded = '{}' WHERE item = 'member bob'`],
     ['a missing state', `DELETE FROM history_items WHERE item = 'member bob'`],
@@ -96,7 +96,7 @@ describe('history prune', () => {
   })
 
   it.each([
-    ['an edited checkpoint', 'UPDATE history_checkpoints SET sequence = 36'],
+    ['an edited checkpoint', 'UPDATE history_checkpoints SET sequence = 39'],
     ['a missing checkpoint', 'DELETE FROM history_checkpoints'],
     ['an edited state', `UPDATE history_items SET recorded = '{}' WHERE item = 'member bob'`],
     [

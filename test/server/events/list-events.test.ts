@@ -9,15 +9,12 @@ import {
 } from '../../../server/src/history/audit/audited-store.ts'
 import { OPERATOR } from '../../../server/src/history/author.ts'
 import { listEvents } from '../../../server/src/events/list-events.ts'
-import {
-  createAnswerTurns,
-  type AnswerTurns,
-} from '../../../server/src/operations/overload/answer-turns.ts'
+import { createAnswerTurns, type AnswerTurns } from '../../../server/src/work/answer-turns.ts'
 import {
   createWorkBudget,
   type Payer,
   type WorkBudget,
-} from '../../../server/src/operations/overload/work-budget.ts'
+} from '../../../server/src/work/work-budget.ts'
 import type { EventRecord } from '../../../server/src/store/records.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'

@@ -8,7 +8,7 @@ import { createViewService, type ViewService } from '../../../server/src/views/v
 import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
 import { ApiError } from '../../../server/src/platform/api-error.ts'
 import { nextTurn } from '../../../server/src/platform/next-turn.ts'
-import type { Payer, WorkBudget } from '../../../server/src/operations/overload/work-budget.ts'
+import type { Payer, WorkBudget } from '../../../server/src/work/work-budget.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 import { freshName } from '../fresh-name.ts'
 import { openOwner, type Owner } from '../owner.ts'

@@ -25,7 +25,7 @@ it.runIf(runs)('a store opens on a full disk with the room of its ballast', asyn
 })
 
 it.runIf(runs)('no ballast is made where the disk has little room', async () => {
-  const disk = mountDisk('100m')
+  const disk = mountDisk('170m')
   const file = join(disk, 'server.db')
 
   createBallast(file).make()
@@ -33,7 +33,7 @@ it.runIf(runs)('no ballast is made where the disk has little room', async () => 
   expect(existsSync(`${file}-ballast`)).toBe(false)
 })
 
-it.runIf(runs)('a disk that becomes full refuses ordinary changes alone', async () => {
+it.runIf(runs)('a disk that becomes full still revokes with the room of its ballast', async () => {
   const dataDir = mountDisk('200m')
   const test = await openTestServer(undefined, { dataDir })
   createBallast(join(dataDir, 'server.db')).make()
@@ -51,8 +51,26 @@ it.runIf(runs)('a disk that becomes full refuses ordinary changes alone', async 
   expect(await send('POST', '/api/v1/orgs/acme/teams', { name: 'ordinary' })).toBe(503)
   expect(await send('DELETE', `/api/v1/orgs/acme/devices/${device.enrolment.device_id}`)).toBe(204)
   expect(await send('DELETE', '/api/v1/orgs/acme/members/bob')).toBe(204)
-  expect(await send('POST', policies, { name: 'against an attack' })).toBe(201)
+  expect(await send('POST', policies, { name: 'a response' })).toBe(503)
 
   rmSync(join(dataDir, 'filling'))
   expect(await send('POST', '/api/v1/orgs/acme/teams', { name: 'ordinary' })).toBe(201)
+})
+
+it.runIf(runs)('a kept answer without a change does not take the last room', async () => {
+  const dataDir = mountDisk('200m')
+  const test = await openTestServer(undefined, { dataDir })
+  createBallast(join(dataDir, 'server.db')).make()
+  const owner = await openOwner(test, 'acme', 'alice')
+  const apply = async (key?: string) => {
+    const headers = key === undefined ? {} : { 'idempotency-key': key }
+    const options = { as: owner.as, headers, payload: { policies: [] } }
+    return (await test.send('POST', '/api/v1/orgs/acme/apply', options)).statusCode
+  }
+  expect(await apply('before')).toBe(200)
+  fill(join(dataDir, 'filling'))
+
+  expect(await apply('after')).toBe(503)
+  expect(await apply('before')).toBe(200)
+  expect(await apply()).toBe(200)
 })

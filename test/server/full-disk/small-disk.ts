@@ -1,16 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { onTestFinished } from 'vitest'
-import { temporaryDirectory } from '../temporary-directory.ts'
+import { makeMountPoint } from '../../mount-point.ts'
 
 /** Only root can mount a disk. */
 export const isRoot = process.getuid?.() === 0
 
 /** Mounts a small disk in memory until the end of the test. */
 export function mountDisk(size: string): string {
-  const disk = join(temporaryDirectory(), 'disk')
-  mkdirSync(disk)
+  const disk = makeMountPoint()
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0700`, 'tmpfs', disk])
   onTestFinished(() => {
     // Lazily, because a stopping server still has files open.

@@ -116,6 +116,22 @@ describe('a detailed policy', () => {
     expect(contract.body).toEqual({ id: contract.body.id, ...warned, name: 'c' })
   })
 
+  it('warns of a directory that is allowed without its contents', async () => {
+    const { id } = await createPolicy(governed, 'directory alone')
+    const add = (name: string, resource: string) =>
+      send('POST', `${DETAILED}/${id}/rules`, {
+        name,
+        actions: ['read'],
+        decision: 'allow',
+        resources: [resource],
+      })
+
+    expect((await add('a', '/tmp/build')).body.warnings).toMatchObject([
+      { code: 'directory_alone' },
+    ])
+    expect((await add('b', '/tmp/build/**')).body).not.toHaveProperty('warnings')
+  })
+
   it('keeps the expiry of a rule when the governance API changes it', async () => {
     const { id } = await createPolicy(governed, 'kept expiry')
     const rule = await send('POST', `${DETAILED}/${id}/rules`, { ...RULE, expires_at: EXPIRY })

@@ -8,10 +8,7 @@ import {
 } from '../../../server/src/governance/checked-resources.ts'
 import { createKnownRules } from '../../../server/src/governance/known-rules.ts'
 import { requireCompilableWith } from '../../../server/src/governance/compilation/require-compilable.ts'
-import {
-  createWorkBudget,
-  type WorkBudget,
-} from '../../../server/src/operations/overload/work-budget.ts'
+import { createWorkBudget, type WorkBudget } from '../../../server/src/work/work-budget.ts'
 import { openGovernedApp, type GovernedApp } from '../http/governed-app.ts'
 import { createPolicy, createRule, POLICIES, RULE } from './policies.ts'
 

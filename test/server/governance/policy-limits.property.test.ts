@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { formatPolicy } from '../../../server/src/history/format-policy.ts'
+import { formatPolicy } from '../../../server/src/store/aggregates/policies/format-policy.ts'
 import { policyBytes, requirePolicySize } from '../../../server/src/governance/policy-limits.ts'
 import { formatCanonicalJson } from '../../../server/src/history/canonical-json.ts'
 import type { PolicyRecord, RuleRecord } from '../../../server/src/store/records.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openGovernedApp, START, type GovernedApp } from '../http/governed-app.ts'
-import { createWorkBudget } from '../../../server/src/operations/overload/work-budget.ts'
+import { createWorkBudget } from '../../../server/src/work/work-budget.ts'
 import { createPolicy, createRule } from './policies.ts'
 
 const CHECK = '/api/v1/orgs/acme/check'

@@ -8,6 +8,7 @@ import {
   RULE,
   TEAM,
   device,
+  enrolmentToken,
   token,
   webhook,
 } from './audit/audited-records.ts'
@@ -20,7 +21,8 @@ export async function furnish(writer: StoreWriter): Promise<void> {
   await writer.organizations.updateSettings('acme', { resolve_unlisted_names: true })
   for (const username of ['ann', 'bob', 'cid']) {
     await writer.users.insert({ username, password_hash: null, created_at: NOW })
-    await writer.memberships.insert({ org: 'acme', username, role: 'editor' })
+    const owner = { ownsAccount: username === 'ann' }
+    await writer.memberships.insert({ org: 'acme', username, role: 'editor' }, owner)
   }
   await writer.memberships.updateRole('acme', 'ann', 'owner')
   for (const [id, name] of [
@@ -48,6 +50,8 @@ export async function furnish(writer: StoreWriter): Promise<void> {
   await writer.devices.revoke('d0', LATER)
   await writer.accessTokens.insert(token('t0', { org: 'acme' }))
   await writer.accessTokens.insert(token('t1', { username: 'bob' }))
+  await writer.accessTokens.insert(token('t2', { org: 'acme' }, 't0'))
+  await writer.enrolmentTokens.insert(enrolmentToken('e0'))
   await writer.webhooks.insert(webhook('w0'), 0)
   for (const username of ['cid', 'eve']) {
     if (username === 'eve')

@@ -70,6 +70,7 @@ describe('removing the oldest events', () => {
       before: null,
       after: { removed_through: before.length, hash: before.at(-1)?.hash, is_whole: true },
     })
+    expect(removal?.after).toHaveProperty('last_removed_at', before.at(-1)?.at)
     expect(await verify()).toEqual({
       history: {
         intact: true,
@@ -183,7 +184,12 @@ describe('removing the oldest events', () => {
     const checkpoint = { ...checkpointOf(first?.hash ?? ''), is_whole: true }
 
     await store.transaction((writer) =>
-      writer.events.prune('acme', { checkpoint, items: new Map(), at: LATER }),
+      writer.events.prune('acme', {
+        checkpoint,
+        items: new Map(),
+        last_removed_at: LATER,
+        at: LATER,
+      }),
     )
 
     expect(await faults()).toEqual([expect.stringContaining(fault)])
@@ -203,7 +209,7 @@ describe('removing the oldest events', () => {
     const forged = new Map([[bob?.item ?? '', bob?.recorded.replace('bob', 'eve') ?? '']])
 
     await store.transaction((writer) =>
-      writer.events.prune('acme', { checkpoint, items: forged, at: LATER }),
+      writer.events.prune('acme', { checkpoint, items: forged, last_removed_at: LATER, at: LATER }),
     )
 
     expect(await faults()).toEqual([

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { COMPARED } from '../../../server/src/history/recorded-item.ts'
-import { TABLES } from '../../../server/src/store/sql/tables.ts'
+import { TABLES } from '../../../server/src/store/aggregates/aggregates.ts'
 
 /** The kind of item whose state `verify-history --state` compares. */
 const KINDS: Readonly<Record<string, keyof typeof COMPARED>> = {
@@ -16,6 +16,7 @@ const KINDS: Readonly<Record<string, keyof typeof COMPARED>> = {
   policies: 'policy',
   policy_teams: 'policy',
   rules: 'rule',
+  account_organizations: 'account',
   access_tokens: 'access_token',
   enrolment_tokens: 'enrolment_token',
   devices: 'device',
@@ -24,6 +25,7 @@ const KINDS: Readonly<Record<string, keyof typeof COMPARED>> = {
   access_requests: 'access_request',
   break_glass_grants: 'break_glass',
   rollouts: 'rollout',
+  rollout_policies: 'rollout_policy',
 }
 
 /** Why the state of a table is not compared with events of an organization. */
@@ -31,7 +33,6 @@ const WITHOUT_KIND: Readonly<Record<string, string>> = {
   users: 'of the server: an account belongs to no organization',
   team_claims: 'of the server: which teams an issuer named last',
   known_networks: 'of the server: networks of a sign-in',
-  account_organizations: 'of the server: which organization made an account',
   pending_revocations: 'ends credentials, and never makes one',
   signing_keys: 'of the server; has no event when it begins',
   secrets: 'of the server; has no event when it begins',
@@ -41,7 +42,6 @@ const WITHOUT_KIND: Readonly<Record<string, string>> = {
   publications: 'signed: machines verify it',
   policy_documents: 'made again from policies',
   listed_documents: 'made again from policies',
-  rollout_policies: 'policies of an earlier revision, whose events are those of the policies',
   rollout_watches: 'an observation',
   device_polls: 'an observation',
   device_reports: 'an observation',

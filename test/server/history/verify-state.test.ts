@@ -173,8 +173,38 @@ describe('comparing the stored state with the history', () => {
     ],
     [
       'a widened token',
-      `UPDATE access_tokens SET permissions = '["organization:admin"]'`,
+      `UPDATE access_tokens SET permissions = '["organization:admin"]' WHERE id = 't0'`,
       /access token `token t0`: `permissions` not as in event \d+$/,
+    ],
+    [
+      'a token without the one that made it',
+      `UPDATE access_tokens SET parent_id = NULL WHERE id = 't2'`,
+      /access token `token t2`: `parent_id` not as in event \d+$/,
+    ],
+    [
+      'a token of another maker',
+      `UPDATE access_tokens SET created_by = 'user:eve' WHERE id = 't2'`,
+      /access token `token t2`: `created_by` not as in event \d+$/,
+    ],
+    [
+      'an enrolment token with another parent and maker',
+      `UPDATE enrolment_tokens SET parent_id = 't1', created_by = 'operator'`,
+      /enrolment token `token e0`: `created_by`, `parent_id` not as in event \d+$/,
+    ],
+    [
+      'a device with another key',
+      `UPDATE devices SET thumbprint = 'another'`,
+      /device `bob`: `thumbprint` not as in event \d+$/,
+    ],
+    [
+      'a grant that another user decided',
+      `UPDATE access_requests SET decided_by = 'user:bob' WHERE state = 'approved'`,
+      /access request `bob`: `decided_by` not as in event \d+$/,
+    ],
+    [
+      'an account of another organization',
+      `INSERT INTO account_organizations VALUES ('bob', 'acme')`,
+      /account `bob`: stored, but no event created it$/,
     ],
     [
       'a webhook with another URL',

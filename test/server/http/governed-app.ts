@@ -1,5 +1,6 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Permission, Role } from '@palisade/protocol'
+import { createDocumentTurns } from '../../../server/src/governance/document/apply-document.ts'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,7 +17,7 @@ import {
   createWorkBudget,
   type BudgetLimits,
   type WorkBudget,
-} from '../../../server/src/operations/overload/work-budget.ts'
+} from '../../../server/src/work/work-budget.ts'
 import { listHeads } from '../../../server/src/store/list-heads.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 import { createAccessTokenIssuer } from '../../../server/src/identity/tokens/access-token-jwt.ts'
@@ -35,7 +36,6 @@ export interface GovernedAppOptions {
   readonly log?: LogSettings['stream']
   readonly shortcut?: Shortcut
   readonly budget?: WorkBudget
-  readonly bodyPace?: AppDeps['bodyPace']
 }
 
 /** Budgets so large that no test depends on its speed. */
@@ -89,6 +89,7 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
     now,
     random: randomBytes,
     startWorker: startInProcess,
+    documents: createDocumentTurns(),
     limits,
     budget: options.budget ?? createWorkBudget({ limits: PLENTY }),
   })
@@ -96,7 +97,6 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
     log: createLog(options.log === undefined ? false : { level: 'info', stream: options.log }),
     trustedProxies: options.trustedProxies ?? { kind: 'none' },
     ...(options.shortcut === undefined ? {} : { shortcut: options.shortcut }),
-    bodyPace: options.bodyPace,
     metrics: createMetrics({ version: 'test' }).requests,
     newId: randomUUID,
     ping: () => store.ping(),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AccessRequestRecord } from '../../../server/src/store/access-records.ts'
-import type { AccessRequestPage } from '../../../server/src/store/contract/access.ts'
+import type { AccessRequestPage } from '../../../server/src/store/aggregates/policies/access-request-contract.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'

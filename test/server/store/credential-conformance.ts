@@ -158,9 +158,15 @@ export function describeCredentials(store: () => Store): void {
       await store().transaction(join('rival', true))
       await store().transaction(join('acme', false))
       expect(await owners()).toEqual(['rival'])
+      const accountsOf = (org: string, after: string) =>
+        store().read((reader) => reader.memberships.accountsOf(org, { after, limit: 1 }))
+      expect(await accountsOf('rival', '')).toEqual(['cid'])
+      expect(await accountsOf('rival', 'cid')).toEqual([])
+      expect(await accountsOf('acme', '')).not.toContain('cid')
 
       await store().transaction((writer) => writer.memberships.delete('rival', 'cid'))
       expect(await owners()).toEqual([])
+      expect(await accountsOf('rival', '')).toEqual(['cid'])
       await store().transaction(join('rival', false))
       expect(await owners()).toEqual(['rival'])
       await store().transaction((writer) => writer.memberships.delete('rival', 'cid'))

@@ -7,7 +7,7 @@ import {
 } from '@palisade/protocol'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { DeviceFilter } from '../../../server/src/store/contract/device-search.ts'
+import type { DeviceFilter } from '../../../server/src/store/aggregates/devices/device-search.ts'
 import type { Store, StoreReader, StoreWriter } from '../../../server/src/store/store.ts'
 import { casesOfRun } from '../../lanes/run-size.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EventRecord } from '../../../server/src/store/records.ts'
 import type { Store } from '../../../server/src/store/store.ts'
-import type { EventPage } from '../../../server/src/store/contract/history.ts'
+import type { EventPage } from '../../../server/src/store/aggregates/history/event-contract.ts'
 
 const ALL: EventPage = { after: 0, through: Number.MAX_SAFE_INTEGER, limit: 100 }
 
@@ -142,7 +142,12 @@ export function describeEvents(store: () => Store): void {
       const checkpoint = { sequence: 2, hash: 'hash 2', is_whole: true }
       const prune = (items: [string, string | null][], to = checkpoint) =>
         store().transaction((writer) =>
-          writer.events.prune('acme', { checkpoint: to, items: new Map(items), at: event(1).at }),
+          writer.events.prune('acme', {
+            checkpoint: to,
+            items: new Map(items),
+            last_removed_at: event(1).at,
+            at: event(1).at,
+          }),
         )
 
       expect(
@@ -195,6 +200,7 @@ export function describeEvents(store: () => Store): void {
           writer.events.prune('acme', {
             checkpoint: { sequence, hash: `hash ${sequence}`, is_whole: true },
             items: new Map(),
+            last_removed_at: event(1).at,
             at: event(1).at,
           }),
         )

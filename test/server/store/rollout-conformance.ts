@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RolloutRecord } from '../../../server/src/store/distribution-records.ts'
 import type { PolicyRecord, RuleRecord } from '../../../server/src/store/records.ts'
-import type { RolloutReader } from '../../../server/src/store/contract/rollouts.ts'
+import type { RolloutReader } from '../../../server/src/store/aggregates/policies/rollout-contract.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 import { rollout } from '../history/audit/audited-rollout-writes.ts'
 
@@ -62,6 +62,7 @@ export function describeRollouts(store: () => Store): void {
       const found = await store().read(async ({ rollouts }) => ({
         one: await rollouts.find('acme', 'r1'),
         open: await rollouts.findOpen('acme'),
+        openId: await rollouts.findOpenId('acme'),
         running: await rollouts.listRunning(),
         base: await readBase(rollouts, 'acme'),
       }))
@@ -70,6 +71,7 @@ export function describeRollouts(store: () => Store): void {
       expect(found).toEqual({
         one: expected,
         open: expected,
+        openId: 'r1',
         running: [expected],
         base: [first, second],
       })
@@ -249,6 +251,7 @@ export function describeRollouts(store: () => Store): void {
       await update({ state: 'rolled_back', ended_at: LATER })
       expect(await count()).toBe(0)
       expect(await store().read(({ rollouts }) => rollouts.findOpen('acme'))).toBeNull()
+      expect(await store().read(({ rollouts }) => rollouts.findOpenId('acme'))).toBeNull()
     })
 
     it('raise the revision only with a stage and at the end', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Migration } from '../../../server/src/store/sql/dialect.ts'
 import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
-import { TABLES } from '../../../server/src/store/sql/tables.ts'
+import { TABLES } from '../../../server/src/store/aggregates/aggregates.ts'
 import type { OpenStore } from './open-again.ts'
 
 const CHANGED = { code: 'ERR_STORE_SCHEMA_CHANGED' }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { PolicyHeadRecord, RuleRecord } from '../../../server/src/store/records.ts'
-import type { PolicyUpdate } from '../../../server/src/store/contract/policies.ts'
+import type { PolicyUpdate } from '../../../server/src/store/aggregates/policies/policy-contract.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 import { describeAccessRequests } from './access-conformance.ts'
 import { describeConcurrency } from './concurrency-conformance.ts'

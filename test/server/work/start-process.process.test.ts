@@ -9,14 +9,14 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 
 const SOURCES = new URL('../../../server/src/work/', import.meta.url)
 
-/** A child that serves by this text; `port` and `data` are in scope. */
+/** A child that serves by this text; `port` is in scope. */
 function child(text: string): URL {
   const file = join(temporaryDirectory(), 'child.mjs')
   writeFileSync(
     file,
     `import { readFileSync } from 'node:fs'
      import { serveProcess } from '${new URL('serve-process.ts', SOURCES).href}'
-     serveProcess(1, (port, data) => { ${text} })`,
+     serveProcess(1, (port) => { ${text} })`,
   )
   return pathToFileURL(file)
 }
@@ -37,13 +37,13 @@ const isAlive = (pid: number): boolean => {
 }
 
 describe('a worker in a process of its own', () => {
-  it('gets its data, then messages, and answers them, maps and bytes as they are', async () => {
-    const workerData = new Map([['a', new Uint8Array([1, 2])]])
-    const worker = start(`port.on('message', (n) => port.postMessage([data, n]))`, { workerData })
+  it('gets messages and answers them, maps and bytes as they are', async () => {
+    const message = new Map([['a', new Uint8Array([1, 2])]])
+    const worker = start(`port.on('message', (got) => port.postMessage([got]))`)
 
-    worker.postMessage(7, [])
+    worker.postMessage(message, [])
 
-    expect(await once(worker as never, 'message')).toEqual([[workerData, 7]])
+    expect(await once(worker as never, 'message')).toEqual([[message]])
   })
 
   it('is the first that Linux ends when memory is short', async () => {
@@ -66,6 +66,15 @@ describe('a worker in a process of its own', () => {
       { code: 'ERR_WORKER_OUT_OF_MEMORY' },
       { code: 'ERR_WORKER_OUT_OF_MEMORY' },
     ])
+  })
+
+  it('tells another signal apart', async () => {
+    const worker = start(`process.kill(process.pid, 'SIGTERM')`)
+
+    const error = await new Promise((resolve) => worker.once('error', resolve))
+
+    expect(error).toMatchObject({ message: 'ended by SIGTERM' })
+    expect(error).not.toHaveProperty('code')
   })
 
   it('ends without an error when it is terminated', async () => {

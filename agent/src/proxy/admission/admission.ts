@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import type { ClientOwners } from '../../programs/client-owners.ts'
-import type { Owner } from '../../programs/socket-owners.ts'
+import type { ClientOwners } from '../../host/process-lookup/client-owners.ts'
+import type { Owner } from '../../host/process-lookup/socket-owners.ts'
 import type { LiveConnections, Slot } from './live-connections.ts'
 
 /**
@@ -10,7 +10,7 @@ export interface Admission {
   /** A slot for an association, or for one target of its datagrams; null when it gets none. */
   enter(client: Socket): Promise<Slot | null>
   /**
-   * The same for one request or tunnel, which need not wait for the owner of its connection. The
+   * A slot for one request or tunnel, which need not wait for the owner of its connection. The
    * connection is closed when its owner proves to hold too many.
    */
   enterEarly(client: Socket): Promise<Slot | null>
@@ -19,7 +19,7 @@ export interface Admission {
 /** A process alone gets a quarter of all slots: it may hold one for every three free ones. */
 const FREE_TO_ONE_OF_A_PROCESS = 3
 /** A session, or another user, gets seven eighths of all: it may hold seven for each free one. */
-const OF_A_CROWD_TO_ONE_FREE = 7
+const OF_A_KEY_TO_ONE_FREE = 7
 /** Connections whose owners are looked up meanwhile may hold one for every four free ones. */
 const FREE_TO_ONE_UNKNOWN = 4
 
@@ -87,7 +87,7 @@ export function createAdmission(live: LiveConnections, owners: ClientOwners): Ad
   }
 }
 
-/** The slots of each process and crowd, as far as owners are known. */
+/** The slots of each process and fairness key, as far as owners are known. */
 interface Tally {
   /** Whether this owner may hold one more. */
   hasRoom(owner: Owner): boolean
@@ -98,8 +98,8 @@ function createTally(live: LiveConnections, owners: ClientOwners): Tally {
   const held = new Map<string, number>()
   let free = live.limit - live.size()
   const heldBy = (name: string): number => held.get(name) ?? 0
-  const count = ({ crowd, process }: Owner, slots: number): void => {
-    held.set(crowd, heldBy(crowd) + slots)
+  const count = ({ fairnessKey, process }: Owner, slots: number): void => {
+    held.set(fairnessKey, heldBy(fairnessKey) + slots)
     if (process !== null) held.set(process, heldBy(process) + slots)
   }
   for (const client of live.clients()) {
@@ -107,8 +107,8 @@ function createTally(live: LiveConnections, owners: ClientOwners): Tally {
     if (owner !== null) count(owner, 1)
   }
   return {
-    hasRoom({ crowd, process }) {
-      if (heldBy(crowd) >= OF_A_CROWD_TO_ONE_FREE * free) return false
+    hasRoom({ fairnessKey, process }) {
+      if (heldBy(fairnessKey) >= OF_A_KEY_TO_ONE_FREE * free) return false
       return process === null || heldBy(process) < Math.max(free / FREE_TO_ONE_OF_A_PROCESS, 1)
     },
     add(owner, slots) {

@@ -1,7 +1,7 @@
 import type { Steps } from '@palisade/policy-core'
 import type { Socket } from 'node:net'
-import type { Holder } from '../../access/once-grants.ts'
-import type { MachineDecision } from '../../decision/active-policy.ts'
+import type { Holder } from '../../grants/access/once-grants.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
 
 /** Requests and tunnels in progress; bounded, and decided again after each policy change. */
 export interface LiveConnections {

@@ -1,7 +1,7 @@
-import type { AgentLog } from '../../agent-log.ts'
-import type { ActivePolicy } from '../../decision/active-policy.ts'
-import { isSameRule } from '../../decision/is-same-rule.ts'
-import { runInTurns } from '../../decision/run-in-turns.ts'
+import type { AgentLog } from '../../host/agent-log.ts'
+import type { ActivePolicy } from '../../policy/decision/active-policy.ts'
+import { isSameRule } from '../../policy/decision/is-same-rule.ts'
+import { runInTurns } from '../../policy/decision/run-in-turns.ts'
 import type { LiveConnections } from './live-connections.ts'
 
 /**

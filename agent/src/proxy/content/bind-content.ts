@@ -1,6 +1,6 @@
 import { canonicalHost, type ConnectRequest } from '@palisade/policy-core'
 import type { ContentFault } from '@palisade/protocol'
-import type { MachineDecision } from '../../decision/active-policy.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
 import { pairHeaders, valuesOf } from '../../http/header-list.ts'
 import {
   formatAuthority,
@@ -94,7 +94,8 @@ function bindHead(
   opened: OpenedTarget,
   head: HttpHead,
 ): ContentDecision | Promise<ContentDecision> {
-  if (head.method === 'CONNECT') return bindConnect(deps, opened, head)
+  // Some proxies read methods in any letter case.
+  if (head.method.toUpperCase() === 'CONNECT') return bindConnect(deps, opened, head)
   const headers = pairHeaders(head.rawHeaders)
   if (readHttp2Offer(head) === 'mixed') return { kind: 'refused', decision: refuseHttp2(opened) }
   const named = readNamed(head, valuesOf(headers, 'host'), opened.target.port)

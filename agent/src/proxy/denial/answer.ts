@@ -1,7 +1,7 @@
 import type { NearMiss } from '@palisade/policy-core'
-import type { MachineDecision } from '../../decision/active-policy.ts'
-import { listDecision } from '../../decision/listed-rules.ts'
-import type { Refusal } from '../../local-api/envelope.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
+import { listDecision } from '../../policy/decision/listed-rules.ts'
+import type { Refusal } from '../../http/envelope.ts'
 import { PAGE_POLICY, renderDenialPage } from './denial-page.ts'
 import { describeDenial, describeRemedy } from './describe-denial.ts'
 

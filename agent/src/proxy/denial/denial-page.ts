@@ -1,7 +1,7 @@
 import type { NearMiss } from '@palisade/policy-core'
 import { hash } from 'node:crypto'
-import type { MachineDecision } from '../../decision/active-policy.ts'
-import type { ListedDecision } from '../../decision/listed-rules.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
+import type { ListedDecision } from '../../policy/decision/listed-rules.ts'
 import {
   adviceOf,
   commandOfDetails,

@@ -1,7 +1,7 @@
 import type { CanonicalRequest } from '@palisade/policy-core'
-import type { MachineDecision } from '../../decision/active-policy.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
 import { formatAuthority } from '../target/authority.ts'
-import { isLoopHint } from '../target/refuse-loop.ts'
+import { isLoopHint } from '../target/proxy-loop.ts'
 
 /** A rule's name may have 255 code points. */
 const MAX_NAME_LENGTH = 64
@@ -119,7 +119,7 @@ function formatTarget(request: CanonicalRequest | null): string {
   return request !== null && 'host' in request ? formatAuthority(request, null) : 'the request'
 }
 
-/** Of TCP by default. */
+/** The option for the action; empty for TCP, which is the default. */
 function formatAction(request: CanonicalRequest | null): string {
   return request?.action === 'connect:udp' ? '--action connect:udp ' : ''
 }

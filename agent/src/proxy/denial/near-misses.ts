@@ -1,5 +1,5 @@
 import type { Explanation, NearMiss } from '@palisade/policy-core'
-import type { MachineDecision } from '../../decision/active-policy.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
 
 /**
  * A search reads every rule, which may take half a second. Frequent denials of one program must not

@@ -1,29 +1,16 @@
-import type { MachineDecision } from '../../decision/active-policy.ts'
-import type { PointEvent } from '../../points/point-event.ts'
-import type { ReadProgramEnd } from '../../programs/program-end.ts'
-import { once } from 'node:events'
-import {
-  request as sendRequest,
-  type IncomingMessage,
-  type InformationEvent,
-  type ServerResponse,
-} from 'node:http'
+import type { EnforcementEvent } from '../../enforcement/enforcement-event.ts'
+import type { ReadClientEndpoint } from '../../host/process-lookup/client-endpoint.ts'
+import { request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Admission } from '../admission/admission.ts'
-import { DECISION_HEADER, formatDecisionHeader, type Answer } from '../denial/answer.ts'
+import type { Answer } from '../denial/answer.ts'
 import { awaitFlushed } from '../../http/await-flushed.ts'
 import { watchBodyRate, type BodyRate } from './body-rate.ts'
 import { explainFailure, explainSlowBody } from './explain-failure.ts'
 import { explainBadHead, explainOpening, explainTooMany } from '../denial/explain-opening.ts'
-import {
-  MAX_HEAD_BYTES,
-  pairHeaders,
-  valuesOf,
-  withoutHopByHop,
-  type HeaderList,
-} from '../../http/header-list.ts'
+import { MAX_HEAD_BYTES } from '../../http/header-list.ts'
 import type { Slot } from '../admission/live-connections.ts'
 import type { FindNearMisses } from '../denial/near-misses.ts'
 import { formatAuthority, type Target } from '../target/authority.ts'
@@ -31,10 +18,8 @@ import { openConnection, type OpenDeps, type Opening } from '../target/open-conn
 import type { LoopTurns } from '../../http/loop-turns.ts'
 import { paceAnswer, PacedAnswers } from '../../http/paced-answers.ts'
 import { connectionOf } from '../../http/paced-connection.ts'
+import { awaitAnswer, beginAnswer, passInterim } from './pass-answer.ts'
 import { readForwardRequest, type ForwardRequest } from './request-head.ts'
-
-/** Sends the head as bytes; as text it would be written in UTF-8. */
-const NO_BYTES = Buffer.alloc(0)
 
 /** How long a client that has ended its side may wait; it may be gone. */
 const HALF_CLOSED_MS = 30_000
@@ -48,11 +33,11 @@ export interface PassDeps extends OpenDeps {
   readonly idleMs: number
   /** A client that does not read a refusal within this time is disconnected. */
   readonly flushTimeoutMs: number
-  readonly programEnd: ReadProgramEnd
+  readonly clientEndpoint: ReadClientEndpoint
   /** Replaces an address that stands for a name; absent where no address does. */
   readonly rename?: (target: Target) => Target
   /** Called once for each decided target, and at the end of each opened connection. */
-  readonly onEvent: (event: PointEvent) => void
+  readonly onEvent: (event: EnforcementEvent) => void
   readonly nearMisses: FindNearMisses
   /** Called with a bug, which is logged once and answered with 500. */
   readonly onError: (error: unknown) => void
@@ -66,10 +51,8 @@ export async function forwardRequest(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { rawHeaders, httpVersion } = request
-  const connection = connectionOf(request)
-  const { client } = connection
-  const { method, target: url } = connection.lineOf(request)
+  const { method = '', url = '', rawHeaders, httpVersion } = request
+  const { client } = connectionOf(request)
   const forward = readForwardRequest({ method, url, rawHeaders, httpVersion })
   if (!forward.ok) return reply(response, explainBadHead(forward))
   const slot = await deps.admission.enterEarly(client)
@@ -85,7 +68,12 @@ export async function forwardRequest(
     const opening = await openConnection({ ...deps, purpose }, forward.target, slot, gone.signal)
     if (opening.kind === 'open' || opening.kind === 'refused') {
       const { decision } = opening
-      deps.onEvent({ point: 'proxy', protocol: 'http', decision, client: deps.programEnd(client) })
+      deps.onEvent({
+        point: 'proxy',
+        protocol: 'http',
+        decision,
+        client: deps.clientEndpoint(client),
+      })
     }
     if (opening.kind !== 'open') {
       reply(response, explainOpening(deps, opening, forward.target, request.headers))
@@ -179,68 +167,6 @@ async function exchange(
     rate.stop()
     opening.socket.destroy()
   }
-}
-
-/** Forwards an answer such as 100 or 103 (RFC 9110 §15.2), which HTTP/1.0 does not know. */
-function passInterim(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { statusCode, statusMessage, rawHeaders }: InformationEvent,
-): void {
-  if (request.httpVersion === '1.0' || response.headersSent || response.destroyed) return
-  if (statusCode === 100) return response.writeContinue()
-  const fields = withoutHopByHop(pairHeaders(rawHeaders))
-  const lines = fields.map(([name, value]) => `${name}: ${value}`)
-  const head = [`HTTP/1.1 ${statusCode} ${statusMessage}`, ...lines, '', ''].join('\r\n')
-  connectionOf(request).write(head, 'latin1')
-}
-
-/** A 101 without a request for it ends the socket without an `error` event; hence the `close`. */
-async function awaitAnswer(
-  upstream: ReturnType<typeof sendRequest>,
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
-  const settled = new AbortController()
-  const options = { signal: AbortSignal.any([signal, settled.signal]) }
-  try {
-    const closed = once(upstream, 'close', options).then(() => {
-      throw new Error('it closed the connection')
-    })
-    const answered = once(upstream, 'response', options)
-    const [answer] = (await Promise.race([answered, closed])) as [IncomingMessage]
-    // Node takes a 101 without a protocol for an ordinary answer; a client would not.
-    if (answer.statusCode === 101) throw new Error('it switched protocols')
-    return answer
-  } finally {
-    settled.abort()
-  }
-}
-
-/** Passes the head of an answer on. Its body may come much later, or never. */
-function beginAnswer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  answer: IncomingMessage,
-  decision: MachineDecision,
-): void {
-  const headers = readAnswerHeaders(answer, decision)
-  // The origin reads no further, so this connection ends too (RFC 9112 §9.6).
-  if (!request.complete) response.shouldKeepAlive = false
-  response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', headers.flat())
-  if (answer.readableLength === 0 && !answer.complete) response.write(NO_BYTES)
-}
-
-/** The fields of an answer for the program. Throws for a framing that cannot be passed on. */
-export function readAnswerHeaders(answer: IncomingMessage, decision: MachineDecision): HeaderList {
-  const headers = pairHeaders(answer.rawHeaders)
-  const codings = valuesOf(headers, 'transfer-encoding')
-  // Node decodes only `chunked`; with another coding the body would not match its headers.
-  if (codings.length > 1 || codings.some((coding) => coding.toLowerCase() !== 'chunked'))
-    throw new Error('another transfer coding than `chunked`')
-  const kept = withoutHopByHop(headers).filter(
-    ([name]) => name.toLowerCase() !== DECISION_HEADER.toLowerCase(),
-  )
-  return [...kept, [DECISION_HEADER, formatDecisionHeader(decision)]]
 }
 
 /** The request for the origin, or in absolute form for the parent proxy. */

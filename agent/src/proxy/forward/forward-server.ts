@@ -74,7 +74,7 @@ function attach(server: Server, deps: PassDeps): void {
 
 /** Detaches the connection of a request that asks for a tunnel. */
 function takeOver(request: IncomingMessage, head: Buffer): Socket | null {
-  const client = connectionOf(request).release(head)
+  const client = connectionOf(request).takeOver(request, head)
   if (!client.readableEnded) return client
   // A client that ended its side during an earlier request gets no tunnel: unread bytes cannot be
   // pushed back after the end of its stream.

@@ -1,7 +1,7 @@
 import { request as sendRequest, type ClientRequest, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
-import type { MachineDecision } from '../../decision/active-policy.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
 import { awaitFlushed } from '../../http/await-flushed.ts'
 import {
   connectionOptions,
@@ -11,15 +11,16 @@ import {
   type HeaderList,
 } from '../../http/header-list.ts'
 import { paceAnswer, PacedAnswers } from '../../http/paced-answers.ts'
-import type { FlowEnd } from '../../points/point-event.ts'
+import type { FlowEnd } from '../../enforcement/enforcement-event.ts'
 import type { Slot } from '../admission/live-connections.ts'
 import { formatRawAnswer, type Answer } from '../denial/answer.ts'
 import { explainBadHead, explainOpening, explainTooMany } from '../denial/explain-opening.ts'
 import { openConnection, type Opening } from '../target/open-connection.ts'
 import { hangUp } from '../../http/hang-up.ts'
 import { startRelay } from '../tunnel/relay.ts'
-import { readAnswerHeaders, type PassDeps } from './forward-request.ts'
+import type { PassDeps } from './forward-request.ts'
 import { describeOriginFault, explainBrokenOrigin } from './explain-failure.ts'
+import { readAnswerHeaders } from './pass-answer.ts'
 import { readUpgradeRequest, type ForwardRequest } from './request-head.ts'
 
 /** Time for the origin to answer; the client is not read meanwhile, so its end is not seen. */
@@ -63,7 +64,7 @@ export async function forwardUpgrade(
   client.once('close', () => gone.abort())
   // The client may have left during the admission.
   if (client.destroyed) gone.abort()
-  const end = deps.programEnd(client)
+  const end = deps.clientEndpoint(client)
   const tell: Passage['tell'] = (decision, flow) =>
     deps.onEvent({
       point: 'proxy',

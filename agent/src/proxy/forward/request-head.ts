@@ -48,7 +48,7 @@ export interface BadHead {
  */
 export function readForwardRequest(head: RequestHead): ForwardRequest | BadHead {
   const headers = pairHeaders(head.rawHeaders)
-  const problem = checkVersion(head) ?? checkFraming(headers)
+  const problem = checkVersion(head) ?? checkMethod(head) ?? checkFraming(headers)
   if (problem !== null) return problem
   const url = /^http:\/\/([^/?#]*)([/?][^#]*)?$/i.exec(head.url)
   if (url === null || !/^[\x21-\x7e\x80-\xff]*$/.test(head.url))
@@ -141,6 +141,14 @@ function checkVersion({ httpVersion }: RequestHead): BadHead | null {
   return httpVersion === '1.1' || httpVersion === '1.0'
     ? null
     : refuse('malformed_request', 'the proxy speaks HTTP/1.1')
+}
+
+/** Node sends every method in capitals, so `trace` would become TRACE after its decision. */
+function checkMethod({ method }: RequestHead): BadHead | null {
+  const capitals = method.toUpperCase()
+  return method === capitals
+    ? null
+    : refuse('method', `the proxy forwards methods in capitals only, such as \`${capitals}\``)
 }
 
 function checkFraming(headers: HeaderList): BadHead | null {

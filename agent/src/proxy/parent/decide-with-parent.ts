@@ -1,6 +1,6 @@
 import type { Decision, Explanation } from '@palisade/policy-core'
-import type { ActivePolicy } from '../../decision/active-policy.ts'
-import { explainLoop, PARENT_LOOP, refuseLoop } from '../target/refuse-loop.ts'
+import type { ActivePolicy } from '../../policy/decision/active-policy.ts'
+import { explainLoop, PARENT_LOOP, refuseLoop } from '../target/proxy-loop.ts'
 import type { ParentProxy } from './parent-proxy.ts'
 
 type Parent = Pick<ParentProxy, 'isParent' | 'resolves'>

@@ -1,5 +1,5 @@
 import { compilePolicy, decide, type CompiledPolicy } from '@palisade/policy-core'
-import { noProxyPolicy } from '../../config/parent-settings.ts'
+import { noProxyPolicy } from '../../host/config/parent-settings.ts'
 import type { Target } from '../target/authority.ts'
 
 /** Whether a connection to `target` at `address` (undefined for a name) bypasses the parent. */

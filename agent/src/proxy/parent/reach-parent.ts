@@ -2,9 +2,9 @@ import { canonicalAddress } from '@palisade/policy-core'
 import { once } from 'node:events'
 import { isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { ParentAccess } from '../../config/read-parent-access.ts'
+import type { ParentAccess } from '../../host/config/read-parent-access.ts'
 import type { Dial } from '../target/dial.ts'
-import type { IsSelf } from '../target/refuse-loop.ts'
+import type { IsOwnAddress } from '../target/proxy-loop.ts'
 import type { Resolve } from '../target/resolver.ts'
 import { firstResult, hasBothFamilies, interleaveFamilies } from '../target/staggered-attempts.ts'
 import { ParentFault } from './parent-fault.ts'
@@ -14,7 +14,7 @@ export interface ReachDeps {
   readonly resolve: Resolve
   /** Bounds the connection in time, and checks the address that it reached. */
   readonly dial: Dial
-  readonly isSelf: IsSelf
+  readonly isOwnAddress: IsOwnAddress
   /** Limit for TLS, and for the answer to CONNECT. */
   readonly timeoutMs: number
   /** Monotonic milliseconds. */
@@ -53,8 +53,8 @@ export async function reachParent(
   addresses: readonly string[],
   signal: AbortSignal,
 ): Promise<Socket> {
-  const { access, dial, isSelf } = deps
-  if (addresses.some((address) => isSelf(address, access.port)))
+  const { access, dial, isOwnAddress } = deps
+  if (addresses.some((address) => isOwnAddress(address, access.port)))
     throw new ParentFault('loop', 'the parent proxy is this proxy itself')
   const over = new AbortController()
   const either = AbortSignal.any([signal, over.signal])

@@ -1,5 +1,5 @@
 import { canonicalAddress, type NetworkAction } from '@palisade/policy-core'
-import type { MachineDecision } from '../../decision/active-policy.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
 import type { Target } from './authority.ts'
 import { decideAddresses, type DecidedAddress } from './decide-addresses.ts'
 import type { Resolve } from './resolver.ts'

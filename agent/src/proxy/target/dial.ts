@@ -32,7 +32,8 @@ export function createDial(timeoutMs: number): Dial {
     }
     const cancel = (): void => fail(new Error('the dial was cancelled'))
     const timer = setTimeout(() => fail(new Error('the dial took too long')), timeoutMs)
-    // Plain listeners: a composed signal with a timeout costs more than the rest (bench: tunnels).
+    // Plain listeners: a composed signal with a timeout costs more than the rest.
+    // bench: tunnels/new
     const settle = (): void => {
       clearTimeout(timer)
       signal.removeEventListener('abort', cancel)

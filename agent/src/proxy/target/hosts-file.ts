@@ -1,6 +1,6 @@
 import { canonicalAddress } from '@palisade/policy-core'
 import { readFile, stat } from 'node:fs/promises'
-import { systemErrorCode } from '../../errors.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 
 /** The system's own list of names. */
 const HOSTS_FILE = '/etc/hosts'

@@ -1,5 +1,5 @@
-import { decideAndTake, decideHeld, type OnceGrants } from '../../access/once-grants.ts'
-import type { MachineDecision } from '../../decision/active-policy.ts'
+import { decideAndTake, decideHeld, type OnceGrants } from '../../grants/access/once-grants.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
 import type { Socket } from 'node:net'
 import type { Target } from './authority.ts'
 import type { Dial } from './dial.ts'

@@ -1,4 +1,4 @@
-import type { MachineDecision } from '../../decision/active-policy.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
 import { pairHeaders, valuesOf } from '../../http/header-list.ts'
 import type { Flight } from '../content/flight.ts'
 import { answerDenied, formatRawAnswer } from '../denial/answer.ts'

@@ -1,9 +1,9 @@
 import type { ConnectRequest } from '@palisade/policy-core'
 import type { Socket } from 'node:net'
-import { decideAndTake, decideHeld } from '../../access/once-grants.ts'
-import type { MachineDecision } from '../../decision/active-policy.ts'
+import { decideAndTake, decideHeld } from '../../grants/access/once-grants.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
 import { awaitFlushed } from '../../http/await-flushed.ts'
-import type { FlowEnd, PointEvent } from '../../points/point-event.ts'
+import type { FlowEnd, EnforcementEvent } from '../../enforcement/enforcement-event.ts'
 import { bindContent, refuseHttp2 } from '../content/bind-content.ts'
 import type { Flight } from '../content/flight.ts'
 import { readHttp2Offer, watchForSwitch, withoutHttp2Offer } from '../content/http2-offer.ts'
@@ -19,7 +19,7 @@ export type TunnelRefusal = { readonly kind: 'too_many' } | Exclude<Opening, { k
 
 /** A program that asks for a tunnel, in a dialect of the proxy or by its own connection. */
 export interface TunnelRequest {
-  readonly point: PointEvent['point']
+  readonly point: EnforcementEvent['point']
   readonly protocol: 'connect' | 'socks5' | 'tcp'
   /** Paused; bytes after the request are unread. */
   readonly client: Socket
@@ -53,7 +53,7 @@ export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promis
       ...(flow === undefined ? {} : { flow }),
     })
   // Read before the end of the connection, which forgets it.
-  const end = deps.programEnd(client)
+  const end = deps.clientEndpoint(client)
   try {
     const opening = await openConnection(deps, target, slot, gone.signal)
     client.off('close', onClose)
@@ -90,7 +90,7 @@ export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promis
       const again = await decideAndTake(deps, slot, further)
       return again.decision === 'deny' ? { ...again, content: 'foreign_name' } : null
     }
-    const judge = async (flight: Flight, held: Buffer): Promise<void> => {
+    const bindFlight = async (flight: Flight, held: Buffer): Promise<void> => {
       const decide = (asked: unknown): MachineDecision => decideHeld(deps, slot, asked)
       const content = await bindContent({ ...deps, decide }, { target, address, decision }, flight)
       if (client.destroyed || upstream.destroyed) return
@@ -117,7 +117,7 @@ export async function openTunnel(deps: PassDeps, request: TunnelRequest): Promis
     awaitFirstFlight(client, {
       onHarmless: (bytes) => upstream.write(bytes),
       onFlight(flight, held) {
-        judge(flight, held).catch((error: unknown) => {
+        bindFlight(flight, held).catch((error: unknown) => {
           relay.close('closed')
           deps.onError(error)
         })

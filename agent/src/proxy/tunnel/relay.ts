@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { hangUp } from '../../http/hang-up.ts'
-import type { FlowEnd } from '../../points/point-event.ts'
+import type { FlowEnd } from '../../enforcement/enforcement-event.ts'
 
 export interface Relay {
   /** Closes both sides. The first cause counts. */

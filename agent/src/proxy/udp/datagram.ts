@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { ipv6Words } from '../../programs/ipv6-words.ts'
+import { ipv6Words } from '../../host/process-lookup/ipv6-words.ts'
 import { ADDRESS_TYPE, addressLength, readTarget } from '../socks/frames.ts'
 import type { Target } from '../target/authority.ts'
 

@@ -1,5 +1,5 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
-import type { MachineDecision } from '../../decision/active-policy.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
 import type { Slot } from '../admission/live-connections.ts'
 import type { Target } from '../target/authority.ts'
 import { decideTarget, type DecideDeps } from '../target/decide-target.ts'

@@ -1,10 +1,10 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
 import type { Socket } from 'node:net'
-import type { TcpEnd } from '../../programs/tcp-table.ts'
+import type { TcpEndpoint } from '../../host/process-lookup/tcp-table.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { Slot } from '../admission/live-connections.ts'
 import type { PassDeps } from '../forward/forward-request.ts'
-import { OWN_DATAGRAM_LOOP, refuseLoop } from '../target/refuse-loop.ts'
+import { OWN_DATAGRAM_LOOP, refuseLoop } from '../target/proxy-loop.ts'
 import { formatFrame, MAX_PAYLOAD_BYTES, readDatagram } from './datagram.ts'
 import { closeSocket, createOutbound, sendDatagram, type UdpPorts } from './udp-sockets.ts'
 import { createUdpTargets, type UdpLimits } from './udp-targets.ts'
@@ -26,7 +26,7 @@ export interface AssociationRequest {
   /** The port that the program will send from, or 0 where it does not know yet. */
   readonly port: number
   /** Tells the program where to send its datagrams. */
-  grant(end: TcpEnd): void
+  grant(end: TcpEndpoint): void
   /** Tells the program that it gets no association, and ends its connection. */
   refuse(refusal: AssociationRefusal): void
 }
@@ -58,7 +58,7 @@ export async function openAssociation(
   const leave = (): void => slots.forEach((slot) => slot.leave())
   try {
     const relay = await deps.ports.bind('udp4', ADDRESS).catch(() => null)
-    const program = deps.programEnd(client)
+    const program = deps.clientEndpoint(client)
     if (relay === null) {
       request.refuse('failed')
       leave()
@@ -93,7 +93,7 @@ async function enterBoth(
 function serveAssociation(
   deps: AssociationDeps,
   { client, protocol, port }: AssociationRequest,
-  { relay, program }: { readonly relay: DatagramSocket; readonly program: TcpEnd },
+  { relay, program }: { readonly relay: DatagramSocket; readonly program: TcpEndpoint },
   onEnd: () => void,
 ): void {
   /** 0 until the first datagram, if the program announced none. */
@@ -114,8 +114,8 @@ function serveAssociation(
     ...deps,
     enter: () => deps.admission.enter(client),
     outbound,
-    isSelf: deps.ports.isSelf,
-    decide: (asked) => refuseLoop(deps.decide(asked), deps.ports.isSelf, OWN_DATAGRAM_LOOP),
+    isOwnAddress: deps.ports.isOwnAddress,
+    decide: (asked) => refuseLoop(deps.decide(asked), deps.ports.isOwnAddress, OWN_DATAGRAM_LOOP),
     tell: (decision, flow) =>
       deps.onEvent({
         point: 'proxy',

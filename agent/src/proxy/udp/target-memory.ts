@@ -1,4 +1,4 @@
-import type { MachineDecision } from '../../decision/active-policy.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
 import type { Target } from '../target/authority.ts'
 import type { UdpFlow } from './udp-flow.ts'
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:dgram'
-import type { FlowEnd } from '../../points/point-event.ts'
+import type { FlowEnd } from '../../enforcement/enforcement-event.ts'
 import type { Slot } from '../admission/live-connections.ts'
 import { sendDatagram } from './udp-sockets.ts'
 

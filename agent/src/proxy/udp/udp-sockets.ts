@@ -1,7 +1,7 @@
 import { createSocket, type Socket, type SocketType } from 'node:dgram'
 import { once } from 'node:events'
 import { isIP, isIPv6 } from 'node:net'
-import type { IsSelf } from '../target/refuse-loop.ts'
+import type { IsOwnAddress } from '../target/proxy-loop.ts'
 
 /** Bytes that wait in a socket for the kernel; further datagrams are dropped. */
 const MAX_QUEUED_BYTES = 1_048_576
@@ -14,7 +14,7 @@ export interface UdpPorts {
    * Whether a datagram would return to one of these sockets. Also true for an unspecified address,
    * from which no reply arrives: the kernel sends to loopback in its place.
    */
-  readonly isSelf: IsSelf
+  readonly isOwnAddress: IsOwnAddress
 }
 
 export function createUdpPorts(): UdpPorts {
@@ -43,7 +43,7 @@ export function createUdpPorts(): UdpPorts {
       socket.once('close', () => ports.delete(port))
       return socket
     },
-    isSelf: (address, port) =>
+    isOwnAddress: (address, port) =>
       address === '0.0.0.0' || address === '::' || (ports.has(port) && isLoopback(address)),
   }
 }

@@ -1,7 +1,7 @@
-import { decideAndTake, decideHeld, type OnceGrants } from '../../access/once-grants.ts'
-import type { MachineDecision } from '../../decision/active-policy.ts'
-import type { FlowEnd } from '../../points/point-event.ts'
-import type { IsSelf } from '../target/refuse-loop.ts'
+import { decideAndTake, decideHeld, type OnceGrants } from '../../grants/access/once-grants.ts'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
+import type { FlowEnd } from '../../enforcement/enforcement-event.ts'
+import type { IsOwnAddress } from '../target/proxy-loop.ts'
 import type { Datagram } from './datagram.ts'
 import { findUdpAddress, type FindAddressDeps, type FoundAddress } from './find-udp-address.ts'
 import { createPeerTable } from './peer-table.ts'
@@ -35,7 +35,7 @@ export const UDP_LIMITS: UdpLimits = {
 }
 
 export interface TargetsDeps extends FindAddressDeps {
-  readonly isSelf: IsSelf
+  readonly isOwnAddress: IsOwnAddress
   readonly limits: UdpLimits
   /** Absent where no conversation spends a grant. */
   readonly once?: OnceGrants | undefined
@@ -62,7 +62,7 @@ export function createUdpTargets(deps: TargetsDeps): UdpTargets {
 
   const send = (flow: UdpFlow, payload: Buffer): void => {
     // A port may have become one of the proxy after the decision.
-    if (deps.isSelf(flow.address, flow.port)) return
+    if (deps.isOwnAddress(flow.address, flow.port)) return
     peers.use(flow)
     flow.send(payload)
   }

@@ -1,7 +1,7 @@
-import type { ActivePolicy, MachineDecision } from '../../decision/active-policy.ts'
-import type { PointEvent } from '../../points/point-event.ts'
+import type { ActivePolicy, MachineDecision } from '../../policy/decision/active-policy.ts'
+import type { EnforcementEvent } from '../../enforcement/enforcement-event.ts'
 import { describeAside, type ToldAside } from './describe-aside.ts'
-import type { KeptAside } from './made-names.ts'
+import type { KeptAside } from './kept-aside.ts'
 
 /** The names that were taken from one sandbox. Each is a decision. */
 export interface AsideList {
@@ -13,7 +13,7 @@ export interface AsideList {
 export function createAsideList(deps: {
   readonly sandbox: string
   readonly decide: ActivePolicy['decide']
-  readonly onEvent: (event: PointEvent) => void
+  readonly onEvent: (event: EnforcementEvent) => void
 }): AsideList {
   const all: ToldAside[] = []
   return {

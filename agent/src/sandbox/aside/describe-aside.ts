@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path'
 import { quotePath } from '../view/view-refusal.ts'
-import type { KeptAside } from './made-names.ts'
+import type { KeptAside } from './kept-aside.ts'
 
 /** Names that are told of. The records of the agent have them all. */
 const MAX_NAMES = 20
@@ -13,11 +13,12 @@ export interface ToldAside extends KeptAside {
 /** Lines for the person who ran the command; empty unless a name was taken away. */
 export function describeAside(all: readonly ToldAside[]): readonly string[] {
   if (all.length === 0) return []
+  const names = all.length === 1 ? 'a name' : `${all.length} names`
   const lines = all.slice(0, MAX_NAMES).map(describe)
   const rest = all.length - lines.length
   return [
-    `the command made ${all.length === 1 ? 'a name' : `${all.length} names`} that it must not ` +
-      'leave, kept aside for you to read:',
+    `the command, or a program outside, made ${names} that the command must ` +
+      'not leave, kept aside for you to read:',
     ...lines,
     ...(rest > 0 ? [`  and ${rest} more; \`palisade log\` lists them`] : []),
     'rename what you want back; a rule that allows `write` and spells a guarded name opens it, ' +
@@ -37,5 +38,6 @@ function describe({ path, aside, cause, rule }: ToldAside): string {
 const REASONS: Readonly<Record<KeptAside['cause'], string>> = {
   denied: 'policy denies to write it',
   guarded: 'programs outside obey it',
+  invalid: 'not UTF-8, so that names below it were not checked',
   repository: 'git outside obeys it',
 }

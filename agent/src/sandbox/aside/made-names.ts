@@ -1,24 +1,15 @@
 import type { Steps } from '@palisade/policy-core'
 import { dirname } from 'node:path'
-import { statusOrNull, type ObjectStatus, type ViewDisk } from '../view/disk.ts'
-import type { MadeName } from '../view/findings.ts'
+import { statusOrNull, type ViewDisk } from '../view/disk.ts'
+import type { MadeName } from '../view/walk-deps.ts'
 import { leadsGitAway } from '../view/git-takeover.ts'
-import { isWithin } from '../view/mount-table.ts'
 import { COMMON_DIRECTORY, REPOSITORY } from '../view/repository.ts'
 import { quotePath, ViewRefusal } from '../view/view-refusal.ts'
+import type { AsideCause, KeptAside } from './kept-aside.ts'
+import { KnownNames, objectAt } from './known-names.ts'
 import type { LastDisk } from './last-disk.ts'
-import { submodulesOf } from './gitlinks.ts'
 import { endOfLead, partsOfRepository } from './made-repository.ts'
-
-/** Why a name was taken away. */
-export type AsideCause = 'denied' | 'guarded' | 'repository'
-
-/** A name that the command made, and the path at which people find it. */
-export interface KeptAside {
-  readonly path: string
-  readonly aside: string
-  readonly cause: AsideCause
-}
+import { RepositoryIndices } from './repository-indices.ts'
 
 /**
  * Names that wait for the end of sandboxes, with the number of these. A name in a workspace of
@@ -31,9 +22,13 @@ export interface MadeNamesDeps {
   /** Paths that were held at the start, and directories that were there. */
   readonly held: Iterable<string>
   readonly directories: ReadonlySet<string>
+  /** See `GuardedView`. */
+  readonly placeholders: ReadonlySet<string>
   /** Repositories that were there. Their parts are held. */
   readonly repositories: readonly string[]
   readonly waiting: WaitingNames
+  /** Names that waited for other sandboxes before the paths above were looked for. */
+  readonly awaited: ReadonlySet<string>
   /** Whether a rule opens a guarded path by its name. */
   readonly isOpened: (path: string) => boolean
   /** See `setAside`. */
@@ -56,22 +51,23 @@ const MAX_TAKEN = 500
  */
 export class MadeNames {
   readonly #deps: MadeNamesDeps
-  /** Null for an object with a mask, else the object of a symbolic link, which has none. */
-  readonly #known: Map<string, string | null>
-  readonly #before: ReadonlySet<string>
+  readonly #known: KnownNames
+  /** The objects of repositories that were there. */
+  readonly #before: ReadonlyMap<string, string | null>
   readonly #waiting = new Map<string, AsideCause>()
   readonly #repositories = new Map<string, AsideCause>()
-  readonly #namedRepositories: string[] = []
-  /** Denied names that are masked first, because they would show under another name. */
-  #hidden: Pick<KeptAside, 'path' | 'cause'>[] = []
+  readonly #indices: RepositoryIndices
   #hasBegun = false
+  #hasHiddenTree = false
   #isEnding = false
   #taken = 0
 
   constructor(deps: MadeNamesDeps) {
     this.#deps = deps
-    this.#known = new Map(Array.from(deps.held, (path) => [path, null]))
-    this.#before = new Set(deps.repositories)
+    this.#known = new KnownNames(deps.held, deps.disk)
+    this.#before = new Map(deps.repositories.map((path) => [path, objectAt(path, deps.disk)]))
+    this.#indices = new RepositoryIndices(deps.repositories, deps.disk)
+    this.#awaitToo()
   }
 
   /** From now on the command may make names. */
@@ -83,36 +79,53 @@ export class MadeNames {
     return this.#hasBegun
   }
 
+  get isEnding(): boolean {
+    return this.#isEnding
+  }
+
+  /** Whether a new directory was hidden, so that the names below it are not known. */
+  get hasHiddenTree(): boolean {
+    return this.#hasHiddenTree
+  }
+
   /** Keeps a name in its place, because it was there before its rule was. */
   know(path: string): void {
-    this.#known.set(path, this.#linkAt(path))
+    this.#known.add(path)
   }
 
   /**
    * Deals with a name that is to be held. `taken`: it is gone. `waits`: it goes at the end. `held`:
    * it is to be masked.
    */
-  meet({ path, cause, isHidden }: MadeName): 'taken' | 'waits' | 'held' {
+  meet(name: MadeName): 'taken' | 'waits' | 'held' {
+    const { path, cause } = name
     if (!this.#hasBegun) this.know(path)
     if (!this.#isNew(path)) return 'held'
     if (path.endsWith(`/${COMMON_DIRECTORY}`)) {
-      // That of a further working tree is looked at with the tree.
-      if (!leadsGitAway(path, this.#deps.disk)) return 'held'
+      // That of a further working tree is looked at with the tree. A mask would keep git from
+      // removing the tree.
+      if (!leadsGitAway(path, this.#deps.disk)) return 'waits'
       if (!this.#isEnding) this.refuseTakeover(path)
     }
-    if (this.#isEnding || cause === 'lead' || (cause === 'guarded' && !this.#isInOld(path))) {
-      this.#wait(path, this.#waiting, cause === 'lead' ? 'repository' : cause)
+    if (this.#isToWait(name)) {
+      this.#wait(path, this.#waiting, causeOf(cause))
       return 'waits'
     }
-    if (isHidden) {
-      this.#hidden.push({ path, cause })
-      return 'held'
-    }
-    this.#take(path, cause)
+    this.#take(path, causeOf(cause))
     return 'taken'
   }
 
-  /** The same after a change of policy: a name that a rule denies now was there before the rule. */
+  #isToWait({ path, cause, isHidden }: MadeName): boolean {
+    // Names below a hidden directory are looked for at the end.
+    const isTree = isHidden && statusOrNull(this.#deps.disk, path)?.kind === 'directory'
+    this.#hasHiddenTree ||= isTree
+    const isInNew = cause === 'guarded' && !this.#isInOld(path)
+    return this.#isEnding || cause === 'lead' || isInNew || isTree
+  }
+
+  /**
+   * Meets a name after a change of policy: one that a rule denies now was there before the rule.
+   */
   meetUnderNewRules(name: MadeName): ReturnType<MadeNames['meet']> {
     if (name.cause === 'denied') this.know(name.path)
     return this.meet(name)
@@ -130,39 +143,30 @@ export class MadeNames {
     )
   }
 
-  /** Ends the sandbox for a new repository that git outside enters by itself. */
-  refuseSubmodule(): void {
-    const path = this.#linkedRepository()
-    if (path === null) return
-    this.#refuse(
-      path,
-      `the index of your repository names ${quotePath(path)}, which the command made, so that ` +
-        'git outside the sandbox would obey its settings',
-    )
+  /** Ends the sandbox for an index by which git outside enters a new repository by itself. */
+  *refuseSubmodule(): Steps<void> {
+    const fault = yield* this.#indices.findFault()
+    if (fault === null) return
+    const { path, problem, isUnknown } = fault
+    if (isUnknown) this.#deps.end(`${problem}, so that a new repository may be its submodule`)
+    else this.#refuse(path, problem)
   }
 
   /** Notes a repository. Returns whether its parts wait, because it is new. */
   meetRepository(path: string): boolean {
-    if (!this.#hasBegun || this.#before.has(path)) return false
+    if (!this.#hasBegun || this.#isOld(path)) return false
     this.#wait(path, this.#repositories)
     return true
   }
 
   /** Whether the directory is a repository that was there, or that was met. */
   isRepository(path: string): boolean {
-    return this.#before.has(path) || this.#repositories.has(path)
+    return this.#isOld(path) || this.#repositories.has(path)
   }
 
   /** New directories, files and links `.git` until now. */
   countRepositories(): number {
-    return this.#namedRepositories.length
-  }
-
-  /** Takes the denied names away that have their masks now. Returns their new paths. */
-  takeHidden(): readonly string[] {
-    const hidden = this.#hidden
-    this.#hidden = []
-    return hidden.flatMap(({ path, cause }) => this.#take(path, cause) ?? [])
+    return this.#indices.madeCount
   }
 
   /** From now on names wait for `end`, one of which that cannot be taken away stops no other. */
@@ -184,16 +188,15 @@ export class MadeNames {
         onProblem(error.message)
       }
     }
-    for (const { path, cause } of this.#hidden.splice(0)) take(path, cause)
-    for (const path of this.#newTrees(disk)) this.#wait(path, this.#repositories)
-    const known = new Set([...this.#before, ...this.#repositories.keys()])
-    for (const path of this.#repositories.keys()) {
-      if (!this.#isLast(path)) continue
-      disk.openAbove(`${path}/`)
-      const parts = yield* partsOfRepository(path, (end) => known.has(end), disk)
-      for (const part of parts) if (!this.#deps.isOpened(part)) take(part, 'repository')
+    for (const { path, problem } of yield* this.#indices.findLastFaults()) {
+      onProblem(problem)
+      take(path, 'repository')
     }
-    for (const [path, cause] of [...this.#waiting].toSorted(byPath)) {
+    for (const path of this.#newTrees(disk)) this.#wait(path, this.#repositories)
+    const known = new Set([...this.#before.keys(), ...this.#repositories.keys()])
+    yield* this.#endRepositories(known, disk, take)
+    // A name below another one keeps its settings when only the upper one is renamed.
+    for (const [path, cause] of [...this.#waiting].toSorted(lowestFirst)) {
       yield
       disk.openAbove(path)
       const isHarmless = isNamedRepository(path) && known.has(endOfLead(path, disk))
@@ -202,18 +205,29 @@ export class MadeNames {
     for (const path of [...this.#waiting.keys(), ...this.#repositories.keys()]) this.#leave(path)
   }
 
-  /** The new repository, or lead to one, that the index of an old one names as a submodule. */
-  #linkedRepository(): string | null {
-    for (const repository of [...this.#before].filter(isNamedRepository)) {
-      const around = this.#namedRepositories.filter((path) => isWithin(path, dirname(repository)))
-      if (around.length === 0) continue
-      const submodules = submodulesOf(repository, this.#deps.disk)
-      const isLinked = (path: string): boolean =>
-        submodules === 'unknown' || submodules.includes(dirname(path))
-      const linked = around.find(isLinked)
-      if (linked !== undefined) return linked
+  /** Lets the names of other sandboxes wait for this one too, which could make them again. */
+  #awaitToo(): void {
+    const { awaited, held } = this.#deps
+    for (const path of held) {
+      if (!awaited.has(path)) continue
+      if (this.#before.has(path)) this.#wait(path, this.#repositories)
+      else this.#wait(path, this.#waiting, isNamedRepository(path) ? 'repository' : 'guarded')
     }
-    return null
+  }
+
+  *#endRepositories(
+    known: ReadonlySet<string>,
+    disk: LastDisk,
+    take: (path: string, cause: AsideCause) => void,
+  ): Steps<void> {
+    const { isOpened, placeholders } = this.#deps
+    for (const path of this.#repositories.keys()) {
+      if (!this.#isLast(path)) continue
+      disk.openAbove(`${path}/`)
+      const parts = yield* partsOfRepository(path, (end) => known.has(end), disk)
+      for (const part of parts)
+        if (!placeholders.has(part) && !isOpened(part)) take(part, 'repository')
+    }
   }
 
   #refuse(path: string, problem: string): void {
@@ -235,14 +249,17 @@ export class MadeNames {
   }
 
   #isNew(path: string): boolean {
-    if (!this.#hasBegun) return false
-    const link = this.#known.get(path)
-    return link === undefined || (link !== null && link !== this.#linkAt(path))
+    return this.#hasBegun && !this.#known.has(path)
+  }
+
+  /** Whether the repository is the one that was there. */
+  #isOld(path: string): boolean {
+    return this.#before.has(path) && this.#before.get(path) === objectAt(path, this.#deps.disk)
   }
 
   /** Directories of working trees, which appear where nothing is watched. */
   #newTrees(disk: LastDisk): readonly string[] {
-    return [...this.#before].flatMap((repository) => {
+    return [...this.#before.keys()].flatMap((repository) => {
       const trees = `${repository}/worktrees`
       if (statusOrNull(disk, trees)?.kind !== 'directory') return []
       const paths = disk.list(trees).entries.map(({ name }) => `${trees}/${name}`)
@@ -255,15 +272,10 @@ export class MadeNames {
     return this.#deps.directories.has(dirname(path))
   }
 
-  #linkAt(path: string): string | null {
-    const status = statusOrNull(this.#deps.disk, path)
-    return status?.kind === 'link' ? objectOf(status) : null
-  }
-
   #wait(path: string, to: Map<string, AsideCause>, cause: AsideCause = 'repository'): void {
     if (to.has(path)) return
     to.set(path, cause)
-    if (isNamedRepository(path)) this.#namedRepositories.push(path)
+    if (isNamedRepository(path)) this.#indices.add(path)
     const { waiting } = this.#deps
     waiting.set(path, (waiting.get(path) ?? 0) + 1)
   }
@@ -280,14 +292,14 @@ export class MadeNames {
   }
 }
 
+function causeOf(cause: MadeName['cause']): AsideCause {
+  return cause === 'lead' ? 'repository' : cause
+}
+
 function isNamedRepository(path: string): boolean {
   return path.endsWith(`/${REPOSITORY}`)
 }
 
-function byPath([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return a < b ? -1 : 1
-}
-
-function objectOf({ device, inode }: ObjectStatus): string {
-  return `${device}:${inode}`
+function lowestFirst([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? 1 : -1
 }

@@ -1,14 +1,16 @@
 import type { Steps } from '@palisade/policy-core'
-import { readFileSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join } from 'node:path'
 import { realPathOrNull, statusOrNull, type ViewDisk } from '../view/disk.ts'
+import { readBeginning } from '../view/regular-file.ts'
 import { GIT_ATTRIBUTES, GIT_PARTS, HOOKS } from '../view/guarded-names.ts'
-import { COMMON_DIRECTORY, isRepository } from '../view/repository.ts'
+import { COMMON_DIRECTORY, isRepository, marksIn } from '../view/repository.ts'
+import { hasInvalidBytes } from '../view/view-refusal.ts'
 
-type Disk = Pick<ViewDisk, 'list' | 'status' | 'realPath'>
+type Disk = Pick<ViewDisk, 'list' | 'listInSteps' | 'status' | 'realPath'>
 
 const MAX_LEAD_BYTES = 4096
 const SAMPLE = /\.sample$/
+const LEAD = /^gitdir: (.+)$/s
 const WORKING_TREE = /^(.+)\/worktrees\/[^/]+$/
 
 /**
@@ -26,9 +28,8 @@ export function* partsOfRepository(
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
     yield
     if (statusOrNull(disk, directory)?.kind !== 'directory') continue
-    const { entries } = disk.list(directory)
-    const names = new Set(entries.map(({ name }) => name))
-    if (directory === repository || isRepository(names))
+    const { entries } = yield* disk.listInSteps(directory)
+    if (directory === repository || isRepository(marksIn(entries)))
       parts.push(...partsIn(directory, isHarmless, disk))
     for (const entry of entries) if (entry.isDirectory()) pending.push(join(directory, entry.name))
   }
@@ -59,23 +60,32 @@ function isSamples(path: string, disk: Disk): boolean {
 export function endOfLead(path: string, disk: Disk): string {
   const status = statusOrNull(disk, path)
   if (status?.kind === 'link') return realPathOrNull(disk, path) ?? ''
-  const text = readLead(path, disk).replace(/^gitdir:/, '')
-  const real = realPathOrNull(disk, resolve(dirname(path), text.trim())) ?? ''
+  const named = LEAD.exec(readLead(path))?.[1]
+  const real = named === undefined ? '' : followFrom(dirname(path), named, disk)
   const repository = WORKING_TREE.exec(real)?.[1]
   if (repository === undefined) return real
   return commonDirectory(real, disk) === repository ? repository : ''
 }
 
-/** The directory whose settings git reads for a directory with a file `commondir`. */
-function commonDirectory(directory: string, disk: Disk): string {
-  const text = readLead(join(directory, COMMON_DIRECTORY), disk)
-  return realPathOrNull(disk, resolve(directory, text.trimEnd())) ?? ''
+/**
+ * The directory whose settings git reads for a directory with a file `commondir`. An empty text for
+ * one without it.
+ */
+export function commonDirectory(directory: string, disk: Pick<ViewDisk, 'realPath'>): string {
+  return followFrom(directory, readLead(join(directory, COMMON_DIRECTORY)), disk)
 }
 
-/** Such a file has one line. Text that no path has stands for a file that git does not read. */
-function readLead(path: string, disk: Disk): string {
-  const status = statusOrNull(disk, path)
-  return status?.kind === 'file' && status.size <= MAX_LEAD_BYTES
-    ? readFileSync(path, 'utf8')
-    : '\0'
+/** The real path, as the kernel finds it: `..` leaves the directory to which a link leads. */
+function followFrom(directory: string, path: string, disk: Pick<ViewDisk, 'realPath'>): string {
+  return realPathOrNull(disk, isAbsolute(path) ? path : `${directory}/${path}`) ?? ''
+}
+
+/**
+ * Such a file has one line, of which git takes each byte but the ends of lines. Text that no path
+ * has stands for a file that git does not read, or that is not UTF-8.
+ */
+function readLead(path: string): string {
+  const bytes = readBeginning(path, MAX_LEAD_BYTES + 1)
+  if (bytes === null || bytes.length > MAX_LEAD_BYTES || hasInvalidBytes(bytes)) return '\0'
+  return bytes.toString('utf8').replace(/[\r\n]+$/, '')
 }

@@ -1,12 +1,24 @@
 import { chmodSync, lstatSync, renameSync, statSync } from 'node:fs'
-import { systemErrorCode } from '../../errors.ts'
-import { HostConflict, openHostTree, type HostTree, type PathOf } from '../staged/host-tree.ts'
+import { basename } from 'node:path'
+import { systemErrorCode } from '../../host/errors.ts'
+import { HostConflict, type HostTree, type PathOf } from '../staged/host-tree.ts'
 import { unlessMissing } from '../view/disk.ts'
 import { join } from '../view/mount-table.ts'
-import { quotePath, ViewRefusal } from '../view/view-refusal.ts'
 import type { Workspace } from '../view/workspace.ts'
+import { inHostTree } from './in-host-tree.ts'
 
-const MARK = 'refused-by-palisade'
+export const MARK = 'refused-by-palisade'
+
+const HIDDEN_MARK = 'hidden-by-palisade'
+
+/**
+ * Whether the path has a name that `setAside` gives to an object that a rule denies to read. No
+ * rule need match the new name, so sandboxes hide every such name.
+ */
+export function isHiddenAside(path: string): boolean {
+  return basename(path).includes(HIDDEN_MARK)
+}
+
 /** Names that are tried. A command could take those without a random part first. */
 const PLAIN_NAMES = 9
 const MAX_NAMES = 20
@@ -16,6 +28,8 @@ const MAX_NAME_BYTES = 200
 const TAKEN: ReadonlySet<string> = new Set(['EEXIST', 'ENOTEMPTY', 'EISDIR', 'ENOTDIR'])
 
 export interface AsideDeps {
+  /** Whether a rule denies to read it. */
+  readonly isHidden: boolean
   /** Whether a rule or the guard keeps a command from making the path. */
   readonly isHeld: (path: string) => boolean
   /** Short, of a-z and 0-9. */
@@ -33,24 +47,15 @@ export interface AsideDeps {
 export function setAside(
   path: string,
   workspace: Pick<Workspace, 'path' | 'device' | 'inode'>,
-  { isHeld, randomName }: AsideDeps,
+  { isHeld, isHidden, randomName }: AsideDeps,
 ): string | null {
   const names = path.slice(workspace.path.length + 1).split('/')
-  try {
-    const tree = openHostTree(workspace)
-    try {
-      const pathOf = (to: readonly string[]): string => join(workspace.path, `/${to.join('/')}`)
-      const isHeldAt = (to: readonly string[]): boolean => isHeld(pathOf(to))
-      const to = moveAside(names, tree, { isHeld: isHeldAt, randomName })
-      return to === null ? null : pathOf(to)
-    } finally {
-      tree.close()
-    }
-  } catch (error) {
-    const code = error instanceof HostConflict ? error.message : systemErrorCode(error)
-    if (code === null) throw error
-    throw new ViewRefusal(`${quotePath(path)} cannot be taken away (${code})`, error)
-  }
+  const pathOf = (to: readonly string[]): string => join(workspace.path, `/${to.join('/')}`)
+  const isHeldAt = (to: readonly string[]): boolean => isHeld(pathOf(to))
+  const to = inHostTree(workspace, path, (tree) =>
+    moveAside(names, tree, { isHeld: isHeldAt, isHidden, randomName }),
+  )
+  return to === null ? null : pathOf(to)
 }
 
 /** The names of the new path below the workspace. */
@@ -59,13 +64,16 @@ function moveAside(
   tree: HostTree,
   {
     isHeld,
+    isHidden,
     randomName,
-  }: Pick<AsideDeps, 'randomName'> & { readonly isHeld: (names: readonly string[]) => boolean },
+  }: Pick<AsideDeps, 'isHidden' | 'randomName'> & {
+    readonly isHeld: (names: readonly string[]) => boolean
+  },
 ): readonly string[] | null {
   const name = names.at(-1) ?? ''
   for (let copy = 1; copy <= MAX_NAMES; copy += 1) {
     const ending = copy === 1 ? '' : `-${copy <= PLAIN_NAMES ? copy : randomName()}`
-    const to = placeOf(names, ending, isHeld)
+    const to = freeNameOf(names, `${isHidden ? HIDDEN_MARK : MARK}${ending}`, isHeld)
     if (tree.status(to) !== null) continue
     try {
       const isDone = tree.inParent(names, (from) => {
@@ -88,17 +96,17 @@ function shorten(name: string): string {
 }
 
 /** A pattern with a wildcard may match the new name too, or each name of the directory. */
-function placeOf(
+function freeNameOf(
   names: readonly string[],
-  ending: string,
+  mark: string,
   isHeld: (names: readonly string[]) => boolean,
 ): readonly string[] {
   const name = shorten(names.at(-1) ?? '')
-  const forms = [`${name}.${MARK}${ending}`, `${MARK}${ending}.${name}`]
-  const places = names.flatMap((_, above) =>
+  const forms = [`${name}.${mark}`, `${mark}.${name}`]
+  const candidates = names.flatMap((_, above) =>
     forms.map((form) => [...names.slice(0, names.length - 1 - above), form]),
   )
-  return places.find((to) => !isHeld(to)) ?? places[0] ?? names
+  return candidates.find((to) => !isHeld(to)) ?? candidates[0] ?? names
 }
 
 /** Renames although the command closed the directory. False when the object is gone. */

@@ -8,7 +8,9 @@ export interface JoinMessage {
   readonly port: number
 }
 
-/** Of one sandbox. Each has two descriptors, and a sandbox may leave all of them open. */
+/**
+ * Connections of one sandbox. Each has two descriptors, and a sandbox may leave all of them open.
+ */
 const MAX_CONNECTIONS = 256
 /** A server in the sandbox listens on one of them, or on both. */
 const LOOPBACK = ['127.0.0.1', '::1']

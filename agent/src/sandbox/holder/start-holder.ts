@@ -3,7 +3,7 @@ import { Socket as UdpSocket } from 'node:dgram'
 import { readFileSync } from 'node:fs'
 import { Server } from 'node:net'
 import type { SandboxListeners } from '../network/sandbox-network.ts'
-import { systemErrorCode } from '../../errors.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 import { closeSocket } from '../../proxy/udp/udp-sockets.ts'
 import type { HolderMessage, ListenerName } from './holder-message.ts'
 

@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { z } from 'zod'
-import type { Place } from './place.ts'
+import type { LaunchDirectory } from './launch-directory.ts'
 
 /** The first process of a sandbox, made by bubblewrap, before and while the command runs. */
 export interface Child {
@@ -19,15 +19,15 @@ const MAX_INFO_LENGTH = 4_096
  * Waits until bubblewrap has made its child. Rejects with the reason of `signal` when that takes
  * too long, and with an error when something else is written.
  */
-export async function awaitChild(place: Place, signal: AbortSignal): Promise<Child> {
+export async function awaitChild(files: LaunchDirectory, signal: AbortSignal): Promise<Child> {
   // With a writer in this process the FIFO does not end before bubblewrap opens it; with a reader,
   // opening it to write does not wait.
-  const kept = place.openFifo('sync', 'both')
-  const info = new Socket({ fd: place.openFifo('info', 'both'), readable: true, writable: false })
+  const kept = files.openFifo('sync', 'both')
+  const info = new Socket({ fd: files.openFifo('info', 'both'), readable: true, writable: false })
   try {
     const pid = await readPid(info, signal)
     // The supervising shell alone holds this FIFO open, so it ends with the shell.
-    const life = new Socket({ fd: place.openFifo('sync', 'read'), readable: true, writable: false })
+    const life = new Socket({ fd: files.openFifo('sync', 'read'), readable: true, writable: false })
     const { promise: ended, resolve } = Promise.withResolvers<void>()
     life.once('close', () => resolve()).on('error', () => {})
     life.resume()

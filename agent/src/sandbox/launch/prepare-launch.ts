@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Holder } from '../holder/start-holder.ts'
 import { removeListedCgroups } from '../limits/sandbox-cgroups.ts'
-import { createPlace, type Place } from './place.ts'
+import { createLaunchDirectory, type LaunchDirectory } from './launch-directory.ts'
 import { LAUNCH_FILES } from './trampoline.ts'
 
 const END_TIMEOUT_MS = 10_000
@@ -11,13 +11,13 @@ const END_TIMEOUT_MS = 10_000
 export interface PreparedLaunch {
   readonly id: string
   readonly holder: Holder
-  readonly place: Place
-  /** Ends the namespaces and removes the place. Idempotent. */
+  readonly directory: LaunchDirectory
+  /** Ends the namespaces and removes the directory. Idempotent. */
   discard(): Promise<void>
 }
 
 /**
- * Starts a holder and makes a place for it, below `directory`. Rejects with `HolderError`, or with
+ * Starts a holder and makes its directory, below `directory`. Rejects with `HolderError`, or with
  * the error of the system.
  */
 export async function prepareLaunch(deps: {
@@ -27,7 +27,7 @@ export async function prepareLaunch(deps: {
   readonly startHolder: () => Promise<Holder>
 }): Promise<PreparedLaunch> {
   const id = deps.createId()
-  const place = await createPlace(join(deps.directory, id))
+  const directory = await createLaunchDirectory(join(deps.directory, id))
   try {
     const holder = await deps.startHolder()
     const discard = async (): Promise<void> => {
@@ -35,12 +35,12 @@ export async function prepareLaunch(deps: {
       // A process that cannot be ended, such as one in a hung disk, must not stop the agent.
       await Promise.race([holder.ended, pause(END_TIMEOUT_MS, undefined, { ref: false })])
       // The list of groups that are left is for the next start of the agent.
-      if (await removeListedCgroups(join(place.directory, LAUNCH_FILES.cgroups)))
-        await place.remove()
+      if (await removeListedCgroups(join(directory.path, LAUNCH_FILES.cgroups)))
+        await directory.remove()
     }
-    return { id, holder, place, discard }
+    return { id, holder, directory, discard }
   } catch (error) {
-    await place.remove()
+    await directory.remove()
     throw error
   }
 }

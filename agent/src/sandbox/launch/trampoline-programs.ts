@@ -1,3 +1,5 @@
+import { CHOOSE_CARRIED, END_CARRIERS, START_CARRIERS } from './carrier-programs.ts'
+
 /**
  * Signals that the processes around the command ignore, and that it gets back. PIPE and XFSZ are
  * ignored by Node, which executes the trampoline.
@@ -14,30 +16,6 @@ export const IGNORED_OUTSIDE = [
 ] as const
 
 /**
- * The program of the shell that becomes the parent of bubblewrap, in the namespaces of the holder:
- * there the kernel counts the processes of the sandbox alone, and not all of the user. Shells name
- * the limit of processes `u` or `p`.
- */
-export const HOLD_LIMITS = String.raw`
-[ "$PPID" = "$1" ] || exit
-processes=$2 files=$3 data=$4
-shift 4
-
-refuse() {
-  printf 'palisade: /bin/sh cannot set the limit of %s\n' "$1" >&2
-  exit 125
-}
-
-{ ulimit -u "$processes" || ulimit -p "$processes"; } 2>/dev/null || refuse processes
-ulimit -n "$files" || refuse files
-ulimit -c 0 || refuse 'core files'
-[ -z "$data" ] || ulimit -d "$data" || refuse process-memory
-
-"$@"
-exit $?
-`
-
-/**
  * The program of the supervisor, for any POSIX shell.
  *
  * - A FIFO is opened for reading and writing, which never blocks. The gate then has no end of file,
@@ -45,10 +23,6 @@ exit $?
  * - The supervisor alone keeps descriptor 7 open, until its command has ended. Then it reads from
  *   descriptor 9 what the agent tells of the end; the agent closes it when it has put all in order,
  *   and so does its own end. A signal ends this wait.
- * - Through a directory a command would reach every file of the machine. A file, which it could
- *   open again to read and to rewrite, is carried through a FIFO: `cat` outside reads or writes it
- *   with the descriptor of the caller. Output and errors of one file share one FIFO, which keeps
- *   their order. A FIFO opens once both ends are there, and `cat` does not outlive the supervisor.
  * - A shell can close descriptors 8 and 9 only. It refuses to go on with a higher one.
  * - A limit of the caller that is lower already stays, because it cannot be raised.
  * - A shell within the namespaces is the parent of bubblewrap. nsenter would stop itself when its
@@ -72,7 +46,7 @@ export const TRAMPOLINE = String.raw`
 directory=$1 holder=$2 setpriv=$3 nsenter=$4 bwrap=$5 must_enter=$6 hold_limits=$7
 processes=$8 files=$9
 shift 9
-data=$1 after=$2
+data=$1 after=$2 env=$3
 shift 2
 
 refuse() {
@@ -83,17 +57,7 @@ refuse() {
 for file in arguments seccomp gate info sync end; do
   [ -r "$directory/$file" ] || refuse 'the agent has withdrawn this sandbox; run the command again'
 done
-is_file() {
-  [ -f "/proc/$$/fd/$1" ] || [ -b "/proc/$$/fd/$1" ]
-}
-input= output= errors=
-for number in 0 1 2; do
-  [ ! -d "/proc/$$/fd/$number" ] || refuse "descriptor $number is a directory; give a file"
-done
-! is_file 0 || input=$directory/input
-! is_file 1 || output=$directory/output
-! is_file 2 || errors=$directory/errors
-[ -z "$output" ] || [ ! "/proc/$$/fd/1" -ef "/proc/$$/fd/2" ] || errors=$output
+${CHOOSE_CARRIED}
 exec 8<&- 9<&- 3<"$directory/arguments" 4<"$directory/seccomp"
 exec 5<>"$directory/gate" 6<>"$directory/info" 7<>"$directory/sync"
 exec 8<>"$directory/end" 9<"$directory/end" 8<&-
@@ -116,25 +80,7 @@ while read -r word first second third fourth rest; do
   esac
 done <"/proc/$$/limits"
 
-exec 8<&0
-carry() {
-  trap '' HUP INT QUIT TERM USR1 USR2
-  exec "$setpriv" --pdeathsig KILL -- "$@" 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-
-}
-carriers=
-if [ -n "$output" ]; then
-  (carry cat "$output") &
-  carriers=$!
-fi
-if [ -n "$errors" ] && [ "$errors" != "$output" ]; then
-  (carry cat "$errors") >&2 &
-  carriers="$carriers $!"
-fi
-if [ -n "$input" ]; then
-  (carry /bin/sh -c 'exec cat >"$1"' palisade "$input") <&8 2>/dev/null &
-fi
-carried=$!
-
+${START_CARRIERS}
 tries=0
 forward() {
   [ "$!" != "$carried" ] || exit 125
@@ -187,20 +133,19 @@ done
 
 (
   trap '' HUP INT QUIT TERM USR1 USR2
-  [ -z "$input" ] || exec <"$input"
-  [ -z "$output" ] || exec >"$output"
-  [ -z "$errors" ] || if [ "$errors" = "$output" ]; then exec 2>&1; else exec 2>"$errors"; fi
   [ ! -e "$directory/cgroups" ] || while read -r group; do
     { echo 0 >"$group/cgroup.procs"; } 2>/dev/null || [ "$must_enter" = no ] ||
       refuse "the control group $group cannot be entered, so a limit cannot be held"
   done <"$directory/cgroups"
   exec "$setpriv" --pdeathsig KILL -- \
+    /bin/sh -c "$open_carried" palisade "$$" "$input" "$output" "$errors" \
     "$nsenter" --no-fork --preserve-credentials \
     --target "$holder" --user --net --pid --mount -- \
     /bin/sh -c "$hold_limits" palisade "$$" "$processes" "$files" "$data" \
     "$bwrap" $session --args 3 -- "$@"
-) <&8 7<&- 8<&- 9<&- &
-exec 3<&- 4<&- 5<&- 6<&- 8<&-
+) <&8 7<&- 9<&- &
+exec 3<&- 4<&- 5<&- 6<&-
+if [ "$amount" -gt 0 ]; then exec 8<"$input"; else exec 8<&-; fi
 
 while
   wait "$!"
@@ -213,10 +158,7 @@ if [ "$status" -gt 128 ]; then
   [ "$last" -eq 127 ] || status=$last
 fi
 
-for carrier in $carriers; do
-  while kill -s 0 "$carrier" 2>/dev/null; do wait "$carrier"; done
-done
-
+${END_CARRIERS}
 if [ -s "$directory/refusal" ]; then
   while IFS= read -r line || [ -n "$line" ]; do
     printf 'palisade: %s\n' "$line" >&2

@@ -1,5 +1,5 @@
-import { quoteForShell } from '../quote-shell.ts'
-import { HOLD_LIMITS, IGNORED_OUTSIDE, TRAMPOLINE } from './trampoline-programs.ts'
+import { quoteShellWord } from '../shell-word.ts'
+import { IGNORED_OUTSIDE, TRAMPOLINE } from './trampoline-programs.ts'
 
 /** Descriptors that the trampoline opens for bubblewrap, which closes them before the command. */
 export const DESCRIPTORS = { arguments: 3, seccomp: 4, gate: 5, info: 6 } as const
@@ -21,7 +21,7 @@ export const LAUNCH_FILES = {
   sync: 'sync',
   /** FIFO; lines for people once nothing is left of the sandbox, and then its end. */
   end: 'end',
-  /** FIFOs; between the command and each standard descriptor that is a file. */
+  /** FIFOs; between the command and each standard descriptor that is carried. */
   input: 'input',
   output: 'output',
   errors: 'errors',
@@ -84,7 +84,7 @@ export function trampolineArguments(launch: Launch): readonly string[] {
     ['-c', TRAMPOLINE, 'palisade', directory, String(holder)],
     [programs.setpriv, programs.nsenter, programs.bubblewrap],
     [mustEnterCgroups ? 'yes' : 'no', HOLD_LIMITS, String(processes), String(files), data],
-    [after.map(quoteForShell).join(' ')],
+    [after.map(quoteShellWord).join(' ')],
     [programs.env, `--default-signal=${IGNORED_OUTSIDE.join(',')}`, '--'],
   ].flat()
   const broken = words.find((word) => word.includes('\0'))
@@ -93,3 +93,27 @@ export function trampolineArguments(launch: Launch): readonly string[] {
 }
 
 const KIBIBYTE = 1024
+
+/**
+ * The program of the shell that becomes the parent of bubblewrap, in the namespaces of the holder:
+ * there the kernel counts the processes of the sandbox alone, and not all of the user. Shells name
+ * the limit of processes `u` or `p`.
+ */
+const HOLD_LIMITS = String.raw`
+[ "$PPID" = "$1" ] || exit
+processes=$2 files=$3 data=$4
+shift 4
+
+refuse() {
+  printf 'palisade: /bin/sh cannot set the limit of %s\n' "$1" >&2
+  exit 125
+}
+
+{ ulimit -u "$processes" || ulimit -p "$processes"; } 2>/dev/null || refuse processes
+ulimit -n "$files" || refuse files
+ulimit -c 0 || refuse 'core files'
+[ -z "$data" ] || ulimit -d "$data" || refuse process-memory
+
+"$@"
+exit $?
+`

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { findCgroupPlaces, type CgroupPlace, type Controller } from './cgroup-hierarchies.ts'
+import { findOwnCgroups, type OwnCgroup, type Controller } from './cgroup-hierarchies.ts'
 
 /** Directories of control groups in which those of sandboxes can be made; null for no such. */
 export type CgroupBases = Readonly<Record<Controller, string | null>>
@@ -37,17 +37,17 @@ export function findCgroupBases(deps: CgroupBasesDeps): CgroupBases {
   const bases: Record<Controller, string | null> = { pids: null, memory: null }
   const mounts = deps.disk.read('/proc/self/mountinfo') ?? ''
   const groups = deps.disk.read('/proc/self/cgroup') ?? ''
-  for (const place of findCgroupPlaces(mounts, groups))
-    for (const base of candidates(place, deps.uid)) {
-      if (place.version === 2) turnOn(base, place.own, deps)
-      const found = tryBase(base, place.version, deps)
+  for (const group of findOwnCgroups(mounts, groups))
+    for (const base of candidates(group, deps.uid)) {
+      if (group.version === 2) turnOn(base, group.own, deps)
+      const found = tryBase(base, group.version, deps)
       for (const controller of found) bases[controller] ??= base
     }
   return bases
 }
 
 /** Only root may use the top, which is no group of its own. */
-function candidates({ own, top, version }: CgroupPlace, uid: number): ReadonlySet<string> {
+function candidates({ own, top, version }: OwnCgroup, uid: number): ReadonlySet<string> {
   if (version === 1) return new Set([own])
   const parent = basename(own) === AGENT_GROUP && own !== top ? [dirname(own)] : []
   return new Set([...parent, own, ...(uid === 0 ? [top] : [])])

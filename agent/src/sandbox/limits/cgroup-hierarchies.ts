@@ -1,5 +1,5 @@
 /** A control group of this process in one hierarchy that is mounted. */
-export interface CgroupPlace {
+export interface OwnCgroup {
   readonly version: 1 | 2
   /** The mount point. */
   readonly top: string
@@ -14,8 +14,8 @@ export type Controller = 'pids' | 'memory'
  * The groups of this process that may hold a controller, from the texts of `/proc/self/mountinfo`
  * and `/proc/self/cgroup`. Version 2 comes first. Version 1 is for `pids` alone.
  */
-export function findCgroupPlaces(mounts: string, groups: string): readonly CgroupPlace[] {
-  const places = mounts.split('\n').flatMap((line) => {
+export function findOwnCgroups(mounts: string, groups: string): readonly OwnCgroup[] {
+  const found = mounts.split('\n').flatMap((line) => {
     const mount = parseMount(line)
     if (mount === null) return []
     const path = pathIn(groups, mount.version)
@@ -24,7 +24,7 @@ export function findCgroupPlaces(mounts: string, groups: string): readonly Cgrou
     const { version, top } = mount
     return [{ version, top, own: rest === '' ? top : `${top}${rest}` }]
   })
-  return places.toSorted((a, b) => b.version - a.version)
+  return found.toSorted((a, b) => b.version - a.version)
 }
 
 interface CgroupMount {

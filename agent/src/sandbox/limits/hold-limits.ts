@@ -1,7 +1,7 @@
 import type { LimitMechanisms, SandboxLimits } from '@palisade/protocol'
-import { systemErrorCode } from '../../errors.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 import { HolderError } from '../holder/start-holder.ts'
-import type { Place } from '../launch/place.ts'
+import type { LaunchDirectory } from '../launch/launch-directory.ts'
 import type { ProcessLimits } from '../launch/trampoline.ts'
 import type { CgroupBases } from './cgroup-bases.ts'
 import type { SandboxBounds } from './sandbox-bounds.ts'
@@ -23,12 +23,13 @@ export interface HeldLimits {
 }
 
 /**
- * Makes the control groups of a sandbox and lists them in its place first, so that a killed agent
- * leaves no group. Rejects with `HolderError` for a limit that was asked for and cannot be held.
+ * Makes the control groups of a sandbox and lists them in its directory first, so that a killed
+ * agent leaves no group. Rejects with `HolderError` for a limit that was asked for and cannot be
+ * held.
  */
 export async function holdLimits(
   { asked = {}, bounds }: HeldLimits,
-  { id, place }: { readonly id: string; readonly place: Pick<Place, 'write'> },
+  { id, directory }: { readonly id: string; readonly directory: Pick<LaunchDirectory, 'write'> },
   { bases, uid }: { readonly bases: CgroupBases; readonly uid: number },
 ): Promise<ProcessLimits> {
   const mechanisms = limitMechanisms(bases, uid)
@@ -38,7 +39,7 @@ export async function holdLimits(
   const mustEnterCgroups =
     asked.memory_bytes !== undefined || (asked.processes !== undefined && uid === 0)
   const groups = planCgroups(bases, id, bounds)
-  if (groups.length > 0) await place.write('cgroups', formatCgroupList(groups))
+  if (groups.length > 0) await directory.write('cgroups', formatCgroupList(groups))
   await makeCgroups(groups).catch((error: unknown) => {
     if (mustEnterCgroups)
       throw new HolderError(

@@ -11,7 +11,7 @@ import {
   type TunnelRefusal,
   type TunnelRequest,
 } from '../../proxy/tunnel/open-tunnel.ts'
-import type { TcpEnd } from '../../programs/tcp-table.ts'
+import type { TcpEndpoint } from '../../host/process-lookup/tcp-table.ts'
 import type { NameTable } from './dns/name-table.ts'
 import type { FindDestination } from './original-destination.ts'
 
@@ -25,7 +25,7 @@ export interface CaptureDeps {
   readonly names: NameTable
   readonly findDestination: FindDestination
   /** Called before the connection is served, so that its program can be found. */
-  readonly noteDestination: (client: Socket, destination: TcpEnd) => void
+  readonly noteDestination: (client: Socket, destination: TcpEndpoint) => void
   readonly nearMisses: FindNearMisses
 }
 

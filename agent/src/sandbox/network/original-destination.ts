@@ -4,16 +4,16 @@ import {
   loadSocketOptions,
   type Koffi,
   type ReadSocketOption,
-} from '../../programs/socket-options.ts'
-import type { TcpEnd } from '../../programs/tcp-table.ts'
-import { withoutMapping } from './ends.ts'
+} from '../../host/process-lookup/socket-options.ts'
+import type { TcpEndpoint } from '../../host/process-lookup/tcp-table.ts'
+import { withoutMapping } from './socket-addresses.ts'
 
 /** Where the program of a redirected connection wanted to go; null for a closed connection. */
-export type FindDestination = (client: Socket) => TcpEnd | null
+export type FindDestination = (client: Socket) => TcpEndpoint | null
 
 export type LoadedDestinations =
   | { readonly ok: true; readonly find: FindDestination }
-  /** `problem` says for people what is missing. */
+  /** `problem` names the missing part for people. */
   | { readonly ok: false; readonly problem: string }
 
 /** `SO_ORIGINAL_DST` and `IP6T_SO_ORIGINAL_DST` of linux/netfilter have one number. */
@@ -24,8 +24,8 @@ const FAMILY = { ipv4: 2, ipv6: 10 } as const
 const ADDRESS_BYTES = 28
 
 /**
- * Loads the native call, which Node does not offer. A sandbox needs it; without one nothing is
- * loaded. A sandbox may not start after a failure.
+ * Loads the native call, which Node does not offer. Only an agent with sandboxes loads it. A
+ * sandbox may not start after a failure.
  */
 export async function loadDestinations(
   load?: () => Promise<{ readonly default: Koffi }>,
@@ -54,7 +54,7 @@ function createFindDestination(read: ReadSocketOption): FindDestination {
 }
 
 /** Reads `sockaddr_in` or `sockaddr_in6`; the family is in the byte order of the processor. */
-function readSocketAddress(value: Buffer): TcpEnd | null {
+function readSocketAddress(value: Buffer): TcpEndpoint | null {
   const [family] = new Uint16Array(value.buffer, value.byteOffset, 1)
   const port = value.readUInt16BE(2)
   if (family === FAMILY.ipv4) return { address: value.subarray(4, 8).join('.'), port }

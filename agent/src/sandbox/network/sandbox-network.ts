@@ -1,14 +1,13 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
 import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
-import { decideHeld } from '../../access/once-grants.ts'
-import type { AgentLog } from '../../agent-log.ts'
-import type { ActivePolicy, MachineDecision } from '../../decision/active-policy.ts'
-import type { PointEvent } from '../../points/point-event.ts'
-import type { Canaries } from '../../points/probe/canaries.ts'
-import type { ProgramEnd } from '../../programs/program-end.ts'
-import { createFindOwners } from '../../programs/socket-owners.ts'
-import type { TcpEnd } from '../../programs/tcp-table.ts'
+import { decideHeld } from '../../grants/access/once-grants.ts'
+import type { AgentLog } from '../../host/agent-log.ts'
+import type { ActivePolicy, MachineDecision } from '../../policy/decision/active-policy.ts'
+import type { EnforcementEvent } from '../../enforcement/enforcement-event.ts'
+import type { ClientEndpoint } from '../../host/process-lookup/client-endpoint.ts'
+import { createFindOwners } from '../../host/process-lookup/socket-owners.ts'
+import type { TcpEndpoint } from '../../host/process-lookup/tcp-table.ts'
 import { createLiveConnections } from '../../proxy/admission/live-connections.ts'
 import { recheckOnChange } from '../../proxy/admission/recheck-on-change.ts'
 import { createProgramServer, type ProgramServerDeps } from '../../proxy/program-server.ts'
@@ -21,7 +20,7 @@ import { answerQuery } from './dns/answer-query.ts'
 import { createAnswerService } from './dns/answer-service.ts'
 import { createNameTable, type NameTableLimits } from './dns/name-table.ts'
 import { serveDatagrams, serveStreams, type Answer } from './dns/serve-dns.ts'
-import { readSandboxEnd } from './ends.ts'
+import { readSandboxEndpoint } from './socket-addresses.ts'
 import type { FindDestination } from './original-destination.ts'
 import { serveUdp } from './udp/serve-udp.ts'
 
@@ -34,13 +33,15 @@ export interface SandboxListeners {
   /** Port 53 of every address. */
   readonly dnsUdp: DatagramSocket
   readonly dnsTcp: Server
-  /** By port, bound to every IPv4 address. No datagram to another port leaves the sandbox. */
+  /**
+   * Sockets by port, bound to every IPv4 address. No datagram to another port leaves the sandbox.
+   */
   readonly udp: ReadonlyMap<number, DatagramSocket>
 }
 
 export interface SandboxNetworkDeps extends Omit<
   ProgramServerDeps,
-  'live' | 'findOwners' | 'programEnd' | 'sharesLoopback' | 'rename'
+  'live' | 'findOwners' | 'clientEndpoint' | 'sharesLoopback' | 'rename'
 > {
   /** Marks the records of the sandbox. */
   readonly sandboxId: string
@@ -54,13 +55,13 @@ export interface SandboxNetworkDeps extends Omit<
   readonly maxSlots: number
   readonly nameTableLimits?: NameTableLimits
   /** Applied after the rules of every sandbox; a self-probe opens its own canary so. */
-  readonly openCanaries?: Canaries['decide']
+  readonly openCanaries?: (decide: ActivePolicy['decide']) => ActivePolicy['decide']
   /** Monotonic milliseconds. */
   readonly uptime: () => number
   readonly log: Pick<AgentLog, 'info'>
 }
 
-/** The network of one sandbox. Nothing of it is shared with another one. */
+/** The network of one sandbox, which shares no part with another one. */
 export interface SandboxNetwork {
   /** Closes all listeners and connections. Idempotent. */
   close(): void
@@ -78,30 +79,30 @@ export async function serveSandbox(deps: SandboxNetworkDeps): Promise<SandboxNet
   const decide = deps.openCanaries?.(confined) ?? confined
   const resolve: Resolve = (name) =>
     name === HOST_NAME ? Promise.resolve(HOST_ADDRESSES) : deps.resolve(name)
-  const onEvent = (event: PointEvent): void => deps.onEvent({ ...event, sandbox: sandboxId })
+  const onEvent = (event: EnforcementEvent): void => deps.onEvent({ ...event, sandbox: sandboxId })
   const names = createNameTable(uptime, deps.nameTableLimits)
   const live = createLiveConnections(
     (request, slot) => decideHeld({ decide, once: deps.once }, slot, request),
     deps.maxSlots,
   )
 
-  const destinations = new WeakMap<Socket, TcpEnd>()
-  const programEnd = (client: Socket): ProgramEnd | null =>
-    readSandboxEnd(client, deps.holderPid, destinations.get(client))
+  const destinations = new WeakMap<Socket, TcpEndpoint>()
+  const clientEndpoint = (client: Socket): ClientEndpoint | null =>
+    readSandboxEndpoint(client, deps.holderPid, destinations.get(client))
   // A program that resolves names itself gives their addresses to the proxy.
   const rename = ({ host, port }: Target): Target => ({ host: names.nameAt(host) ?? host, port })
   const shared = { ...deps, decide, resolve, onEvent, live, names }
   const programs = createProgramServer({
     ...shared,
-    programEnd,
+    clientEndpoint,
     rename,
     sharesLoopback: false,
-    findOwners: createFindOwners(() => NO_END),
+    findOwners: createFindOwners(() => NO_ENDPOINT),
   })
   programs.server.listen(listeners.proxy)
 
   listeners.capture.maxConnections = deps.maxConnections
-  const noteDestination = (client: Socket, destination: TcpEnd): void =>
+  const noteDestination = (client: Socket, destination: TcpEndpoint): void =>
     void destinations.set(client, destination)
   serveCapture({ ...shared, programs, noteDestination }, listeners.capture)
 
@@ -113,7 +114,7 @@ export async function serveSandbox(deps: SandboxNetworkDeps): Promise<SandboxNet
     return answerQuery({ decide, portsOf, names, onDenial, answerService }, packet)
   }
   serveDatagrams(listeners.dnsUdp, answer, deps.holderPid)
-  const stopStreams = serveStreams(listeners.dnsTcp, answer, programEnd)
+  const stopStreams = serveStreams(listeners.dnsTcp, answer, clientEndpoint)
   const carriesDatagrams = deps.parent === undefined || deps.parent === null
   const stopUdp = serveUdp({ ...shared, ports: createUdpPorts() }, listeners.udp)
   // A parent proxy carries no datagrams. Without a socket the kernel refuses them at once.
@@ -139,4 +140,4 @@ export async function serveSandbox(deps: SandboxNetworkDeps): Promise<SandboxNet
 }
 
 /** Each connection of a sandbox names its own ends. */
-const NO_END: TcpEnd = { address: '0.0.0.0', port: 0 }
+const NO_ENDPOINT: TcpEndpoint = { address: '0.0.0.0', port: 0 }

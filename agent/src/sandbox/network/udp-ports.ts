@@ -1,11 +1,11 @@
-import type { ActivePolicy } from '../../decision/active-policy.ts'
+import type { ActivePolicy } from '../../policy/decision/active-policy.ts'
 
 const MAX_UDP_PORTS = 64
 const DNS_PORT = 53
 
 /**
  * The ports to which datagrams are carried: those that an allow of `connect:udp` names, the lowest
- * first. A rule without a port names none, because each port takes a socket.
+ * first. A rule without a port opens no port, because each one takes a socket.
  */
 export function udpPortsOf(enforced: ReturnType<ActivePolicy['enforced']>): readonly number[] {
   if (enforced.kind === 'nothing') return []

@@ -63,7 +63,7 @@ const PERSONALITY_QUERY = 0xffff_ffff
 export function encodeSeccompFilter(architecture: Architecture): Buffer {
   const program = [
     load(MACHINE),
-    // A program of another machine has other numbers, so it would be judged by wrong ones.
+    // A program of another machine has other numbers, so they would be compared with wrong ones.
     ...whenEqual([MACHINES[architecture]], filterCalls(architecture)),
     KILL,
   ]

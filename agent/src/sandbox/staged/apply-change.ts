@@ -58,10 +58,10 @@ export function* applyChange(change: StagedChange, deps: ApplyDeps): Steps<void>
     if (entry.kind === 'file') setMode(entry, deps.host)
     return
   }
-  if (change.removed.length > 0) return yield* place({ ...change, host: null }, entry, deps)
+  if (change.removed.length > 0) return yield* putEntry({ ...change, host: null }, entry, deps)
   if (entry.kind === 'directory' && change.host !== null) throw new HostConflict(CHANGED)
   requireParent(deps.host.inParent(names, () => true))
-  yield* place(change, entry, deps)
+  yield* putEntry(change, entry, deps)
 }
 
 /** Gives a directory its permissions, after its entries. Throws as `applyChange` does. */
@@ -89,7 +89,7 @@ function setDirectoryMode(
   })
 }
 
-function* place(change: StagedChange, entry: StagedEntry, deps: ApplyDeps): Steps<void> {
+function* putEntry(change: StagedChange, entry: StagedEntry, deps: ApplyDeps): Steps<void> {
   const { host, names } = change
   if (entry.kind === 'directory') {
     const made = deps.host.inParent(names, (at, name) => {

@@ -1,27 +1,17 @@
 import type { Steps } from '@palisade/policy-core'
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  readSync,
-  writeSync,
-} from 'node:fs'
-import { systemErrorCode } from '../../errors.ts'
+import { closeSync, fstatSync, ftruncateSync, readSync, writeSync } from 'node:fs'
+import { systemErrorCode } from '../../host/errors.ts'
+import { openRegularFile } from '../view/regular-file.ts'
 import { HostConflict, type HostTree } from './host-tree.ts'
 import type { LayerAttributes } from './layer-attributes.ts'
 
-/** A FIFO would wait for its other end. */
-const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const CHUNK_BYTES = 256 * 1024
 
 /** Opens a regular file. Throws the error of the system, also `ELOOP` for a symbolic link. */
 export function openFile(path: string): number {
-  const descriptor = openSync(path, READ)
-  if (fstatSync(descriptor).isFile()) return descriptor
-  closeSync(descriptor)
-  throw new HostConflict('it is no regular file now')
+  const descriptor = openRegularFile(path)
+  if (descriptor === null) throw new HostConflict('it is no regular file now')
+  return descriptor
 }
 
 /**

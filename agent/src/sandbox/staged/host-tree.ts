@@ -8,7 +8,7 @@ import {
   readlinkSync,
   type Stats,
 } from 'node:fs'
-import { systemErrorCode } from '../../errors.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 import { unlessMissing } from '../view/disk.ts'
 import { quotePath } from '../view/view-refusal.ts'
 import type { StagedWorkspace } from './staged-session.ts'

@@ -22,7 +22,7 @@ export interface DataRange {
 /** The part of koffi that is used; null loads the libraries of this process. */
 interface Koffi {
   load(library: null): { func(declaration: string): (...call: never[]) => unknown }
-  /** That of the last call. */
+  /** The error number of the last call. */
   errno(): number
 }
 

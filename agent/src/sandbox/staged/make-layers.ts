@@ -4,7 +4,7 @@ import { mkdir, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { unlessMissing } from '../view/disk.ts'
-import type { HeldPath } from '../view/held-path.ts'
+import type { RestrictedPath } from '../view/path-restriction.ts'
 import { isWithin, restOf } from '../view/mount-table.ts'
 import { quotePath, ViewRefusal } from '../view/view-refusal.ts'
 import { layersOf, writeSession, type StagedSession } from './staged-session.ts'
@@ -24,7 +24,7 @@ const WHITEOUT = 'whiteout'
 export async function makeLayers(
   directory: string,
   session: StagedSession,
-  hidden: readonly Pick<HeldPath, 'path'>[],
+  hidden: readonly Pick<RestrictedPath, 'path'>[],
 ): Promise<void> {
   await mkdir(directory, { mode: 0o700 })
   await requireSpace(directory)
@@ -72,7 +72,7 @@ async function makeWhiteout(path: string): Promise<void> {
 
 /** Mirrors the directories above each name, and puts a whiteout in its place. */
 function hideNames(
-  hidden: readonly Pick<HeldPath, 'path'>[],
+  hidden: readonly Pick<RestrictedPath, 'path'>[],
   workspace: string,
   mask: string,
   whiteout: string,

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path'
-import { systemErrorCode } from '../../errors.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 import { statusOrNull, type ViewDisk } from '../view/disk.ts'
 import { GIT_ATTRIBUTES, GIT_PARTS } from '../view/guarded-names.ts'
 import { isWithin, restOf } from '../view/mount-table.ts'

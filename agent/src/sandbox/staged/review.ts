@@ -1,15 +1,15 @@
 import type { CompiledPolicy, PathDenies, Steps } from '@palisade/policy-core'
 import type { StagedChange as Shown, StagedResult } from '@palisade/protocol'
 import { join } from 'node:path'
-import type { ActivePolicy } from '../../decision/active-policy.ts'
-import { systemErrorCode } from '../../errors.ts'
+import type { ActivePolicy } from '../../policy/decision/active-policy.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 import type { ViewDisk } from '../view/disk.ts'
 import { quotePath } from '../view/view-refusal.ts'
 import { applyChange, applyPermissions } from './apply-change.ts'
 import { ChangeList } from './change-list.ts'
 import { HostConflict, openHostTree, type HostTree } from './host-tree.ts'
-import { linkRefusal } from './judge-link.ts'
-import { createPathJudge, type PathJudge } from './judge-path.ts'
+import { linkRefusal } from './link-refusal.ts'
+import { createPathRefusals, type PathRefusals } from './path-refusals.ts'
 import type { LayerAttributes } from './layer-attributes.ts'
 import { compareEntry, detailOf, type CompareDeps, type StagedChange } from './staged-change.ts'
 import { eachEntry, type StagedEntry } from './staged-entry.ts'
@@ -53,11 +53,12 @@ export function* review(
     path,
     upper: layersOf(directory, index).upper,
   }))
-  const judge = createPathJudge({ ...deps, layers, workspaces: session.workspaces })
+  const { guarded = [], workspaces } = session
+  const refusals = createPathRefusals({ ...deps, layers, workspaces, guarded })
   for (const [index, workspace] of session.workspaces.entries()) {
     if (workspace.access !== 'rw') continue
     const { upper } = layersOf(directory, index)
-    const shared = { deps, judge, layers, list, session, taken, upper, workspace }
+    const shared = { deps, refusals, layers, list, session, taken, upper, workspace }
     const before = beforeTemporary === undefined ? null : beforeTemporary.bind(null, index)
     yield* reviewWorkspace({ ...shared, beforeTemporary: before })
   }
@@ -68,7 +69,7 @@ interface WorkspaceReview {
   readonly workspace: StagedWorkspace
   readonly upper: string
   readonly session: StagedSession
-  readonly judge: PathJudge
+  readonly refusals: PathRefusals
   readonly layers: readonly StagedLayer[]
   readonly list: ChangeList
   readonly taken: TakenInodes
@@ -181,17 +182,20 @@ function blockedBy(
 
 function policyRefusal(
   { entry, names, removed }: StagedChange,
-  { deps, judge, layers, session, workspace }: WorkspaceReview,
+  { deps, refusals, layers, session, workspace }: WorkspaceReview,
 ): string | null {
   for (const each of [names, ...removed.map((object) => object.names)]) {
-    const refusal = judge.changeRefusal(workspace, each)
+    const refusal = refusals.ofChange(workspace, each)
     if (refusal !== null) return refusal
   }
   if (entry === null || entry.target === null) return null
   const { disk } = deps
   const { workspaces } = session
   const path = join(workspace.path, ...names)
-  return linkRefusal(path, entry.target, { judge, disk, workspaces, layers })
+  return (
+    refusals.ofLinkName(workspace, names) ??
+    linkRefusal(path, entry.target, { refusals, disk, workspaces, layers })
+  )
 }
 
 function attempt(work: () => void): Verdict | null {

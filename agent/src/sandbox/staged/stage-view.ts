@@ -1,7 +1,7 @@
 import type { PathDenies } from '@palisade/policy-core'
 import { basename, dirname, join } from 'node:path'
 import { realPathOrNull, type ViewDisk } from '../view/disk.ts'
-import { holdOf, type HeldPath } from '../view/held-path.ts'
+import { restrictionOf, type RestrictedPath } from '../view/path-restriction.ts'
 import { planMasks } from '../view/masks.ts'
 import { isWithin } from '../view/mount-table.ts'
 import { quotePath, ViewRefusal } from '../view/view-refusal.ts'
@@ -25,12 +25,12 @@ export interface Staging {
  */
 export function createStage(staging: Staging): StageView {
   const { directory, disk, session } = staging
-  return async (workspaces, { held, tree, denies }) => {
+  return async (workspaces, { restricted, tree, denies, ends }) => {
     refuseUnstageable(workspaces, tree.unfound)
-    const isInside = ({ path }: Pick<HeldPath, 'path'>): boolean =>
+    const isInside = ({ path }: Pick<RestrictedPath, 'path'>): boolean =>
       workspaces.some((workspace) => isWithin(path, workspace.path))
     const hidden = [
-      ...held.filter(isInside),
+      ...restricted.filter(isInside),
       ...tree.hiddenLinks.map((path) => ({ path })),
       ...missingNames(denies, disk).filter(isInside),
     ]
@@ -42,7 +42,8 @@ export function createStage(staging: Staging): StageView {
       inode,
       aliases: [...aliases],
     }))
-    await makeLayers(directory, { version: 1, ...session, workspaces: staged }, hidden)
+    const guarded = [...(session.guarded ?? []), ...ends]
+    await makeLayers(directory, { version: 1, ...session, workspaces: staged, guarded }, hidden)
     const binds = await mountLayers(directory, staged, staging)
     return {
       mounts: staged.map(({ path, access }, index) => ({
@@ -53,7 +54,7 @@ export function createStage(staging: Staging): StageView {
       })),
       masks: planMasks(
         [],
-        held.filter((each) => !isInside(each)),
+        restricted.filter((each) => !isInside(each)),
       ),
       binds: binds.map((bind, index) => ({ ...bind, isReadOnly: staged[index]?.access === 'ro' })),
       absent: new Set(hidden.map(({ path }) => path)),
@@ -78,7 +79,7 @@ function refuseUnstageable(workspaces: readonly Workspace[], unfound: readonly s
 
 function refuseNested(
   workspaces: readonly Workspace[],
-  hidden: readonly Pick<HeldPath, 'path'>[],
+  hidden: readonly Pick<RestrictedPath, 'path'>[],
 ): void {
   for (const { path } of hidden) {
     const inside = workspaces.find((workspace) => isWithin(workspace.path, path))
@@ -91,9 +92,9 @@ function refuseNested(
 }
 
 /** Denied names without a wildcard that do not exist yet, in directories that do. */
-function missingNames(denies: PathDenies, disk: ViewDisk): readonly Pick<HeldPath, 'path'>[] {
+function missingNames(denies: PathDenies, disk: ViewDisk): readonly Pick<RestrictedPath, 'path'>[] {
   return denies.literals.flatMap((literal) => {
-    if (literal === '/' || holdOf(denies.at(literal).denies) !== 'hidden') return []
+    if (literal === '/' || restrictionOf(denies.at(literal).denies) !== 'hidden') return []
     const directory = realPathOrNull(disk, dirname(literal))
     // Below a file there is no name, and a directory in the mask would hide the file.
     if (directory === null || disk.status(directory)?.kind !== 'directory') return []

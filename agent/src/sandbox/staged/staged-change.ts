@@ -92,7 +92,7 @@ export function* compareEntry(entry: StagedEntry, deps: CompareDeps): Steps<Stag
       return yield* compareFile(entry, host, deps)
     case 'link':
       if (host?.isSymbolicLink() === true && deps.host.target(names) === entry.target) return []
-      return [yield* placed(entry, host, deps)]
+      return [yield* replacementOf(entry, host, deps)]
   }
 }
 
@@ -118,7 +118,7 @@ function* compareDirectory(
   host: Stats | null,
   deps: CompareDeps,
 ): Steps<StagedChange[]> {
-  if (host?.isDirectory() !== true) return [yield* placed(entry, host, deps)]
+  if (host?.isDirectory() !== true) return [yield* replacementOf(entry, host, deps)]
   const isSameMode = (host.mode & PERMISSIONS) === (entry.status.mode & PERMISSIONS)
   // A killed copy-out leaves a new directory with all rights of its owner.
   const isRest =
@@ -149,10 +149,10 @@ function* compareFile(
   deps: CompareDeps,
 ): Steps<StagedChange[]> {
   if (host?.isFile() !== true || host.size !== entry.status.size)
-    return [yield* placed(entry, host, deps)]
+    return [yield* replacementOf(entry, host, deps)]
   const content = yield* isSameContent(entry.source, deps.host, entry.names)
   if (content !== true) {
-    const change = yield* placed(entry, host, deps)
+    const change = yield* replacementOf(entry, host, deps)
     return [{ ...change, problem: change.problem ?? (content === false ? null : content) }]
   }
   if ((host.mode & PERMISSIONS) === (entry.status.mode & PERMISSIONS)) return []
@@ -161,7 +161,11 @@ function* compareFile(
 }
 
 /** The change that gives the path the staged object, in place of any other. */
-function* placed(entry: StagedEntry, host: Stats | null, deps: CompareDeps): Steps<StagedChange> {
+function* replacementOf(
+  entry: StagedEntry,
+  host: Stats | null,
+  deps: CompareDeps,
+): Steps<StagedChange> {
   const change = plain(entry, host)
   if (host === null)
     return entry.isCopied

@@ -1,6 +1,6 @@
 import { stagedRequestSchema, type StagedList, type StagedResult } from '@palisade/protocol'
 import { setTimeout as pause } from 'node:timers/promises'
-import { runInTurns } from '../../decision/run-in-turns.ts'
+import { runInTurns } from '../../policy/decision/run-in-turns.ts'
 import { loadLayerAttributes } from './layer-attributes.ts'
 import { review, type Review, type ReviewDeps } from './review.ts'
 import { clearJournal, openJournal, removeSession } from './session-files.ts'

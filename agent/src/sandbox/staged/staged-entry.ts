@@ -1,6 +1,6 @@
 import type { Steps } from '@palisade/policy-core'
 import { lstatSync, readlinkSync, type Stats } from 'node:fs'
-import { systemErrorCode } from '../../errors.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 import type { Listing, ViewDisk } from '../view/disk.ts'
 import { hasInvalidBytes } from '../view/view-refusal.ts'
 import type { LayerAttributes } from './layer-attributes.ts'

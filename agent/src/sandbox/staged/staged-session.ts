@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { systemErrorCode } from '../../errors.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 
 /** A workspace whose changes are kept apart until they are copied out. */
 const stagedWorkspaceSchema = z.strictObject({
@@ -23,6 +23,8 @@ const stagedSessionSchema = z.strictObject({
   /** The name of the one temporary object in a directory of the host. */
   temporary: z.string().regex(/^\.palisade-[0-9a-f]{32}$/),
   workspaces: z.array(stagedWorkspaceSchema).min(1),
+  /** Paths that are guarded beside the guarded names. */
+  guarded: z.array(z.string().startsWith('/')).optional(),
 })
 /** The record of one strict sandbox, in the directory of its layers. */
 export type StagedSession = z.infer<typeof stagedSessionSchema>

@@ -38,8 +38,11 @@ export interface StagedRun {
 
 /** The sessions of strict sandboxes on disk. */
 export interface StagedStore {
-  /** Rejects with `ViewRefusal` when too many wait that policy does not refuse. */
-  begin(id: string, holderPid: number): Promise<StagedRun>
+  /**
+   * `guarded` are paths that the review refuses beside the guarded names. Rejects with
+   * `ViewRefusal` when too many wait that policy does not refuse.
+   */
+  begin(id: string, holderPid: number, guarded?: readonly string[]): Promise<StagedRun>
   /** The oldest first. Removes those that expired. */
   list(): Promise<readonly StagedSession[]>
   /** Null without such a session. */
@@ -128,14 +131,15 @@ export function createStagedStore({
       workspaces: workspaces.map(({ path }) => path),
       directories: workspaces.map((_, at) => layersOf(directoryOf(id), at).upper),
     }),
-    async begin(id, holderPid) {
+    async begin(id, holderPid, guarded = []) {
       await mkdir(root, { recursive: true, mode: 0o700 })
       const kept = await list()
       if (kept.length >= MAX_SESSIONS) await dropRefused(kept)
       const directory = directoryOf(id)
       const { promise, resolve } = Promise.withResolvers<void>()
       running.set(id, promise)
-      const session = { id, started_ms: now(), temporary: `.palisade-${randomName()}` }
+      const temporary = `.palisade-${randomName()}`
+      const session = { id, started_ms: now(), temporary, guarded: [...guarded] }
       return {
         stage: createStage({ directory, holderPid, disk, session }),
         async end() {

@@ -47,7 +47,7 @@ export interface ExpectationDeps {
   readonly emptyFile: string
   readonly emptyDirectory: string
   /** Real paths that policy was asked for. No link may lead from them to another object since. */
-  readonly judged: ReadonlySet<string>
+  readonly checked: ReadonlySet<string>
 }
 
 /** Reads the device, root and inode of every source. Throws `ViewRefusal` for one that is gone. */
@@ -162,10 +162,10 @@ interface Bind {
 function expectBind(
   { source, target, isReadOnly }: Bind,
   table: readonly MountEntry[],
-  { disk, judged }: ExpectationDeps,
+  { disk, checked }: ExpectationDeps,
 ): ExpectedBind[] {
   const real = realPathOf(source, disk)
-  if (real !== source && judged.has(source))
+  if (real !== source && checked.has(source))
     throw new ViewRefusal(`${quotePath(source)} was replaced after it was checked`)
   const found = devicePathOf(table, real)
   const identity = identityOf(disk.status(real))

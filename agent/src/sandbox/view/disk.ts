@@ -1,7 +1,15 @@
-import type { Dirent } from 'node:fs'
-import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
-import { systemErrorCode } from '../../errors.ts'
-import { hasInvalidBytes } from './view-refusal.ts'
+import type { Steps } from '@palisade/policy-core'
+import type { Dirent, Stats } from 'node:fs'
+import {
+  lstatSync,
+  opendirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+} from 'node:fs'
+import { systemErrorCode } from '../../host/errors.ts'
+import { hasInvalidBytes, quotePath, ViewRefusal } from './view-refusal.ts'
 
 /** The identity of an object, and the traits that the view needs. */
 export interface ObjectStatus {
@@ -15,6 +23,8 @@ export interface ObjectStatus {
   readonly size: number
   /** Time of the last change of the object, in milliseconds. */
   readonly changedMs: number
+  /** Time at which the object was made, in milliseconds; 0 where the file system does not tell. */
+  readonly bornMs: number
 }
 
 /** One name of a directory, with the kind of its object. */
@@ -37,7 +47,9 @@ export interface InvalidName {
  */
 export interface ViewDisk {
   list(directory: string): Listing
-  /** Null when the path does not exist. */
+  /** Lists names in steps and in any order, for a directory of many names. */
+  listInSteps(directory: string): Steps<Listing>
+  /** Null when the path does not exist. Throws `ViewRefusal` for one that is too long. */
   status(path: string | Buffer): ObjectStatus | null
   /** The text of a symbolic link. */
   readLink(path: string): string
@@ -47,22 +59,19 @@ export interface ViewDisk {
   mountTable(): Buffer
 }
 
+/** A directory of this size has some thousand names. Steps cost more for a small one. */
+const LARGE_BYTES = 128 * 1024
+const NAMES_A_STEP = 512
+
 export function createViewDisk(): ViewDisk {
   return {
-    list(directory) {
-      const entries = readdirSync(directory, { withFileTypes: true })
-      // Node puts U+FFFD into the place of invalid bytes.
-      if (!entries.some(({ name }) => name.includes('\ufffd'))) return { entries, invalid: [] }
-      const raw = readdirSync(Buffer.from(directory), { withFileTypes: true, encoding: 'buffer' })
-      return {
-        entries: raw.filter(({ name }) => !hasInvalidBytes(name)).map(withTextName),
-        invalid: raw
-          .filter(({ name }) => hasInvalidBytes(name))
-          .map((entry) => ({ bytes: entry.name, isDirectory: entry.isDirectory() })),
-      }
+    list,
+    *listInSteps(directory) {
+      if (lstatSync(directory).size < LARGE_BYTES) return list(directory)
+      return yield* listLarge(directory)
     },
     status(path) {
-      const found = unlessMissing(() => lstatSync(path, { throwIfNoEntry: false }))
+      const found = unlessMissing(() => statusAt(path))
       if (found === undefined) return null
       return {
         kind: kindOf(found),
@@ -72,12 +81,56 @@ export function createViewDisk(): ViewDisk {
         links: found.nlink,
         size: found.size,
         changedMs: found.ctimeMs,
+        bornMs: found.birthtimeMs,
       }
     },
     readLink: (path) => readlinkSync(path),
     realPath: (path) => realpathSync.native(path, { encoding: 'buffer' }),
     mountTable: () => readFileSync('/proc/self/mountinfo'),
   }
+}
+
+function statusAt(path: string | Buffer): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    if (systemErrorCode(error) !== 'ENAMETOOLONG') throw error
+    throw new ViewRefusal(`the path ${quotePath(path)} is too long`, error)
+  }
+}
+
+function list(directory: string): Listing {
+  const entries = readdirSync(directory, { withFileTypes: true })
+  // Node puts U+FFFD into the place of invalid bytes.
+  if (!entries.some(({ name }) => name.includes('\ufffd'))) return { entries, invalid: [] }
+  const raw = readdirSync(Buffer.from(directory), { withFileTypes: true, encoding: 'buffer' })
+  const listing = { entries: [] as DirectoryEntry[], invalid: [] as InvalidName[] }
+  for (const entry of raw) addTo(listing, entry)
+  return listing
+}
+
+function* listLarge(directory: string): Steps<Listing> {
+  const opened = opendirSync(directory, { encoding: 'buffer' as never, bufferSize: NAMES_A_STEP })
+  const listing = { entries: [] as DirectoryEntry[], invalid: [] as InvalidName[] }
+  try {
+    for (let count = 1; ; count += 1) {
+      const entry = opened.readSync() as Dirent<Buffer> | null
+      if (entry === null) return listing
+      addTo(listing, entry)
+      if (count % NAMES_A_STEP === 0) yield
+    }
+  } finally {
+    opened.closeSync()
+  }
+}
+
+function addTo(
+  { entries, invalid }: { entries: DirectoryEntry[]; invalid: InvalidName[] },
+  entry: Dirent<Buffer>,
+): void {
+  if (hasInvalidBytes(entry.name))
+    invalid.push({ bytes: entry.name, isDirectory: entry.isDirectory() })
+  else entries.push(withTextName(entry))
 }
 
 /** The kind of an object that a directory entry or a status describes. */
@@ -118,6 +171,20 @@ export function statusOrNull(disk: Pick<ViewDisk, 'status'>, path: string): Obje
   } catch (error) {
     if (systemErrorCode(error) === null) throw error
     return null
+  }
+}
+
+/** The status. Throws `ViewRefusal` when the agent cannot look: a command could open it again. */
+export function statusOrRefuse(disk: Pick<ViewDisk, 'status'>, path: string): ObjectStatus | null {
+  try {
+    return disk.status(path)
+  } catch (error) {
+    const code = systemErrorCode(error)
+    if (code === null) throw error
+    throw new ViewRefusal(
+      `${quotePath(path)} cannot be looked at (${code}); open its directory, or remove it`,
+      error,
+    )
   }
 }
 

@@ -1,5 +1,5 @@
 import { allowsAllBelow, type FilesystemAction } from '@palisade/policy-core'
-import type { ActivePolicy } from '../../decision/active-policy.ts'
+import type { ActivePolicy } from '../../policy/decision/active-policy.ts'
 
 export type TreeRules = Pick<ActivePolicy, 'decide' | 'enforced'>
 
@@ -14,7 +14,7 @@ export function isTreeGranted(rules: TreeRules, action: FilesystemAction, path: 
   )
 }
 
-/** The same for the content of a directory that is allowed itself. */
+/** Whether the content of a directory is granted that is allowed itself. */
 export function isContentGranted(
   { enforced }: Pick<TreeRules, 'enforced'>,
   action: FilesystemAction,

@@ -3,6 +3,7 @@ import {
   pathDenies,
   type Decision,
   type DecisionRequest,
+  type DenyPlace,
   type PathDenies,
 } from '@palisade/policy-core'
 import { GUARDED_PATHS } from './guarded-programs.ts'
@@ -23,9 +24,10 @@ export const GIT_ATTRIBUTES = `${INFORMATION}/${ATTRIBUTES}`
 /** Directories of many programs, whose name alone opens none of the guarded paths in them. */
 const SHARED: ReadonlySet<string> = new Set(['.config', '.github', '.yarn'])
 
-/** The guarded paths at any depth, as denies of `write`. */
-export function guardedPaths(): PathDenies {
+/** The guarded names at any depth, and these paths, as denies of `write`. */
+export function guardedPaths(paths: readonly string[] = []): PathDenies {
   const resources = [
+    ...paths.map(patternOf),
     ...GUARDED_PATHS.map((names) => `/**/${names.join('/')}`),
     ...[...GIT_PARTS, GIT_ATTRIBUTES].flatMap((part) => [
       `/**/${REPOSITORY}/${part}`,
@@ -42,6 +44,23 @@ export function guardedPaths(): PathDenies {
   } as const
   const policy = { id: 'guarded', name: 'guarded names', allowlist_v0: { rules: [rule] } }
   return pathDenies(compilePolicy({ policies: [policy] }))
+}
+
+/** Stands for any name that no pattern spells. */
+const OTHER_NAME = 'palisade-another-name'
+
+/**
+ * Whether guarded paths spell the name as a directory. A symbolic link of this name is guarded
+ * itself: programs outside would find names behind it that no pattern matches.
+ */
+export function isAboveGuarded(guarded: PathDenies, directory: DenyPlace, name: string): boolean {
+  const guard = guarded.below(directory, name)
+  return !guard.denies.write && guard !== guarded.below(directory, OTHER_NAME)
+}
+
+/** No pattern names a star alone, so one stands for any characters, itself among them. */
+function patternOf(path: string): string {
+  return path.replaceAll(/\*+/g, '*')
 }
 
 /** Returns whether a rule that allows `write` spells the name that makes a path guarded. */

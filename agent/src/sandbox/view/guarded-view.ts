@@ -1,5 +1,5 @@
-import type { WatchedDirectory } from './findings.ts'
-import type { HeldPath } from './held-path.ts'
+import type { InvalidDirectory, WatchedDirectory } from './walk-deps.ts'
+import type { RestrictedPath } from './path-restriction.ts'
 import type { Area } from './masks.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -8,12 +8,18 @@ export interface GuardedView {
   readonly workspaces: readonly Workspace[]
   /** Directories of the host that the sandbox sees, workspaces included. */
   readonly areas: readonly Area[]
-  readonly held: readonly HeldPath[]
+  readonly restricted: readonly RestrictedPath[]
   readonly watched: readonly WatchedDirectory[]
+  /** Held paths with an empty object that the agent has made. */
+  readonly placeholders: ReadonlySet<string>
   /** Symbolic links with a name that is held against writing. */
   readonly links: readonly string[]
+  /** Directories into which the agent does not look. */
+  readonly invalid: readonly InvalidDirectory[]
   /** The directories of repositories that are held. */
   readonly repositories: readonly string[]
+  /** Paths of objects that other sandboxes hid; see `HiddenObjects`. */
+  readonly hidden: readonly string[]
   /** Wall time at which the walk began, in milliseconds. */
   readonly walkedMs: number
   /** Paths that a strict sandbox does not show, with all below them. */

@@ -1,33 +1,24 @@
 import type { PathDenies } from '@palisade/policy-core'
 import type { watch as watchFile } from 'node:fs'
-import { basename, dirname } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
-import { runInTurns } from '../../decision/run-in-turns.ts'
-import type { WalkDeps, WalkStart, WatchedDirectory } from './findings.ts'
-import { MadeNames, type KeptAside, type WaitingNames } from '../aside/made-names.ts'
-import { isIndex } from '../aside/gitlinks.ts'
+import { runInTurns } from '../../policy/decision/run-in-turns.ts'
+import { InvalidDirectories } from '../aside/invalid-directories.ts'
 import { createLastDisk } from '../aside/last-disk.ts'
+import type { KeptAside } from '../aside/kept-aside.ts'
+import { MadeNames, type WaitingNames } from '../aside/made-names.ts'
 import { setAside } from '../aside/set-aside.ts'
-import { leadsGitAway } from './git-takeover.ts'
-import type { ViewDisk } from './disk.ts'
+import type { WalkDeps, WatchedDirectory } from './walk-deps.ts'
 import type { GuardedView } from './guarded-view.ts'
-import type { HeldPath } from './held-path.ts'
-import { KeptMasks } from './kept-masks.ts'
-import { literalHolds } from './literal-holds.ts'
-import { reduceHolds } from './masks.ts'
-import { EndedError, isWithin, join } from './mount-table.ts'
+import { GuardedWorkspaces } from './guarded-workspaces.ts'
+import type { HiddenObjects } from './hidden-objects.ts'
+import { MaskMounter } from './mask-mounter.ts'
+import { EndedError } from './mount-table.ts'
 import type { MountShell } from './mount-shell.ts'
-import { hasInvalidBytes, quotePath, ViewRefusal } from './view-refusal.ts'
-import { walkName, walkWorkspace } from './walk.ts'
-import {
-  COMMON_DIRECTORY,
-  isInRepository,
-  newRepositories,
-  REPOSITORY_MARKS,
-} from './repository.ts'
+import { NameInspection } from './name-inspection.ts'
 import { createTaskQueue, type TaskQueue } from './task-queue.ts'
-import { createWatches, isSameObject, type WatchableDirectory, type Watches } from './watches.ts'
-import type { Workspace } from './workspace.ts'
+import { ViewRefusal } from './view-refusal.ts'
+import { createWatches, type Watches } from './watches.ts'
+import { isReadDenied, type Workspace } from './workspace.ts'
 
 export interface LiveGuardDeps {
   readonly walk: WalkDeps
@@ -38,6 +29,10 @@ export interface LiveGuardDeps {
   /** Called for each name that was taken away. */
   readonly onAside: (kept: KeptAside) => void
   readonly waiting: WaitingNames
+  /** See `MadeNamesDeps`. */
+  readonly awaited: ReadonlySet<string>
+  /** Shared by all sandboxes. */
+  readonly hidden: Pick<HiddenObjects, 'add' | 'find' | 'has' | 'settle'>
   /** See `AsideDeps`. */
   readonly randomName: () => string
   /** Whether a strict sandbox shows a path; absent means that it shows those of the host. */
@@ -94,13 +89,13 @@ export function createLiveGuard(view: GuardedView, deps: LiveGuardDeps): LiveGua
 class Guard implements LiveGuard {
   readonly #view: GuardedView
   readonly #deps: LiveGuardDeps
-  readonly #masks: KeptMasks
+  readonly #masks: MaskMounter
   readonly #watches: Watches
   readonly #aborter = new AbortController()
-  readonly #roots: ReadonlySet<string>
+  readonly #workspaces: GuardedWorkspaces
   readonly #directories: ReadonlySet<string>
   readonly #made: MadeNames
-  #walk: WalkDeps
+  readonly #inspection: NameInspection
   readonly #tasks: TaskQueue
   /** The mounts of the sandbox are gone, or are to go. */
   #isOver = false
@@ -109,20 +104,24 @@ class Guard implements LiveGuard {
   constructor(view: GuardedView, deps: LiveGuardDeps) {
     this.#view = view
     this.#deps = deps
+    const { disk, isOpened } = deps.walk
     // A task that fails ends the sandbox.
     this.#tasks = createTaskQueue(this.#aborter.signal, (error) => this.#fail(error))
-    this.#masks = new KeptMasks(view.held, {
+    this.#masks = new MaskMounter(view.restricted, {
       ...deps,
-      disk: deps.walk.disk,
+      disk,
       absent: view.absent,
+      onHidden: (path) => this.#noteHidden(path),
     })
+    this.#workspaces = new GuardedWorkspaces(view.workspaces, disk)
     this.#directories = new Set(view.watched.map(({ path }) => path))
     this.#made = new MadeNames({
       ...deps,
-      disk: deps.walk.disk,
-      isOpened: deps.walk.isOpened,
-      held: view.held.map(({ path }) => path),
+      disk,
+      isOpened,
+      held: view.restricted.map(({ path }) => path),
       directories: this.#directories,
+      placeholders: view.placeholders,
       repositories: view.repositories,
       setAside: (path) => this.#setAside(path),
       end: (problem) => this.#end(problem),
@@ -135,16 +134,22 @@ class Guard implements LiveGuard {
       onFault: (error) => this.#fail(error),
       onRest: () => this.#tasks.once('rest', () => this.#masks.maskReplaced()),
     })
-    this.#walk = {
-      ...deps.walk,
-      // Git writes the settings of a new repository several times, and a command can bring one
-      // whose settings are complete, so its guarded names are left alone.
-      isNewRepository: newRepositories([...view.held, ...view.watched].map(({ path }) => path)),
-      onWatched: (directory) => this.#watches.add(directory),
-      meet: (name) => this.#made.meet(name),
-      meetRepository: (path) => this.#made.meetRepository(path),
-    }
-    this.#roots = new Set(view.workspaces.map(({ path }) => path))
+    this.#inspection = new NameInspection(view, {
+      walk: deps.walk,
+      hidden: deps.hidden,
+      workspaces: this.#workspaces,
+      masks: this.#masks,
+      made: this.#made,
+      invalid: new InvalidDirectories({
+        ...deps,
+        known: view.invalid,
+        workspaceOf: (path) => this.#workspaces.of(path),
+      }),
+      watches: this.#watches,
+      enqueue: (directory) => this.#enqueue(directory, null),
+      isOver: () => this.#isOver,
+      signal: this.#aborter.signal,
+    })
   }
 
   async start(): Promise<void> {
@@ -154,7 +159,8 @@ class Guard implements LiveGuard {
         if (index % WATCHES_A_TURN === 0) await pause()
       }
       for (const directory of this.#view.watched) this.#lookAgain(directory)
-      for (const { path } of this.#view.held) this.#watchParent(path)
+      for (const { path } of this.#view.restricted) this.#inspection.watchParent(path)
+      await this.#masks.maskUncovered()
     } catch (error) {
       this.stop()
       throw error
@@ -163,39 +169,49 @@ class Guard implements LiveGuard {
       this.#tasks.once('sweep', () => this.#sweep()),
     )
     await this.settled()
+    await this.#inspection.requireStill()
     this.#made.begin()
   }
 
   async tighten({ denies, isGranted }: Tightening): Promise<readonly Workspace[]> {
-    this.#tasks.once('tighten', async () => {
-      this.#walk = { ...this.#walk, denies }
-      await this.#walkAll({ ...this.#walk, meet: (name) => this.#made.meetUnderNewRules(name) })
-      const { disk, uptime } = this.#walk
-      const literals = literalHolds(this.#walk.denies, this.#view.areas, disk)
-      await this.#hold(await runInTurns(literals, this.#aborter.signal, uptime))
-    })
+    this.#tasks.once('tighten', () => this.#inspection.tighten(denies))
     await this.settled()
     return this.#view.workspaces.filter((workspace) => !isGranted(workspace))
   }
 
   async finish(ended: Promise<void>): Promise<string | null> {
     this.#isOver = true
-    await ended
+    const problems: string[] = []
+    const onProblem = (problem: string): void => void problems.push(problem)
+    // No failure of one step may keep a name that another one takes away.
+    const attempt = async (step: () => unknown): Promise<void> => {
+      try {
+        await step()
+      } catch (error) {
+        onProblem(`the files of the command were not checked to the end: ${reasonOf(error)}`)
+      }
+    }
+    await attempt(() => ended)
     // The kernel has each event by now, and a turn of the event loop reads them all.
     await pause()
     await pause()
     await this.settled()
     const mayLackEvents =
-      this.#aborter.signal.aborted || this.#watches.isResting() || this.#isBusy()
+      this.#aborter.signal.aborted ||
+      this.#watches.isResting() ||
+      this.#isBusy() ||
+      this.#made.hasHiddenTree
     this.stop()
-    if (!this.#made.hasBegun) return null
-    const problems: string[] = []
-    const onProblem = (problem: string): void => void problems.push(problem)
-    const disk = createLastDisk({ ...this.#walk, directories: this.#directories, onProblem })
+    if (!this.#made.hasBegun) return problems[0] ?? null
+    const { walk } = this.#inspection
+    const disk = createLastDisk({ ...walk, onProblem })
     const { signal } = new AbortController()
     this.#made.beginEnd()
-    if (mayLackEvents) await this.#walkAll(lastWalk(this.#walk, disk), signal)
-    await runInTurns(this.#made.end(disk, onProblem), signal, this.#walk.uptime)
+    if (mayLackEvents) await attempt(() => this.#inspection.inspectLast(disk, signal))
+    await attempt(() => this.#inspection.renameInvalid(disk, signal, onProblem))
+    await attempt(() => runInTurns(this.#made.end(disk, onProblem), signal, walk.uptime))
+    await attempt(() => disk.close())
+    await attempt(() => this.#deps.hidden.settle(this))
     return problems[0] ?? null
   }
 
@@ -212,7 +228,7 @@ class Guard implements LiveGuard {
 
   /** A directory that changed since the walk may have names that the walk has not seen. */
   #lookAgain(directory: WatchedDirectory): void {
-    const status = this.#walk.disk.status(directory.path)
+    const status = this.#deps.walk.disk.status(directory.path)
     const isUnchanged =
       status?.inode === directory.inode &&
       status.changedMs === directory.changedMs &&
@@ -220,18 +236,9 @@ class Guard implements LiveGuard {
     if (!isUnchanged) this.#enqueue(directory.path, null)
   }
 
-  #watchParent(path: string): void {
-    const parent = dirname(path)
-    if (this.#watches.get(parent) !== undefined || this.#workspaceOf(parent) === undefined) return
-    const status = this.#walk.disk.status(parent)
-    if (status === null) return
-    this.#watches.add({ path: parent, ...status })
-    this.#enqueue(parent, null)
-  }
-
   #enqueue(directory: string, name: Buffer | null): void {
     this.#tasks.once(`${directory}\0${name?.toString('latin1') ?? '\0'}`, () =>
-      this.#inspect(directory, name),
+      this.#inspection.inspect(directory, name),
     )
   }
 
@@ -241,8 +248,7 @@ class Guard implements LiveGuard {
       this.#isOver = true
       return
     }
-    const reason = error instanceof Error ? error.message : String(error)
-    this.#end(`the denied files of the sandbox cannot be kept hidden: ${reason}`)
+    this.#end(`the denied files of the sandbox cannot be kept hidden: ${reasonOf(error)}`)
   }
 
   #end(problem: string): void {
@@ -252,120 +258,42 @@ class Guard implements LiveGuard {
   }
 
   #setAside(path: string): string | null {
-    const workspace = this.#workspaceOf(path)
-    const { denies, guarded } = this.#walk
+    const workspace = this.#workspaces.of(path)
+    const { denies, guarded } = this.#inspection.walk
     const isHeld = (to: string): boolean =>
       denies.at(to).denies.write || guarded.at(to).denies.write
     const { randomName } = this.#deps
-    return workspace === undefined ? null : setAside(path, workspace, { isHeld, randomName })
+    if (workspace === undefined) return null
+    const isHidden = isReadDenied(denies, workspace, path)
+    const to = setAside(path, workspace, { isHeld, isHidden, randomName })
+    if (to !== null && isHidden) this.#noteHidden(to, true)
+    return to
   }
 
-  /** Looks at one name of a directory, or at all of them. */
-  async #inspect(directory: string, name: Buffer | null): Promise<void> {
-    const workspace = this.#workspaceOf(directory)
-    if (workspace === undefined) return
-    const start = this.#startAt(workspace, directory)
-    if (name === null)
-      await this.#apply(walkWorkspace(start, { ...this.#walk, isKnown: this.#isWatched }))
-    else await this.#inspectName(start, name)
-  }
-
-  async #inspectName(start: WalkStart, name: Buffer): Promise<void> {
-    const { path: directory } = start
-    const text = name.toString('utf8')
-    // A directory reports its own move by its own name.
-    if (this.#roots.has(directory) && basename(directory) === text) this.#requireWorkspaces()
-    const path = join(directory, `/${text}`)
-    if (leadsGitAway(path, this.#walk.disk) && !this.#walk.isOpened(path))
-      return this.#made.refuseTakeover(path)
-    if (this.#mayCompleteRepository(directory, text)) this.#enqueue(directory, null)
-    if (!hasInvalidBytes(name) && this.#walk.disk.status(path) === null) {
-      this.#watches.dropBelow(path)
-      this.#masks.forgetBelow(path)
-      return
-    }
-    await this.#apply(walkName(start, name, this.#walk))
-    if (isIndex(text) && isInRepository(directory)) this.#made.refuseSubmodule()
-    const otherName = this.#masks.otherName(path)
-    if (otherName !== null) await this.#hold([otherName])
-  }
-
-  /** A directory becomes a repository by several names, of which each comes alone. */
-  #mayCompleteRepository(directory: string, name: string): boolean {
-    const isMark = REPOSITORY_MARKS.some((mark) => mark === name) || name === COMMON_DIRECTORY
-    return isMark && !isInRepository(directory) && !this.#made.isRepository(directory)
-  }
-
-  async #apply(walk: ReturnType<typeof walkWorkspace>): Promise<void> {
-    const former = this.#made.countRepositories()
-    const { held } = await runInTurns(walk, this.#aborter.signal, this.#walk.uptime)
-    if (this.#made.countRepositories() > former) this.#made.refuseSubmodule()
-    await this.#hold(held)
-  }
-
-  async #hold(found: readonly HeldPath[]): Promise<void> {
-    if (this.#isOver) return
-    for (const held of reduceHolds(this.#view.areas, found)) {
-      await this.#masks.mask(held)
-      this.#watchParent(held.path)
-    }
-    // A mask stays on the object, and is kept up under its new name.
-    for (const path of this.#made.takeHidden()) {
-      const kind = this.#walk.disk.status(path)?.kind === 'directory' ? 'directory' : 'file'
-      await this.#masks.mask({ path, hold: 'hidden', kind, isDenied: true })
-    }
+  /** In a strict sandbox a command moves nothing on the host. */
+  #noteHidden(path: string, stays = false): void {
+    const workspace = this.#workspaces.of(path)
+    if (workspace === undefined || this.#deps.isShown !== undefined) return
+    this.#deps.hidden.add(this, path, workspace.path, stays)
   }
 
   /** Finds replaced objects of which no event came. */
   async #sweep(): Promise<void> {
     if (this.#isOver) return
     if (!this.#deps.shell.isAlive) throw new ViewRefusal('the mount shell has ended')
-    this.#requireWorkspaces()
+    this.#workspaces.requireAll()
     await this.#masks.maskUncovered()
+    await this.#inspection.inspectIndices()
     if (!this.#isBusy()) return
-    this.#watches.dropUnless((directory) => this.#isThere(directory))
-    await this.#walkAll()
+    this.#watches.dropUnless((directory) => this.#workspaces.isThere(directory))
+    await this.#inspection.inspectAll()
   }
 
   #isBusy(): boolean {
     return this.#watches.takeCount() >= BUSY_EVENTS
   }
-
-  readonly #isWatched = (path: string): boolean => {
-    const directory = this.#watches.get(path)
-    return directory !== undefined && this.#isThere(directory)
-  }
-
-  #isThere(directory: WatchableDirectory): boolean {
-    const status = this.#walk.disk.status(directory.path)
-    return status !== null && isSameObject(status, directory)
-  }
-
-  async #walkAll(deps: WalkDeps = this.#walk, signal = this.#aborter.signal): Promise<void> {
-    for (const workspace of this.#view.workspaces) {
-      const walk = walkWorkspace(this.#startAt(workspace, workspace.path), deps)
-      await this.#hold((await runInTurns(walk, signal, deps.uptime)).held)
-    }
-  }
-
-  /** The sandbox goes on with the directory that it has, whose path the agent would not know. */
-  #requireWorkspaces(): void {
-    for (const { path, device, inode } of this.#view.workspaces) {
-      if (!this.#isThere({ path, device, inode }))
-        throw new ViewRefusal(`the workspace ${quotePath(path)} was moved or replaced`)
-    }
-  }
-
-  #workspaceOf(path: string): Workspace | undefined {
-    return this.#view.workspaces.findLast((each) => isWithin(path, each.path))
-  }
-
-  #startAt(workspace: Workspace, path: string): WalkStart {
-    return { workspace, path, others: this.#roots }
-  }
 }
 
-/** A walk without watches that goes on whatever the command has made. */
-function lastWalk({ onWatched: _watch, ...walk }: WalkDeps, disk: ViewDisk): WalkDeps {
-  return { ...walk, disk, limits: { maxEntries: Infinity, maxDepth: Infinity, maxMs: Infinity } }
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

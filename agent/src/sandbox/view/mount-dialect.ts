@@ -1,4 +1,4 @@
-import { quoteForShell } from '../quote-shell.ts'
+import { quoteShellWord } from '../shell-word.ts'
 
 /** A bind inside the view of a sandbox. */
 export interface MountCommand {
@@ -22,7 +22,7 @@ export interface MountDialect {
 export interface DialectDeps {
   /** Whether the file exists. The system tree of the view is that of the host. */
   readonly exists: (path: string) => boolean
-  /** As Node names it: `x64`. */
+  /** The processor as Node names it: `x64`. */
   readonly arch: string
 }
 
@@ -95,11 +95,11 @@ const SHELL: MountDialect = {
   format({ source, target, access, isNoExec }) {
     const options = ['rbind', access, 'nosuid', 'nodev', ...(isNoExec ? ['noexec'] : [])].join()
     return (
-      `/usr/bin/mount -n -o ${options} -- ${quoteForShell(source)} ${quoteForShell(target)} ` +
+      `/usr/bin/mount -n -o ${options} -- ${quoteShellWord(source)} ${quoteShellWord(target)} ` +
       `${SILENT}\n`
     )
   },
   formatEntries: (target, entries) =>
-    `/usr/bin/mount -n -o remount,nosuid,nodev,nr_inodes=${entries} -- ${quoteForShell(target)} ` +
+    `/usr/bin/mount -n -o remount,nosuid,nodev,nr_inodes=${entries} -- ${quoteShellWord(target)} ` +
     `${SILENT}\n`,
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { systemErrorCode } from '../../errors.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 
 /** A mount of a mount namespace, from `/proc/PID/mountinfo` (proc_pid_mountinfo(5)). */
 export interface MountEntry {

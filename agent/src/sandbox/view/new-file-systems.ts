@@ -106,7 +106,7 @@ const DEVICES = /^\/(?:null|zero|full|random|urandom|tty)$/
 const DEVICE_NAMES =
   /^\/(?:null|zero|full|random|urandom|tty|console|ptmx|pts|shm|fd|core|std(?:in|out|err))$/
 /**
- * By the type of their file system, the terminals that bubblewrap binds as `console` when its
+ * The terminals by the type of their file system that bubblewrap binds as `console` when its
  * standard output is one, which the command has as well.
  */
 const TERMINALS: ReadonlyMap<string, RegExp> = new Map([

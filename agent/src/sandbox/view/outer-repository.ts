@@ -1,14 +1,12 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { systemErrorCode } from '../../errors.ts'
 import { realPathOrNull, statusOrNull, type ViewDisk } from './disk.ts'
 import type { GuardedView } from './guarded-view.ts'
 import { isWithin } from './mount-table.ts'
+import { readBeginning } from './regular-file.ts'
 import { COMMON_DIRECTORY, REPOSITORY } from './repository.ts'
 import { isShown } from './shown-path.ts'
 import { quotePath } from './view-refusal.ts'
 
-const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const MAX_BYTES = 4_096
 
 /**
@@ -18,7 +16,7 @@ const MAX_BYTES = 4_096
  */
 export function warnOfOuterRepository(
   directory: string,
-  view: Pick<GuardedView, 'workspaces' | 'areas' | 'held' | 'absent'>,
+  view: Pick<GuardedView, 'workspaces' | 'areas' | 'restricted' | 'absent'>,
   disk: Pick<ViewDisk, 'realPath' | 'status'>,
 ): readonly string[] {
   const workspace = view.workspaces.findLast(({ path }) => isWithin(directory, path))
@@ -58,20 +56,9 @@ function namedBy(file: string, directory: string): string | null {
   return named === undefined ? null : resolve(directory, named)
 }
 
-/** The beginning of a small file; undefined if it cannot be read. */
+/** The beginning of a file; undefined if it cannot be read. */
 function readText(path: string): string | undefined {
-  let fd: number | null = null
-  try {
-    fd = openSync(path, READ)
-    if (!fstatSync(fd).isFile()) return undefined
-    const bytes = Buffer.alloc(MAX_BYTES)
-    return bytes.toString('utf8', 0, readSync(fd, bytes))
-  } catch (error) {
-    if (systemErrorCode(error) === null) throw error
-    return undefined
-  } finally {
-    if (fd !== null) closeSync(fd)
-  }
+  return readBeginning(path, MAX_BYTES)?.toString('utf8')
 }
 
 /** A repository `.git` is opened with its working tree, a bare one by itself. */

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { open, readFile, rename, writeFile } from 'node:fs/promises'
-import { systemErrorCode } from '../../errors.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 
 /** An object that the agent is about to make, or has made, in a directory of the host. */
 export interface PlaceholderRecord {

@@ -11,6 +11,7 @@ import {
   type Stats,
 } from 'node:fs'
 import { unlessMissing } from './disk.ts'
+import { join } from './mount-table.ts'
 import type { PlaceholderRecord } from './placeholder-journal.ts'
 
 /** Creates the object under its random name; returns its identity. */
@@ -45,6 +46,16 @@ function nameAt(draft: string, path: string, kind: PlaceholderRecord['kind']): v
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
+/** Whether the object has the denied name. One that cannot be reached counts as there. */
+export function isPresent(record: PlaceholderRecord): boolean {
+  try {
+    const found = unlessMissing(() => lstatSync(join(record.directory, `/${record.name}`)))
+    return isObject(found, record.name, record)
+  } catch {
+    return true
+  }
+}
+
 /** Removes the object under both of its names; leaves every other object alone. */
 export function removeObject(record: PlaceholderRecord): void {
   unlessMissing(() =>
@@ -55,16 +66,7 @@ export function removeObject(record: PlaceholderRecord): void {
 }
 
 function removeName(at: PathOf, name: string, record: PlaceholderRecord): void {
-  const isOwn = (status: Stats | undefined): boolean =>
-    status !== undefined &&
-    (record.kind === 'file' ? status.isFile() && status.size === 0 : status.isDirectory()) &&
-    // A draft has a name that no other program makes.
-    (record.object === null
-      ? name === record.draft
-      : status.ino === record.object.inode &&
-        status.dev === record.object.device &&
-        // A new file often gets the inode of a removed one.
-        status.birthtimeMs === record.object.bornMs)
+  const isOwn = (status: Stats | undefined): boolean => isObject(status, name, record)
   if (!isOwn(unlessMissing(() => lstatSync(at(name))))) return
   if (record.kind === 'directory') {
     removeEmptyDirectory(at(name))
@@ -75,6 +77,25 @@ function removeName(at: PathOf, name: string, record: PlaceholderRecord): void {
   renameSync(at(name), taken)
   if (isOwn(lstatSync(taken)) || name === record.draft) unlinkSync(taken)
   else putBack(taken, at(name))
+}
+
+/** Whether the object that was found under a name is that of the record. */
+function isObject(
+  status: Stats | undefined,
+  name: string,
+  { draft, kind, object }: PlaceholderRecord,
+): boolean {
+  return (
+    status !== undefined &&
+    (kind === 'file' ? status.isFile() && status.size === 0 : status.isDirectory()) &&
+    // A draft has a name that no other program makes.
+    (object === null
+      ? name === draft
+      : status.ino === object.inode &&
+        status.dev === object.device &&
+        // A new file often gets the inode of a removed one.
+        status.birthtimeMs === object.bornMs)
+  )
 }
 
 function removeEmptyDirectory(path: string): void {

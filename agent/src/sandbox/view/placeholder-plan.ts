@@ -1,12 +1,12 @@
 import type { PathDenies, Steps } from '@palisade/policy-core'
-import { systemErrorCode } from '../../errors.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 import { realPathOrNull, statusOrNull, type ViewDisk } from './disk.ts'
-import { holdOf, type HeldPath } from './held-path.ts'
+import { restrictionOf, type RestrictedPath } from './path-restriction.ts'
 import { isWithin, join } from './mount-table.ts'
 import type { Workspace } from './workspace.ts'
 
 /** A name that must not come into being, with the empty object that takes its place. */
-export type Placeholder = HeldPath
+export type Placeholder = RestrictedPath
 /** A guarded name that may be missing, with the kind of its object. */
 export type MissingName = Pick<Placeholder, 'path' | 'kind'>
 
@@ -31,16 +31,16 @@ export function* planPlaceholders(
   const planned = new Map<string, Placeholder>()
   for (const { path, kind } of guarded)
     if (deps.isHeld(path) || deps.disk.status(path) === null)
-      planned.set(path, { path, hold: 'read-only', kind, isDenied: false })
+      planned.set(path, { path, level: 'read-only', kind, isDenied: false })
   for (const literal of denies.literals) {
     yield
     const found = firstMissing(literal, deps)
     if (found === null || !writable.some((each) => isWithin(found.path, each.path))) continue
-    const place = denies.at(literal)
-    const isFile = found.isLast && holdOf(place.deniesAllBelow) === null
+    const denial = denies.at(literal)
+    const isFile = found.isLast && restrictionOf(denial.deniesAllBelow) === null
     planned.set(found.path, {
       path: found.path,
-      hold: (found.isLast ? holdOf(place.denies) : null) ?? 'read-only',
+      level: (found.isLast ? restrictionOf(denial.denies) : null) ?? 'read-only',
       kind: isFile ? 'file' : 'directory',
       isDenied: true,
     })
@@ -59,7 +59,7 @@ function firstMissing(
     const path = join(above, `/${name}`)
     const real = isHeld(path) ? undefined : readReal(path, disk)
     if (real === null) return null
-    // Below a file there is nothing to hold.
+    // No path exists below a file.
     if (real === undefined)
       return statusOrNull(disk, above)?.kind === 'directory'
         ? { path, isLast: index === names.length - 1 }

@@ -1,17 +1,18 @@
 import { basename, dirname } from 'node:path'
-import { systemErrorCode } from '../../errors.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 import { join } from './mount-table.ts'
 import type { PlaceholderJournal, PlaceholderRecord } from './placeholder-journal.ts'
-import { createObject, nameObject, removeObject } from './placeholder-object.ts'
+import { createObject, isPresent, nameObject, removeObject } from './placeholder-object.ts'
 import type { Placeholder } from './placeholder-plan.ts'
 import { quotePath, ViewRefusal } from './view-refusal.ts'
 
 /** The empty objects that keep denied names from being created. They are shared by sandboxes. */
 export interface Placeholders {
   /**
-   * Makes those that are missing. Resolves with a function that gives them up; the last holder
-   * removes each, if it is still the same empty object. Rejects with `ViewRefusal` when a name has
-   * come into being meanwhile or cannot be made; then it has left no object behind.
+   * Makes those that are missing, also where others hold one that is gone. Resolves with a function
+   * that gives them up; the last holder removes each, if it is still the same empty object. Rejects
+   * with `ViewRefusal` when a name has come into being meanwhile or cannot be made; then it has
+   * left no object behind.
    */
   hold(placeholders: readonly Placeholder[]): Promise<() => Promise<void>>
   /** Whether the object at the path is a placeholder that some sandbox holds. */
@@ -54,6 +55,11 @@ export function createPlaceholders({ journal, randomName }: PlaceholdersDeps): P
     await (kept.size + left.size === 0 ? journal.clear() : journal.drop(gone))
     if (failures.length > 0) throw failures[0]
   }
+  /** A program outside may have removed it, with its directory, or put another in its place. */
+  const isHeld = (path: string): boolean => {
+    const own = kept.get(path)
+    return own !== undefined && isPresent(own.record)
+  }
   const giveUp = async (paths: readonly string[]): Promise<void> => {
     const free: PlaceholderRecord[] = []
     for (const path of paths) {
@@ -70,7 +76,7 @@ export function createPlaceholders({ journal, randomName }: PlaceholdersDeps): P
   return {
     hold: (placeholders) =>
       inTurn(async () => {
-        const missing = placeholders.filter(({ path }) => !kept.has(path))
+        const missing = placeholders.filter(({ path }) => !isHeld(path))
         const drafts = missing.map((each) => draftOf(each, randomName()))
         const made = await makeAll(drafts, journal)
         if (made.kind === 'failed') {
@@ -78,7 +84,10 @@ export function createPlaceholders({ journal, randomName }: PlaceholdersDeps): P
           await removeAll(made.records).catch(() => {})
           throw made.refusal
         }
-        for (const record of made.records) kept.set(pathOf(record), { record, holders: 0 })
+        for (const record of made.records) {
+          const path = pathOf(record)
+          kept.set(path, { record, holders: kept.get(path)?.holders ?? 0 })
+        }
         const held = placeholders.map(({ path }) => path)
         for (const path of held) {
           const own = kept.get(path)
@@ -86,11 +95,11 @@ export function createPlaceholders({ journal, randomName }: PlaceholdersDeps): P
         }
         return () => inTurn(() => giveUp(held.splice(0)))
       }),
-    isHeld: (path) => kept.has(path),
+    isHeld,
     recover: () =>
       inTurn(async () => {
         const records = await journal.read()
-        // An agent that does not start enforces nothing.
+        // An agent that does not start enforces no rule.
         if (records.length > 0) await removeAll(records).catch(() => {})
       }),
   }

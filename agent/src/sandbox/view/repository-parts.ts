@@ -1,7 +1,7 @@
 import { statusOrNull } from './disk.ts'
-import type { WalkDeps } from './findings.ts'
+import type { WalkDeps } from './walk-deps.ts'
 import { GIT_ATTRIBUTES, HOOKS, INFORMATION, SETTINGS, TREE_SETTINGS } from './guarded-names.ts'
-import type { HeldPath } from './held-path.ts'
+import type { RestrictedPath } from './path-restriction.ts'
 import type { MissingName } from './placeholder-plan.ts'
 import {
   COMMON_DIRECTORY,
@@ -11,14 +11,14 @@ import {
 } from './repository.ts'
 
 /**
- * The parts that repositories may lack, which decide which programs git runs. An empty one changes
- * nothing for git.
+ * The parts that repositories may lack, which decide which programs git runs. Git behaves with
+ * an empty one as without it.
  */
 export function partsOfRepositories(
-  held: readonly HeldPath[],
+  restricted: readonly RestrictedPath[],
   { disk, isOpened }: Pick<WalkDeps, 'disk' | 'isOpened'>,
 ): readonly MissingName[] {
-  const paths = new Set(held.map(({ path }) => path))
+  const paths = new Set(restricted.map(({ path }) => path))
   const isThere = (path: string): boolean => statusOrNull(disk, path) !== null
   const partsOf = (path: string): readonly MissingName[] => {
     const part = (name: string, kind: MissingName['kind']) => ({ path: `${path}/${name}`, kind })
@@ -34,8 +34,8 @@ export function partsOfRepositories(
       ]
     return paths.has(`${path}/${COMMON_DIRECTORY}`) ? [part(TREE_SETTINGS, 'file')] : []
   }
-  return held
-    .filter(({ hold }) => hold === 'pinned')
+  return restricted
+    .filter(({ level }) => level === 'pinned')
     .flatMap(({ path }) => partsOf(path))
     .filter(({ path }) => !isOpened(path))
 }

@@ -13,6 +13,15 @@ export const COMMON_DIRECTORY = 'commondir'
 export const REPOSITORY_MARK = 'HEAD'
 export const REPOSITORY_MARKS = [REPOSITORY_MARK, 'objects', 'refs'] as const
 
+const MARKS: ReadonlySet<string> = new Set([...REPOSITORY_MARKS, COMMON_DIRECTORY])
+
+/** The names by which a directory is told to be a repository; a large one has many others. */
+export function marksIn(entries: readonly { readonly name: string }[]): ReadonlySet<string> {
+  const marks = new Set<string>()
+  for (const { name } of entries) if (MARKS.has(name)) marks.add(name)
+  return marks
+}
+
 const REPOSITORY_DIRECTORY = /\/\.git(?:\/modules\/.+)?$/
 const WORKING_TREES = /\/\.git\/(?:.+\/)?worktrees\//
 

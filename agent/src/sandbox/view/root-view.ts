@@ -44,7 +44,7 @@ export const WRITTEN_SETTINGS = [
 ] as const
 
 /**
- * The file system without any workspace: nothing but the system's programs and the settings above,
+ * The file system without any workspace: only the system's programs and the settings above,
  * read-only, and private places that end with the sandbox.
  */
 export function planRootView(deps: RootViewDeps): readonly Mount[] {

@@ -5,7 +5,7 @@ import type { ViewDisk } from './disk.ts'
  * particular, some packages keep a part of their program there, to which `/usr` has a link.
  *
  * Absent are users, hosts and services of the machine, settings that usually hold credentials, such
- * as those of apt, npm, pip, git and databases, and what identifies the machine.
+ * as those of apt, npm, pip, git and databases, and those that identify the machine.
  */
 const SETTINGS: readonly string[] = [
   // Loading and alternatives of programs.

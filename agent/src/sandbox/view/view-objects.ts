@@ -1,6 +1,6 @@
 import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { preparePrivateDirectory } from '../../config/private-directory.ts'
+import { preparePrivateDirectory } from '../../host/config/private-directory.ts'
 import {
   clientScript,
   pathsOfClient,

@@ -1,17 +1,20 @@
 import type { CompiledPolicy, PathDenies, Steps } from '@palisade/policy-core'
-import type { ActivePolicy } from '../../decision/active-policy.ts'
-import { runInTurns } from '../../decision/run-in-turns.ts'
+import type { ActivePolicy } from '../../policy/decision/active-policy.ts'
+import { runInTurns } from '../../policy/decision/run-in-turns.ts'
 import { planCallerLinks } from './caller-links.ts'
 import { expectMounts, type ExpectedBind, type ExpectedMounts } from './compare-mounts.ts'
 import { realPathOrNull, type ViewDisk } from './disk.ts'
-import type { WalkDeps } from './findings.ts'
+import type { InvalidDirectory, WalkDeps } from './walk-deps.ts'
 import { isTreeGranted } from './granted-tree.ts'
+import { guardedEnds } from './guarded-ends.ts'
+import { refuseGuardedDirectories } from './guarded-directories.ts'
 import { guardedPaths, openedByRule } from './guarded-names.ts'
-import type { HeldPath } from './held-path.ts'
+import type { RestrictedPath } from './path-restriction.ts'
+import type { FoundHidden, HiddenObjects } from './hidden-objects.ts'
 import { linkedFiles, searchLinks } from './hard-links.ts'
-import { literalHolds } from './literal-holds.ts'
+import { exactRestrictions } from './exact-restrictions.ts'
 import type { GuardedView } from './guarded-view.ts'
-import { planMasks, reduceHolds, type Area } from './masks.ts'
+import { planMasks, reduceRestrictions, type Area } from './masks.ts'
 import type { Mount } from './mount.ts'
 import { pinAncestors } from './pin-ancestors.ts'
 import { planPlaceholders } from './placeholder-plan.ts'
@@ -19,10 +22,10 @@ import type { Placeholders } from './placeholders.ts'
 import { partsOfRepositories } from './repository-parts.ts'
 import { planRootView } from './root-view.ts'
 import type { ViewObjects } from './view-objects.ts'
-import { ViewRefusal } from './view-refusal.ts'
+import { quotePath, ViewRefusal } from './view-refusal.ts'
 import { WALK_LIMITS, walkWorkspace, type WalkedTree } from './walk.ts'
 import {
-  judgeWorkspaces,
+  resolveWorkspaces,
   type Workspace,
   type WorkspaceDeps,
   type WorkspaceRequest,
@@ -51,6 +54,8 @@ export interface ViewRequest {
   readonly home: string
   /** Bytes that each private file system may hold. */
   readonly privateBytes: number
+  /** See `SandboxRequest`. */
+  readonly guarded?: readonly string[]
 }
 
 export interface ViewPlanDeps {
@@ -58,6 +63,8 @@ export interface ViewPlanDeps {
   readonly disk: ViewDisk
   readonly objects: ViewObjects
   readonly placeholders: Placeholders
+  /** Shared by all sandboxes. */
+  readonly hidden: HiddenObjects
   readonly deniesOf: (policy: CompiledPolicy) => PathDenies
   /** The agent's data, state and runtime directories and its socket. */
   readonly privatePaths: readonly string[]
@@ -65,7 +72,7 @@ export interface ViewPlanDeps {
   readonly uptime: () => number
   readonly now: () => number
   readonly signal: AbortSignal
-  readonly onJudged?: WorkspaceDeps['onJudged']
+  readonly onDecision?: WorkspaceDeps['onDecision']
   /** For a strict sandbox: mounts the workspaces so that changes of the command are kept apart. */
   readonly stage?: StageView
 }
@@ -74,9 +81,11 @@ export interface ViewPlanDeps {
 export type StageView = (
   workspaces: readonly Workspace[],
   found: {
-    readonly held: readonly HeldPath[]
-    readonly tree: Pick<HeldTree, 'hiddenLinks' | 'unfound'>
+    readonly restricted: readonly RestrictedPath[]
+    readonly tree: Pick<RestrictedTree, 'hiddenLinks' | 'unfound'>
     readonly denies: PathDenies
+    /** See `guardedEnds`. */
+    readonly ends: readonly string[]
   },
 ) => Promise<{
   /** Binds of the overlays, and masks beside the workspaces. */
@@ -87,8 +96,10 @@ export type StageView = (
   readonly absent: ReadonlySet<string>
 }>
 
-/** The findings in all workspaces. */
-export interface HeldTree extends Omit<WalkedTree, 'entries'> {
+/** The restricted paths in all workspaces. */
+export interface RestrictedTree extends Omit<WalkedTree, 'entries'> {
+  /** See `GuardedView`. */
+  readonly hidden: readonly string[]
   /** Sentences about denied files with other names that were not found. */
   readonly unfound: readonly string[]
 }
@@ -110,11 +121,13 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
   if (rule.kind === 'nothing')
     throw new ViewRefusal(`no policy is in force (${rule.reason}), so no sandbox can start`)
   const denies = deps.deniesOf(rule.bundle.compiled)
-  const judged = judgeWorkspaces(request.workspaces, { ...deps, ...request })
-  const workspaces = deps.stage === undefined ? judged : judged.map(asStaged)
-  const walk = createWalkDeps(denies, deps)
-  const tree = await findHeld(workspaces, walk, deps)
-  const guarded = partsOfRepositories(tree.held, walk)
+  const permitted = resolveWorkspaces(request.workspaces, { ...deps, ...request })
+  const workspaces = deps.stage === undefined ? permitted : permitted.map(asStaged)
+  const walk = createWalkDeps(denies, guardedPaths(request.guarded), deps)
+  // A warning tells of a workspace that settings of git name.
+  refuseGuardedDirectories(permitted, { ...walk, guarded: guardedPaths() })
+  const tree = await findRestricted(workspaces, walk, deps)
+  const guarded = partsOfRepositories(tree.restricted, walk)
   const missing = await inTurns(
     planPlaceholders(workspaces, denies, guarded, { disk, isHeld: placeholders.isHeld }),
     deps,
@@ -128,16 +141,32 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
     ]
     const root = [...system, ...planCallerLinks(request.workspaces, shown, disk)]
     const areas: readonly Area[] = [...binds(root), ...workspaces]
-    const literals = await inTurns(literalHolds(denies, areas, disk), deps)
-    const found = [...tree.held, ...missing, ...literals]
-    const pinned = pinAncestors(found, workspaces, denies)
-    const held = reduceHolds(areas, [...found, ...pinned])
-    const shared = { rule, walk, warnings: tree.warnings, release }
-    const repositories = tree.held.filter(({ hold }) => hold === 'pinned').map(({ path }) => path)
-    const { heldLinks: links, watched } = tree
-    const kept = { workspaces, areas, held, watched, links, repositories, walkedMs }
+    const literals = await inTurns(exactRestrictions(denies, areas, disk), deps)
+    const found = [...tree.restricted, ...missing, ...literals]
+    const pinned = pinAncestors(found, workspaces)
+    const restricted = reduceRestrictions(areas, [...found, ...pinned])
+    const warnings = [...tree.warnings, ...warnOfInvalid(tree.invalid)]
+    const shared = { rule, walk, warnings, release }
+    const repositories = tree.restricted
+      .filter(({ level }) => level === 'pinned')
+      .map(({ path }) => path)
+    const { restrictedLinks: links, invalid, watched } = tree
+    const made = new Set(missing.map(({ path }) => path))
+    const kept = {
+      workspaces,
+      areas,
+      restricted,
+      watched,
+      placeholders: made,
+      links,
+      invalid,
+      repositories,
+      hidden: tree.hidden,
+      walkedMs,
+    }
     if (deps.stage !== undefined) {
-      const staged = await deps.stage(judged, { held, tree, denies })
+      const ends = await inTurns(guardedEnds(permitted, walk), deps)
+      const staged = await deps.stage(permitted, { restricted, tree, denies, ends })
       const expected = expectBinds(root, staged.masks, deps)
       const mounts = [...root, ...staged.masks, ...staged.mounts]
       const targets = mounts.map(({ target }) => target)
@@ -148,7 +177,7 @@ export async function planView(request: ViewRequest, deps: ViewPlanDeps): Promis
         guarded: { ...kept, absent: staged.absent },
       }
     }
-    const opened = planMasks(workspaces, held)
+    const opened = planMasks(workspaces, restricted)
     const expected = expectBinds(root, opened, deps)
     return { ...shared, mounts: [...root, ...opened], expected, guarded: kept }
   } catch (error) {
@@ -162,37 +191,65 @@ function expectBinds(
   opened: readonly Mount[],
   { disk, objects }: Pick<ViewPlanDeps, 'disk' | 'objects'>,
 ): ExpectedMounts {
-  const judged = new Set(opened.map(({ target }) => target))
-  return expectMounts([...root, ...opened], { disk, ...objects, judged })
+  const checked = new Set(opened.map(({ target }) => target))
+  return expectMounts([...root, ...opened], { disk, ...objects, checked })
 }
 
 /** Walks the workspaces, and then once more if a denied file has other names. */
-async function findHeld(
+async function findRestricted(
   workspaces: readonly Workspace[],
   walk: WalkDeps,
   deps: ViewPlanDeps,
-): Promise<HeldTree> {
+): Promise<RestrictedTree> {
   const others = new Set(workspaces.map(({ path }) => path))
   const trees: WalkedTree[] = []
   for (const workspace of workspaces) {
     const start = { workspace, path: workspace.path, others }
     trees.push(await inTurns(walkWorkspace(start, walk), deps))
   }
-  const held = trees.flatMap((tree) => tree.held)
-  const linked = await inTurns(linkedFiles(held, walk.denies, walk.disk), deps)
+  const restricted = trees.flatMap((tree) => tree.restricted)
+  const linked = await inTurns(linkedFiles(restricted, walk.denies, walk.disk), deps)
   const links = await inTurns(searchLinks(workspaces, linked, walk.disk), deps)
+  const hidden = await inTurns(deps.hidden.find(workspaces, walk.denies), deps)
   return {
-    held: [...held, ...links.held],
+    restricted: [...restricted, ...links.restricted, ...hidden],
+    hidden: hidden.map(({ path }) => path),
     watched: trees.flatMap(({ watched }) => watched),
-    warnings: [...trees.flatMap(({ warnings }) => warnings), ...links.warnings],
+    warnings: [
+      ...trees.flatMap(({ warnings }) => warnings),
+      ...links.warnings,
+      ...warnOfHidden(hidden),
+    ],
     hiddenLinks: trees.flatMap(({ hiddenLinks }) => hiddenLinks),
-    heldLinks: trees.flatMap(({ heldLinks }) => heldLinks),
+    restrictedLinks: trees.flatMap(({ restrictedLinks }) => restrictedLinks),
     unfound: links.warnings,
+    invalid: trees.flatMap(({ invalid }) => invalid),
   }
 }
 
 function inTurns<T>(steps: Steps<T>, { signal, uptime }: ViewPlanDeps): Promise<T> {
   return runInTurns(steps, signal, uptime)
+}
+
+function warnOfInvalid(all: readonly InvalidDirectory[]): readonly string[] {
+  const [first] = all
+  if (first === undefined) return []
+  const path = Buffer.concat([Buffer.from(`${first.directory}/`), first.bytes])
+  const rest = all.length === 1 ? '' : ` and ${all.length - 1} more`
+  return [
+    `${quotePath(path)}${rest} is not UTF-8, so hooks and settings below it are not held; ` +
+      'rename it, or use `--strict`',
+  ]
+}
+
+function warnOfHidden(all: readonly FoundHidden[]): readonly string[] {
+  const [first, ...others] = all.filter(({ from }) => from !== null)
+  if (first === undefined) return []
+  const rest = others.length === 0 ? '' : `, and ${others.length} more are`
+  return [
+    `${quotePath(first.path)} is hidden${rest}: a rule denied ${quotePath(first.from ?? '')}, ` +
+      'from where a command moved it; move it back or out of the workspace',
+  ]
 }
 
 /** Remembers the denies of the last policy, because most sandboxes start with the same. */
@@ -206,9 +263,13 @@ export function createDeniesReader(
   }
 }
 
-function createWalkDeps(denies: PathDenies, { active, disk, uptime }: ViewPlanDeps): WalkDeps {
+function createWalkDeps(
+  denies: PathDenies,
+  guarded: PathDenies,
+  { active, disk, uptime }: ViewPlanDeps,
+): WalkDeps {
   const isOpened = openedByRule(active.decide)
-  return { disk, denies, guarded: guardedPaths(), isOpened, uptime, limits: WALK_LIMITS }
+  return { disk, denies, guarded, isOpened, uptime, limits: WALK_LIMITS }
 }
 
 function rootDeps(

@@ -1,5 +1,6 @@
 import type { FSWatcher, watch as watchFile } from 'node:fs'
-import { systemErrorCode } from '../../errors.ts'
+import { systemErrorCode } from '../../host/errors.ts'
+import { isIndex } from '../aside/repository-indices.ts'
 import { isWithin } from './mount-table.ts'
 import { quotePath, ViewRefusal } from './view-refusal.ts'
 
@@ -100,8 +101,8 @@ export function createWatches({ watch, every, onFault, onName, onRest }: Watches
     try {
       const watcher = watch(path, { persistent: false, encoding: 'buffer' }, (event, name) => {
         count(own)
-        // A change of content or mode makes no new name.
-        if (event === 'rename') onName(path, name)
+        // A change of content or mode makes no new name, but a new index.
+        if (event === 'rename' || isIndex(name?.toString('latin1') ?? '')) onName(path, name)
       })
       return watcher.on('error', () => drop(path))
     } catch (error) {

@@ -1,13 +1,14 @@
 import { MAX_WORKSPACES } from '@palisade/protocol'
-import type { FilesystemAction } from '@palisade/policy-core'
-import type { MachineDecision } from '../../decision/active-policy.ts'
-import { systemErrorCode } from '../../errors.ts'
+import type { FilesystemAction, PathDenies } from '@palisade/policy-core'
+import type { MachineDecision } from '../../policy/decision/active-policy.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 import { realPathOrNull, unlessMissing, type ViewDisk } from './disk.ts'
 import { isContentGranted, type TreeRules } from './granted-tree.ts'
-import { actionsOf } from './held-path.ts'
+import { actionsOf } from './path-restriction.ts'
 import {
   aliasesOf,
   isWithin,
+  join,
   mountsBelow,
   parseMountTable,
   type MountEntry,
@@ -36,7 +37,7 @@ export interface WorkspaceDeps {
   readonly disk: Pick<ViewDisk, 'realPath' | 'status' | 'mountTable'>
   readonly active: TreeRules
   /** Called with the decision on each workspace and action; a deny is also for what is in it. */
-  readonly onJudged?: ((decision: MachineDecision) => void) | undefined
+  readonly onDecision?: ((decision: MachineDecision) => void) | undefined
   /** The home directory of the user. It and directories above it are refused. */
   readonly home: string
   /**
@@ -73,7 +74,7 @@ const KERNEL_TYPES = new Set(['proc', 'sysfs', 'devpts', 'devtmpfs', 'cgroup', '
  * Finds the real directory of each request and asks policy for it. Returns them with parents before
  * children, each directory once. Throws `ViewRefusal` that names the workspace and the reason.
  */
-export function judgeWorkspaces(
+export function resolveWorkspaces(
   requests: readonly WorkspaceRequest[],
   deps: WorkspaceDeps,
 ): readonly Workspace[] {
@@ -82,7 +83,7 @@ export function judgeWorkspaces(
   const table = parseMountTable(deps.disk.mountTable())
   const byPath = new Map<string, Workspace>()
   for (const request of requests) {
-    const workspace = judge(request, table, deps)
+    const workspace = resolveWorkspace(request, table, deps)
     const twin = byPath.get(workspace.path)
     if (twin !== undefined && twin.access !== workspace.access)
       throw new ViewRefusal(
@@ -93,7 +94,24 @@ export function judgeWorkspaces(
   return [...byPath.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-function judge(
+/** The other paths of an object in the workspace, through bind mounts of the workspace. */
+export function otherPaths(
+  { aliases, path: root }: Pick<Workspace, 'path' | 'aliases'>,
+  path: string,
+): readonly string[] {
+  return aliases.map((alias) => join(alias, path.slice(root.length)))
+}
+
+/** Whether a rule denies to read the path in the workspace, or another path of the same object. */
+export function isReadDenied(
+  { at }: Pick<PathDenies, 'at'>,
+  workspace: Pick<Workspace, 'path' | 'aliases'>,
+  path: string,
+): boolean {
+  return [path, ...otherPaths(workspace, path)].some((each) => at(each).denies.read)
+}
+
+function resolveWorkspace(
   request: WorkspaceRequest,
   table: readonly MountEntry[],
   deps: WorkspaceDeps,
@@ -158,14 +176,14 @@ function requireAllowed(
   path: string,
   aliases: readonly string[],
   access: WorkspaceRequest['access'],
-  { active, onJudged }: WorkspaceDeps,
+  { active, onDecision }: WorkspaceDeps,
 ): void {
   for (const action of actionsOf(access)) {
     const made = active.decide({ action, path })
     const { decision, reason } = made
     const isGranted = decision === 'allow' && isContentGranted(active, action, path)
     const isOpen = reason === 'default_deny' || (decision === 'allow' && !isGranted)
-    onJudged?.(isOpen ? refuseTree(made, action, path) : made)
+    onDecision?.(isOpen ? refuseTree(made, action, path) : made)
     if (decision !== 'allow')
       throw new ViewRefusal(
         `policy denies \`${action}\` on the workspace ${quotePath(path)} (${reason})` +

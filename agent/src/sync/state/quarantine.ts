@@ -1,6 +1,6 @@
 import { chmod, lstat, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { systemErrorCode } from '../../errors.ts'
+import { systemErrorCode } from '../../host/errors.ts'
 
 const INFIX = '.rejected-'
 /** How many files of one name are kept for diagnosis. */

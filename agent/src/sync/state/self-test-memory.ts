@@ -1,6 +1,6 @@
 import { readPrivateFile } from '@palisade/client'
 import { join } from 'node:path'
-import { writeDurably } from './durable-file.ts'
+import { writeDurably } from '../../host/durable-file.ts'
 import type { VerifiedView } from '../trust/verify-view.ts'
 import { sha256 } from '../trust/signed-metadata.ts'
 

@@ -1,6 +1,6 @@
 import type { Enrolment } from '@palisade/protocol'
-import { NO_GRANTS, withEnded, type GrantLedger } from '../../break-glass/grant-ledger.ts'
-import type { TrustedClock } from '../../state/trusted-clock.ts'
+import { NO_GRANTS, withEnded, type GrantLedger } from '../../policy/grants/grant-ledger.ts'
+import type { TrustedClock } from '../../policy/state/trusted-clock.ts'
 import { describeDiskFault, fault, type Fault } from '../fault.ts'
 import { verifyView, type VerifiedView } from '../trust/verify-view.ts'
 import { followFrom, followRoots, hasOtherKeys } from '../trust/root-chain.ts'

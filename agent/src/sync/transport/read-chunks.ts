@@ -29,7 +29,7 @@ export class TooManyChunksError extends Error {
  * ended.
  *
  * The iterator of `node:stream` joins small chunks, so they cannot be counted. The one of
- * `node:events` delivers them once hundreds are held, which delays decisions. bench: agent/updates
+ * `node:events` delivers them once hundreds are held, which delays decisions.
  */
 export function readChunks(
   response: IncomingMessage,

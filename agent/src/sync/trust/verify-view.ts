@@ -7,8 +7,8 @@ import {
   type Enrolment,
   type ViewSettings,
 } from '@palisade/protocol'
-import type { Bounds } from '../../state/trusted-clock.ts'
-import { NO_GRANTS, readGrants, type AssignedGrants } from '../../access/read-grants.ts'
+import type { Bounds } from '../../policy/state/trusted-clock.ts'
+import { NO_GRANTS, readGrants, type AssignedGrants } from '../read-grants.ts'
 import { isLater, newestOrderOf, orderOf, readAssignment, type Assignment } from './assignment.ts'
 import { fault, type Fault } from '../fault.ts'
 import {
@@ -55,7 +55,10 @@ export interface VerifiedView {
   readonly staleMs: number
   /** Whether no later assignment was accepted before. */
   readonly isNewestAssignment: boolean
-  /** Of the newest accepted assignment: an earlier one may have a grant that was revoked since. */
+  /**
+   * Grants of the newest accepted assignment: an earlier one may have a grant that was revoked
+   * since.
+   */
   readonly access: AssignedGrants
   readonly documents: readonly Listed[]
   /** Null if the view has content unknown to this version; then everything is denied. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { instantMs } from '../../state/instant.ts'
+import { instantMs } from '../../policy/state/instant.ts'
 
 const ROLES = ['timestamp', 'snapshot', 'targets'] as const
 

@@ -1,6 +1,6 @@
 import type { SyncResult } from '@palisade/protocol'
-import type { AgentLog } from '../../agent-log.ts'
-import type { ActivePolicy } from '../../decision/active-policy.ts'
+import type { AgentLog } from '../../host/agent-log.ts'
+import type { ActivePolicy } from '../../policy/decision/active-policy.ts'
 import { describeSync } from './sync-status.ts'
 import { type Poller, createSpacedDemand } from './poller.ts'
 import type { Synchronizer } from './synchronizer.ts'

@@ -93,7 +93,7 @@ export async function openArchive(
 export interface UnpackedBundle {
   readonly kind: 'bundle'
   readonly assignment: string
-  /** By path below the view. */
+  /** Texts by path below the view. */
   readonly files: ReadonlyMap<string, string>
 }
 

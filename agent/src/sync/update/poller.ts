@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { internalFault } from '../fault.ts'
 import type { SyncOutcome } from './synchronizer.ts'
 import type { Timetable } from './timetable.ts'
-import { createTimeBudget } from '../../hint/time-budget.ts'
+import { createTimeBudget } from '../hint/time-budget.ts'
 
 /** Attempts that may follow each other at once; after them one a second. */
 const AT_ONCE = 30
@@ -32,7 +32,7 @@ export interface Poller {
    * attempt.
    */
   demand(): Promise<SyncOutcome>
-  /** The same for a hint; null while the server has asked the machine to stay away. */
+  /** Polls after a hint; resolves to null while the server has asked the machine to stay away. */
   hinted(): Promise<SyncOutcome | null>
   /** Runs another task that must not overlap a fetch. */
   inTurn<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T>

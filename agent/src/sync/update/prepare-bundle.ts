@@ -6,10 +6,10 @@ import {
   viewPolicySchema,
   type ViewPolicy,
 } from '@palisade/protocol'
-import type { ActivePolicy, UnreadableBundle } from '../../decision/active-policy.ts'
-import type { CompiledBundle } from '../../decision/compile-bundle.ts'
-import type { PolicyBundle } from '../../decision/policy-bundle.ts'
-import { testBundle, type SelfTest } from '../../decision/test-bundle.ts'
+import type { ActivePolicy, UnreadableBundle } from '../../policy/decision/active-policy.ts'
+import type { CompiledBundle } from '../../policy/decision/compile-bundle.ts'
+import type { PolicyBundle } from '../../policy/decision/policy-bundle.ts'
+import { testBundle, type SelfTest } from '../../policy/decision/test-bundle.ts'
 import { fault, type Fault } from '../fault.ts'
 import type { FetchedView } from '../state/state-keeper.ts'
 import { sha256 as digest } from '../trust/signed-metadata.ts'

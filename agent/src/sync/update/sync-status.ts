@@ -5,7 +5,7 @@ import {
   type InForce,
   type SyncResult,
 } from '@palisade/protocol'
-import { ageAt, ageLimitsOf } from '../../state/agent-state.ts'
+import { ageAt, ageLimitsOf } from '../../policy/state/agent-state.ts'
 
 /** Record of the fetch attempts; times are RFC 3339 UTC. */
 export interface SyncRecord {

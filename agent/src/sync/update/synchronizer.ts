@@ -1,7 +1,7 @@
 import { runSteps, type Steps } from '@palisade/policy-core'
 import type { SyncResult } from '@palisade/protocol'
-import type { ActivePolicy } from '../../decision/active-policy.ts'
-import { runInTurns } from '../../decision/run-in-turns.ts'
+import type { ActivePolicy } from '../../policy/decision/active-policy.ts'
+import { runInTurns } from '../../policy/decision/run-in-turns.ts'
 import {
   findAwaitedIssue,
   type AwaitedIssue,
@@ -50,7 +50,9 @@ export interface Synchronizer {
    * leaves the bundle in force. Not reentrant.
    */
   run(signal: AbortSignal, isNewsExpected?: boolean): Promise<SyncOutcome>
-  /** The same for a bundle file. It is no evidence about the server, so it is not recorded. */
+  /**
+   * Makes an attempt with a bundle file. It is no evidence about the server, so it is not recorded.
+   */
   import(body: readonly Uint8Array[], signal: AbortSignal): Promise<SyncOutcome>
   record(): SyncRecord
   /** Version of the newest accepted assignment; 0 before the first. */

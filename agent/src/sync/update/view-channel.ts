@@ -1,6 +1,6 @@
 import { TIMESTAMP_TAG_CHARACTERS, type Enrolment } from '@palisade/protocol'
 import { hash } from 'node:crypto'
-import type { TrustedClock } from '../../state/trusted-clock.ts'
+import type { TrustedClock } from '../../policy/state/trusted-clock.ts'
 import { orderOfText } from '../trust/assignment.ts'
 import type { Times } from './sync-status.ts'
 import type { Fault } from '../fault.ts'
@@ -50,7 +50,7 @@ export interface ViewChannel extends Omit<StateKeeper, 'state' | 'keepRoots' | '
   assignmentVersion(): number
   /** Asks once. Never rejects. Not reentrant. */
   fetch(condition: Condition, signal: AbortSignal): Promise<Asked>
-  /** The same for a bundle file, verified as if the server had sent its content. */
+  /** Opens a bundle file, verified as if the server had sent its content. */
   open(body: readonly Uint8Array[], signal: AbortSignal): Promise<Offer | Fault>
 }
 

@@ -1,13 +1,17 @@
-import { exchange, formatRequest, pollRequests } from '../requests.ts'
-import { COUNTER } from '../load/load-request.ts'
+import { exchange, formatRequest, pollRequests } from '../../load/requests.ts'
+import { COUNTER } from '../../load/load-request.ts'
+import type { FleetMachine } from '../../fill/fill-devices.ts'
 import type { HostileStore } from './hostile-store.ts'
 
-/** One kind of hostile load: requests that eight connections repeat without a pause. */
-export interface Attack {
-  readonly name: string
-  readonly requests: readonly string[]
-}
+/**
+ * One kind of hostile load: requests that eight connections repeat without a pause, or machines
+ * that upload records.
+ */
+export type Attack =
+  | { readonly name: string; readonly requests: readonly string[] }
+  | { readonly name: string; readonly machines: readonly FleetMachine[] }
 
+const LONG = 'x'.repeat(240)
 const MIB = 1024 * 1024
 const TARGET = { action: 'connect:tcp', host: 'r1.s1.policy-1.example.com', port: 443 }
 /** Clients from different networks, by the `x-forwarded-for` of a trusted proxy. */
@@ -27,8 +31,8 @@ export async function prepareAttacks(port: number, store: HostileStore): Promise
 
   return [
     {
-      name: '16 MiB of white space to apply, by an auditor',
-      requests: [post('/api/v1/orgs/small/apply', auditor, blankDocument(16 * MIB - 1024))],
+      name: '4 MiB of white space to apply, by an auditor',
+      requests: [post('/api/v1/orgs/small/apply', auditor, blankDocument(4 * MIB - 1024))],
     },
     {
       name: '1 MiB of white space, by a plain member',
@@ -86,8 +90,62 @@ export async function prepareAttacks(port: number, store: HostileStore): Promise
       ],
     },
     {
-      name: 'plan of 12 MB of policies',
+      name: 'plan of 4 MB of policies',
       requests: [post('/api/v1/orgs/huge/apply', owner, largeDocument())],
+    },
+    ...evidenceAttacks(store, { auditor, member }),
+  ]
+}
+
+/** Loads on evidence and access requests, by members of the organization with records. */
+function evidenceAttacks(
+  { small }: HostileStore,
+  { auditor, member }: { readonly auditor: string; readonly member: string },
+): Attack[] {
+  const url = `/api/v1/orgs/${small.org}`
+  const post = (path: string, authorization: string, body: object): string =>
+    formatRequest('POST', path, authorization, JSON.stringify(body))
+  return [
+    { name: 'records of new targets from eight machines', machines: small.machines },
+    {
+      name: 'replays',
+      requests: [post(`${url}/replay`, auditor, { policies: [], prune: true, days: 1 })],
+    },
+    {
+      name: 'suggestions',
+      requests: [post(`${url}/suggestions`, auditor, {})],
+    },
+    {
+      name: 'downloads of the audit log, by a plain member',
+      requests: ['jsonl', 'csv'].map((format) =>
+        formatRequest(
+          'GET',
+          `${url}/audit-log?format=${format}&username=${small.member.username}`,
+          member,
+        ),
+      ),
+    },
+    {
+      name: 'access requests of 2,600 characters, by a plain member',
+      requests: [
+        post(`${url}/access-requests`, member, {
+          action: 'read',
+          resources: Array.from({ length: 10 }, (_, index) => `/${COUNTER}${index}/${LONG}/**`),
+          duration_seconds: 3600,
+          reason: 'x'.repeat(400),
+        }),
+        formatRequest('GET', `${url}/access-requests`, member),
+      ],
+    },
+    {
+      name: 'tokens made by a stolen token',
+      requests: [
+        post('/api/v1/user/access-tokens', member, {
+          name: `made ${COUNTER}`,
+          permissions: [],
+          expires_in_days: 1,
+        }),
+      ],
     },
   ]
 }
@@ -129,7 +187,7 @@ function largeDocument(): string {
     decision: 'allow',
     resources: Array.from({ length: 40 }, (_, index) => `n${index}.s${name}.example.com:443`),
   })
-  const policies = Array.from({ length: 30 }, (_, index) => ({
+  const policies = Array.from({ length: 14 }, (_, index) => ({
     name: `planned ${index}`,
     rules: Array.from({ length: 250 }, (_rule, name) => rule(name)),
   }))

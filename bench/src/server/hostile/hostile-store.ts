@@ -3,8 +3,14 @@ import { openDataDirectory } from '../../../../server/src/operations/storage/dat
 import { loadDeviceTokenKey } from '../../../../server/src/identity/device/device-tokens.ts'
 import { permissionsOf } from '../../../../server/src/identity/roles.ts'
 import type { StoreWriter } from '../../../../server/src/store/store.ts'
-import { createLongTokens } from '../fill/device-tokens.ts'
-import { fillMember, fillOrganization, type Filled, type Shape } from '../fill/fill-organization.ts'
+import { fillRecords } from '../../evidence/fill-records.ts'
+import { createLongTokens } from '../../fill/fill-devices.ts'
+import {
+  fillMember,
+  fillOrganization,
+  type Filled,
+  type Shape,
+} from '../../fill/fill-organization.ts'
 
 /** A member of an attacked organization, with a personal access token. */
 export interface Person {
@@ -17,7 +23,7 @@ export interface HostileStore {
   readonly bystander: Filled
   /** 34 MB of policies, close to the limits. */
   readonly huge: Filled & { readonly owner: Person; readonly member: Person }
-  /** One policy, twelve teams, and a member without permissions. */
+  /** One policy, twelve teams, and a member without permissions, to whom its records belong. */
   readonly small: Filled & {
     readonly auditor: Person
     readonly member: Person
@@ -30,12 +36,17 @@ export interface HostileStore {
 export interface HostileShape {
   /** Number of policies of 400 KB in the huge organization. */
   readonly hugePolicies: number
-  readonly machines: number
+  readonly devices: number
+  /** Records of the small organization. */
+  readonly records: number
 }
 
 const CREATED_AT = '2026-11-01T00:00:00Z'
 const BYSTANDER = { policies: 4, rulesPerPolicy: 20, editors: 2, devices: 20 } as const
 const TEAMS = 12
+/** Machines that upload during a load, and those that have recorded before it. */
+const UPLOADING = 8
+const RECORDING = 50
 /** Rules per policy and resources per rule, for 400 KB per policy. */
 const RULES = 250
 const RESOURCES = 40
@@ -43,21 +54,21 @@ const RESOURCES = 40
 /** Fills a data directory through the store, before a server opens it. */
 export async function fillHostileStore(
   directory: string,
-  { hugePolicies, machines }: HostileShape,
+  { hugePolicies, devices, records }: HostileShape,
 ): Promise<HostileStore> {
   const store = openDataDirectory(directory)
   try {
     const tokens = createLongTokens(await loadDeviceTokenKey(store, randomBytes))
-    return await store.transaction(async (writer) => {
+    const filled = await store.transaction(async (writer) => {
       const fill = (org: string, shape: Shape) =>
         fillOrganization(writer, org, { ...shape, tokens })
       const small = { policies: 1, rulesPerPolicy: 250, editors: 1, devices: 1 }
       const bystander = await fill('bystander', BYSTANDER)
-      const attacked = await fill('small', small)
+      const attacked = await fill('small', { ...small, machines: UPLOADING })
       const teams = await fillTeams(writer, 'small')
       const huge = await fill('huge', { ...small, rulesPerPolicy: 1, devices: 4 })
       for (let n = 0; n < hugePolicies; n += 1) await fillLargePolicy(writer, 'huge', n)
-      const fleet = await fill('fleet', { ...small, devices: machines })
+      const fleet = await fill('fleet', { ...small, devices })
       return {
         bystander,
         small: {
@@ -74,6 +85,10 @@ export async function fillHostileStore(
         fleet: { ...fleet, owner: await fillPerson(writer, 'fleet', 'owner') },
       }
     })
+    const { org, member } = filled.small
+    const owner = { org, nowMs: Date.now(), nameUser: () => member.username }
+    await fillRecords(directory, { tuples: records, users: RECORDING }, owner)
+    return filled
   } finally {
     await store.close()
   }

@@ -1,159 +1,111 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { SERVER_MAIN, SETTINGS } from '../cases/request-rows.ts'
-import type { LoadReport } from '../load/load-request.ts'
-import { startLoad, type Load } from '../load/start-load.ts'
-import { startProcess, type MeasuredProcess } from '../measured-process.ts'
-import { SERVER } from '../../../../packages/launcher/programs.mjs'
+import { uploadFrom } from '../../evidence/upload-load.ts'
+import { single } from '../../figures/range.ts'
+import type { Run } from '../../figures/subject.ts'
+import type { Row, Rows } from '../../figures/table.ts'
+import type { LoadReport } from '../../load/load-request.ts'
+import { withLoad, type Load } from '../../load/load.ts'
+import { startServer, withServers, type RunningServer } from '../start-server.ts'
 import { bystanderRequests, prepareAttacks, type Attack } from './attacks.ts'
 import { fillHostileStore, type HostileShape } from './hostile-store.ts'
-
-/** Latency of a bystander during one kind of hostile load, and just before it. */
-export interface HostileRow {
-  readonly name: string
-  readonly rest_p50_ms: number
-  readonly rest_p99_ms: number
-  readonly p50_ms: number
-  readonly p99_ms: number
-  /** The bystander's requests that were answered 5xx or not at all. */
-  readonly failed: number
-  /**
-   * Answers to the hostile requests by status. 0 means that the connection ended without an answer.
-   */
-  readonly statuses: Readonly<Record<string, number>>
-}
-
-export interface HostileResult {
-  readonly rows: readonly HostileRow[]
-  /** Peak resident bytes over all rows. */
-  readonly peak_rss: number
-  /** Whether a server with a heap of 256 MiB survived the same loads. */
-  readonly survives_small_heap: boolean
-}
 
 export interface HostileOptions extends HostileShape {
   /** Duration of each row, and of the reading at rest before it. */
   readonly forMs: number
+  /** Pause after a load, in which the server empties its queues. */
+  readonly settleMs: number
 }
 
 const CONNECTIONS = 8
 /** Four kinds of requests, 20 per second each. */
 const PER_SECOND = 80
 const WARM_UP_MS = 3000
-/** Pause after a load, in which the server empties its queues. */
-const SETTLE_MS = 3000
+/** More than the server stores beside its other work. */
+const UPLOADS = { recordsPerSecond: 20_000, recordsPerBatch: 2_000 } as const
+const MIB = 1024 * 1024
+const TRUSTED = { PALISADE_TRUST_PROXY: '127.0.0.1' } as const
+
+interface Scene {
+  readonly run: Run
+  readonly server: RunningServer
+  readonly hostile: Load
+  readonly bystander: Load
+  readonly forMs: number
+  readonly settleMs: number
+}
 
 /**
  * Runs each kind of hostile load in turn from eight connections, beside a bystander of another
  * organization in a separate process. Then repeats all loads against a server with a small heap.
  */
-export async function measureHostile(
-  folder: string,
-  { forMs, ...shape }: HostileOptions,
-  tell: (line: string) => void,
-): Promise<HostileResult> {
-  const directory = join(folder, 'hostile')
+export async function measureHostile(run: Run, options: HostileOptions): Promise<Rows> {
+  const { forMs, settleMs, ...shape } = options
+  const directory = join(run.folder, 'hostile')
   const store = await fillHostileStore(directory, shape)
-  const [hostile, bystander] = [startLoad(), startLoad()]
-  try {
-    const server = await startHostileServer(directory, [])
-    const attacks = await prepareAttacks(server.port, store)
-    const requests = await bystanderRequests(server.port, store)
-    await bystander.ask({ kind: 'define', set: 'bystander', requests })
-    await watchBystander(bystander, server, WARM_UP_MS)
-    const rows: HostileRow[] = []
-    for (const attack of attacks) {
-      tell(attack.name)
-      rows.push(await measureAttack({ hostile, bystander, server, forMs }, attack))
-    }
-    const { peak } = server.rss()
-    await server.stop()
-    return {
-      rows,
-      peak_rss: peak,
-      survives_small_heap: await survives(hostile, directory, attacks, forMs),
-    }
-  } finally {
-    hostile.stop()
-    bystander.stop()
-  }
-}
-
-function startHostileServer(
-  directory: string,
-  nodeOptions: readonly string[],
-): Promise<MeasuredProcess> {
-  const settings = { ...SETTINGS, PALISADE_DATA_DIR: directory, PALISADE_TRUST_PROXY: '127.0.0.1' }
-  const args = [...SERVER.nodeOptions, ...nodeOptions, SERVER_MAIN, 'start']
-  return startProcess(args, settings, '/readyz')
-}
-
-interface Measurement {
-  readonly hostile: Load
-  readonly bystander: Load
-  readonly server: MeasuredProcess
-  readonly forMs: number
-}
-
-async function measureAttack(
-  { hostile, bystander, server, forMs }: Measurement,
-  { name, requests }: Attack,
-): Promise<HostileRow> {
-  await hostile.ask({ kind: 'define', set: name, requests })
-  await setTimeout(SETTLE_MS)
-  const rest = await watchBystander(bystander, server, forMs)
-  const [hostileReport, beside] = await Promise.all([
-    hostile.ask({
-      kind: 'saturate',
-      port: server.port,
-      set: name,
-      connections: CONNECTIONS,
-      forMs,
+  return withLoad((hostile) =>
+    withLoad(async (bystander) => {
+      const rows: Record<string, Row> = {}
+      const attacked = { server: await startServer(directory, TRUSTED) }
+      const attacks = await withServers(attacked, async ({ server }) => {
+        const scene = { run, server, hostile, bystander, forMs, settleMs }
+        await bystander.define('bystander', await bystanderRequests(server.port, store))
+        await watchBystander({ ...scene, forMs: WARM_UP_MS })
+        const all = await prepareAttacks(server.port, store)
+        for (const attack of all) {
+          run.tell(attack.name)
+          rows[attack.name] = await measureAttack(scene, attack)
+        }
+        return all
+      })
+      const small = await startServer(directory, TRUSTED, ['--max-old-space-size=256'])
+      for (const attack of attacks)
+        await runAttack({ hostile, server: small, forMs: forMs / 2 }, attack)
+      const hasEnded = !small.isRunning()
+      if (!hasEnded) await small.stop()
+      return { ...rows, 'all, with 256 MiB of heap': { ended: single(hasEnded ? 1 : 0) } }
     }),
-    watchBystander(bystander, server, forMs),
-  ])
+  )
+}
+
+async function measureAttack(scene: Scene, attack: Attack): Promise<Row> {
+  await setTimeout(scene.settleMs)
+  const rest = await watchBystander(scene)
+  const [statuses, beside] = await Promise.all([runAttack(scene, attack), watchBystander(scene)])
+  const answers = Object.entries(statuses).map(([status, count]) => `${count} x ${status}`)
+  scene.run.note(`${attack.name}: ${answers.join(', ')}`)
   return {
-    name,
-    rest_p50_ms: rest.p50Ms,
-    rest_p99_ms: rest.p99Ms,
-    p50_ms: beside.p50Ms,
-    p99_ms: beside.p99Ms,
-    failed: countFailed(beside),
-    statuses: hostileReport.statuses,
+    'rest p99 ms': single(rest.p99Ms),
+    'p50 ms': single(beside.p50Ms),
+    'p99 ms': single(beside.p99Ms),
+    'x rest': single(beside.p99Ms / rest.p99Ms),
+    failed: single(countFailed(beside)),
+    'peak MiB': single(scene.server.rss().peak / MIB),
   }
 }
 
-function watchBystander(
-  bystander: Load,
-  { port }: MeasuredProcess,
-  forMs: number,
-): Promise<LoadReport> {
-  return bystander.ask({ kind: 'pace', port, set: 'bystander', perSecond: PER_SECOND, forMs })
+/** Returns the answers by status; batches of records as `stored` and `refused`. */
+async function runAttack(
+  { hostile, server: { port }, forMs }: Pick<Scene, 'hostile' | 'server' | 'forMs'>,
+  attack: Attack,
+): Promise<Readonly<Record<string, number>>> {
+  const { name } = attack
+  if ('machines' in attack) {
+    const server = `http://127.0.0.1:${port}`
+    const sent = await uploadFrom({ server, machines: attack.machines, forMs, ...UPLOADS })
+    return { stored: sent.records / UPLOADS.recordsPerBatch, refused: sent.failed_batches }
+  }
+  await hostile.define(name, attack.requests)
+  return (await hostile.run({ port, set: name, connections: CONNECTIONS, forMs })).statuses
 }
 
+function watchBystander({ bystander, server: { port }, forMs }: Scene): Promise<LoadReport> {
+  return bystander.pace({ port, set: 'bystander', perSecond: PER_SECOND, forMs })
+}
+
+/** The bystander's requests that were answered 5xx or not at all. */
 function countFailed({ statuses }: LoadReport): number {
   return Object.entries(statuses)
     .filter(([status]) => status === '0' || status.startsWith('5'))
     .reduce((sum, [, count]) => sum + count, 0)
-}
-
-/** Runs the same loads against a server with a small heap. Returns false when its process ended. */
-async function survives(
-  hostile: Load,
-  directory: string,
-  attacks: readonly Attack[],
-  forMs: number,
-): Promise<boolean> {
-  const server = await startHostileServer(directory, ['--max-old-space-size=256'])
-  for (const { name } of attacks)
-    await hostile.ask({
-      kind: 'saturate',
-      port: server.port,
-      set: name,
-      connections: CONNECTIONS,
-      forMs: forMs / 2,
-    })
-  const isAlive = server.isRunning()
-  if (isAlive) await server.stop()
-  return isAlive
 }

@@ -4,10 +4,10 @@ import {
   type InvitationsClient,
   type OrganizationClient,
 } from '@palisade/client'
-import { configurationError } from '../cli-error.ts'
-import type { Io } from '../io.ts'
+import { configurationError } from '../runtime/cli-error.ts'
+import type { Io } from '../runtime/io.ts'
+import { patientFetch } from '../runtime/waiting.ts'
 import { formatAge } from '../terminal/age.ts'
-import { patientFetch } from '../terminal/waiting.ts'
 import { credentialsPath, readCredentials } from './credentials-file.ts'
 import type { StoredCredentials } from './credentials.ts'
 import { readSecretLine } from './read-secret.ts'

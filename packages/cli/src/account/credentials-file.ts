@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { CliError, configurationError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import type { Io } from '../io.ts'
-import { describeSystemError, systemCode } from '../system-error.ts'
+import { CliError, configurationError } from '../runtime/cli-error.ts'
+import { notWritten } from '../runtime/file-argument.ts'
+import type { Io } from '../runtime/io.ts'
+import { describeSystemError, systemCode } from '../runtime/system-error.ts'
 import { parseCredentials, type StoredCredentials } from './credentials.ts'
 
 const MAX_BYTES = 64 * 1024
@@ -58,16 +58,6 @@ async function writePrivateFile(path: string, text: string): Promise<void> {
   await using handle = await open(path, 'wx', 0o600)
   await handle.writeFile(text)
   await handle.sync()
-}
-
-/** Creates the error for a failed write: exit 78, because the file's path is configuration. */
-export function notWritten(path: string, error: unknown): CliError {
-  return new CliError(
-    'ERR_FILE_NOT_WRITTEN',
-    EXIT.configuration,
-    `${path}: ${describeSystemError(error)}`,
-    { cause: error },
-  )
 }
 
 /**

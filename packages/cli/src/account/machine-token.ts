@@ -1,6 +1,6 @@
 import { createServerClient, type ServerClient } from '@palisade/client'
 import type { UserOrganization } from '@palisade/protocol'
-import type { Io } from '../io.ts'
+import type { Io } from '../runtime/io.ts'
 import type { Account, StoredCredentials } from './credentials.ts'
 
 const LIFETIME_DAYS = 90

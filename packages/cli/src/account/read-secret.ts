@@ -1,13 +1,16 @@
-import { usageError } from '../cli-error.ts'
-import type { Io } from '../io.ts'
+import { usageError } from '../runtime/cli-error.ts'
+import type { Io } from '../runtime/io.ts'
+import { tellTyping } from '../runtime/waiting.ts'
 
 const MAX_BYTES = 4096
 
 /** Reads one line from standard input: a token or a password. Throws usage errors. */
 export async function readSecretLine(
-  { stdin }: Pick<Io, 'stdin'>,
+  io: Pick<Io, 'stderr' | 'stdin'>,
   kind: 'token' | 'password',
 ): Promise<string> {
+  tellTyping(io, `the ${kind} from the terminal, which shows it`)
+  const { stdin } = io
   const secret = (await readText(stdin, kind)).replace(/\r?\n$/, '')
   if (secret === '') throw usageError(`standard input is empty; pipe the ${kind} in`)
   if (/\p{Cc}/u.test(secret))

@@ -1,5 +1,5 @@
 import { parseServerUrl } from '@palisade/client'
-import { configurationError } from '../cli-error.ts'
+import { configurationError } from '../runtime/cli-error.ts'
 import type { Account, StoredCredentials } from './credentials.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>

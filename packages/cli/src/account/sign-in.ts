@@ -1,9 +1,9 @@
 import { createServerClient, type ServerClient } from '@palisade/client'
 import { nearestName, type UserOrganization } from '@palisade/protocol'
-import { CliError, usageError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import type { Io } from '../io.ts'
-import { patientFetch } from '../terminal/waiting.ts'
+import { CliError, usageError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import type { Io } from '../runtime/io.ts'
+import { patientFetch } from '../runtime/waiting.ts'
 import {
   isOrganizationToken,
   isToken,

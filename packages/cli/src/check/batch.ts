@@ -2,11 +2,12 @@ import { splitLines, type Line } from '@palisade/client'
 import { MAX_BATCH_LINES, parseJson } from '@palisade/protocol'
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
-import { resolveFile, unreadable } from '../file-argument.ts'
-import type { Io } from '../io.ts'
-import { describeSystemError } from '../system-error.ts'
+import { resolveFile, unreadable } from '../runtime/file-argument.ts'
+import type { Io } from '../runtime/io.ts'
+import { describeSystemError } from '../runtime/system-error.ts'
+import { tellTyping } from '../runtime/waiting.ts'
+import { write } from '../runtime/write.ts'
 import { jsonLine } from '../terminal/printable.ts'
-import { write } from '../terminal/write.ts'
 import type { DecisionAnswer, Evaluator } from './answer.ts'
 
 /** The limit of the agent for a request, in a batch and alone. */
@@ -52,7 +53,10 @@ async function writeAnswers(io: Io, answers: readonly DecisionAnswer[]): Promise
 }
 
 function openRequests(io: Io, requests: string): Readable {
-  if (requests === '-') return io.stdin
+  if (requests === '-') {
+    tellTyping(io, 'requests from the terminal, one JSON object a line')
+    return io.stdin
+  }
   return createReadStream(resolveFile(io, requests))
 }
 

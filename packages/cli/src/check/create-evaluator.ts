@@ -1,9 +1,9 @@
 import { decide, explain, parseInstant } from '@palisade/policy-core'
-import { usageError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import type { Io } from '../io.ts'
-import { askAgent } from '../machine/agent.ts'
+import { askAgent } from '../agent/ask-agent.ts'
 import { loadPolicyFile, type AudienceOptions } from '../policy-file/load-policy-file.ts'
+import { usageError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import type { Io } from '../runtime/io.ts'
 import type { Evaluator } from './answer.ts'
 
 const INSTEAD = '; or name a policy file with `--policies FILE`'

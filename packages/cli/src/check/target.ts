@@ -1,6 +1,6 @@
 import { ACTIONS, domainOf, isAction } from '@palisade/policy-core'
 import { isIPv6 } from 'node:net'
-import { usageError } from '../cli-error.ts'
+import { usageError } from '../runtime/cli-error.ts'
 
 const LIST = new Intl.ListFormat('en-GB', { type: 'disjunction' })
 

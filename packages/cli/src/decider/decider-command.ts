@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
-import { CliError, usageError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import type { RunContext } from '../run-context.ts'
+import { CliError, usageError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import type { RunContext } from '../runtime/run-context.ts'
 import { serveHttpjail } from './httpjail.ts'
-import { serveSrt } from './srt.ts'
 import { startSrt } from './srt-command.ts'
 import { parseSrtDomain } from './srt-domain.ts'
 import { SrtViolation } from './srt-frames.ts'
+import { serveSrt } from './srt.ts'
 
 /** `palisade decider` */
 export function addDeciderCommands(program: Command, { io, exit }: RunContext): void {
@@ -14,6 +14,7 @@ export function addDeciderCommands(program: Command, { io, exit }: RunContext): 
     .command('decider')
     .summary('decide the requests of another proxy')
     .description('Answer another proxy that asks a process about each request.')
+    .helpCommand(false)
     .addHelpText('after', RULES)
   decider
     .command('srt')
@@ -57,11 +58,10 @@ Examples:
     srt proxy --listen 127.0.0.1:8080`
 
 const HTTPJAIL = `
-httpjail runs a program without arguments, so give it a script with these two lines:
-  #!/bin/sh
-  exec palisade decider httpjail
+httpjail runs a program without arguments, so give it a script with the command.
 
 Examples:
+  printf '#!/bin/sh\\nexec palisade decider httpjail\\n' > script && chmod +x script
   httpjail --proc ./script -- curl https://example.com/`
 
 function collect(value: string, previous: readonly string[]): readonly string[] {

@@ -1,8 +1,8 @@
-import { CliError } from '../cli-error.ts'
 import type { ConnectionRequest } from '../hook/access-request.ts'
 import { describeUndecided } from '../hook/denial-text.ts'
 import { findDenial } from '../hook/find-denial.ts'
-import type { AgentIo } from '../io.ts'
+import { CliError } from '../runtime/cli-error.ts'
+import type { AgentIo } from '../runtime/io.ts'
 
 export interface Denial {
   readonly text: string

@@ -1,10 +1,10 @@
 import { decodeUtf8, splitLines, type Line } from '@palisade/client'
 import { parseJson } from '@palisade/protocol'
 import { requestOfUrl } from '../hook/access-request.ts'
-import { isObject } from '../hook/asks.ts'
+import { isObject } from '../hook/tool-requests.ts'
 import { describeUndecided } from '../hook/denial-text.ts'
-import type { Io } from '../io.ts'
-import { write } from '../terminal/write.ts'
+import type { Io } from '../runtime/io.ts'
+import { write } from '../runtime/write.ts'
 import { denyConnections } from './deny-connections.ts'
 
 /** An address of many kilobytes is given twice, as `url` and as `path`. */

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import type { Io } from '../io.ts'
-import { describeSystemError } from '../system-error.ts'
-import { serveSrt } from './srt.ts'
+import { CliError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import type { Io } from '../runtime/io.ts'
+import { describeSystemError } from '../runtime/system-error.ts'
 import { SrtViolation } from './srt-frames.ts'
+import { serveSrt } from './srt.ts'
 
 /** The descriptor of the decider in the started command. */
 const DECIDER_FD = 3

@@ -1,6 +1,6 @@
 import { canonicalHost } from '@palisade/policy-core'
 import { isIP } from 'node:net'
-import { usageError } from '../cli-error.ts'
+import { usageError } from '../runtime/cli-error.ts'
 
 /** `name`, `*.name` or an address, each with a port if wanted; an IPv6 address in brackets then. */
 const ENTRY = /^(?:\[([0-9a-f:.]+)\]|(\*\.)?([^\s:*[\]]+))(?::([1-9][0-9]{0,4}))?$/

@@ -1,6 +1,6 @@
 import { decodeUtf8 } from '@palisade/client'
 import { parseJson } from '@palisade/protocol'
-import { isObject } from '../hook/asks.ts'
+import { isObject } from '../hook/tool-requests.ts'
 
 const LENGTH_BYTES = 4
 const MAX_FRAME_BYTES = 1024 * 1024

@@ -1,5 +1,5 @@
 import { describeUndecided } from '../hook/denial-text.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '../runtime/io.ts'
 import { denyConnections } from './deny-connections.ts'
 import { formatFrame, readFrames, SrtViolation, type SrtMessage } from './srt-frames.ts'
 import { connectionsOf } from './srt-request.ts'

@@ -1,5 +1,5 @@
 import type { AgentStatus } from '@palisade/protocol'
-import { formatAge } from '../terminal/age.ts'
+import { formatAge, formatSpan } from '../terminal/age.ts'
 import { fail, ok, warn, type Check } from './check.ts'
 import { mendServer } from './server-mend.ts'
 
@@ -77,7 +77,7 @@ function checkServer({ sync, server, bundle }: AgentStatus, nowMs: number, mend:
     return bundle === null ? fail('server', detail, mend) : warn('server', detail, mend)
   }
   if (failing_since !== null)
-    return warn('server', `fails since ${formatAge(failing_since, nowMs)}${why}`, mend)
+    return warn('server', `has failed ${formatSpan(failing_since, nowMs)}${why}`, mend)
   return ok('server', `${server} answered ${formatAge(last_success_at, nowMs)}`)
 }
 
@@ -85,7 +85,7 @@ function checkHints({ hints, state, sync }: AgentStatus, nowMs: number, mend: st
   if (!hints.is_on) return ok('hints', 'off: changes arrive by scheduled polls')
   if (hints.failing_since === null) return ok('hints', 'on')
   const why = hints.last_error === null ? '' : `: ${hints.last_error.message}`
-  const detail = `none since ${formatAge(hints.failing_since, nowMs)}${why}`
+  const detail = `none ${formatSpan(hints.failing_since, nowMs)}${why}`
   // Without the server there are no hints either.
   const isOfServer = state === 'revoked' || sync.last_error !== null
   const own = 'changes arrive by polls; let long requests pass to the server'

@@ -3,18 +3,19 @@ import type { AgentStatus } from '@palisade/protocol'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { lstat } from 'node:fs/promises'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import { askAgent } from '../machine/agent.ts'
-import { dataDirectory, enrolmentPath } from '../machine/start-advice.ts'
-import { changeEnvironment } from '../programs/env-command.ts'
-import { withoutNpmScript } from '../programs/npm-script.ts'
-import { proxyEnvironment } from '../programs/proxy-environment.ts'
-import { present, type RunContext } from '../run-context.ts'
-import { describeSystemError } from '../system-error.ts'
+import { askAgent } from '../agent/ask-agent.ts'
+import { dataDirectory, enrolmentPath } from '../agent/start-advice.ts'
+import { changeEnvironment } from '../proxied-programs/env-command.ts'
+import { proxyEnvironment } from '../proxied-programs/proxy-environment.ts'
+import { CliError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import { withoutNpmScript } from '../runtime/programs/npm-script.ts'
+import { present, type RunContext } from '../runtime/run-context.ts'
+import { describeSystemError } from '../runtime/system-error.ts'
+import { VERSION } from '../runtime/version.ts'
+import { tellSteps } from '../runtime/waiting.ts'
 import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
-import { VERSION } from '../version.ts'
 import { checkAgent } from './agent-checks.ts'
 import { fail, ok, type Check } from './check.ts'
 import { checkLimits } from './limit-check.ts'
@@ -45,7 +46,7 @@ Examples:
   palisade doctor --json`,
     )
     .action(async ({ json }: { readonly json?: true }) => {
-      const checks = await runChecks(context)
+      const checks = await tellSteps(context.io, (step) => runChecks(context, step))
       const isWell = checks.every(({ outcome }) => outcome !== 'fail')
       if (!isWell) context.exit(EXIT.failed)
       await present(context, json, { ok: isWell, checks }, () =>
@@ -54,7 +55,11 @@ Examples:
     })
 }
 
-async function runChecks({ io }: RunContext): Promise<readonly Check[]> {
+async function runChecks(
+  { io }: RunContext,
+  step: (words: string) => void,
+): Promise<readonly Check[]> {
+  step('checking the agent …')
   let status: AgentStatus
   try {
     status = await askAgent(io, EXIT.failed, (agent) => agent.status())
@@ -69,26 +74,26 @@ async function runChecks({ io }: RunContext): Promise<readonly Check[]> {
     own,
     proxyEnvironment({ proxy, env: own, self: io.self, java: false }),
   )
-  const tell = (program: string): void => {
-    if (io.progress) io.stderr.write(`checking ${program} …\n`)
-  }
-  return [
+  const checks: Check[] = [
     ok('agent', 'is running'),
     status.users === 'all'
       ? ok('socket', 'serves all users, whom the agent tells apart')
       : await checkSocket(agentSocketPath(dataDirectory(io), io.env)),
     ...checkAgent(status, { version: VERSION, nowMs: io.now(), enrolment: enrolmentPath(io) }),
-    await checkProxy(proxy),
-    ...(await checkRecords(io)),
-    ...(await checkSandbox({
-      ...io,
-      directory: join(dataDirectory(io), 'agent'),
-      readSetting: readKernelSetting,
-    })),
+  ]
+  step('checking the proxy …')
+  checks.push(await checkProxy(proxy))
+  step('checking the decision records …')
+  checks.push(...(await checkRecords(io)))
+  step('checking the sandbox …')
+  const directory = join(dataDirectory(io), 'agent')
+  checks.push(
+    ...(await checkSandbox({ ...io, directory, readSetting: readKernelSetting })),
     await checkLimits(io),
     ...checkShell(own, proxy),
-    ...(await checkPrograms(io.captureProgram, env, tell)),
-  ]
+  )
+  const tell = (program: string): void => step(`checking ${program} …`)
+  return [...checks, ...(await checkPrograms(io.captureProgram, env, tell))]
 }
 
 /** Programs of other users must not reach the local API. */

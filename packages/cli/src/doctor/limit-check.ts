@@ -1,8 +1,8 @@
 import type { LimitMechanisms } from '@palisade/protocol'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import type { AgentIo, Io } from '../io.ts'
-import { askAgent } from '../machine/agent.ts'
+import { askAgent } from '../agent/ask-agent.ts'
+import { CliError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import type { AgentIo, Io } from '../runtime/io.ts'
 import { ok, skip, warn, type Check } from './check.ts'
 
 const SERVICE = 'run the agent as a systemd service with `Delegate=yes`'

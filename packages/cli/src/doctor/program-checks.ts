@@ -1,5 +1,5 @@
 import { PROBE_NAMES } from '@palisade/protocol'
-import type { Captured, CaptureProgram } from '../programs/capture-program.ts'
+import type { Captured, CaptureProgram } from '../runtime/programs/capture-program.ts'
 import { fail, ok, skip, type Check } from './check.ts'
 
 /** Includes the start of the program on a busy machine. */
@@ -71,12 +71,12 @@ export async function checkPrograms(
     const command = [trial.program, ...trial.args] as const
     // Git must not ask a person for a password.
     const captured = await capture(command, { ...env, GIT_TERMINAL_PROMPT: '0' }, TIMEOUT_MS)
-    checks.push(judgeTrial(trial, captured))
+    checks.push(checkTrial(trial, captured))
   }
   return checks
 }
 
-function judgeTrial({ program, mend }: Trial, captured: Captured): Check {
+function checkTrial({ program, mend }: Trial, captured: Captured): Check {
   const name = `program:${program}`
   switch (captured.kind) {
     case 'missing':

@@ -1,10 +1,10 @@
 import type { AgentStatus, LogVerification } from '@palisade/protocol'
 import { join } from 'node:path'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import type { AgentIo, Io } from '../io.ts'
-import { askAgent } from '../machine/agent.ts'
-import { dataDirectory } from '../machine/start-advice.ts'
+import { askAgent } from '../agent/ask-agent.ts'
+import { dataDirectory } from '../agent/start-advice.ts'
+import { CliError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import type { AgentIo, Io } from '../runtime/io.ts'
 import { formatAge } from '../terminal/age.ts'
 import { count } from '../terminal/count.ts'
 import { fail, ok, skip, warn, type Check } from './check.ts'
@@ -74,7 +74,7 @@ export function checkChain(
   directory: string,
 ): Check {
   if (intact) return ok('record-chain', `${count(lines, 'record')} verified`)
-  const place = first === undefined ? '' : `: ${first.file}, line ${first.line} (${first.fault})`
+  const detail = first === undefined ? '' : `: ${first.file}, line ${first.line} (${first.fault})`
   const mend = `keep a copy of \`${directory}\` as evidence; \`palisade log --verify\` tells more`
-  return fail('record-chain', `the records were changed${place}`, mend)
+  return fail('record-chain', `the records were changed${detail}`, mend)
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { CaptureProgram, Captured } from '../programs/capture-program.ts'
+import type { CaptureProgram, Captured } from '../runtime/programs/capture-program.ts'
 import { ok, skip, warn, type Check } from './check.ts'
 
 export interface SandboxCheckDeps {
@@ -23,7 +23,10 @@ const PROGRAMS = [
 /** Programs of the system alone, and English messages. */
 const ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 const TIMEOUT_MS = 10_000
-/** As a sandbox is made. A container often hides parts of /proc, and then refuses a new one. */
+/**
+ * Options of unshare(1) with which a sandbox is made. A container often hides parts of /proc, and
+ * then refuses a new one.
+ */
 const MAKE = [
   '--user',
   '--map-root-user',

@@ -1,11 +1,11 @@
 import { keyFileOf } from '@palisade/client'
 import type { AgentStatus } from '@palisade/protocol'
-import { quoteShell } from '../quote-shell.ts'
+import { quoteShell } from '../terminal/quote-shell.ts'
 
 const AGAIN = 'then run `palisade sync`'
 const UPDATE = 'update the agent'
 
-/** By the code of the failure. The operator of the server mends any other. */
+/** Advice by the code of the failure. The operator of the server mends any other. */
 const MENDS: ReadonlyMap<string, (server: string) => string> = new Map([
   ['unreachable', makeReachable],
   ['timeout', makeReachable],

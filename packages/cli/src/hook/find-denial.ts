@@ -1,7 +1,7 @@
 import { askBriefly, type BriefDecision } from '@palisade/client'
-import { EXIT } from '../exit-code.ts'
-import type { AgentIo } from '../io.ts'
-import { reachAgent } from '../machine/reach-agent.ts'
+import { reachAgent } from '../agent/reach-agent.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import type { AgentIo } from '../runtime/io.ts'
 import type { AccessRequest } from './access-request.ts'
 import { describeDenied, describeUndecided } from './denial-text.ts'
 

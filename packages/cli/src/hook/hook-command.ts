@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { hookProgram } from '../machine/start-advice.ts'
-import type { RunContext } from '../run-context.ts'
+import { hookProgram } from '../agent/start-advice.ts'
+import type { RunContext } from '../runtime/run-context.ts'
 import { HOOK_FORMATS } from './formats/hook-formats.ts'
 import { runHook } from './run-hook.ts'
 

@@ -1,20 +1,20 @@
 /** Access that a tool call asks for. */
-export type Ask =
+export type ToolRequest =
   | {
       readonly kind: 'path'
       readonly actions: readonly ('read' | 'write')[]
-      /** As written by the host. */
+      /** The path as the host wrote it. */
       readonly path: string
     }
   | { readonly kind: 'url'; readonly url: string }
   /** A known tool whose arguments name no target: denied. `problem` completes "the call …". */
   | { readonly kind: 'unclear'; readonly problem: string }
 
-/** A tool call as a host describes it. Without asks Palisade has no opinion on the call. */
+/** A tool call as a host describes it. Without requests Palisade has no opinion on the call. */
 export interface ToolCall {
   /** Directory for relative paths; null when the host names none. */
   readonly cwd: string | null
-  readonly asks: readonly Ask[]
+  readonly requests: readonly ToolRequest[]
 }
 
 /** Output of the hook, in the host's own form. */

@@ -2,12 +2,12 @@ import { realpath } from 'node:fs'
 import { readlink } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { systemCode } from '../system-error.ts'
+import { systemCode } from '../runtime/system-error.ts'
 
 /** The native call alone follows links before `..`, as the kernel does. */
 const readRealPath = promisify(realpath.native)
 
-/** As many as the kernel follows. */
+/** Number of links that the kernel follows. */
 const MAX_LINKS = 40
 
 /**
@@ -48,9 +48,9 @@ async function realPathOf(path: string, maxLinks = MAX_LINKS): Promise<string | 
   if (parent === path) return null
   const real = await realPathOf(parent, maxLinks)
   if (real === null) return null
-  const place = join(real, basename(path))
+  const joined = join(real, basename(path))
   // A link to a file that does not exist yet: a write creates the file there.
-  const target = await readlink(place).catch(() => null)
-  if (target === null) return place
+  const target = await readlink(joined).catch(() => null)
+  if (target === null) return joined
   return realPathOf(isAbsolute(target) ? target : `${real}/${target}`, maxLinks - 1)
 }

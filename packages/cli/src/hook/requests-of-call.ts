@@ -1,5 +1,5 @@
 import { requestOfUrl, type AccessRequest } from './access-request.ts'
-import type { Ask, ToolCall } from './hook-format.ts'
+import type { ToolRequest, ToolCall } from './hook-format.ts'
 import { pathSpellings } from './path-spellings.ts'
 
 export type HookRequests =
@@ -10,8 +10,8 @@ export type HookRequests =
 /** The requests that must all be allowed for a tool call. */
 export async function requestsOfCall(call: ToolCall, home: string): Promise<HookRequests> {
   const requests = new Map<string, AccessRequest>()
-  for (const ask of call.asks) {
-    const asked = await requestsOf(ask, { cwd: call.cwd, home })
+  for (const toolRequest of call.requests) {
+    const asked = await requestsOf(toolRequest, { cwd: call.cwd, home })
     if (!asked.ok) return asked
     for (const request of asked.requests) requests.set(JSON.stringify(request), request)
   }
@@ -19,25 +19,28 @@ export async function requestsOfCall(call: ToolCall, home: string): Promise<Hook
 }
 
 async function requestsOf(
-  ask: Ask,
+  toolRequest: ToolRequest,
   from: { readonly cwd: string | null; readonly home: string },
 ): Promise<HookRequests> {
-  switch (ask.kind) {
+  switch (toolRequest.kind) {
     case 'unclear':
-      return { ok: false, problem: ask.problem }
+      return { ok: false, problem: toolRequest.problem }
     case 'url': {
-      const request = requestOfUrl(ask.url)
+      const request = requestOfUrl(toolRequest.url)
       if (request === null)
-        return { ok: false, problem: `names \`${ask.url}\`, which is no http or https address` }
+        return {
+          ok: false,
+          problem: `names \`${toolRequest.url}\`, which is no http or https address`,
+        }
       return { ok: true, requests: [request] }
     }
     case 'path': {
-      const paths = await pathSpellings(ask.path, from)
+      const paths = await pathSpellings(toolRequest.path, from)
       if (paths === null)
-        return { ok: false, problem: `names \`${ask.path}\`, which leads to no clear path` }
+        return { ok: false, problem: `names \`${toolRequest.path}\`, which leads to no clear path` }
       return {
         ok: true,
-        requests: paths.flatMap((path) => ask.actions.map((action) => ({ action, path }))),
+        requests: paths.flatMap((path) => toolRequest.actions.map((action) => ({ action, path }))),
       }
     }
   }

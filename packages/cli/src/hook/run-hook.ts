@@ -1,11 +1,11 @@
 import { decodeUtf8, readBoundedBody } from '@palisade/client'
 import { parseJson } from '@palisade/protocol'
 import { addAbortSignal } from 'node:stream'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import type { AgentIo, Io } from '../io.ts'
-import { write } from '../terminal/write.ts'
-import { isObject } from './asks.ts'
+import { CliError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import type { AgentIo, Io } from '../runtime/io.ts'
+import { write } from '../runtime/write.ts'
+import { isObject } from './tool-requests.ts'
 import { describeUndecided } from './denial-text.ts'
 import { findDenial } from './find-denial.ts'
 import { HOOK_FORMATS } from './formats/hook-formats.ts'
@@ -65,7 +65,7 @@ async function readInput({ stdin }: HookIo): Promise<HookInput | null> {
   const source = stdin as AsyncIterable<Buffer>
   const bytes = await readBoundedBody(source, MAX_INPUT_BYTES).catch(() => null)
   const text = bytes === null ? null : decodeUtf8(bytes)
-  const json = text === null ? null : parseJson(text, MAX_DEPTH)
+  const json = text === null ? null : parseJson(text, { maxDepth: MAX_DEPTH })
   return json?.ok === true && isObject(json.value) ? json.value : null
 }
 
@@ -77,7 +77,7 @@ function describeUnknown({ title }: HookFormat, input: HookInput | null): string
 
 /** The text of the denial; null if every request is allowed. */
 async function denialOf(call: ToolCall, io: HookIo): Promise<string | null> {
-  if (call.asks.length === 0) return null
+  if (call.requests.length === 0) return null
   const asked = await requestsOfCall(call, io.home)
   if (!asked.ok) return describeUndecided(`the call ${asked.problem}`)
   return findDenial(asked.requests, io, AGENT_TIMEOUT_MS)

@@ -1,11 +1,11 @@
 import type { BreakGlassResult } from '@palisade/protocol'
 import type { Command } from 'commander'
-import { addGrantCommands } from '../administration/grant-commands.ts'
-import { EXIT } from '../exit-code.ts'
-import { readTextFile } from '../file-argument.ts'
-import { present, type RunContext } from '../run-context.ts'
+import { askAgent } from '../agent/ask-agent.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import { readTextFile } from '../runtime/file-argument.ts'
+import { present, type RunContext } from '../runtime/run-context.ts'
 import type { Style } from '../terminal/style.ts'
-import { askAgent } from './agent.ts'
+import { addGrantCommands } from './grant-commands.ts'
 
 /** Far above the agent's limit, so that the agent itself refuses a large grant. */
 const MAX_READ_BYTES = 1024 * 1024
@@ -23,6 +23,13 @@ export function addBreakGlassCommands(program: Command, context: RunContext): vo
       'For a machine that cannot reach the server: let its expired policies apply for a while.',
     )
     .helpCommand(false)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  palisade break-glass issue 0b9f… --reason "office is offline" --for 4h --out grant.json
+  palisade break-glass use grant.json`,
+    )
   addGrantCommands(breakGlass, context)
   addUse(breakGlass, context)
   addEnd(breakGlass, context)

@@ -1,12 +1,12 @@
 import { MAX_BUNDLE_BYTES } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
-import { findDeviceId } from '../administration/find-device.ts'
-import { EXIT } from '../exit-code.ts'
-import { readTextFile, resolveFile } from '../file-argument.ts'
-import { replaceFile } from '../policy-source/replace-file.ts'
-import { present, type RunContext } from '../run-context.ts'
-import { askAgent } from './agent.ts'
+import { askAgent } from '../agent/ask-agent.ts'
+import { findDeviceId } from '../lookup/find-device.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import { readTextFile, resolveFile } from '../runtime/file-argument.ts'
+import { replaceFile } from '../runtime/replace-file.ts'
+import { present, type RunContext } from '../runtime/run-context.ts'
 import { exitCodeOfSync, formatSyncResult } from './sync-command.ts'
 
 interface ExportOptions {
@@ -22,6 +22,13 @@ export function addBundleCommands(program: Command, context: RunContext): void {
     .summary('carry policies to a machine that cannot reach the server')
     .description('Carry policies by hand to a machine that cannot reach the server.')
     .helpCommand(false)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  palisade bundle export --device 0b9f… --out /media/usb/bundle.json
+  palisade bundle import /media/usb/bundle.json`,
+    )
   addExportCommand(bundle, context)
   addImportCommand(bundle, context)
 }

@@ -1,11 +1,11 @@
 import { ACTIONS, FILESYSTEM_ACTIONS, NETWORK_ACTIONS, type Action } from '@palisade/policy-core'
 import type { LocalDeny, LocalRulesResult } from '@palisade/protocol'
 import { Option, type Command } from 'commander'
-import { CliError, usageError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import { present, type RunContext } from '../run-context.ts'
+import { askAgent } from '../agent/ask-agent.ts'
+import { CliError, usageError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import { present, type RunContext } from '../runtime/run-context.ts'
 import type { Style } from '../terminal/style.ts'
-import { askAgent } from './agent.ts'
 
 interface DenyOptions {
   readonly action?: readonly Action[]

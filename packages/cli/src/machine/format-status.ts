@@ -3,7 +3,7 @@ import { formatAge } from '../terminal/age.ts'
 import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
 import { formatPairs } from '../terminal/pairs.ts'
-import { formatAwaitedIssue } from './format-awaited-issue.ts'
+import { formatSync } from './format-sync.ts'
 
 /** Meaning of each state, and its remedy. */
 const MEANING: Readonly<Record<AgentState, string>> = {
@@ -69,11 +69,8 @@ export function formatStatus(
   if (bundle !== null) pairs.push(...formatModes(bundle, age, style))
   pairs.push(...formatGrants(status, age, style))
   if (status.local_rules !== undefined) pairs.push(...formatLocalRules(status.local_rules, style))
-  pairs.push(...describeSync(status.sync, nowMs, style))
-  pairs.push(['hints', describeHints(status.hints, age, style)])
-  if (status.cache_problem !== null)
-    pairs.push(['cache problem', style.warning(describeCacheProblem(status.cache_problem))])
   pairs.push(
+    ...formatSync(status, nowMs, style),
     ['proxy', style.plain(status.proxy)],
     ...formatParent(status.parent_proxy, age, style),
     ...describeProbe(status, age, style),
@@ -122,7 +119,8 @@ function describeProbe(
 ): readonly [string, string][] {
   const probe = probes?.proxy ?? null
   if (probe === null) return []
-  if (probe.ok) return [['self-probe', `${style.good('in force')}, tested ${age(probe.at)}`]]
+  if (probe.ok)
+    return [['self-probe', `${style.good('passed')} ${age(probe.at)}: the policy is in force`]]
   return [['self-probe', `${style.bad('failed')} ${age(probe.at)}: ${style.plain(probe.detail)}`]]
 }
 
@@ -132,36 +130,6 @@ function describeAssurance({ assurance }: AgentStatus, style: Style): readonly [
   const { class: name, reason } = assurance
   const shown = name === 'decisions-only' ? style.bad(name) : name
   return [['assurance', reason === null ? shown : `${shown}: ${style.plain(reason)}`]]
-}
-
-function describeSync(
-  sync: AgentStatus['sync'],
-  nowMs: number,
-  style: Style,
-): readonly [string, string][] {
-  const age = (instant: string): string => style.plain(formatAge(instant, nowMs))
-  const { last_success_at, failing_since, last_error, awaiting, next_attempt_at } = sync
-  const pairs: [string, string][] = [
-    ['last success', last_success_at === null ? 'never' : age(last_success_at)],
-  ]
-  if (failing_since !== null)
-    pairs.push(['failing', `${style.bad(`since ${failing_since}`)}, ${age(failing_since)}`])
-  if (last_error !== null)
-    pairs.push(['last error', style.plain(`${last_error.message} (${last_error.code})`)])
-  if (awaiting !== null) pairs.push(['waiting', formatAwaitedIssue(awaiting, nowMs, style)])
-  if (next_attempt_at !== null) pairs.push(['next attempt', age(next_attempt_at)])
-  return pairs
-}
-
-function describeHints(
-  { is_on, failing_since, last_error }: AgentStatus['hints'],
-  age: (instant: string) => string,
-  style: Style,
-): string {
-  if (!is_on) return 'off: changes arrive by scheduled polls only'
-  if (failing_since === null) return 'on'
-  const why = last_error === null ? '' : `: ${last_error.message} (${last_error.code})`
-  return `${style.warning('none')} since ${age(failing_since)}${style.plain(why)}`
 }
 
 /** Only where records are lost or cannot be written. */
@@ -193,13 +161,6 @@ function formatUpload(
       style.warning(`${style.plain(last_error.message)}, ${age(last_error.at)}`),
     ])
   return pairs
-}
-
-function describeCacheProblem({
-  file,
-  message,
-}: NonNullable<AgentStatus['cache_problem']>): string {
-  return file === null ? message : `${message}; set aside as ${file}`
 }
 
 /** Shown only where policies decide otherwise than by their present rules. */

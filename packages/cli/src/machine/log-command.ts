@@ -5,14 +5,14 @@ import {
   type RecordLine,
 } from '@palisade/protocol'
 import type { Command } from 'commander'
-import { usageError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import { present, type RunContext } from '../run-context.ts'
+import { askAgent } from '../agent/ask-agent.ts'
+import { usageError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import { present, type RunContext } from '../runtime/run-context.ts'
+import { write } from '../runtime/write.ts'
 import { count } from '../terminal/count.ts'
 import { jsonLine } from '../terminal/printable.ts'
 import { WIDE, type Style } from '../terminal/style.ts'
-import { write } from '../terminal/write.ts'
-import { askAgent } from './agent.ts'
 import { formatRecord, formatRecordHead } from './format-record.ts'
 
 interface LogCommandOptions {

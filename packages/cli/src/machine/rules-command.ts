@@ -1,12 +1,12 @@
 import { ACTIONS } from '@palisade/policy-core'
 import type { InactiveReason, ListedRule, PolicyListHead } from '@palisade/protocol'
 import { Option, type Command } from 'commander'
-import { EXIT } from '../exit-code.ts'
-import { present, type RunContext } from '../run-context.ts'
+import { askAgent } from '../agent/ask-agent.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import { present, type RunContext } from '../runtime/run-context.ts'
 import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
 import { formatTable } from '../terminal/table.ts'
-import { askAgent } from './agent.ts'
 
 interface ListOptions {
   readonly includeInactive?: true

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { EXIT } from '../exit-code.ts'
-import { present, type RunContext } from '../run-context.ts'
-import { askAgent } from './agent.ts'
+import { askAgent } from '../agent/ask-agent.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import { present, type RunContext } from '../runtime/run-context.ts'
 import { formatStatus } from './format-status.ts'
 
 /** `palisade status` */

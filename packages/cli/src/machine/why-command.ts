@@ -1,16 +1,16 @@
 import type { DecisionRecord, LocalExplanation } from '@palisade/protocol'
 import type { Command } from 'commander'
+import { askAgent } from '../agent/ask-agent.ts'
+import { findLastDenial, lastTimeOf } from '../agent/denials.ts'
 import { formatRule, formatTarget } from '../check/format-decision.ts'
-import { EXIT } from '../exit-code.ts'
-import { present, type RunContext } from '../run-context.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import { present, type RunContext } from '../runtime/run-context.ts'
 import { formatAge } from '../terminal/age.ts'
 import { count } from '../terminal/count.ts'
-import type { Style } from '../terminal/style.ts'
-import { quoteShell } from '../quote-shell.ts'
 import { formatPairs } from '../terminal/pairs.ts'
-import { askAgent } from './agent.ts'
+import { quoteShell } from '../terminal/quote-shell.ts'
+import type { Style } from '../terminal/style.ts'
 import { formatProgram } from './format-record.ts'
-import { findLastDenial, lastTimeOf } from './denials.ts'
 
 const PROTOCOLS: Readonly<Record<DecisionRecord['protocol'], string>> = {
   http: 'HTTP through the proxy',

@@ -1,4 +1,4 @@
-import type { Finding, FindingRule, Severity } from '@palisade/policy-core'
+import type { Finding, FindingRule, Severity } from '@palisade/policy-analysis'
 import type { Style } from '../terminal/style.ts'
 import { formatTable } from '../terminal/table.ts'
 
@@ -8,7 +8,7 @@ const MAX_FINDINGS = 200
 const MAX_CAUSES = 3
 
 /** A finding, with the position of each of its rules if known: file, line and column. */
-export interface PlacedFinding extends Finding {
+export interface LocatedFinding extends Finding {
   readonly places?: readonly string[]
 }
 
@@ -27,11 +27,11 @@ const SHOWN: ReadonlySet<Finding['code']> = new Set([
 ])
 
 /** Formats a table for each policy, the most severe first; empty without findings. */
-export function formatFindings(findings: readonly PlacedFinding[], style: Style): string {
+export function formatFindings(findings: readonly LocatedFinding[], style: Style): string {
   const sorted = findings.toSorted((a, b) => RANK[a.severity] - RANK[b.severity])
   const shown = sorted.slice(0, MAX_FINDINGS)
   const more = sorted.length - shown.length
-  const groups = new Map<string, PlacedFinding[]>()
+  const groups = new Map<string, LocatedFinding[]>()
   for (const finding of shown) {
     const group = groups.get(policyOf(finding))
     if (group === undefined) groups.set(policyOf(finding), [finding])
@@ -57,7 +57,7 @@ export function formatSummary(findings: readonly Finding[], shown: readonly Find
 
 const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 }
 
-function formatGroup(findings: readonly PlacedFinding[], style: Style): string {
+function formatGroup(findings: readonly LocatedFinding[], style: Style): string {
   const rows = findings.map((finding) => [
     `  ${finding.severity}`,
     isAboutPolicy(finding.rules[0]) ? '' : formatRule(finding, 0),
@@ -68,7 +68,7 @@ function formatGroup(findings: readonly PlacedFinding[], style: Style): string {
 }
 
 /** The other rules, which the message names only by their patterns. */
-function causesOf(finding: PlacedFinding): string[] {
+function causesOf(finding: LocatedFinding): string[] {
   const [fault, ...causes] = finding.rules
   const names = causes.flatMap((cause, index) => {
     if (isAboutPolicy(cause) || isSameRule(cause, fault)) return []
@@ -81,7 +81,7 @@ function causesOf(finding: PlacedFinding): string[] {
 }
 
 /** Name and position of a rule of a finding. */
-function formatRule({ rules, places }: PlacedFinding, index: number): string {
+function formatRule({ rules, places }: LocatedFinding, index: number): string {
   const rule = rules[index]
   return `${rule?.rule_name ?? ''} (${places?.[index] ?? rule?.rule_id ?? ''})`
 }
@@ -94,7 +94,7 @@ function isSameRule(a: FindingRule, b: FindingRule | undefined): boolean {
   return a.origin === b?.origin && a.policy_id === b.policy_id && a.rule_id === b.rule_id
 }
 
-function policyOf({ rules: [fault], places }: PlacedFinding): string {
+function policyOf({ rules: [fault], places }: LocatedFinding): string {
   const word = fault?.origin === 'local' ? 'local policy' : 'policy'
   const name = `${word} \`${fault?.policy_name ?? ''}\``
   return places === undefined ? `${name} (${fault?.policy_id ?? ''})` : name

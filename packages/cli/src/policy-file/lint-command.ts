@@ -1,12 +1,12 @@
-import { lint } from '@palisade/policy-core'
+import { lint } from '@palisade/policy-analysis'
 import type { PolicyFile } from '@palisade/protocol'
 import type { Command } from 'commander'
-import { EXIT } from '../exit-code.ts'
-import { present, type RunContext } from '../run-context.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import { present, type RunContext } from '../runtime/run-context.ts'
 import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
 import { formatFindings, formatSummary, isShownByDefault } from './format-findings.ts'
-import { loadPolicyFile } from './load-policy-file.ts'
+import { loadPolicyFiles } from './load-policy-file.ts'
 
 const MAX_NAMES = 3
 
@@ -19,7 +19,10 @@ export function addLintCommand(program: Command, context: RunContext): void {
       'Report all parts of policies that cannot be evaluated, have no effect, ' +
         'or are probably mistakes.',
     )
-    .argument('<path>', 'policy file, or a file or directory as `palisade plan` reads it')
+    .argument(
+      '<paths...>',
+      'policy file, or files and directories as `palisade plan` reads them; these are one set',
+    )
     .option('--all', 'show informational findings as well')
     .option('--json', 'print one JSON object with all findings')
     .addHelpText(
@@ -30,24 +33,28 @@ Exit codes: 0 neither errors nor warnings, 1 errors or warnings,
 
 Examples:
   palisade lint policies.json
-  palisade lint policies/`,
+  palisade lint policies/
+  palisade lint web.yaml build/policies/`,
     )
-    .action(async (file: string, options: { readonly all?: true; readonly json?: true }) => {
-      const { source, placeOf } = await loadPolicyFile(context.io, file)
+    .action(async (paths: string[], options: { readonly all?: true; readonly json?: true }) => {
+      const { source, locationOf } = await loadPolicyFiles(context.io, paths)
       const counts = countOf(source)
       // Without `user_teams`, lint gets the policies of all teams; it considers teams itself.
       const { user_teams: _, ...set } = source
       const findings = lint(set, { now: context.io.now() }).map((finding) =>
-        placeOf === undefined ? finding : { ...finding, places: finding.rules.map(placeOf) },
+        locationOf === undefined ? finding : { ...finding, places: finding.rules.map(locationOf) },
       )
-      await present(context, options.json, { file, ...counts, findings }, () => {
+      const [file = '', ...others] = paths
+      const named = others.length === 0 ? { file } : { files: paths }
+      await present(context, options.json, { ...named, ...counts, findings }, () => {
         const shown = options.all === true ? findings : findings.filter(isShownByDefault)
         const summary = formatSummary(findings, shown)
+        const where = others.length === 0 ? file : count(paths.length, 'path')
         return (
           formatFindings(shown, context.style) +
           describeLocalAllows(source, context.style) +
           context.style.plain(
-            `${file}: ${count(counts.policies, 'policy', 'policies')}, ` +
+            `${where}: ${count(counts.policies, 'policy', 'policies')}, ` +
               `${count(counts.rules, 'rule')}, ${summary}`,
           ) +
           '\n'

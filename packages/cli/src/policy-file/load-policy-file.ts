@@ -6,12 +6,12 @@ import {
 } from '@palisade/policy-core'
 import { describeProblem, readPolicyFile, type PolicyFile } from '@palisade/protocol'
 import { stat } from 'node:fs/promises'
-import { CliError, usageError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import { readTextFile, resolveFile } from '../file-argument.ts'
-import type { Io } from '../io.ts'
-import { formatOf } from '../policy-source/list-source-files.ts'
-import { loadDocument, loadLocal, type LoadedDocument } from '../policy-source/load-document.ts'
+import { CliError, usageError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import { readTextFile, resolveFile } from '../runtime/file-argument.ts'
+import type { Io } from '../runtime/io.ts'
+import { formatOf } from './list-source-files.ts'
+import { loadDocument, loadLocal, type LoadedDocument } from './load-document.ts'
 
 const MAX_FILE_BYTES = 16 * 1024 * 1024
 /** Limit for a reader: a generated file may have a problem in every rule. */
@@ -23,11 +23,11 @@ export interface AudienceOptions {
   readonly home?: string
 }
 
-/** Loaded policies. Files in the format of `plan` and `apply` have `placeOf`. */
+/** Loaded policies. Files in the format of `plan` and `apply` have `locationOf`. */
 export interface LoadedPolicies {
   readonly source: PolicyFile
   readonly compiled: CompiledPolicy
-  readonly placeOf?: LoadedDocument['placeOf']
+  readonly locationOf?: LoadedDocument['locationOf']
 }
 
 /**
@@ -41,13 +41,11 @@ export async function loadPolicyFile(
   { team, home }: AudienceOptions = {},
 ): Promise<LoadedPolicies> {
   const audience = { teams: team ?? [], home: home ?? io.home }
-  if (await isDirectory(io, file)) return loadDocument(io, file, audience)
-  const text = await readTextFile(io, file, MAX_FILE_BYTES)
-  const format = formatOf(file) ?? 'json'
-  const read = readPolicyFile(text, format)
+  if (await isDirectory(io, file)) return loadDocument(io, [file], audience)
+  const { read, text, format } = await readFile(io, file)
   if (read.kind === 'documents')
     return read.list === 'policies'
-      ? loadDocument(io, file, audience)
+      ? loadDocument(io, [file], audience)
       : loadLocal({ file, text, format }, audience)
   if (team !== undefined || home !== undefined)
     throw usageError(
@@ -56,6 +54,36 @@ export async function loadPolicyFile(
     )
   if (read.kind === 'invalid') throw invalid(file, read.problems)
   return { source: read.source, compiled: compileFile(file, read.source) }
+}
+
+/**
+ * Loads several files and directories in the format of `plan` and `apply` as one set, as these
+ * commands do; a single one in any format. Throws exit 2, also for a file that is a set of its own.
+ */
+export async function loadPolicyFiles(
+  io: Pick<Io, 'cwd' | 'home' | 'stderr'>,
+  files: readonly string[],
+): Promise<LoadedPolicies> {
+  const [first, ...others] = files
+  if (first !== undefined && others.length === 0) return loadPolicyFile(io, first)
+  for (const file of files) if (!(await isDirectory(io, file))) await requirePart(io, file)
+  return loadDocument(io, files, { teams: [], home: io.home })
+}
+
+/** Leaves the faults of a file that cannot be read as policies to `loadDocument`. */
+async function requirePart(io: Pick<Io, 'cwd'>, file: string): Promise<void> {
+  const { read } = await readFile(io, file)
+  if (read.kind === 'file' || (read.kind === 'documents' && read.list !== 'policies'))
+    throw usageError(
+      `${file} is a set of its own, and only files that \`palisade plan\` reads make one set; ` +
+        `write \`palisade lint ${file}\``,
+    )
+}
+
+async function readFile(io: Pick<Io, 'cwd'>, file: string) {
+  const text = await readTextFile(io, file, MAX_FILE_BYTES)
+  const format = formatOf(file) ?? 'json'
+  return { text, format, read: readPolicyFile(text, format) }
 }
 
 async function isDirectory(io: Pick<Io, 'cwd'>, file: string): Promise<boolean> {

@@ -1,6 +1,7 @@
-import { lint, type Finding, type FindingRule, type PolicySet } from '@palisade/policy-core'
-import type { RunContext } from '../run-context.ts'
-import { write } from '../terminal/write.ts'
+import { lint, type Finding, type FindingRule } from '@palisade/policy-analysis'
+import type { PolicySet } from '@palisade/policy-core'
+import type { RunContext } from '../runtime/run-context.ts'
+import { write } from '../runtime/write.ts'
 import { isShownByDefault } from './format-findings.ts'
 
 /** `palisade lint` shows all. */

@@ -1,10 +1,5 @@
-import {
-  compare,
-  compilePolicy,
-  effectivePolicies,
-  type Change,
-  type Policy,
-} from '@palisade/policy-core'
+import { compare, type Change } from '@palisade/policy-analysis'
+import { compilePolicy, effectivePolicies, type Policy } from '@palisade/policy-core'
 import type { ApplyResponse, ExportResponse, ShownPolicy } from '@palisade/protocol'
 
 /** The effect of a plan on machines whose user is in exactly these of the teams in policies. */

@@ -1,17 +1,16 @@
 import type { ExportResponse, ShownPolicy } from '@palisade/protocol'
 import { lstat, mkdir, realpath, rm } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { notWritten } from '../account/credentials-file.ts'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import { resolveFile, unreadable } from '../file-argument.ts'
-import type { Io } from '../io.ts'
-import { listDirectory, type NamedPath, type SourceFile } from './list-source-files.ts'
-import { loadFiles, type LoadedPolicy } from './load-sources.ts'
+import { listDirectory, type NamedPath, type SourceFile } from '../policy-file/list-source-files.ts'
+import { loadFiles, type LoadedPolicy } from '../policy-file/load-sources.ts'
+import { renderJson, renderYaml } from '../policy-file/render-policies.ts'
+import { createSameTeam, isUpToDate, updateFile } from '../policy-file/update-file.ts'
+import { CliError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import { notWritten, resolveFile, unreadable } from '../runtime/file-argument.ts'
+import type { Io } from '../runtime/io.ts'
+import { replaceFile } from '../runtime/replace-file.ts'
 import { nameFiles } from './name-files.ts'
-import { renderJson, renderYaml } from './render-policies.ts'
-import { replaceFile } from './replace-file.ts'
-import { createSameTeam, isUpToDate, updateFile } from './update-file.ts'
 
 export interface DirectoryExport {
   /** Format of the file of a new policy. */
@@ -53,8 +52,8 @@ export async function exportToDirectory(
   if (!options.prune) requireKnown(exported, loaded)
 
   const present = await planPresent(io, files, loaded, exported)
-  const placed = new Set(loaded.map(({ policy }) => policy.name))
-  const added = exported.policies.filter(({ name }) => !placed.has(name))
+  const known = new Set(loaded.map(({ policy }) => policy.name))
+  const added = exported.policies.filter(({ name }) => !known.has(name))
   const created = await planNew(root, files, added, options.format)
   for (const { path, shown } of present) await requireRegularFile(path, shown)
   for (const file of [...created, ...present]) await writePlanned(root, file)
@@ -70,7 +69,7 @@ function requireKnown({ policies }: ExportResponse, loaded: readonly LoadedPolic
   const known = new Set(policies.map(({ name }) => name))
   const lines = loaded
     .filter(({ policy }) => !known.has(policy.name))
-    .map(({ policy, place }) => `${place()}: policy \`${policy.name}\` is not on the server`)
+    .map(({ policy, locate }) => `${locate()}: policy \`${policy.name}\` is not on the server`)
   if (lines.length === 0) return
   const mend = 'nothing was written; apply these, or write `--prune` to remove them'
   throw new CliError('ERR_NOT_FOUND', EXIT.failed, [...lines, mend])

@@ -1,4 +1,4 @@
-import type { Change } from '@palisade/policy-core'
+import type { Change } from '@palisade/policy-analysis'
 import type { Style } from '../terminal/style.ts'
 import type { AudienceChanges, PlanComparison } from './compare-audiences.ts'
 

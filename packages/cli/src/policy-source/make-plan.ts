@@ -3,15 +3,15 @@ import { PolicyError } from '@palisade/policy-core'
 import { pathOfMember, type ApplyResponse, type ExportResponse } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
-import { CliError, usageError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import type { Io } from '../io.ts'
+import { listSourceFiles } from '../policy-file/list-source-files.ts'
+import { loadFiles, type LoadedPolicy } from '../policy-file/load-sources.ts'
 import { warnOfFindings } from '../policy-file/warn-of-findings.ts'
-import type { RunContext } from '../run-context.ts'
+import { CliError, usageError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import type { Io } from '../runtime/io.ts'
+import type { RunContext } from '../runtime/run-context.ts'
 import { comparePlan, type ComparedAt, type PlanComparison } from './compare-audiences.ts'
 import type { ShownPlan } from './format-plan.ts'
-import { listSourceFiles } from './list-source-files.ts'
-import { loadFiles, type LoadedPolicy } from './load-sources.ts'
 
 /** Common options of `plan` and `apply`. */
 export interface PlanOptions {
@@ -50,20 +50,20 @@ export async function makePlan(
   const { org, organization } = await connectOrganization(io)
   const document = { policies: loaded.map(({ policy }) => policy), prune: options.prune === true }
   const fetched = await fetchPlan(organization, document).catch((error: unknown) => {
-    throw placed(error, loaded)
+    throw locateError(error, loaded)
   })
   const comparison = compareFor(fetched, { home: options.home, now: io.now() })
   return { org, organization, document, plan: fetched.plan, comparison, home: options.home }
 }
 
 /** Turns a server error about a member of a policy into one about its file, line and column. */
-function placed(error: unknown, loaded: readonly LoadedPolicy[]): unknown {
+function locateError(error: unknown, loaded: readonly LoadedPolicy[]): unknown {
   if (!(error instanceof ClientError) || error.api?.field === undefined) return error
   const { field, message, reason, code } = error.api
   const [list, index, ...path] = pathOfMember(field)
   const found = list === 'policies' && typeof index === 'number' ? loaded[index] : undefined
   if (found === undefined) return error
-  const line = `${found.place(path)}: ${message} (${reason ?? code})`
+  const line = `${found.locate(path)}: ${message} (${reason ?? code})`
   return new CliError('ERR_POLICY_FILE', EXIT.failed, line, { cause: error })
 }
 

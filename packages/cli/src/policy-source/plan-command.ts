@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { EXIT } from '../exit-code.ts'
-import { present, type RunContext } from '../run-context.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import { present, type RunContext } from '../runtime/run-context.ts'
 import { formatPlan } from './format-plan.ts'
 import { formatReplay } from './format-replay.ts'
 import {

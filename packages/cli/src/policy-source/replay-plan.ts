@@ -1,9 +1,10 @@
 import { isFilesystemAction } from '@palisade/policy-core'
 import type { ApplyResponse, NotJudgedCause, ReplayResult, ReplaySpan } from '@palisade/protocol'
-import { CliError, usageError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import { parseInstant } from '../parse-instant.ts'
-import type { Io } from '../io.ts'
+import { parseInstant } from '../options/parse-instant.ts'
+import { CliError, usageError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import type { Io } from '../runtime/io.ts'
+import { createProgressLine } from '../runtime/waiting.ts'
 import type { MadePlan } from './make-plan.ts'
 
 const DEFAULT_AGE = '30d'
@@ -24,10 +25,7 @@ export async function replayPlan(
 ): Promise<ReplayResult | null> {
   if (age === undefined) return null
   const span = readSpan(age === true ? DEFAULT_AGE : age, option, io.now())
-  const show = (text: string): void => {
-    // Back to the start of the line, and clear the rest of it.
-    if (io.progress) io.stderr.write(`\r${text}\u001B[K`)
-  }
+  const show = createProgressLine(io)
   try {
     const replay = await organization.policySet.replay(document, span, (progress) => {
       const { read_from, requests, decided } = progress

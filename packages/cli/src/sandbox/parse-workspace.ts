@@ -1,5 +1,5 @@
 import type { Workspace } from '@palisade/protocol'
-import { usageError } from '../cli-error.ts'
+import { usageError } from '../runtime/cli-error.ts'
 
 /**
  * Reads `PATH`, `PATH:ro` or `PATH:rw`; without a suffix the access is `rw`. A relative path starts

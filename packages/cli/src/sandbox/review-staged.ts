@@ -1,11 +1,11 @@
 import { createStagedClient } from '@palisade/client'
 import type { StagedResult } from '@palisade/protocol'
-import { CliError } from '../cli-error.ts'
-import { quoteShell } from '../quote-shell.ts'
-import type { RunContext } from '../run-context.ts'
-import { reachAgent } from '../machine/reach-agent.ts'
+import { reachAgent } from '../agent/reach-agent.ts'
+import { CliError } from '../runtime/cli-error.ts'
+import type { RunContext } from '../runtime/run-context.ts'
+import { write } from '../runtime/write.ts'
 import { printable } from '../terminal/printable.ts'
-import { write } from '../terminal/write.ts'
+import { quoteShell } from '../terminal/quote-shell.ts'
 import { formatChanges, formatOutcome } from './format-staged.ts'
 
 /** The changes of the command could not be copied out. */

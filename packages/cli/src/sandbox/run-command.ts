@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { usageError } from '../cli-error.ts'
-import type { RunContext } from '../run-context.ts'
+import { usageError } from '../runtime/cli-error.ts'
+import type { RunContext } from '../runtime/run-context.ts'
 import { runInSandbox } from './run-in-sandbox.ts'
 import type { RunRequest } from './run-request.ts'
 

@@ -2,10 +2,10 @@ import { startSandbox, type AgentAddress } from '@palisade/client'
 import { SANDBOX_AGENT, SANDBOX_PROXY } from '@palisade/protocol'
 import { realpathSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { CliError } from '../cli-error.ts'
-import type { AgentIo, Io } from '../io.ts'
-import { reachAgent } from '../machine/reach-agent.ts'
-import { withoutNpmScript } from '../programs/npm-script.ts'
+import { reachAgent } from '../agent/reach-agent.ts'
+import { CliError } from '../runtime/cli-error.ts'
+import type { AgentIo, Io } from '../runtime/io.ts'
+import { withoutNpmScript } from '../runtime/programs/npm-script.ts'
 import { printable } from '../terminal/printable.ts'
 import { findAuthorities } from './authorities.ts'
 import { buildEnvironment } from './environment.ts'
@@ -20,7 +20,7 @@ const EXIT_NO_SANDBOX = 125
 const WAITING = 'palisade: the agent starts other sandboxes; waiting for a turn\n'
 
 export type SandboxIo = AgentIo &
-  Pick<Io, 'become' | 'captureProgram' | 'home' | 'platform' | 'self' | 'stderr'>
+  Pick<Io, 'replaceProcess' | 'captureProgram' | 'home' | 'platform' | 'self' | 'stderr'>
 
 /**
  * Asks the agent for a sandbox, and becomes the program that starts the command in it. Resolves to
@@ -37,7 +37,7 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
   const env = withoutNpmScript(io.env)
   const [request, git] = await Promise.all([
     withProfile(asked, env, io),
-    readGitSettings({ env, home: io.home, captureProgram: io.captureProgram }),
+    readGitSettings({ captureProgram: io.captureProgram, cwd: io.cwd, env, home: io.home }),
   ])
   const { command } = request
   if (command === null)
@@ -70,6 +70,7 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
         { ...(git.authorities === null ? {} : { GIT_SSL_CAINFO: git.authorities }), ...env },
         io.cwd,
       ).filter(({ variable }) => !environment.variables.has(variable)),
+      ...(git.obeyed.length === 0 ? {} : { guarded: [...git.obeyed] }),
       limits: limits.limits,
       ...(publish.ports.length === 0 ? {} : { publish: [...publish.ports] }),
       ...(strict === null
@@ -81,7 +82,7 @@ export async function runInSandbox(asked: RunRequest, io: SandboxIo): Promise<nu
   if (answer.kind === 'refused') throw refusal(answer.message)
   const { program, arguments: words, warnings } = answer.launch
   for (const warning of warnings) io.stderr.write(`${printable(`palisade: ${warning}`)}\n`)
-  return io.become(program, [...words, ...asProgram(command)])
+  return io.replaceProcess(program, [...words, ...asProgram(command)])
 }
 
 /** The working directory by the path of the shell, which may lead through symbolic links. */

@@ -1,9 +1,9 @@
 import { createStagedClient } from '@palisade/client'
 import type { Command } from 'commander'
-import { usageError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
-import { reachAgent } from '../machine/reach-agent.ts'
-import { present, type RunContext } from '../run-context.ts'
+import { reachAgent } from '../agent/reach-agent.ts'
+import { usageError } from '../runtime/cli-error.ts'
+import { EXIT } from '../runtime/exit-code.ts'
+import { present, type RunContext } from '../runtime/run-context.ts'
 import { formatChanges, formatOutcome, formatSessions } from './format-staged.ts'
 import { askStaged, reviewStaged } from './review-staged.ts'
 
@@ -17,6 +17,7 @@ export function addStagedCommands(program: Command, context: RunContext): void {
     .command('staged')
     .summary('list, copy out or discard changes of strict sandboxes')
     .description('Handle the changes that `palisade run --strict` has kept apart.')
+    .helpCommand(false)
     .addHelpText('after', HELP)
   addListCommand(staged, context)
   addShowCommand(staged, context)
@@ -42,6 +43,7 @@ function addListCommand(staged: Command, context: RunContext): void {
     .command('ls')
     .description('List the sandboxes with changes.')
     .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExamples:\n  palisade staged ls')
     .action(async ({ json }: JsonOption) => {
       const list = await reachAgent(context.io, EXIT.failed, (agent) =>
         createStagedClient(agent).list(),
@@ -56,6 +58,7 @@ function addShowCommand(staged: Command, context: RunContext): void {
     .description('Show the changes of one sandbox, with the verdict of the policy on each.')
     .argument('<id>', ID)
     .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExamples:\n  palisade staged show 3f9c2a71d0e4')
     .action(async (id: string, { json }: JsonOption) => {
       const shown = await askStaged(context, EXIT.failed)('show', id)
       await present(context, json, shown, () => formatChanges(shown, context.style))
@@ -68,7 +71,14 @@ function addApplyCommand(staged: Command, context: RunContext): void {
     .description('Copy out the changes that the policy grants.')
     .argument('<id>', ID)
     .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExit codes: 0 all were copied out, 1 some were not')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 all were copied out, 1 some were not
+
+Examples:
+  palisade staged apply 3f9c2a71d0e4`,
+    )
     .action(async (id: string, { json }: JsonOption) => {
       const applied = await askStaged(context, EXIT.failed)('apply', id)
       if (applied.is_kept) context.exit(EXIT.failed)
@@ -88,6 +98,13 @@ function addDiscardCommand(staged: Command, context: RunContext): void {
     .argument('[id...]', `${ID}, may be repeated`)
     .option('--all', 'of all sandboxes that have ended')
     .option('--json', 'print one JSON object for each sandbox')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  palisade staged discard 3f9c2a71d0e4 81d2c0aa47f3
+  palisade staged discard --all`,
+    )
     .action(async (ids: string[], { all, json }: JsonOption & { readonly all?: true }) => {
       if ((all === true) === ids.length > 0)
         throw usageError('name the sandboxes, or give `--all` for every one that has ended')

@@ -1,9 +1,9 @@
 import type { SuggestionsResponse } from '@palisade/protocol'
-import { quoteShell } from '../quote-shell.ts'
+import { count } from '../terminal/count.ts'
+import { quoteShell } from '../terminal/quote-shell.ts'
 import type { Style } from '../terminal/style.ts'
 import { formatTable } from '../terminal/table.ts'
 import { describeTeams } from './describe-suggestion.ts'
-import { count } from '../terminal/count.ts'
 
 /** A summary for people, beside the file that was written. */
 export function formatSuggestions(answer: SuggestionsResponse, out: string, style: Style): string {

@@ -1,6 +1,6 @@
 import type { Suggestion, SuggestionsResponse } from '@palisade/protocol'
 import { Document, isMap, isScalar, isSeq } from 'yaml'
-import { formatDocument, setPolicyStyle } from '../policy-source/render-policies.ts'
+import { formatDocument, setPolicyStyle } from '../policy-file/render-policies.ts'
 import { count } from '../terminal/count.ts'
 import { printable } from '../terminal/printable.ts'
 import {
@@ -28,9 +28,9 @@ export function renderSuggestions(answer: SuggestionsResponse): string {
       policy.spaceBefore = index > 0
       setPolicyStyle(policy)
     }
-  const suggestions = new Map(answer.suggestions.map((each) => [placeOf(each), each]))
-  for (const { place, path } of listResources(answer.document)) {
-    const suggestion = suggestions.get(place)
+  const suggestions = new Map(answer.suggestions.map((each) => [keyOf(each), each]))
+  for (const { key, path } of listResources(answer.document)) {
+    const suggestion = suggestions.get(key)
     const node = document.getIn(path, true)
     if (suggestion !== undefined && isScalar(node))
       node.commentBefore = comment(linesOf(suggestion))
@@ -43,14 +43,14 @@ function listResources({ policies }: SuggestionsResponse['document']) {
   return policies.flatMap(({ name: policy, rules }, index) =>
     rules.flatMap(({ name: rule, resources }, at) =>
       resources.map((resource, number) => ({
-        place: placeOf({ policy, rule, resource }),
+        key: keyOf({ policy, rule, resource }),
         path: ['policies', index, 'rules', at, 'resources', number],
       })),
     ),
   )
 }
 
-function placeOf({
+function keyOf({
   policy,
   rule,
   resource,

@@ -2,6 +2,8 @@
 const WRAPPED_BY_HAND = 60
 /** Least characters for the text beside a term. */
 const LEAST_TEXT = 20
+/** A line of a paragraph; lists, tables and JSON begin otherwise. */
+const PROSE = /^[\w`($"'./~]/
 
 /**
  * Fits a help text into `width` columns: joins the lines of a paragraph, which the sources wrap,
@@ -12,7 +14,7 @@ export function reflow(text: string, width: number): string {
   const lines: string[] = []
   for (const line of text.split('\n')) {
     const last = lines.at(-1) ?? ''
-    const isContinued = /^\S/.test(last) && last.length > WRAPPED_BY_HAND && /^[\w`(]/.test(line)
+    const isContinued = /^\S/.test(last) && last.length > WRAPPED_BY_HAND && PROSE.test(line)
     if (isContinued) lines[lines.length - 1] = `${last} ${line}`
     else lines.push(line)
   }
@@ -22,7 +24,7 @@ export function reflow(text: string, width: number): string {
 function wrapLine(line: string, width: number): string {
   if (line.length <= width) return line
   const term = /^ +[\w<[-].*? {2,}(?=\S)/.exec(line)?.[0].length
-  if (term === undefined && !/^[\w`(]/.test(line)) return line
+  if (term === undefined && !PROSE.test(line)) return line
   const indent = ' '.repeat(term === undefined || term > width - LEAST_TEXT ? 0 : term)
   const lines: string[] = []
   let rest = line

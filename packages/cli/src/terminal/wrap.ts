@@ -12,11 +12,18 @@ export function wrapText(text: string, width: number): readonly string[] {
     const head = rest.slice(0, width + 1)
     const space = head.lastIndexOf(' ')
     const mark = head.slice(0, width).findLastIndex((each) => '/.,:-'.includes(each)) + 1
-    const end = space * 2 > width ? space : mark * 2 > width ? mark : width
+    const isAtSpace = space * 2 > width || (space > 0 && fitsFrom(space + 1, rest, width))
+    const end = isAtSpace ? space : mark * 2 > width ? mark : width
     lines.push(rest.slice(0, end).join(''))
     rest = rest.slice(rest[end] === ' ' ? end + 1 : end)
   }
   return [...lines, rest.join('')]
+}
+
+/** Whether the word that begins at an index, which would be cut, fits a line of its own. */
+function fitsFrom(start: number, text: readonly string[], width: number): boolean {
+  const end = text.indexOf(' ', start)
+  return (end === -1 ? text.length : end) - start <= width
 }
 
 /** Narrows the widest columns until all fit into `room`. */

@@ -66,7 +66,7 @@ export function sendToAgent(request: AgentRequest, signal: AbortSignal): Promise
     const { body, mediaType = 'application/json' } = request
     const outgoing = httpRequest({
       // No `Agent`: it compiles Node's long pattern of IPv6 addresses to check the name of the host
-      // (bench: agent/client).
+      // (bench: sandbox/client).
       createConnection: () => open(request.address),
       method: request.method,
       path: request.path,

@@ -1,18 +1,23 @@
-import type { LocalDecision } from '@palisade/protocol'
+import { isOrganizationDenial, type LocalDecision } from '@palisade/protocol'
 
 /** Targets that the line names; `palisade log --denied` lists all. */
 const MAX_NAMED = 5
 /** Targets that are told apart; a program may ask for any number. */
 const MAX_TARGETS = 1_000
 
-type Denied = Pick<LocalDecision, 'decision' | 'reason' | 'request'>
+type Denied = Pick<LocalDecision, 'decision' | 'reason' | 'request'> & {
+  readonly rules: readonly Pick<LocalDecision['rules'][number], 'origin'>[]
+}
 
-/** The denied connections while a command ran, as one line tells them at its end. */
+/** The denied connections while a command ran, as they are told at its end. */
 export interface DeniedTargets {
   /** Counts a decision if it denies a connection; `times` is 1 by default. */
   add(decision: Denied, times?: number): void
-  /** Null without a denial. Printable: canonical hosts have no other characters. */
-  line(): string | null
+  /**
+   * One line, and the support message after it if a policy of the organization denied one of them;
+   * empty without a denial. The line is printable: canonical hosts have no other characters.
+   */
+  lines(support: string | undefined): readonly string[]
 }
 
 interface Target {
@@ -25,10 +30,13 @@ interface Target {
 export function createDeniedTargets(): DeniedTargets {
   const targets = new Map<string, Target>()
   let all = 0
+  let isByOrganization = false
   return {
-    add({ decision, reason, request }, times = 1) {
+    add(denied, times = 1) {
+      const { decision, reason, request } = denied
       if (decision !== 'deny' || request === null || !('host' in request)) return
       all += times
+      isByOrganization ||= isOrganizationDenial(denied)
       const { action, host, port } = request
       const name = `${host.includes(':') ? `[${host}]` : host}:${port}`
       const key = `${action} ${reason} ${name}`
@@ -41,14 +49,15 @@ export function createDeniedTargets(): DeniedTargets {
       }
     },
 
-    line() {
-      if (all === 0) return null
+    lines(support) {
+      if (all === 0) return []
       const most = [...targets.values()].toSorted((a, b) => b.times - a.times)
       const named = most.slice(0, MAX_NAMED).map(formatTarget)
       const more = targets.size > MAX_NAMED ? ', …' : ''
       const asked = most.find(({ request }) => request !== null)?.request
       const advice = asked === undefined || asked === null ? 'why' : `request ${asked}`
-      return `${all} denied: ${named.join(', ')}${more} – palisade ${advice}`
+      const line = `${all} denied: ${named.join(', ')}${more} – palisade ${advice}`
+      return isByOrganization && support !== undefined ? [line, support] : [line]
     },
   }
 }

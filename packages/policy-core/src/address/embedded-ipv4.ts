@@ -30,7 +30,7 @@ export interface EmbeddedBits {
   readonly outerBits: Embedding['outerBits']
 }
 
-/** The same as an address. */
+/** An embedded address as an `IpAddress`. */
 export interface EmbeddedIpv4 {
   readonly address: IpAddress
   readonly outerBits: Embedding['outerBits']

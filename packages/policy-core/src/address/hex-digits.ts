@@ -14,7 +14,7 @@ const CODES = 64
 const IS_CAPITAL = 0x20
 const IS_NONE = 0x40
 
-/** The same of any of four. */
+/** Kinds of characters that any of four digits may have, each kind in a byte of its own. */
 const ANY_CAPITAL = 0x2020_2020
 const ANY_NONE = 0x4040_4040
 

@@ -6,15 +6,15 @@ export const MAX_IPV4_LENGTH = 15
 
 /**
  * Reads four decimal numbers 0 to 255, without leading zeros, from `start` to the end of the text:
- * their 32 bits as a signed number, or null. Each character is read once. bench: addresses
+ * their 32 bits as a signed number, or null. Each character is read once. bench: decide/addresses
  */
 export function scanIpv4(text: string, start: number): number | null {
   const { length } = text
   let bits = 0
   let octet = -1
   let dots = 0
-  for (let place = start; place < length; place += 1) {
-    const digit = text.charCodeAt(place) - ZERO
+  for (let index = start; index < length; index += 1) {
+    const digit = text.charCodeAt(index) - ZERO
     if (digit >= 0) {
       if (digit > 9 || octet === 0) return null
       octet = octet < 0 ? digit : octet * 10 + digit

@@ -38,7 +38,7 @@ const DIGITS: HexDigits = /* @__PURE__ */ createHexDigits()
 /**
  * Reads any RFC 4291 §2.2 spelling of IPv6, IPv4-mapped addresses included; no zone id, no
  * brackets. Null for other texts. One pass, because reading the characters dominates the cost of a
- * decision about an address. bench: addresses
+ * decision about an address. bench: decide/addresses
  */
 export function scanIpv6(text: string): ScannedIpv6 | null {
   const { length } = text

@@ -1,5 +1,5 @@
 import type { Verdict } from '../lookup/verdict.ts'
-import type { CanonicalRequest, Decision } from './decision.ts'
+import type { CanonicalRequest, Decision } from '../policy/decision.ts'
 
 /** Turns a verdict into a decision of a fresh bundle. */
 export function answer(

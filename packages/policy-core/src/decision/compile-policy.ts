@@ -148,7 +148,7 @@ function refuseProblems(problems: readonly PolicyProblem[]): void {
 }
 
 /**
- * By the flags of groups, the actions for which unlisted names are resolved: all if the set says
+ * Finds, from the flags of groups, the actions that resolve unlisted names: all if the set says
  * so, else those for which a range allows every address.
  */
 function findResolved(

@@ -10,7 +10,7 @@ import type { GlobSegment } from '../path/glob.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
 import type { Action, Domain } from '../policy/policy.ts'
 import { quote, show } from '../quote.ts'
-import type { Origin, RuleMatch } from './decision.ts'
+import type { Origin, RuleMatch } from '../policy/decision.ts'
 
 /** A resource as written, with its parsed pattern. */
 export type CompiledResource =
@@ -63,7 +63,7 @@ export interface Conditions {
   readonly observes: boolean
   /** The policies as they are enforced at this time. */
   readonly enforced: (now: number) => CompiledPolicy
-  /** The same as if every shadow policy were enforced. */
+  /** The policies as if every shadow policy were enforced at this time. */
   readonly shadowed: (now: number) => CompiledPolicy
   /** The policies as they stay without the passing of time. */
   readonly frozen: (now: number) => CompiledPolicy
@@ -89,7 +89,7 @@ export interface CompiledPolicy {
   readonly paths: PathIndex
   /** The result of `linearRules`. */
   readonly linear: () => readonly CompiledRule[]
-  /** By slot: whether names that no rule allows are resolved. */
+  /** Whether names that no rule allows are resolved, by slot. */
   readonly resolvesUnlisted: readonly boolean[]
   readonly machine: readonly ProtectedClass[]
   readonly caseSensitive: boolean

@@ -9,7 +9,7 @@ import { selectRules, type LapsesOf, type WholePolicy } from './select-rules.ts'
 export interface Settings {
   /** Whether a request that no rule matches is allowed. */
   readonly observes: boolean
-  /** By slot, whether unlisted names are resolved when groups have these flags. */
+  /** Whether unlisted names are resolved when groups have these flags, by slot. */
   readonly resolvesWith: (flagsOf: Groups['flagsOf']) => readonly boolean[]
   /** Ids of grants that do not count. */
   readonly spent: ReadonlySet<string>

@@ -3,8 +3,8 @@ import { slotOf } from '../policy/policy.ts'
 import { answer, answerUnresolved } from './answer.ts'
 import { requireCompiled, type CompiledPolicy, type Conditions } from './compiled-policy.ts'
 import { readNow } from './conditions.ts'
-import { decidePlain } from './decide-plain.ts'
-import type { Decision, UnavailableReason } from './decision.ts'
+import { decideFastPath } from './decide-fast-path.ts'
+import type { Decision, UnavailableReason } from '../policy/decision.ts'
 import { evaluate, isUnresolved } from './evaluate.ts'
 import { hintFor } from './hint.ts'
 import { parseMembers, parseRequest, readMembers, type RequestMembers } from './request.ts'
@@ -99,7 +99,7 @@ function withShadow(decision: Decision, would: Decision): Decision {
 
 function decideFresh(policy: CompiledPolicy, members: RequestMembers | string): Decision {
   if (typeof members === 'string') return answer(INVALID, null, policy.revision, null)
-  return decidePlain(policy, members) ?? decideCarefully(policy, members)
+  return decideFastPath(policy, members) ?? decideCarefully(policy, members)
 }
 
 function decideCarefully(policy: CompiledPolicy, members: RequestMembers): Decision {

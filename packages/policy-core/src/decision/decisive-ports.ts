@@ -1,4 +1,4 @@
-import { freePort } from '../compare/free-port.ts'
+import { freePort } from './free-port.ts'
 import { canonicalHost } from '../host/canonical.ts'
 import { isLocalhostName } from '../host/host.ts'
 import { requireCompiled, type CompiledPolicy } from './compiled-policy.ts'

@@ -5,7 +5,7 @@ import type { Verdict } from '../lookup/verdict.ts'
 import { foldCase } from '../path/path.ts'
 import { slotOf } from '../policy/policy.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
-import { judgeAddress } from './judge-address.ts'
+import { evaluateAddress } from './evaluate-address.ts'
 import type { ParsedRequest } from './request.ts'
 
 /** The verdict on a request that has been parsed. */
@@ -18,7 +18,7 @@ export function evaluate(policy: CompiledPolicy, request: ParsedRequest): Verdic
   const { name, port, canonical } = request
   const set = name === null ? null : names.sets.at(names.findCanonical(name), port)
   const address = canonical.address === undefined ? null : readAddress(canonical.address)
-  if (address !== null) return judgeAddress(policy, canonical, set, address)
+  if (address !== null) return evaluateAddress(policy, canonical, set, address)
   return policy.verdicts.of(set ?? names.sets.at(NOTHING, port), slotOf(request.action))
 }
 

@@ -9,7 +9,7 @@ import type {
   Reason,
   RuleMatch,
   UnavailableReason,
-} from './decision.ts'
+} from '../policy/decision.ts'
 import {
   matchRule,
   testAddressDeeply,

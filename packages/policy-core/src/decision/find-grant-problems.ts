@@ -14,12 +14,12 @@ export function findGrantProblems(
 }
 
 function findInGrant(grant: unknown, index: number, reader: PatternReader): PolicyProblem[] {
-  const place = `grants[${index}]`
+  const path = `grants[${index}]`
   if (typeof grant !== 'object' || grant === null || Array.isArray(grant))
-    return [problemOf('', { member: place, message: `${show(grant)} is not an object` })]
+    return [problemOf('', { member: path, message: `${show(grant)} is not an object` })]
   const { id, action, resources, not_before, expires_at } = grant as Record<string, unknown>
   if (typeof id !== 'string')
-    return [problemOf('', { member: `${place}.id`, message: `${show(id)} is not a string` })]
+    return [problemOf('', { member: `${path}.id`, message: `${show(id)} is not a string` })]
   const rule = { actions: [action], decision: 'allow', resources } as Parameters<
     typeof checkRuleWith
   >[1]

@@ -4,24 +4,24 @@ import { checkRuleWith } from '../policy/check-rule.ts'
 import { domainOf, type Domain, type Policy, type Rule } from '../policy/policy.ts'
 import { quote, show } from '../quote.ts'
 import { ITEMS_A_STEP, type Steps } from '../steps.ts'
-import type { Origin } from './decision.ts'
+import type { Origin } from '../policy/decision.ts'
 
 /**
  * Finds all problems that prevent one policy from compiling, rule by rule. It checks types too,
- * because JavaScript callers can pass any value. `place` is the position of the policy, for one
+ * because JavaScript callers can pass any value. `path` names the policy by its position, for one
  * that cannot be identified by its id and name.
  */
 export function* findProblems(
   policy: Policy,
   origin: Origin,
-  place: string,
+  path: string,
   reader: PatternReader,
 ): Steps<PolicyProblem[]> {
   const nowhere = { origin, policy_id: '', policy_name: '', rule_id: '', rule_name: '' }
   if (!isObject(policy))
-    return [{ ...nowhere, member: place, message: `${show(policy)} is not an object` }]
+    return [{ ...nowhere, member: path, message: `${show(policy)} is not an object` }]
   const where = { ...nowhere, policy_id: textOf(policy.id), policy_name: textOf(policy.name) }
-  const wrong = findMistyped(policy, place) ?? findWrongScope(policy.scope)
+  const wrong = findMistyped(policy, path) ?? findWrongScope(policy.scope)
   if (wrong !== null) return [{ ...where, ...wrong }]
   const set: unknown = policy.allowlist_v0
   if (set === undefined) return []
@@ -48,7 +48,7 @@ function* findInRules(
     if (index % ITEMS_A_STEP === 0) yield
     const rule = rules[index]
     if (!isObject(rule)) {
-      const member = placeOf(index)
+      const member = memberOf(index)
       problems.push({ ...where, member, message: `${show(rule)} is not an object` })
       continue
     }
@@ -71,7 +71,7 @@ function findInRule(
   domain: Domain | null,
   reader: PatternReader,
 ): readonly Finding[] {
-  const wrong = isNamed(rule) ? null : findMistyped(rule, placeOf(index))
+  const wrong = isNamed(rule) ? null : findMistyped(rule, memberOf(index))
   if (wrong !== null) return [wrong]
   const found = checkRuleWith(reader, rule)
   if (found.length > 0) return found
@@ -96,11 +96,11 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-function placeOf(rule: number): string {
+function memberOf(rule: number): string {
   return `allowlist_v0.rules[${rule}]`
 }
 
-/** Avoids formatting a place for rules that have an id and a name. */
+/** Avoids formatting a member for rules that have an id and a name. */
 function isNamed({ id, name }: Named): boolean {
   return typeof id === 'string' && typeof name === 'string'
 }
@@ -111,11 +111,11 @@ interface Named {
 }
 
 /** Reports the first of id and name that is not a string. */
-function findMistyped({ id, name }: Named, place: string): Finding | null {
+function findMistyped({ id, name }: Named, path: string): Finding | null {
   if (typeof id !== 'string')
-    return { member: `${place}.id`, message: `${show(id)} is not a string` }
+    return { member: `${path}.id`, message: `${show(id)} is not a string` }
   if (typeof name !== 'string')
-    return { member: `${place}.name`, message: `${show(name)} is not a string` }
+    return { member: `${path}.name`, message: `${show(name)} is not a string` }
   return null
 }
 

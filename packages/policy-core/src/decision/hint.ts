@@ -4,7 +4,7 @@ import { parseAddress } from '../address/ip-address.ts'
 import { isCloudMetadata } from '../address/protected-address.ts'
 import type { ActionSlot } from '../lookup/flags.ts'
 import { FILESYSTEM_ACTIONS, NETWORK_ACTIONS, type FilesystemAction } from '../policy/policy.ts'
-import type { CanonicalRequest, ConnectRequest, Reason } from './decision.ts'
+import type { CanonicalRequest, ConnectRequest, Reason } from '../policy/decision.ts'
 import { isAboutPath } from './request.ts'
 
 /** The port of nearly every request. */
@@ -50,7 +50,7 @@ export function hintFor(reason: Reason, request: CanonicalRequest): string | nul
 
 /**
  * The hint for a name. This function and those below, for an address and for a path that can be
- * named alone, join as few strings as possible. bench: decide
+ * named alone, join as few strings as possible. bench: decide/hosts
  */
 export function hintForName(slot: ActionSlot, host: string, port: number): string {
   return ALLOW_NETWORK[slot]! + host + (port === HTTPS ? ':443' : `:${port}`)

@@ -1,5 +1,5 @@
 import { PARSING } from '../pattern/pattern-reader.ts'
-import { placePattern, type PathMeaning } from '../pattern/path-pattern.ts'
+import { resolvePattern, type PathMeaning } from '../pattern/path-pattern.ts'
 import type { RuleEntry, RuleTable } from '../lookup/rule-table.ts'
 import { domainOf, type Domain } from '../policy/policy.ts'
 import type { CompiledPolicy, CompiledResource, CompiledRule } from './compiled-policy.ts'
@@ -50,7 +50,7 @@ function compileRule(entry: RuleEntry, meaning: PathMeaning): CompiledRule {
 function compileResource(text: string, domain: Domain, meaning: PathMeaning): CompiledResource[] {
   if (domain === 'filesystem') {
     const pattern = PARSING.filesystem(text)
-    return pattern.ok ? [{ domain, text, segments: placePattern(pattern.value, meaning) }] : []
+    return pattern.ok ? [{ domain, text, segments: resolvePattern(pattern.value, meaning) }] : []
   }
   const pattern = PARSING.network(text)
   return pattern.ok ? [{ domain, text, pattern: pattern.value }] : []

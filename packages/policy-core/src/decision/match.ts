@@ -6,10 +6,10 @@ import {
   patternCoversName,
   type NetworkPattern,
 } from '../pattern/network-pattern.ts'
-import { placedPatternMatches } from '../pattern/path-pattern.ts'
+import { resolvedPatternMatches } from '../pattern/path-pattern.ts'
 import type { Action } from '../policy/policy.ts'
 import type { CompiledPolicy, CompiledResource, CompiledRule } from './compiled-policy.ts'
-import type { RuleMatch } from './decision.ts'
+import type { RuleMatch } from '../policy/decision.ts'
 
 /** Tells whether one resource of a rule matches the request. */
 export type Test = (resource: CompiledResource) => boolean
@@ -55,7 +55,7 @@ export function testAddressDeeply(address: IpAddress, port: number): Test {
 export function testPath(policy: CompiledPolicy, path: string): Test {
   const read = readGlobPath(path, policy.caseSensitive)
   return (resource) =>
-    resource.domain === 'filesystem' && placedPatternMatches(resource.segments, read)
+    resource.domain === 'filesystem' && resolvedPatternMatches(resource.segments, read)
 }
 
 function networkTest(port: number, covers: (pattern: NetworkPattern) => boolean): Test {

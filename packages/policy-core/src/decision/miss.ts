@@ -1,4 +1,4 @@
-import type { NearMiss } from './decision.ts'
+import type { NearMiss } from '../policy/decision.ts'
 
 /** The reason why a resource missed, as a code and as a sentence. */
 export type Miss = Pick<NearMiss, 'miss' | 'message'>

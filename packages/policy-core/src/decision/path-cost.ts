@@ -6,7 +6,7 @@ import { domainOf, type Rule } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
 import { runSteps, type Steps } from '../steps.ts'
 
-/** Maximum steps of one decision on a path, as counted by `pathCost`. bench: worst */
+/** Maximum steps of one decision on a path, as counted by `pathCost`. bench: decide/worst */
 export const MAX_PATH_COST = 1_250_000
 
 /** Resources may be as long as a path. */

@@ -49,39 +49,39 @@ export function pathDenies(
   const groups = patterns.map(({ segments }, group) => ({ segments, group }))
   const trie = runSteps(buildPatternTrie(runSteps(labelPatterns(groups))))
   const step = new PatternStep(trie)
-  const known = new Map<string, Place>()
+  const known = new Map<string, DenyState>()
 
-  const placeOf = (nodes: Iterable<number>): Place => {
+  const stateOf = (nodes: Iterable<number>): DenyState => {
     const sorted = Int32Array.from(nodes).toSorted()
     const key = sorted.join()
-    const place = known.get(key) ?? createPlace(sorted, trie, patterns)
-    known.set(key, place)
-    return place
+    const state = known.get(key) ?? createState(sorted, trie, patterns)
+    known.set(key, state)
+    return state
   }
-  const below = (directory: DenyPlace, name: string): Place => {
-    const place = directory as Place
+  const below = (directory: DenyPlace, name: string): DenyState => {
+    const state = directory as DenyState
     const text = policy.caseSensitive ? name : foldCase(name)
     const literal = trie.labels.literals.get(text)
     const labels = literal === undefined ? [] : [literal]
     trie.globFinder.find(text, labels)
-    if (labels.length > 0) return placeOf(step.after(place.nodes, labels))
-    return (place.afterOther ??= placeOf(step.after(place.nodes, labels)))
+    if (labels.length > 0) return stateOf(step.after(state.nodes, labels))
+    return (state.afterOther ??= stateOf(step.after(state.nodes, labels)))
   }
   const loop = trie.loop[ROOT]!
-  const root = placeOf(loop === NONE ? [ROOT] : [ROOT, loop])
+  const root = stateOf(loop === NONE ? [ROOT] : [ROOT, loop])
 
   return {
-    at: (path) => segmentsOf(path).reduce<Place>(below, root),
+    at: (path) => segmentsOf(path).reduce<DenyState>(below, root),
     below,
     literals: [...new Set(patterns.flatMap(({ segments }) => literalOf(segments) ?? []))],
   }
 }
 
-interface Place extends DenyPlace {
+interface DenyState extends DenyPlace {
   /** The active nodes of the trie, ascending. */
   readonly nodes: Int32Array
-  /** The place below, for a name that no pattern mentions; null before its first use. */
-  afterOther: Place | null
+  /** The state below, for a name that no pattern mentions; null before its first use. */
+  afterOther: DenyState | null
 }
 
 interface DenyPattern {
@@ -104,11 +104,11 @@ function denyPatterns(policy: CompiledPolicy): DenyPattern[] {
     )
 }
 
-function createPlace(
+function createState(
   nodes: Int32Array,
   trie: PatternTrie,
   patterns: readonly DenyPattern[],
-): Place {
+): DenyState {
   const { groups, groupStart, traits } = trie
   const [denies, deniesAllBelow] = [noActions(), noActions()]
   for (const node of nodes) {

@@ -12,7 +12,7 @@ import {
 } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
 import { parsed, refused, type Parsed } from '../result.ts'
-import type { ConnectRequest, PathRequest } from './decision.ts'
+import type { ConnectRequest, PathRequest } from '../policy/decision.ts'
 
 /** A request whose members are read once. All evaluation uses these values only. */
 export type ParsedRequest =
@@ -117,9 +117,9 @@ function parseConnectRequest({
   const host = parseHost(hostText)
   if (host === null) return refused(`${quote(hostText)} is neither a host name nor an address`)
   const name = host.kind === 'name' ? host.name : null
-  const judged = judgedAddress(name, host.kind === 'address' ? host.address : null, given.value)
-  if (!judged.ok) return judged
-  const address = judged.value
+  const decisive = decisiveAddress(name, host.kind === 'address' ? host.address : null, given.value)
+  if (!decisive.ok) return decisive
+  const address = decisive.value
   const canonicalHost = host.kind === 'name' ? host.name : formatAddress(host.address)
   const canonical = {
     action,
@@ -138,7 +138,7 @@ function parseGivenAddress(text: unknown): Parsed<IpAddress | null> {
 }
 
 /** The address to evaluate. Refuses a given address that contradicts the host. */
-function judgedAddress(
+function decisiveAddress(
   name: string | null,
   literal: IpAddress | null,
   given: IpAddress | null,

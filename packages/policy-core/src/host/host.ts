@@ -13,7 +13,7 @@ export const MAX_NAME_LENGTH = 253
 export const MAX_LABEL_LENGTH = 63
 
 const LDH_NAME = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/
-/** The same in any letter case, optionally with the trailing dot of the root. */
+/** Matches a name in any letter case, optionally with the trailing dot of the root. */
 const WRITTEN_LDH_NAME = /^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?$/
 
 /**
@@ -75,7 +75,7 @@ function addressHost(address: IpAddress | null): Host | null {
  * label is no number. Null for other texts.
  */
 function plainName(text: string): string | null {
-  // A canonical text is returned as it is, because a copy costs memory. bench: memory
+  // A canonical text is returned as it is, because a copy costs memory. bench: decide/compile
   const isCanonical = LDH_NAME.test(text)
   if (!isCanonical && !WRITTEN_LDH_NAME.test(text)) return null
   const name = isCanonical ? text : (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase()

@@ -37,13 +37,13 @@ export function findPath(
   })
   if (product === null) return { kind: 'unknown' }
   const queue = createPathQueue(product.start)
-  for (let place = queue.take(); place !== null; place = queue.take()) {
-    if (isAnswer(place)) return { kind: 'found', path: pathOf(place) }
-    const cost = 1 + place.inAll.length + place.inNone.length
-    for (const letter of product.lettersAt(place)) {
+  for (let node = queue.take(); node !== null; node = queue.take()) {
+    if (isAnswer(node)) return { kind: 'found', path: pathOf(node) }
+    const cost = 1 + node.inAll.length + node.inNone.length
+    for (const letter of product.lettersAt(node)) {
       meter.left -= cost
       if (meter.left < 0) return { kind: 'unknown' }
-      const next = product.step(place, letter)
+      const next = product.step(node, letter)
       if (next !== null) queue.add(next)
     }
   }

@@ -14,8 +14,8 @@ export interface PathQuestion {
   readonly inNone: readonly Segments[]
 }
 
-/** A place in the product of the automata, and the way that led to it. */
-export interface Place {
+/** A node in the product of the automata, and the way that led to it. */
+export interface ProductNode {
   readonly grammar: PathGrammar
   readonly inAll: readonly Live[]
   /** Only the patterns that may still match. */
@@ -23,7 +23,7 @@ export interface Place {
   readonly letter: number
   /** Length of that way in bytes of UTF-8. */
   readonly bytes: number
-  readonly before: Place | null
+  readonly before: ProductNode | null
 }
 
 interface Live {
@@ -35,13 +35,13 @@ interface Live {
 
 /** All patterns of a question at once, walked letter by letter. */
 export interface PathProduct {
-  readonly start: Place
+  readonly start: ProductNode
   /** Whether every letter is one of ASCII. */
   readonly isAscii: boolean
-  /** Every letter that may lead to a place of its own, each once. */
-  readonly lettersAt: (place: Place) => readonly number[]
-  /** The place after one more letter; null when it cannot lead to an answer. */
-  readonly step: (place: Place, letter: number) => Place | null
+  /** Every letter that may lead to a node of its own, each once. */
+  readonly lettersAt: (node: ProductNode) => readonly number[]
+  /** The node after one more letter; null when it cannot lead to an answer. */
+  readonly step: (node: ProductNode, letter: number) => ProductNode | null
 }
 
 /** Null when the patterns name every code point, so that none can represent the others. */
@@ -57,7 +57,7 @@ export function createPathProduct(
     const automaton = createPathAutomaton(segments, spend)
     return { index, automaton, state: automaton.start }
   })
-  const start: Place = {
+  const start: ProductNode = {
     grammar: ROOT,
     inAll: live.slice(0, question.inAll.length),
     inNone: live.slice(question.inAll.length),
@@ -70,26 +70,26 @@ export function createPathProduct(
     isAscii: [...letters, fresh].every((letter) => letter < 0x80),
     step,
     // A letter outside the patterns leads where `fresh` does.
-    lettersAt: (place: Place): readonly number[] => {
+    lettersAt: (node: ProductNode): readonly number[] => {
       // A pattern that takes only its own letters leaves no choice.
-      const strict = place.inAll.find(
+      const strict = node.inAll.find(
         ({ automaton, state }) => automaton.step(state, fresh) === null,
       )
       if (strict !== undefined) return [...new Set([SLASH, ...strict.state.letters])]
-      const named = [...place.inAll, ...place.inNone].flatMap(({ state }) => state.letters)
+      const named = [...node.inAll, ...node.inNone].flatMap(({ state }) => state.letters)
       return [...new Set([fresh, SLASH, ...named])]
     },
   }
 }
 
-function step(place: Place, letter: number): Place | null {
-  const grammar = advance(place.grammar, letter)
+function step(node: ProductNode, letter: number): ProductNode | null {
+  const grammar = advance(node.grammar, letter)
   if (grammar === null) return null
-  const inAll = place.inAll.flatMap((live) => stepLive(live, letter))
-  if (inAll.length < place.inAll.length) return null
-  const inNone = place.inNone.flatMap((live) => stepLive(live, letter))
+  const inAll = node.inAll.flatMap((live) => stepLive(live, letter))
+  if (inAll.length < node.inAll.length) return null
+  const inNone = node.inNone.flatMap((live) => stepLive(live, letter))
   if (inNone.some(({ state }) => state.isUniversal)) return null
-  return { grammar, inAll, inNone, letter, bytes: place.bytes + utf8Size(letter), before: place }
+  return { grammar, inAll, inNone, letter, bytes: node.bytes + utf8Size(letter), before: node }
 }
 
 function stepLive({ index, automaton, state }: Live, letter: number): Live[] {
@@ -97,7 +97,7 @@ function stepLive({ index, automaton, state }: Live, letter: number): Live[] {
   return next === null ? [] : [{ index, automaton, state: next }]
 }
 
-export function isAnswer({ grammar, inAll, inNone }: Place): boolean {
+export function isAnswer({ grammar, inAll, inNone }: ProductNode): boolean {
   return (
     grammar.mayEnd &&
     inAll.every(({ state }) => state.accepts) &&
@@ -105,16 +105,16 @@ export function isAnswer({ grammar, inAll, inNone }: Place): boolean {
   )
 }
 
-/** Equal for places from which the same paths are answers. */
-export function keyOf({ grammar, inAll, inNone }: Place): string {
+/** Equal for nodes from which the same paths are answers. */
+export function keyOf({ grammar, inAll, inNone }: ProductNode): string {
   const ids = [...inAll, ...inNone].map(({ index, state }) => `${index}:${state.id}`)
   return `${grammar.id} ${ids.join(' ')}`
 }
 
-/** The path that led to a place. */
-export function pathOf(place: Place): string {
+/** The path that led to a node. */
+export function pathOf(node: ProductNode): string {
   const letters: string[] = []
-  for (let at = place; at.before !== null; at = at.before)
+  for (let at = node; at.before !== null; at = at.before)
     letters.push(String.fromCodePoint(at.letter))
   return letters.toReversed().join('') || '/'
 }

@@ -1,5 +1,5 @@
 import { foldCase } from '../path/path.ts'
-import { placePattern, type PathMeaning } from '../pattern/path-pattern.ts'
+import { resolvePattern, type PathMeaning } from '../pattern/path-pattern.ts'
 import type { PatternReader } from '../pattern/pattern-reader.ts'
 import { domainOf } from '../policy/policy.ts'
 import { ITEMS_A_STEP, type Steps } from '../steps.ts'
@@ -33,7 +33,7 @@ export function* groupResources(
   const paths = collectPathGroups(counter)
   const groupOfPath = (text: string): number => {
     const pattern = reader.filesystem(text)
-    const segments = pattern.ok ? placePattern(pattern.value, meaning) : null
+    const segments = pattern.ok ? resolvePattern(pattern.value, meaning) : null
     if (segments === null) return NO_GROUP
     return paths.groupOf(meaning.caseSensitive ? text : foldCase(text), segments)
   }

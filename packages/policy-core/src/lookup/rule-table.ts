@@ -1,4 +1,4 @@
-import type { Origin, RuleMatch } from '../decision/decision.ts'
+import type { Origin, RuleMatch } from '../policy/decision.ts'
 import {
   ACTIONS,
   domainOf,
@@ -81,7 +81,8 @@ export function* buildRuleTable(entries: readonly RuleEntry[]): Steps<RuleTable>
   const ruleOf: number[] = []
   let begins: Float64Array | null = null
   let expiries: Float64Array | null = null
-  // By index, because iterators of pairs are slow before V8 compiles the loop. bench: compile
+  // By index, because iterators of pairs are slow before V8 compiles the loop.
+  // bench: decide/compile
   for (let rule = 0; rule < entries.length; rule += 1) {
     if (rule % ITEMS_A_STEP === 0) yield
     const entry = entries[rule]!

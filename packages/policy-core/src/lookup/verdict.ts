@@ -1,4 +1,4 @@
-import type { Reason, RuleMatch } from '../decision/decision.ts'
+import type { Reason, RuleMatch } from '../policy/decision.ts'
 import type { RuleDecision } from '../policy/policy.ts'
 
 /** The result of an evaluation, from which `answer` builds the decision object. */

@@ -57,7 +57,8 @@ export class Verdicts implements VerdictSource {
   /** Like `of`, for a set that does not last. */
   conclude(set: MatchSet, slot: ActionSlot): Verdict {
     const decision = decisionOf(set.flags, slot)
-    // The groups may be listed at each access, so a default deny does not read them. bench: decide
+    // The groups may be listed at each access, so a default deny does not read them.
+    // bench: decide/hosts
     return decision === null ? DEFAULT_DENY : this.together(set.groups, decision, slot)
   }
 

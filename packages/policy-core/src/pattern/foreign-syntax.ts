@@ -10,7 +10,7 @@ const ONLY_NETWORK_CHARACTERS = /^[\w.*:[\]-][\w.*:[\]/-]*$/
  * correction; null for other texts.
  */
 export function findForeignSyntax(text: string): string | null {
-  // Nearly every resource passes here without a search for each mistake. bench: compile
+  // Nearly every resource passes here without a search for each mistake. bench: decide/compile
   return ONLY_NETWORK_CHARACTERS.test(text) && !text.includes('://')
     ? null
     : nameForeignSyntax(text)

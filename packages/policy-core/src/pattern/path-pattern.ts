@@ -40,7 +40,7 @@ export function parsePathPattern(text: string): Parsed<PathPattern> {
 }
 
 /** The segments to match, or null when the pattern starts at the home and there is none. */
-export function placePattern(
+export function resolvePattern(
   pattern: PathPattern,
   meaning: PathMeaning,
 ): readonly GlobSegment[] | null {
@@ -52,8 +52,8 @@ export function placePattern(
   return meaning.caseSensitive ? segments : segments.map(foldSegment)
 }
 
-/** Tells whether placed segments match a canonical path. */
-export function placedPatternMatches(
+/** Tells whether resolved segments match a canonical path. */
+export function resolvedPatternMatches(
   pattern: readonly GlobSegment[] | null,
   path: GlobPath,
 ): boolean {

@@ -1,6 +1,6 @@
 // A further action is one more word in one of the lists, up to four in each. The slot of an action,
 // and so each decision, is its place in its list: callers get frozen copies. V8 reads a frozen list
-// more slowly. bench: decide
+// more slowly. bench: decide/hosts
 const NETWORK = ['connect:tcp', 'connect:udp'] as const
 const FILESYSTEM = ['read', 'write'] as const
 
@@ -102,7 +102,7 @@ export function slotOf(action: Action): number {
   return slot >= 0 ? slot : slotIn(FILESYSTEM, action)
 }
 
-/** Like `indexOf`, but faster. bench: decide */
+/** Like `indexOf`, but faster. bench: decide/hosts */
 function slotIn(actions: readonly Action[], value: unknown): number {
   for (let slot = 0; slot < actions.length; slot += 1) if (actions[slot] === value) return slot
   return -1

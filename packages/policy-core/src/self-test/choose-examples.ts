@@ -8,7 +8,7 @@ import { domainOf } from '../policy/policy.ts'
 /** A resource for which requests are generated. */
 export type Example = {
   /** Index of its rule in the policy. */
-  readonly place: number
+  readonly index: number
   readonly rule: Rule
   /** The resource as written. */
   readonly text: string
@@ -30,9 +30,9 @@ const MAX_TEXT = 256
  */
 export function chooseExamples(rules: readonly Rule[]): readonly Example[] {
   const kinds = new Map<string, Example[]>()
-  for (const [place, rule] of rules.entries())
+  for (const [index, rule] of rules.entries())
     for (const text of someOf(rule.resources)) {
-      const example = readExample(place, rule, text)
+      const example = readExample(index, rule, text)
       if (example === null) continue
       const kind = kindOf(example)
       const known = kinds.get(kind)
@@ -51,16 +51,16 @@ function someOf(resources: readonly string[]): readonly string[] {
   return [...new Set([...resources.slice(0, FIRST_RESOURCES), ...resources.slice(-1)])]
 }
 
-function readExample(place: number, rule: Rule, text: string): Example | null {
+function readExample(index: number, rule: Rule, text: string): Example | null {
   const [action] = rule.actions
   if (action === undefined || text.length > MAX_TEXT) return null
   const domain = domainOf(action)
   if (domain === 'filesystem') {
     const pattern = PARSING.filesystem(text)
-    return pattern.ok ? { place, rule, text, domain, pattern: pattern.value } : null
+    return pattern.ok ? { index, rule, text, domain, pattern: pattern.value } : null
   }
   const pattern = PARSING.network(text)
-  return pattern.ok ? { place, rule, text, domain, pattern: pattern.value } : null
+  return pattern.ok ? { index, rule, text, domain, pattern: pattern.value } : null
 }
 
 /** The kind of a resource: a property that an evaluator could misread independently. */

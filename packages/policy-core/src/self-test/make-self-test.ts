@@ -2,7 +2,7 @@ import { parseRequest } from '../decision/request.ts'
 import { isFilesystemAction, type Policy, type Rule } from '../policy/policy.ts'
 import { chooseExamples, type Example } from './choose-examples.ts'
 import { hostRequests, type HostRequest } from './host-requests.ts'
-import { ANY_HOME, judgeRules, type Judge } from './judge-rules.ts'
+import { ANY_HOME, createRuleMatchers, type RuleMatcher } from './rule-matchers.ts'
 import { pathRequests, type TildeRequest } from './path-requests.ts'
 import type { SelfTestVector } from './self-test.ts'
 
@@ -36,7 +36,7 @@ const NOBODY: readonly Candidate[] = [
 export function makeSelfTest(policy: Policy): SelfTestVector[] {
   const rules = policy.allowlist_v0?.rules ?? []
   const examples = chooseExamples(rules)
-  const judges = judgeRules(rules, examples)
+  const matchers = createRuleMatchers(rules, examples)
   const vectors: SelfTestVector[] = []
   const seen = new Set<string>()
   let left = MAX_CHARACTERS
@@ -44,7 +44,7 @@ export function makeSelfTest(policy: Policy): SelfTestVector[] {
     const key = JSON.stringify(candidate)
     if (seen.has(key) || key.length > MAX_REQUEST) continue
     seen.add(key)
-    const vector = judge(candidate, judges)
+    const vector = vectorOf(candidate, matchers)
     const size = vector === null ? 0 : JSON.stringify(vector).length
     if (vector === null || size > left) continue
     left -= size
@@ -93,7 +93,10 @@ function pairsOf(
 }
 
 /** Null for an invalid request, or one without a certain result for any rule. */
-function judge(candidate: Candidate, judges: ReadonlyMap<number, Judge>): SelfTestVector | null {
+function vectorOf(
+  candidate: Candidate,
+  matchers: ReadonlyMap<number, RuleMatcher>,
+): SelfTestVector | null {
   const isAtHome = 'path' in candidate && candidate.path.startsWith('~')
   const read = parseRequest(
     isAtHome ? { ...candidate, path: `${ANY_HOME}${candidate.path.slice(1)}` } : candidate,
@@ -101,9 +104,9 @@ function judge(candidate: Candidate, judges: ReadonlyMap<number, Judge>): SelfTe
   if (!read.ok) return null
   const match: number[] = []
   const miss: number[] = []
-  for (const [place, matches] of judges) {
+  for (const [index, matches] of matchers) {
     const answer = matches({ request: read.value, isAtHome })
-    if (answer !== null) (answer ? match : miss).push(place)
+    if (answer !== null) (answer ? match : miss).push(index)
   }
   if (match.length + miss.length === 0) return null
   const said = { match: match.toSorted(ascending), miss: miss.toSorted(ascending) }

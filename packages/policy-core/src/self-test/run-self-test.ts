@@ -1,6 +1,6 @@
 import type { CompiledPolicy } from '../decision/compiled-policy.ts'
 import { decideByAllRules } from '../decision/decide.ts'
-import type { CanonicalRequest, Decision } from '../decision/decision.ts'
+import type { CanonicalRequest, Decision } from '../policy/decision.ts'
 import type { Policy, Rule, RuleDecision } from '../policy/policy.ts'
 import type { SelfTestVector } from './self-test.ts'
 
@@ -47,7 +47,7 @@ export function runSelfTest(
     const decision = decideByAllRules(compiled, request)
     if (holds(vector, decision, known, policy.id)) continue
     const { match, miss } = vector
-    const idsOf = (places: readonly number[]) => places.flatMap((place) => rules[place]?.id ?? [])
+    const idsOf = (indices: readonly number[]) => indices.flatMap((index) => rules[index]?.id ?? [])
     return { policy_id: policy.id, vector, match: idsOf(match), miss: idsOf(miss), decision }
   }
   return null
@@ -85,10 +85,10 @@ function holds(
   const own = deciding.filter((each) => each.origin === 'org' && each.policy_id === policyId)
   if (own.some((each) => decisions.get(each.rule_id) !== each.decision)) return false
   const named = namesOf(own)
-  const isNamed = (place: number): boolean => named.has(rules[place]?.id ?? '')
+  const isNamed = (index: number): boolean => named.has(rules[index]?.id ?? '')
   if (reason === 'invalid_request' || miss.some(isNamed)) return false
   if (match.length === 0) return true
-  const denying = match.filter((place) => rules[place]?.decision === 'deny')
+  const denying = match.filter((index) => rules[index]?.decision === 'deny')
   if (denying.length > 0) {
     if (decision !== 'deny' || reason !== 'rule') return false
     // After a deny of the name the address is not evaluated.
@@ -98,7 +98,7 @@ function holds(
 }
 
 function isAbout({ match, miss }: SelfTestVector, rules: readonly Rule[]): boolean {
-  const isThere = (place: number): boolean => rules[place] !== undefined
+  const isThere = (index: number): boolean => rules[index] !== undefined
   return match.every(isThere) && miss.every(isThere)
 }
 

@@ -85,7 +85,7 @@ export const accessRequestSchema = z
     once: z.boolean(),
     reason: reasonSchema,
     created_at: timestampSchema,
-    /** Of the approval, rejection, revocation or withdrawal; null before. */
+    /** Time of the approval, rejection, revocation or withdrawal; null before. */
     decided_at: timestampSchema.nullable(),
     /** `user:NAME` or `organization:NAME:TOKEN`. */
     decided_by: z.string().nullable(),

@@ -16,7 +16,10 @@ export type AccessEffect = (typeof ACCESS_EFFECTS)[number]
 /** For approvers: the grant that a request asks for, or has got, beside policies and records. */
 export const accessReviewSchema = z
   .strictObject({
-    /** Of the linter, about the grant as a rule of its own; see `LINT_SEVERITIES`. */
+    /**
+     * Findings of the linter about the grant as a rule of its own; see `LINT_SEVERITIES`. A path
+     * that no suggestion opens is a `sensitive_path`.
+     */
     findings: z.array(findingSchema),
     resources: z.array(z.strictObject({ resource: z.string(), effect: z.enum(ACCESS_EFFECTS) })),
     /** Uploaded denials of the user's machines in the last 30 days that the grant allows. */

@@ -17,7 +17,7 @@ export type LocalAccessResult = z.infer<typeof localAccessResultSchema>
 export const localAccessListSchema = z.object({
   /** Newest first, as the server knows them; a program in a sandbox sees those of its sandbox. */
   requests: z.array(accessRequestSchema),
-  /** As this machine knows them. */
+  /** The grants as this machine knows them. */
   grants: z.array(grantStatusSchema),
   /** Why the list of requests is missing or of an earlier time. */
   error: errorSchema.nullable(),

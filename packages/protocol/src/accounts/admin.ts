@@ -74,7 +74,7 @@ export const userOrganizationSchema = z
   })
   .meta({ id: 'UserOrganization' })
 export type UserOrganization = z.infer<typeof userOrganizationSchema>
-/** By name. */
+/** Organizations of a user, by name. */
 export const listUserOrganizationsResponseSchema = pageSchema(userOrganizationSchema).meta({
   id: 'ListUserOrganizationsResponse',
 })
@@ -135,7 +135,7 @@ export const createdMemberSchema = memberSchema
   .extend({ status: z.enum(['active', 'invited']) })
   .meta({ id: 'CreatedMember' })
 export type CreatedMember = z.infer<typeof createdMemberSchema>
-/** By username. */
+/** Members by username. */
 export const listMembersResponseSchema = pageSchema(memberSchema).meta({
   id: 'ListMembersResponse',
 })
@@ -200,7 +200,7 @@ export const updateTeamRequestSchema = z
   .meta({ id: 'UpdateTeamRequest', examples: [{ default: 'observe' }] })
 export type UpdateTeamRequest = z.infer<typeof updateTeamRequestSchema>
 export type Team = z.infer<typeof teamSchema>
-/** By name. */
+/** Teams by name. */
 export const listTeamsResponseSchema = pageSchema(teamSchema).meta({ id: 'ListTeamsResponse' })
 export type ListTeamsResponse = z.infer<typeof listTeamsResponseSchema>
 
@@ -209,7 +209,7 @@ export const teamApproverSchema = z
   .strictObject({ username: z.string() })
   .meta({ id: 'TeamApprover' })
 export type TeamApprover = z.infer<typeof teamApproverSchema>
-/** By username. */
+/** Approvers by username. */
 export const listTeamApproversResponseSchema = pageSchema(teamApproverSchema).meta({
   id: 'ListTeamApproversResponse',
 })

@@ -4,10 +4,12 @@ const MAX_SUPPORT_MESSAGE = 500
 const TOO_LONG = `must be at most ${MAX_SUPPORT_MESSAGE} characters`
 
 /**
- * Characters that end a line, control a terminal or reorder text. Joiners stay, because some
- * scripts need them.
+ * Characters that end a line, control a terminal, reorder text, or show nothing: a coding agent
+ * reads invisible text that people do not see. Joiners and variation selectors stay, because some
+ * scripts and emoji need them.
  */
-const NOT_PLAIN = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u
+const NOT_PLAIN =
+  /(?!\p{Join_Control}|\p{Variation_Selector})[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
 
 /**
  * The text of an organization after each denial by its policies: plain, one line, trimmed, 1 to 500
@@ -18,7 +20,10 @@ export const supportMessageSchema = z
   .overwrite((text) => text.trim())
   .refine((text) => text.length <= 2 * MAX_SUPPORT_MESSAGE, { error: TOO_LONG, abort: true })
   .refine((text) => text.isWellFormed(), 'must not contain an unpaired surrogate')
-  .refine((text) => !NOT_PLAIN.test(text), 'must be one line without control characters')
+  .refine(
+    (text) => !NOT_PLAIN.test(text),
+    'must be one line without control and invisible characters',
+  )
   .refine((text) => text !== '', 'must not be empty')
   .refine((text) => [...text].length <= MAX_SUPPORT_MESSAGE, TOO_LONG)
   .meta({ description: '1 to 500 characters of plain text in one line' })

@@ -92,7 +92,7 @@ export const auditEventSchema = z
       .enum(['enforce', 'audit'])
       .meta({ description: '`audit` for a request that was allowed because no rule denies it' }),
     audit_session_id: z.string(),
-    /** Of the device when it uploaded; empty for a device without a user. */
+    /** User of the device when it uploaded; empty for a device without a user. */
     username: z.string(),
     created_at: timestampSchema.meta({ description: 'Of the last decision, by the device' }),
     ingested_at: timestampSchema,

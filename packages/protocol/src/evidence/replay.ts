@@ -105,7 +105,7 @@ export type ReplayedGroup = z.infer<typeof groupSchema>
 
 const changeSchema = z
   .object({
-    /** Of all groups. */
+    /** Records of all groups. */
     count: countSchema,
     /** The most frequent first. */
     groups: z.array(groupSchema),
@@ -160,7 +160,7 @@ export type DriftCause = (typeof DRIFT_CAUSES)[number]
 
 export const replayResultSchema = z
   .object({
-    /** Of the policies in force. */
+    /** Revision of the policies in force. */
     revision: countSchema,
     from: timestampSchema,
     to: timestampSchema,
@@ -169,7 +169,8 @@ export const replayResultSchema = z
     sample_percent: z.int().nullable(),
     /**
      * From then on every request of the time was to be uploaded: the setting was `full`, and there
-     * are records. Null when that never was so.
+     * are records. Removed events, dropped records and those beyond a limit begin it anew. Null
+     * when that never was so.
      */
     complete_since: timestampSchema.nullable(),
     /** All records of the time, with those that cannot be judged. */

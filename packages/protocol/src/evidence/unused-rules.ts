@@ -55,7 +55,8 @@ export const unusedRulesResponseSchema = z
       /** Start of the first day with records that counts; null without records. */
       since: timestampSchema.nullable(),
       judges_allows: z.boolean().meta({
-        description: 'False unless machines uploaded all decisions in all of that time',
+        description:
+          'False unless machines uploaded all decisions in all of that time, and none was dropped',
       }),
     }),
     data: z.array(unusedRuleSchema),

@@ -1,4 +1,9 @@
-import { FILESYSTEM_ACTIONS, NETWORK_ACTIONS, REASONS } from '@palisade/policy-core'
+import {
+  canonicalAddress,
+  FILESYSTEM_ACTIONS,
+  NETWORK_ACTIONS,
+  REASONS,
+} from '@palisade/policy-core'
 import { z } from 'zod'
 import { LOSS_REASONS, RECORD_POINTS, RECORD_PROTOCOLS } from '../machine/decision-record.ts'
 
@@ -24,12 +29,16 @@ const seqSchema = z.int().positive()
 const countSchema = z.int().nonnegative()
 /** RFC 3339 UTC. */
 const instantSchema = z.iso.datetime()
+const addressSchema = z
+  .string()
+  .max(64)
+  .refine((text) => canonicalAddress(text) === text, 'must be an IP address in its canonical form')
 const textSchema = z.string().max(MAX_TEXT)
 
 /**
- * A place in the chain of a machine's decision records. A machine sends each line's number in its
- * boot and the hash of the line as it is on its disk, and the server follows the chain without the
- * members that stay on the machine.
+ * A position in the chain of a machine's decision records. A machine sends each line's number in
+ * its boot and the hash of the line as it is on its disk, and the server follows the chain without
+ * the members that stay on the machine.
  */
 export const recordPositionSchema = z
   .strictObject({ boot: bootSchema, seq: seqSchema, hash: hashSchema })
@@ -76,7 +85,7 @@ const uploadedRequestSchema = z.union([
     action: z.enum(NETWORK_ACTIONS),
     host: textSchema,
     port: z.int().min(1).max(65_535),
-    address: z.string().max(64).exactOptional(),
+    address: addressSchema.exactOptional(),
   }),
   z.strictObject({
     action: z.enum(FILESYSTEM_ACTIONS),
@@ -111,19 +120,19 @@ export const uploadedRecordSchema = z.strictObject({
 })
 export type UploadedRecord = z.infer<typeof uploadedRecordSchema>
 
-const place = { seq: seqSchema, hash: hashSchema }
+const position = { seq: seqSchema, hash: hashSchema }
 
 /** A line after the header. Numbers ascend. */
 export const batchLineSchema = z.union([
-  z.strictObject({ ...place, record: uploadedRecordSchema }),
+  z.strictObject({ ...position, record: uploadedRecordSchema }),
   /** Decisions that the machine did not record. */
   z.strictObject({
-    ...place,
+    ...position,
     time: instantSchema,
     lost: countSchema,
     reason: z.enum(LOSS_REASONS),
   }),
   /** All lines up to `seq` that the settings keep on the machine; decisions in them. */
-  z.strictObject({ ...place, left_out: countSchema }),
+  z.strictObject({ ...position, left_out: countSchema }),
 ])
 export type BatchLine = z.infer<typeof batchLineSchema>

@@ -132,7 +132,7 @@ export type ApplyResponse = z.infer<typeof applyResponseSchema>
 export const exportResponseSchema = z
   .strictObject({
     revision: z.int().nonnegative(),
-    /** By name. */
+    /** Policies by name. */
     policies: z.array(shownPolicySchema),
     /** The teams that policies name. */
     teams: z.array(z.strictObject({ id: z.string(), name: z.string() })),

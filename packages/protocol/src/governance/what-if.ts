@@ -35,7 +35,7 @@ export const effectivePolicyQuerySchema = z.strictObject({ user: z.string().min(
 export const effectivePolicyResponseSchema = z
   .strictObject({
     revision: z.int().nonnegative(),
-    /** Of the user. */
+    /** Default decision for the user. */
     default: defaultDecisionSchema,
     policies: z.array(detailedPolicySchema),
   })

@@ -106,7 +106,7 @@ export const eventSchema = z
     subject: z.strictObject({
       id: z.string(),
       name: z.string().nullable(),
-      /** Of a rule: the policy that holds it. */
+      /** The policy that holds the rule, if the subject is one. */
       policy_id: z.string().optional(),
     }),
     before: stateSchema.meta({ description: 'Null when it did not exist before' }),

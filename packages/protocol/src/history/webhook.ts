@@ -41,7 +41,7 @@ export const webhookWithSecretSchema = webhookSchema
   .meta({ id: 'WebhookWithSecret' })
 export type WebhookWithSecret = z.infer<typeof webhookWithSecretSchema>
 
-/** By creation. */
+/** Webhooks by creation. */
 export const listWebhooksResponseSchema = pageSchema(webhookSchema).meta({
   id: 'ListWebhooksResponse',
 })
@@ -55,7 +55,7 @@ export const deliverySchema = z
   .strictObject({
     /** The `webhook-id` that the receiver gets, equal for every attempt. */
     id: z.string(),
-    /** Of the event. */
+    /** Sequence number of the event. */
     sequence: z.int().positive(),
     state: z.enum(DELIVERY_STATES).meta({
       description:

@@ -2,10 +2,10 @@ const ESCAPED = '"\\/bfnrt'
 const DELIMITERS = ' \t\n\r{}[]:,"/'
 const WORDS = ['true', 'false', 'null'] as const
 
-/** The first index from `start` on that is not white space, or `most` when that comes first. */
-export function endOfSpace(text: string, start: number, most: number): number {
+/** The first index from `start` on that is not white space. */
+export function endOfSpace(text: string, start: number): number {
   let index = start
-  while (index < most && isSpace(text.charCodeAt(index))) index += 1
+  while (isSpace(text.charCodeAt(index))) index += 1
   return index
 }
 

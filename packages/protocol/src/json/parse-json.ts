@@ -1,17 +1,16 @@
+import { measureJson, type JsonExtent } from './json-extent.ts'
 import { seekJsonFault } from './json-fault.ts'
 
 /** Maximum nesting of objects and arrays, more than every Palisade document needs. */
-export const MAX_DEPTH = 32
+const MAX_DEPTH = 32
 const LINE_FEED = 0x0a
-/** Code units searched for line feeds between two turns. */
-const UNITS_A_TURN = 1024 * 1024
 
 export type JsonResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: JsonProblem }
 
 export interface JsonProblem {
-  readonly kind: 'syntax' | 'duplicate_member' | 'too_deep'
+  readonly kind: 'syntax' | 'duplicate_member' | 'too_deep' | 'too_many_values' | 'too_many_members'
   /** Lower-case sentence without a full stop. */
   readonly message: string
   /** Offset into the text in UTF-16 code units; -1 when unknown. */
@@ -20,27 +19,65 @@ export interface JsonProblem {
   readonly member?: string
 }
 
+export interface JsonLimits {
+  /** Maximum nesting of objects and arrays; 32 by default. */
+  readonly maxDepth?: number
+  /** In the whole text. */
+  readonly maxValues?: number
+  /** In one object. Large objects are slow to build in V8. */
+  readonly maxMembers?: number
+}
+
 /**
- * Parses JSON (RFC 8259) and refuses texts that two readers could read in two ways: a repeated
- * member in one object, and nesting deeper than `maxDepth`. Never throws. Linear in the text; the
- * checks beside `JSON.parse` hold no memory.
+ * Parses JSON (RFC 8259) and refuses texts beyond `limits`, and those that two readers could read
+ * in two ways: a repeated member in one object. Never throws. Linear in the text; the checks beside
+ * `JSON.parse` hold no memory.
  */
-export function parseJson(text: string, maxDepth = MAX_DEPTH): JsonResult {
-  const { members, depth } = measureJson(text)
+export function parseJson(text: string, limits: JsonLimits = {}): JsonResult {
+  const steps = parseJsonInSteps(text, limits)
+  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
+}
+
+/**
+ * The result of `parseJson`, for a text of megabytes: yields where other work may be done. A step
+ * takes some tens of milliseconds for 4 MiB of a few hundred thousand values.
+ */
+export function* parseJsonInSteps(
+  text: string,
+  { maxDepth = MAX_DEPTH, ...most }: JsonLimits,
+): Generator<void, JsonResult> {
+  const extent = measureJson(text)
+  const excess = findExcess(extent, most)
+  if (excess !== null) return { ok: false, problem: excess }
+  yield
   // Deep nesting is slow in `JSON.parse`, so it is refused first.
-  const parsed = depth > maxDepth ? null : tryParse(text)
-  if (parsed !== null && countMembers(parsed.value) === members)
+  const parsed = extent.depth > maxDepth ? null : tryParse(text)
+  yield
+  if (parsed !== null && countMembers(parsed.value) === extent.members)
     return { ok: true, value: parsed.value }
-  const seek = seekJsonProblem(text, maxDepth)
-  for (let step = seek.next(); ; step = seek.next())
-    if (step.done === true) return { ok: false, problem: step.value }
+  return { ok: false, problem: yield* seekJsonProblem(text, maxDepth) }
+}
+
+function findExcess(
+  { values, widest }: JsonExtent,
+  { maxValues = Number.POSITIVE_INFINITY, maxMembers = Number.POSITIVE_INFINITY }: JsonLimits,
+): JsonProblem | null {
+  if (values > maxValues)
+    return tooMuch('too_many_values', `the text holds more than ${maxValues} values`)
+  if (widest > maxMembers)
+    return tooMuch('too_many_members', `an object has more than ${maxMembers} members`)
+  return null
+}
+
+function tooMuch(kind: JsonProblem['kind'], message: string): JsonProblem {
+  return { kind, message, offset: -1 }
 }
 
 /**
  * The problem of a text that is refused: the first place that is not JSON or too deep, or else the
- * first repeated member. Yields now and then.
+ * first repeated member.
  */
-export function* seekJsonProblem(text: string, maxDepth = MAX_DEPTH): Generator<void, JsonProblem> {
+function* seekJsonProblem(text: string, maxDepth: number): Generator<void, JsonProblem> {
   const fault =
     (yield* seekJsonFault(text, { maxDepth, repeatedMembers: 'allowed' })) ??
     (yield* seekJsonFault(text, { maxDepth, repeatedMembers: 'refused' }))
@@ -51,7 +88,7 @@ export function* seekJsonProblem(text: string, maxDepth = MAX_DEPTH): Generator<
       return { ...fault, message: `member \`${fault.member}\` stands twice` }
     default: {
       const offset = fault?.offset ?? -1
-      return { kind: 'syntax', message: yield* describeSyntaxError(text, offset), offset }
+      return { kind: 'syntax', message: describeSyntaxError(text, offset), offset }
     }
   }
 }
@@ -81,52 +118,15 @@ function countMembers(value: unknown): number {
   return members
 }
 
-function* describeSyntaxError(text: string, offset: number): Generator<void, string> {
+function describeSyntaxError(text: string, offset: number): string {
   if (text.trim() === '') return 'the text is empty; expected a JSON value'
   if (offset < 0) return 'the text is not valid JSON; it ends too early or has a stray character'
   let [line, lineStart] = [1, 0]
   // Not split into lines: a text may be millions of empty ones.
   for (let index = 0; index < offset; index += 1) {
-    if (text.charCodeAt(index) === LINE_FEED) {
-      line += 1
-      lineStart = index + 1
-    }
-    if (index % UNITS_A_TURN === UNITS_A_TURN - 1) yield
+    if (text.charCodeAt(index) !== LINE_FEED) continue
+    line += 1
+    lineStart = index + 1
   }
   return `the text is not valid JSON at line ${line}, column ${offset - lineStart + 1}`
-}
-
-const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
-const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
-
-interface JsonExtent {
-  /** Members of all objects, including repeated ones. */
-  readonly members: number
-  /** Maximum nesting of objects and arrays. */
-  readonly depth: number
-}
-
-/** Measures a JSON text without parsing it. For other texts the numbers are arbitrary. */
-function measureJson(text: string): JsonExtent {
-  let [members, depth, deepest] = [0, 0, 0]
-  for (let index = 0; index < text.length; index += 1) {
-    const unit = text.charCodeAt(index)
-    if (unit === QUOTE) index = endOfString(text, index)
-    else if (unit === COLON) members += 1
-    else if (unit === OPEN_ARRAY || unit === OPEN_OBJECT) depth += 1
-    else if (unit === CLOSE_ARRAY || unit === CLOSE_OBJECT) depth -= 1
-    if (depth > deepest) deepest = depth
-  }
-  return { members, depth: deepest }
-}
-
-/** The quotation mark that ends the string that begins at `start`. */
-function endOfString(text: string, start: number): number {
-  let index = start + 1
-  for (; index < text.length; index += 1) {
-    const unit = text.charCodeAt(index)
-    if (unit === QUOTE) break
-    if (unit === BACKSLASH) index += 1
-  }
-  return index
 }

@@ -3,7 +3,7 @@ import { decisionSchema } from './decision.ts'
 import { timestampSchema } from '../timestamp.ts'
 
 /**
- * Places that decide.
+ * Points that decide.
  *
  * - `proxy`: the proxy, of the machine or of a sandbox.
  * - `capture`: connections and datagrams of a sandbox that do not use the proxy.
@@ -50,7 +50,7 @@ export const MAX_LOG_LIMIT = 10_000
 export const DEFAULT_LOG_LIMIT = 1_000
 
 /** Members of every line, in the order in which a machine writes them. */
-const place = {
+const position = {
   /** 1 for the first line of a boot, then one more for each line. */
   seq: z.int().positive(),
   /** Random id of one start of the agent. */
@@ -93,7 +93,7 @@ export type RecordedProgram = z.infer<typeof recordedProgramSchema>
  * they began.
  */
 export const decisionRecordSchema = z.object({
-  ...place,
+  ...position,
   /** Time of the last decision; absent if it is the only one. */
   until: timestampSchema.optional(),
   point: z.enum(RECORD_POINTS),
@@ -132,7 +132,7 @@ export type LossReason = (typeof LOSS_REASONS)[number]
 
 /** A line that counts decisions and ended connections without a record. */
 export const lossRecordSchema = z.object({
-  ...place,
+  ...position,
   lost: z.int().nonnegative(),
   reason: z.enum(LOSS_REASONS),
   previous,

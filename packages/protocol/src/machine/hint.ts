@@ -26,7 +26,7 @@ export const MAX_SPREAD_SECONDS = 300
 
 export const hintSchema = z
   .strictObject({
-    /** Of the organization. */
+    /** Revision of the organization. */
     revision: z.int().nonnegative(),
     /** A machine waits for a random part of this time before it fetches. */
     spread_seconds: z.number().nonnegative().max(MAX_SPREAD_SECONDS),

@@ -196,7 +196,7 @@ const localRuleSchema = z.object({
 
 /** Upload of the decision records. Optional, so that clients also accept its absence. */
 export const uploadStatusSchema = z.object({
-  /** By the signed settings of the bundle in force; `off` without one. */
+  /** Mode by the signed settings of the bundle in force; `off` without one. */
   mode: z.enum(UPLOAD_MODES),
   /** The last line that the server has confirmed, with the time; null before the first. */
   acknowledged: z.object({ at: instant, boot: z.string(), seq: z.int() }).nullable(),
@@ -303,7 +303,7 @@ export const agentStatusSchema = z.object({
    * left in place). Null without a problem.
    */
   cache_problem: z.object({ file: z.string().nullable(), message: z.string() }).nullable(),
-  /** Of enforcement points since the start, without questions to this API and without probes. */
+  /** Decisions of enforcement points since the start, without questions here and probes. */
   decisions: z.object({ allowed: z.int(), denied: z.int() }),
   /** Decision records since the start. Optional, so that clients also accept its absence. */
   records: z
@@ -315,7 +315,10 @@ export const agentStatusSchema = z.object({
       bytes: z.int(),
       /** Code of the last failure to write, such as `ENOSPC`; null after a success. */
       error: z.string().nullable(),
-      /** Of this start; null without one. Optional, so that clients also accept its absence. */
+      /**
+       * Last loss of this start; null without one. Optional, so that clients also accept its
+       * absence.
+       */
       last_loss: z
         .object({ at: instant, reason: z.enum(LOSS_REASONS) })
         .nullable()
@@ -338,7 +341,7 @@ export type InForce = z.infer<typeof inForceSchema>
 
 export const syncResultSchema = z.object({
   outcome: z.enum(['updated', 'unchanged', 'failed']),
-  /** Of the last verified bundle. */
+  /** Revision of the last verified bundle. */
   revision: z.int().nullable(),
   error: syncErrorSchema.nullable(),
   /** The policy in force after the attempt. Optional, so that clients also accept its absence. */

@@ -32,7 +32,7 @@ export type InactiveReason = (typeof INACTIVE_REASONS)[number]
 export const policyListHeadSchema = z.object({
   kind: z.literal('head'),
   state: z.enum(AGENT_STATES),
-  /** Of the bundle in force; null while everything is denied without one. */
+  /** Revision of the bundle in force; null while everything is denied without one. */
   revision: z.int().nullable(),
   stale: z.boolean(),
   /** Hosts in rule syntax that stay reachable after expiry, if a rule allows them. */

@@ -58,8 +58,8 @@ export const deviceReportSchema = z
     /** Absent before the first self-probe, and where the server knows no such member. */
     assurance: assuranceClassSchema.exactOptional(),
     /**
-     * Of the signed settings and documents in force; absent while there are none. Machines with the
-     * same digest enforce the same policies, apart from their local denies.
+     * Digest of the signed settings and documents in force; absent while there are none. Machines
+     * with the same digest enforce the same policies, apart from their local denies.
      */
     policy_digest: policyDigestSchema.exactOptional(),
   })

@@ -16,7 +16,7 @@ export const countedAtSchema = timestampSchema.meta({
 export const revisionStatusSchema = z
   .strictObject({
     revision: count,
-    /** Of the organization, now. */
+    /** Revision of the organization now. */
     current_revision: count,
     counted_at: countedAtSchema,
     devices: count,

@@ -156,7 +156,7 @@ export type ListRolloutsResponse = z.infer<typeof listRolloutsResponseSchema>
 export const rollBackResponseSchema = z
   .strictObject({
     rollout: rolloutSchema,
-    /** Of the organization, now. */
+    /** Revision of the organization now. */
     revision: count,
     changes: z.array(
       z.strictObject({

@@ -7,6 +7,7 @@ const MAX_PATH_LENGTH = 4_096
 const MAX_VARIABLES = 1_000
 const MAX_WORDS = 100
 const MAX_PUBLISHED = 16
+const MAX_GUARDED = 100
 
 const path = z
   .string()
@@ -99,6 +100,14 @@ export const sandboxRequestSchema = z.strictObject({
       }),
     )
     .max(MAX_WORDS)
+    .optional(),
+  /**
+   * Paths that programs outside obey beside the guarded names, such as the hooks that the settings
+   * of git name. The command may not write them, unless a rule allows it by their name.
+   */
+  guarded: z
+    .array(path.refine((text) => !/[\p{Cc}\p{Cs}]/u.test(text), 'must be printable'))
+    .max(MAX_GUARDED, `must name at most ${MAX_GUARDED} guarded paths`)
     .optional(),
   publish: z
     .array(publishedPortSchema)

@@ -21,7 +21,7 @@ import { z } from 'zod'
 export const selfTestSchema = z.array(z.string().max(1024)).max(64)
 
 const LINE = /^\+([0-9,]*) -([0-9,]*) (\S+) (.+)$/su
-const MAX_PLACES = 64
+const MAX_INDICES = 64
 const MAX_DIGITS = 5
 const DIGIT_ZERO = 0x30
 const TARGET = /^([1-9][0-9]{0,4}) (\S{1,253})(?: (\S{1,64}))?$/u
@@ -60,7 +60,7 @@ export function readSelfTest(value: unknown): readonly SelfTestVector[] | null {
 
 function readLine(line: string): SelfTestVector | 'later' | null {
   const [, matching = ',', missing = ',', written, asked = ''] = LINE.exec(line) ?? []
-  const [match, miss] = [readPlaces(matching), readPlaces(missing)]
+  const [match, miss] = [readIndices(matching), readIndices(missing)]
   if (match === null || miss === null) return null
   const action = ACTIONS.find((each) => each === written)
   if (action === undefined) return 'later'
@@ -81,21 +81,21 @@ function readTarget(asked: string) {
  * Parsed by hand, because a machine reads a dozen indices in each of hundreds of lines before a
  * change is in force.
  */
-function readPlaces(text: string): readonly number[] | null {
-  const places: number[] = []
+function readIndices(text: string): readonly number[] | null {
+  const indices: number[] = []
   for (let at = 0; at < text.length; at += 1) {
     const first = at
-    let place = 0
+    let index = 0
     for (let digit = digitAt(text, at); digit >= 0; digit = digitAt(text, at)) {
-      place = place * 10 + digit
+      index = index * 10 + digit
       at += 1
     }
     const isEnd = at === text.length
-    if (at === first || at - first > MAX_DIGITS || places.length === MAX_PLACES) return null
+    if (at === first || at - first > MAX_DIGITS || indices.length === MAX_INDICES) return null
     if (!isEnd && (text[at] !== ',' || at + 1 === text.length)) return null
-    places.push(place)
+    indices.push(index)
   }
-  return places
+  return indices
 }
 
 /** Returns -1 for other characters and past the end. */

@@ -56,9 +56,12 @@ export const stagedResultSchema = z.object({
   outcome: z.enum(['shown', 'applied', 'discarded', 'failed']),
   /** Null after a failure. */
   session: stagedSessionSchema.nullable(),
-  /** By path. Where not all fit, granted ones and others have half of the places each at least. */
+  /**
+   * Changes by path. Where not all fit, granted ones and others have half of the places each at
+   * least.
+   */
   changes: z.array(stagedChangeSchema),
-  /** Of all changes, by verdict. */
+  /** Numbers of all changes, by verdict. */
   counts: z.object({
     allowed: z.int(),
     applied: z.int(),

@@ -24,7 +24,7 @@ export function composeYaml(text: string): Document.Parsed[] {
     version: '1.2',
     schema: 'core',
     stringKeys: true,
-    // Compares every key with every other; `findTrouble` does it with a set.
+    // Compares every key with every other; `findSyntaxFaults` does it with a set.
     uniqueKeys: false,
     prettyErrors: false,
   })

@@ -1,5 +1,5 @@
-/** A place in a policy file in words that its author uses. */
-export interface Place {
+/** The location of a member of a policy file in words that its author uses. */
+export interface MemberLocation {
   /** Such as "policy `web` (pol_1) rule `api` (rule_2)"; empty at the top of the file. */
   readonly owner: string
   /** Such as `resources[2]`; empty for the owner itself. */
@@ -7,7 +7,7 @@ export interface Place {
 }
 
 /** Describes `path` inside the parsed file `root`. Never throws. */
-export function locateMember(root: unknown, path: readonly PropertyKey[]): Place {
+export function locateMember(root: unknown, path: readonly PropertyKey[]): MemberLocation {
   const [list, policyIndex] = path
   if ((list !== 'policies' && list !== 'local') || typeof policyIndex !== 'number')
     return { owner: '', member: formatMember(path) }

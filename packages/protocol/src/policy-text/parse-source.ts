@@ -1,7 +1,7 @@
 import { parseJson } from '../json/parse-json.ts'
 import { isMap, isNode, isScalar, isSeq, LineCounter, type Document, type Node } from 'yaml'
 import { composeYaml, YamlDepthError } from './compose-yaml.ts'
-import { findTrouble, type Trouble } from './find-trouble.ts'
+import { findSyntaxFaults, type SyntaxFault } from './syntax-faults.ts'
 
 /** One document of a text, with the positions of its parts. */
 export interface SourceDocument {
@@ -19,7 +19,7 @@ export interface Position {
 export interface ParsedSource {
   readonly documents: readonly SourceDocument[]
   /** Empty when everything could be read. */
-  readonly troubles: readonly Trouble[]
+  readonly faults: readonly SyntaxFault[]
   positionOf(offset: number): Position
 }
 
@@ -35,7 +35,7 @@ function parseJsonSource(text: string): Parsed {
   const json = parseJson(text)
   if (!json.ok) {
     const message = json.problem.message.replace(/ at line \d+, column \d+$/, '')
-    return { documents: [], troubles: [{ message, offset: json.problem.offset }] }
+    return { documents: [], faults: [{ message, offset: json.problem.offset }] }
   }
   // JSON is YAML, so one reader finds the positions of both. Most files need no positions.
   let contents: unknown
@@ -43,20 +43,20 @@ function parseJsonSource(text: string): Parsed {
     contents ??= composeYaml(text)[0]?.contents
     return offsetOf(contents, path)
   }
-  return { documents: [{ value: json.value, offsetOf: offset }], troubles: [] }
+  return { documents: [{ value: json.value, offsetOf: offset }], faults: [] }
 }
 
 function parseYamlSource(text: string): Parsed {
   try {
     const documents = composeYaml(text)
-    const troubles = documents.flatMap(findTrouble)
+    const faults = documents.flatMap(findSyntaxFaults)
     return {
-      documents: troubles.length > 0 ? [] : documents.filter(hasContents).map(toSource),
-      troubles,
+      documents: faults.length > 0 ? [] : documents.filter(hasContents).map(toSource),
+      faults,
     }
   } catch (error) {
     if (!(error instanceof YamlDepthError)) throw error
-    return { documents: [], troubles: [{ message: error.message, offset: error.offset }] }
+    return { documents: [], faults: [{ message: error.message, offset: error.offset }] }
   }
 }
 

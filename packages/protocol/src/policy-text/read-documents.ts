@@ -14,20 +14,20 @@ const MAX_ISSUES = 100
 export type SourcePolicy = PolicyDocument['policies'][number]
 
 /** A policy of a text. */
-export interface PlacedPolicy {
+export interface LocatedPolicy {
   readonly policy: SourcePolicy
   /**
    * File, line and column of the policy's name, or of the value at `path` in it. Computed on
    * demand, because a correct file needs no positions.
    */
-  readonly place: (path?: readonly PropertyKey[]) => string
+  readonly locate: (path?: readonly PropertyKey[]) => string
 }
 
 /** Formats the problem on demand, because finding its position in a large file is slow. */
 export type Problem = () => string
 
 export interface ReadDocuments {
-  readonly policies: readonly PlacedPolicy[]
+  readonly policies: readonly LocatedPolicy[]
   readonly problems: readonly Problem[]
 }
 
@@ -41,19 +41,19 @@ export function readDocuments(
   format: 'json' | 'yaml',
   list: DocumentList = 'policies',
 ): ReadDocuments {
-  const { documents, troubles, positionOf } = parseSource(text, format)
-  const placeOf = (offset: number): string => {
+  const { documents, faults, positionOf } = parseSource(text, format)
+  const locationOf = (offset: number): string => {
     if (offset < 0) return shown
     const { line, column } = positionOf(offset)
     return `${shown}:${line}:${column}`
   }
-  if (troubles.length > 0)
+  if (faults.length > 0)
     return {
       policies: [],
-      problems: troubles.map(
+      problems: faults.map(
         ({ message, offset }) =>
           () =>
-            `${placeOf(offset)}: ${message}`,
+            `${locationOf(offset)}: ${message}`,
       ),
     }
   if (documents.length === 0)
@@ -61,7 +61,7 @@ export function readDocuments(
       policies: [],
       problems: [() => `${shown}: is empty; write \`${list}: []\` for none`],
     }
-  const read = documents.map((document) => readDocument(document, placeOf, list))
+  const read = documents.map((document) => readDocument(document, locationOf, list))
   return {
     policies: read.flatMap(({ policies }) => policies),
     problems: read.flatMap(({ problems }) => problems),
@@ -69,27 +69,27 @@ export function readDocuments(
 }
 
 /** Finds repeated policies. Names are unique across files that are read together. */
-export function findRepeated(policies: readonly PlacedPolicy[]): readonly Problem[] {
-  const places = new Map<string, () => string>()
-  return policies.flatMap(({ policy: { name }, place }) => {
-    const first = places.get(name)
+export function findRepeated(policies: readonly LocatedPolicy[]): readonly Problem[] {
+  const locators = new Map<string, () => string>()
+  return policies.flatMap(({ policy: { name }, locate }) => {
+    const first = locators.get(name)
     if (first !== undefined)
-      return [() => `${place()}: policy \`${name}\` stands already at ${first()}`]
-    places.set(name, place)
+      return [() => `${locate()}: policy \`${name}\` stands already at ${first()}`]
+    locators.set(name, locate)
     return []
   })
 }
 
 function readDocument(
   document: SourceDocument,
-  placeOf: (offset: number) => string,
+  locationOf: (offset: number) => string,
   list: DocumentList,
 ): ReadDocuments {
-  const at = (path: readonly PropertyKey[]): string => placeOf(document.offsetOf(path))
+  const at = (path: readonly PropertyKey[]): string => locationOf(document.offsetOf(path))
   const { value } = document
   const other = documentList(value)
   if (other !== null && other !== list)
-    return { policies: [], problems: [() => `${placeOf(-1)}: ${OTHER_LIST[other]}`] }
+    return { policies: [], problems: [() => `${locationOf(-1)}: ${OTHER_LIST[other]}`] }
   const schema = list === 'local' ? localPoliciesSchema : policyDocumentSchema
   const parsed = schema.safeParse(value)
   if (!parsed.success)
@@ -106,13 +106,13 @@ function readDocument(
     }
   const policies = parsed.data.policies.map((policy, index) => ({
     policy,
-    place: (path: readonly PropertyKey[] = ['name']) => at([list, index, ...path]),
+    locate: (path: readonly PropertyKey[] = ['name']) => at([list, index, ...path]),
   }))
-  const problems = policies.flatMap(({ policy, place }) =>
+  const problems = policies.flatMap(({ policy, locate }) =>
     findProblems(policy).map(
       ({ path, message }) =>
         () =>
-          `${place(path)}: ${message}`,
+          `${locate(path)}: ${message}`,
     ),
   )
   return { policies, problems }

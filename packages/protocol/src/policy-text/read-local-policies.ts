@@ -1,6 +1,6 @@
 import { compilePolicy, PolicyError } from '@palisade/policy-core'
 import type { PolicyFile } from '../governance/policy-file.ts'
-import { findRepeated, readDocuments, type PlacedPolicy } from './read-documents.ts'
+import { findRepeated, readDocuments, type LocatedPolicy } from './read-documents.ts'
 import { describeProblem, readPolicyFile } from './read-policy-file.ts'
 
 /** Policies of one machine; usable only if `problems` is empty. */
@@ -12,7 +12,7 @@ export interface LocalPolicies {
 
 /** Policies by name, with names in place of ids. */
 export interface LocalDocuments extends LocalPolicies {
-  readonly placed: readonly PlacedPolicy[]
+  readonly located: readonly LocatedPolicy[]
 }
 
 /**
@@ -47,16 +47,16 @@ export function readLocalDocuments(
   text: string,
   format: 'json' | 'yaml',
 ): LocalDocuments {
-  const { policies: placed, problems } = readDocuments(shown, text, format, 'local')
-  const policies = placed.map(({ policy: { name, rules } }) => ({
+  const { policies: located, problems } = readDocuments(shown, text, format, 'local')
+  const policies = located.map(({ policy: { name, rules } }) => ({
     id: name,
     name,
     allowlist_v0: { rules: rules.map((rule) => ({ ...rule, id: rule.name })) },
   }))
   return {
     policies,
-    placed,
-    problems: [...problems, ...findRepeated(placed)].map((problem) => problem()),
+    located,
+    problems: [...problems, ...findRepeated(located)].map((problem) => problem()),
   }
 }
 

@@ -22,14 +22,14 @@ export function readPolicyFile(text: string, format: 'json' | 'yaml'): ReadPolic
     const json = parseJson(text)
     if (json.ok) return readValues([json.value])
     const { message, offset } = json.problem
-    const isPlaced = offset < 0 || /at line \d/.test(message)
+    const isLocated = offset < 0 || /at line \d/.test(message)
     const { positionOf } = parseSource(text, 'json')
-    return invalid([isPlaced ? message : `${message} at ${formatPosition(positionOf(offset))}`])
+    return invalid([isLocated ? message : `${message} at ${formatPosition(positionOf(offset))}`])
   }
-  const { documents, troubles, positionOf }: ParsedSource = parseSource(text, 'yaml')
-  if (troubles.length === 0) return readValues(documents.map(({ value }) => value))
+  const { documents, faults, positionOf }: ParsedSource = parseSource(text, 'yaml')
+  if (faults.length === 0) return readValues(documents.map(({ value }) => value))
   return invalid(
-    troubles.map(({ message, offset }) => `${message} at ${formatPosition(positionOf(offset))}`),
+    faults.map(({ message, offset }) => `${message} at ${formatPosition(positionOf(offset))}`),
   )
 }
 

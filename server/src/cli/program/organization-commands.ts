@@ -82,7 +82,8 @@ Examples:
       `
 Machines refuse a revision lower than their last one. \`palisade-server restore\` raises all
 revisions itself. Run this command after \`pg_restore\`, a point-in-time recovery, or copying files
-back. The history of every organization records it. Works while the server runs.
+back. It also ends all grants of access and open requests, because some may have ended since the
+backup. The history of every organization records it. Works while the server runs.
 
 Examples:
   palisade-server org raise-revisions`,

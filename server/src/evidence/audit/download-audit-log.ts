@@ -1,7 +1,6 @@
 import {
   formatAuditCsv,
   formatAuditCsvHead,
-  MAX_AUDIT_PAGE,
   type AuditDownloadQuery,
   type AuditEvent,
   type AuditFormat,
@@ -21,6 +20,8 @@ export const DOWNLOAD_TYPES: Readonly<Record<AuditFormat, string>> = {
 /** A page that is refused, because many others are asked for, is asked for again. */
 const AGAIN_MS = 1_000
 const MOST_ATTEMPTS = 60
+/** Reading and writing one takes some milliseconds, in which no other request is served. */
+const DOWNLOAD_PAGE = 200
 
 /**
  * A stream of all events that the query matches, newest first. A page is read when the reader has
@@ -65,7 +66,7 @@ export function pageQuery(
   query: Omit<AuditQuery, 'page_size' | 'page_token'>,
   token?: string,
 ): AuditQuery {
-  const page_size = String(MAX_AUDIT_PAGE)
+  const page_size = String(DOWNLOAD_PAGE)
   return token === undefined ? { ...query, page_size } : { ...query, page_size, page_token: token }
 }
 

@@ -5,6 +5,8 @@ import { ApiError } from '../../platform/api-error.ts'
 const LIMITS = {
   most: 32,
   mostOfOrganization: 4,
+  /** Any member may download own records: two must not take the places of all others. */
+  mostOwnOfOrganization: 8,
   mostOfCaller: 2,
   /** 35 kB/s. */
   leastBytes: 2 ** 20,
@@ -35,12 +37,13 @@ export function createDownloads(limits = LIMITS): Downloads {
   const running = new Set<Download>()
 
   function requirePlace({ org, caller, own }: Download): void {
+    const most = own ? limits.mostOwnOfOrganization : limits.mostOfOrganization
     const alike = [...running].filter((each) => each.own === own)
     const ofOrganization = alike.filter((each) => each.org === org)
     const ofCaller = ofOrganization.filter((each) => each.caller === caller)
     if (
       alike.length >= limits.most ||
-      ofOrganization.length >= limits.mostOfOrganization ||
+      ofOrganization.length >= most ||
       ofCaller.length >= limits.mostOfCaller
     )
       throw new ApiError(429, 'limit_exceeded', 'too many downloads at once; wait for one', {

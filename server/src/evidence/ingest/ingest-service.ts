@@ -7,7 +7,7 @@ import type { EvidenceStore } from '../store/evidence-store.ts'
 import { extendChain, judgeChain } from './judge-chain.ts'
 import { limitLines } from './limit-lines.ts'
 import { readBatch } from './read-batch.ts'
-import { toRows } from './to-rows.ts'
+import { sumBatch } from './batch-rows.ts'
 
 /** The machine that sends, by the server's own records. */
 export interface Sender {
@@ -55,7 +55,7 @@ export async function ingestBatch(
     throw conflict('the batch overlaps the known records; ask for their position first')
   const { mark, missing } = judged
   const lines = limitLines(judged.lines, sender)
-  const { rows, losses, ...counts } = toRows(lines, { boot: header.boot, receivedMs })
+  const { rows, losses, ...counts } = sumBatch(lines, { boot: header.boot, receivedMs })
   const next = extendChain(chain, header, judged, { ...counts, receivedMs })
   const batchRows = {
     org: sender.org,

@@ -5,6 +5,7 @@ import {
   UPLOAD_TYPE,
   batchHeaderSchema,
   batchLineSchema,
+  parseJson,
   type BatchLine,
 } from '@palisade/protocol'
 import { isUtf8 } from 'node:buffer'
@@ -64,7 +65,7 @@ const LINE_FEED = 10
  * The lines of a text, whose last one may end without a line feed. Short strings take memory that
  * the process has; one of the whole text takes new pages each time.
  *
- * bench: server/evidence
+ * bench: evidence/ingest
  */
 function* linesOf(text: Buffer): Generator<string, undefined, undefined> {
   let start = 0
@@ -87,7 +88,7 @@ function requireType(contentType: string | undefined): void {
  * A megabyte of gzip may hold a gigabyte of zeros: unpacking stops at the limit. Each chunk is a
  * journey to another thread, so a large text has large ones.
  *
- * bench: server/evidence
+ * bench: evidence/ingest
  */
 async function unpackBounded(bytes: Uint8Array): Promise<Uint8Array> {
   const chunkSize = Math.min(Math.max(LEAST_CHUNK_BYTES, bytes.length * 4), MOST_CHUNK_BYTES)
@@ -127,11 +128,9 @@ function schemaOfLine(value: unknown): (typeof batchLineSchema.options)[number] 
 function parseJsonOf(text: string, number: number): unknown {
   if (text.length > MAX_UPLOAD_LINE)
     throw atLine(number, `must have at most ${MAX_UPLOAD_LINE} characters`)
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw atLine(number, 'is not JSON')
-  }
+  const json = parseJson(text)
+  if (json.ok) return json.value
+  throw atLine(number, json.problem.kind === 'syntax' ? 'is not JSON' : json.problem.message)
 }
 
 function atLine(number: number, message: string): ApiError {

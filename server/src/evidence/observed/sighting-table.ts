@@ -28,7 +28,7 @@ const REMOVED = -1
 /** Removed rows keep their slot; there are at most as many of them as rows. */
 const SLOTS_OF_ROW = 4
 
-/** Columns: an object for each row takes five times the memory. // bench: server/replay */
+/** Columns: an object for each row takes five times the memory. // bench: evidence/replay */
 export function createSightingTable(most: number): SightingTable {
   const tuples = new Float64Array(most)
   const subjects = new Int32Array(most)

@@ -1,5 +1,5 @@
-import type { Policy } from '@palisade/policy-core'
 import type { ReplayResult } from '@palisade/protocol'
+import type { EncodedPolicies } from '../encoded-policies.ts'
 
 /** All data of a replay, for a thread of its own. */
 export interface ReplayJob {
@@ -12,8 +12,8 @@ export interface ReplayJob {
   /** Of the policies in force. */
   readonly revision: number
   readonly resolve_unlisted_names: boolean
-  /** The policies of both sides in JSON, each once. */
-  readonly policies: readonly Uint8Array<ArrayBuffer>[]
+  /** The policies of both sides, each once. */
+  readonly policies: EncodedPolicies
   /** Places in `policies`. */
   readonly before: readonly number[]
   readonly after: readonly number[]
@@ -29,22 +29,4 @@ export interface ReplayJob {
   /** Whether the answer may name people, devices and programs, and targets of single devices. */
   readonly names: boolean
   readonly upload: Pick<ReplayResult, 'upload' | 'sample_percent' | 'complete_since'>
-}
-
-/** Sent by the worker. */
-export type ReplayMessage =
-  | { readonly kind: 'progress'; readonly line: string }
-  /** The last one: the line with the result. */
-  | { readonly kind: 'result'; readonly line: string }
-  | { readonly kind: 'failed'; readonly message: string }
-
-const UTF8 = new TextEncoder()
-
-/** A buffer is transferred in one step; the strings of an object would be copied one by one. */
-export function encodePolicy(policy: Policy): Uint8Array<ArrayBuffer> {
-  return UTF8.encode(JSON.stringify(policy))
-}
-
-export function decodePolicy(bytes: Uint8Array): Policy {
-  return JSON.parse(new TextDecoder().decode(bytes)) as Policy
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
-import type { StartWorker } from '../../platform/start-worker.ts'
-import type { ReplayJob, ReplayMessage } from './replay-job.ts'
+import { isOutOfMemory, type StartWorker } from '../../platform/start-worker.ts'
+import { callWorker, SilentWorkerError, type WorkerEnd } from '../../work/worker-calls.ts'
+import type { ReplayJob } from './replay-job.ts'
 
 /** Crafted patterns can take long to compile, and a database long to answer. Others wait. */
 const TIME_LIMIT_MS = 5 * 60_000
@@ -10,75 +11,100 @@ const SEND_WITHIN_MS = 60_000
 export interface ReplayProcessOptions {
   readonly startWorker: StartWorker
   readonly timeLimitMs?: number
+  readonly sendWithinMs?: number
 }
 
-/**
- * Runs a job as a stream of lines. It is destroyed when its reader has not taken the last line
- * within `sendWithinMs` of the end of the process: a reader who stalls would keep a turn of all
- * organizations.
- */
-export function streamReplay(
+/** A job in a process of its own. */
+export interface RunningReplay {
+  /**
+   * Progress, and at the end a result or an error. Progress that the reader is too slow for is left
+   * out. The process ends with the stream. A reader who has not taken the last line within
+   * `sendWithinMs` gets an error instead.
+   */
+  readonly lines: Readable
+  /** Resolves when the process has ended; its last line may not be read yet. */
+  readonly ended: Promise<void>
+}
+
+/** A line for the reader: of progress, or the last one. */
+interface Line {
+  readonly text: string
+  readonly isLast: boolean
+}
+
+/** Starts a job. */
+export function startReplay(
   job: ReplayJob,
-  {
-    sendWithinMs = SEND_WITHIN_MS,
-    ...options
-  }: ReplayProcessOptions & { readonly sendWithinMs?: number },
-): Readable {
+  { startWorker, timeLimitMs = TIME_LIMIT_MS, sendWithinMs = SEND_WITHIN_MS }: ReplayProcessOptions,
+): RunningReplay {
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
+  let line: Line | null = null
+  let isWanted = false
   let timer: NodeJS.Timeout | undefined
-  const stop = (): void => void stream.destroy(new Error('the replay was read too slowly'))
-  const onLast = (): void => {
-    timer = setTimeout(stop, sendWithinMs).unref()
-  }
-  // As a stream of objects: each line is one.
-  const stream = Readable.from(replayInProcess(job, options, onLast), { highWaterMark: 1 })
-  return stream.once('close', () => clearTimeout(timer))
-}
-
-/**
- * Runs a job in a process of its own and yields its lines: progress, and at the end a result or an
- * error. Progress that the reader is too slow for is left out. The process ends with the iteration.
- * `onLast` is called once the last line is known.
- */
-export async function* replayInProcess(
-  job: ReplayJob,
-  { startWorker, timeLimitMs = TIME_LIMIT_MS }: ReplayProcessOptions,
-  onLast: () => void = () => {},
-): AsyncGenerator<string, void, undefined> {
-  const worker = startWorker('replay-worker', {
-    workerData: job,
-    transferList: job.policies.map(({ buffer }) => buffer),
-  })
-  worker.unref()
-  let last: ReplayMessage | null = null
-  let wake = Promise.withResolvers<void>()
-  const take = (message: ReplayMessage): void => {
-    if (last !== null && last.kind !== 'progress') return
-    last = message
-    if (message.kind !== 'progress') onLast()
-    wake.resolve()
-  }
-  const fail = (message: string) => () => take({ kind: 'failed', message })
-  const timer = setTimeout(fail('the replay takes too long; replay fewer days'), timeLimitMs)
-  timer.unref()
-  worker.on('message', take)
-  worker.once('error', fail('the replay takes too much memory; replay fewer days'))
-  worker.once('exit', fail('the replay has ended early; send it again'))
-  try {
-    for (;;) {
-      await wake.promise
-      wake = Promise.withResolvers()
-      const message = last as ReplayMessage | null
-      if (message?.kind === 'progress') last = null
-      if (message !== null) yield formatLine(message)
-      if (message !== null && message.kind !== 'progress') return
-    }
-  } finally {
+  const startTimer = (ms: number, call: () => void): void => {
     clearTimeout(timer)
-    await worker.terminate()
+    timer = setTimeout(call, ms).unref()
   }
+  const calls = callWorker(startWorker('replay-worker', {}), {
+    answerWithinMs: timeLimitMs,
+    refuse: describeEnd,
+    onNotice: (text) => take({ text: String(text), isLast: false }),
+  })
+  const endProcess = (cause: Error): void => void calls.end(cause).then(resolve)
+
+  const lines = new Readable({
+    // Each line is one object.
+    objectMode: true,
+    highWaterMark: 1,
+    read() {
+      isWanted = true
+      send()
+    },
+    destroy(error, done) {
+      clearTimeout(timer)
+      endProcess(new Error('the reader has gone'))
+      done(error)
+    },
+  })
+
+  function send(): void {
+    if (!isWanted || line === null) return
+    const { text, isLast } = line
+    isWanted = false
+    if (!isLast) line = null
+    lines.push(`${text}\n`)
+    if (isLast) lines.push(null)
+  }
+
+  function take(taken: Line): void {
+    if (lines.destroyed || line?.isLast === true) return
+    line = taken
+    if (taken.isLast) {
+      endProcess(new Error('the replay is over'))
+      startTimer(sendWithinMs, () => lines.destroy(new Error('the replay was read too slowly')))
+    }
+    send()
+  }
+
+  async function run(): Promise<void> {
+    const buffers = job.policies.map(({ buffer }) => buffer)
+    try {
+      take({ text: await calls.call<string>(job, undefined, buffers), isLast: true })
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      take({ text: JSON.stringify({ error: { code: 'internal', message } }), isLast: true })
+    }
+  }
+
+  // Progress is an answer too, and must not lengthen the whole.
+  startTimer(timeLimitMs, () => endProcess(new SilentWorkerError(timeLimitMs)))
+  void run()
+  return { lines, ended }
 }
 
-function formatLine(message: ReplayMessage): string {
-  if (message.kind !== 'failed') return `${message.line}\n`
-  return `${JSON.stringify({ error: { code: 'internal', message: message.message } })}\n`
+function describeEnd({ cause }: WorkerEnd): Error {
+  if (cause instanceof SilentWorkerError)
+    return new Error('the replay takes too long; replay fewer days')
+  if (isOutOfMemory(cause)) return new Error('the replay takes too much memory; replay fewer days')
+  return new Error('the replay has ended early; send it again')
 }

@@ -35,39 +35,31 @@ export function compileSide(side: ReplaySide, teams: readonly string[], now: num
     { policies, resolve_unlisted_names, default: byDefault },
     { patternLimits: false },
   )
-  return { compiled: policyAt(compiled, now), mayDependOnHome: createHomeTest(policies) }
+  return { compiled: policyAt(compiled, now), mayDependOnHome: createHomeTest(policies, now) }
 }
 
 const HOME = /^~(?=\/|$)/
 
 /**
  * Replaces `~` by any directory: a path without a match then is one that no home makes match. A
- * rule counts for all of time, and a deny as much as an allow.
+ * deny counts as much as an allow. Expired rules and shadow policies decide nothing in any home.
  */
-function createHomeTest(policies: readonly Policy[]): CompiledSide['mayDependOnHome'] {
-  const rules = policies.flatMap(({ allowlist_v0 }) =>
-    (allowlist_v0?.rules ?? []).flatMap((rule, index) => inAnyHome(rule, index)),
-  )
-  if (rules.length === 0) return () => false
-  const inAny = compilePolicy(
-    { policies: [{ id: 'home', name: 'home', allowlist_v0: { rules } }] },
-    { patternLimits: false },
-  )
+function createHomeTest(policies: readonly Policy[], now: number): CompiledSide['mayDependOnHome'] {
+  const inAnyHome = policies.map(allowInAnyHome)
+  if (inAnyHome.every(({ allowlist_v0 }) => allowlist_v0?.rules.length === 0)) return () => false
+  const inAny = policyAt(compilePolicy({ policies: inAnyHome }, { patternLimits: false }), now)
   return (action, path) => decide(inAny, { action, path }).decision === 'allow'
 }
 
-function inAnyHome({ actions, resources }: Rule, index: number): Rule[] {
-  const homes = resources.filter((resource) => HOME.test(resource))
-  if (homes.length === 0) return []
-  return [
-    {
-      id: String(index),
-      name: String(index),
-      actions,
-      decision: 'allow',
-      resources: [...new Set(homes.flatMap(inEveryDirectory))],
-    },
-  ]
+/** The rules with `~` alone, as allows. */
+function allowInAnyHome({ allowlist_v0, ...policy }: Policy): Policy {
+  const rules = (allowlist_v0?.rules ?? []).flatMap((rule): Rule[] => {
+    const homes = rule.resources.filter((resource) => HOME.test(resource))
+    if (homes.length === 0) return []
+    const resources = [...new Set(homes.flatMap(inEveryDirectory))]
+    return [{ ...rule, decision: 'allow', resources }]
+  })
+  return { ...policy, allowlist_v0: { rules } }
 }
 
 /** Below the root, and in it. */

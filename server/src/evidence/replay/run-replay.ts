@@ -1,13 +1,14 @@
 import { effectiveDefault, type Policy } from '@palisade/policy-core'
 import type { ReplayLine, ReplayResult } from '@palisade/protocol'
 import { nextTurn } from '../../platform/next-turn.ts'
+import { decodePolicies } from '../encoded-policies.ts'
 import { readRequests, sumUpObserved, type ObservedBounds } from '../observed/read-observed.ts'
 import type { EvidenceReading } from '../store/evidence-store.ts'
 import { examplesOf, formatReplay, LEAST_DEVICES } from './format-replay.ts'
-import { decodePolicy, type ReplayJob } from './replay-job.ts'
+import type { ReplayJob } from './replay-job.ts'
 import { createReplay } from './replay.ts'
 
-/** Sightings take 60 bytes each, and their groups 100. // bench: server/replay */
+/** Sightings take 60 bytes each, and their groups 100. // bench: evidence/replay */
 const BOUNDS: ObservedBounds = { records: 200_000, sightings: 1_000_000 }
 
 export type OnProgress = (
@@ -22,7 +23,7 @@ export async function runReplay(
   bounds: ObservedBounds = BOUNDS,
 ): Promise<ReplayResult> {
   const { org, fromMs, toMs, nowMs, revision, resolve_unlisted_names, members, defaults } = job
-  const policies = job.policies.map(decodePolicy)
+  const policies = decodePolicies(job.policies)
   const side = (places: readonly number[]) => ({
     policies: places.flatMap((place): Policy[] => policies.slice(place, place + 1)),
     resolve_unlisted_names,

@@ -14,4 +14,5 @@ export const NO_LIMITS: EvidenceLimits = { ofOrganization: Infinity, ofDeviceADa
 export const SHARE_OF_USER = 1 / 8
 
 /** A limit that a batch would exceed; also the reason of the loss that takes its place. */
-export type ExceededLimit = 'device_quota' | 'organization_quota' | 'user_quota'
+export const EXCEEDED_LIMITS = ['device_quota', 'organization_quota', 'user_quota'] as const
+export type ExceededLimit = (typeof EXCEEDED_LIMITS)[number]

@@ -212,6 +212,11 @@ export interface EvidenceStore extends ExportStore {
     time: Pick<EvidenceFilter, 'fromMs' | 'toMs'>,
   ): Promise<readonly EvidenceLoss[]>
   /**
+   * When a batch of the organization was last stored as a loss because of a limit, in epoch
+   * milliseconds; null if never, or before the days that are kept.
+   */
+  lastLimited(org: string): Promise<number | null>
+  /**
    * Where a rule matched from a day on, days since 1970. Takes a number of steps that grows with
    * `seeks`, not with the records.
    */

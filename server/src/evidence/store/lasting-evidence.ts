@@ -58,6 +58,7 @@ export async function openLastingEvidence(
     tuples: async (...args) => (await use()).tuples(...args),
     sources: async (...args) => (await use()).sources(...args),
     losses: async (...args) => (await use()).losses(...args),
+    lastLimited: async (...args) => (await use()).lastLimited(...args),
     ruleUse: async (...args) => (await use()).ruleUse(...args),
     firstDay: async (...args) => (await use()).firstDay(...args),
     days: async () => (await use()).days(),

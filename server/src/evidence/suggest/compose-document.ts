@@ -1,7 +1,6 @@
 import { domainOf } from '@palisade/policy-core'
 import { nameSchema, teamIdSchema, type SuggestionsResponse } from '@palisade/protocol'
-import type { Unit } from './build-units.ts'
-import { groupBy } from './generalize.ts'
+import type { Proposal } from './propose-resources.ts'
 import { ownerOfName } from './registrable-domain.ts'
 import { countDevices } from './summarize-evidence.ts'
 
@@ -12,64 +11,59 @@ const MOST_RULES = 200
 const MOST_RESOURCES_OF_RULE = 50
 const MOST_CHARACTERS = 200_000
 /** Of the document: an editor reads all of them. */
-const MOST_UNITS = 1_000
+const MOST_RESOURCES = 1_000
 const LONGEST_NAME = 200
 
 type SuggestedDocument = SuggestionsResponse['document']
 type DocumentPolicy = SuggestedDocument['policies'][number]
 type DocumentRule = DocumentPolicy['rules'][number]
 
-/** A unit with its place in the document. */
-export interface PlacedUnit {
-  readonly unit: Unit
+/** A proposal with the names of its policy and rule. */
+export interface PlacedProposal {
+  readonly proposal: Proposal
   readonly policy: string
   readonly rule: string
 }
 
 export interface ComposedDocument {
   readonly document: SuggestedDocument
-  readonly placed: readonly PlacedUnit[]
-  /** Beyond the limits; those with the fewest devices. */
-  readonly dropped: readonly Unit[]
+  /** All proposals but those beyond the limits, which have the fewest devices. */
+  readonly placed: readonly PlacedProposal[]
 }
 
 /**
- * Writes the units as new policies. A policy of a document replaces the one of the same name with
- * all its rules, so each name is one that the organization does not have.
+ * Writes the proposals as new policies. A policy of a document replaces the one of the same name
+ * with all its rules, so each name is one that the organization does not have.
  */
 export function composeDocument(
-  units: readonly Unit[],
+  proposals: readonly Proposal[],
   existing: readonly { readonly name: string }[],
 ): ComposedDocument {
   const names = createNames(existing.map(({ name }) => name))
-  const byDevices = units
-    .map((unit) => ({ unit, devices: countDevices(unit.seen) }))
-    .toSorted((a, b) => b.devices - a.devices || (a.unit.resource < b.unit.resource ? -1 : 1))
-    .map(({ unit }) => unit)
-  const kept = byDevices.slice(0, MOST_UNITS)
-  const groups = [...groupBy(kept, policyKey).values()]
-  const parts = groups
+  const byDevices = proposals
+    .map((proposal) => ({ proposal, devices: countDevices(proposal.seen) }))
+    .toSorted(
+      (a, b) => b.devices - a.devices || (a.proposal.resource < b.proposal.resource ? -1 : 1),
+    )
+    .map(({ proposal }) => proposal)
+  const groups = Map.groupBy(byDevices.slice(0, MOST_RESOURCES), policyKey)
+  const parts = [...groups.values()]
     .slice(0, MOST_POLICIES)
     .map((group) => composePolicy(group, names.take(describePolicy(group[0]))))
   return {
     document: { policies: parts.map(({ policy }) => policy) },
     placed: parts.flatMap(({ placed }) => placed),
-    dropped: [
-      ...byDevices.slice(MOST_UNITS),
-      ...groups.slice(MOST_POLICIES).flat(),
-      ...parts.flatMap(({ dropped }) => dropped),
-    ],
   }
 }
 
 /** A policy has rules of one domain. */
-function policyKey({ audience, program, action }: Unit): string {
+function policyKey({ audience, program, action }: Proposal): string {
   return JSON.stringify([audience.team?.id ?? null, program, domainOf(action)])
 }
 
-function describePolicy(unit: Unit | undefined): string {
-  if (unit === undefined) return ''
-  const { audience, program, action } = unit
+function describePolicy(proposal: Proposal | undefined): string {
+  if (proposal === undefined) return ''
+  const { audience, program, action } = proposal
   const audienceName = audience.team?.name ?? 'everybody'
   const ofProgram = program === null ? '' : `, ${program.split('/').at(-1) ?? ''}`
   const kind = domainOf(action) === 'filesystem' ? ' (files)' : ''
@@ -77,36 +71,28 @@ function describePolicy(unit: Unit | undefined): string {
 }
 
 function composePolicy(
-  units: readonly Unit[],
+  proposals: readonly Proposal[],
   name: string,
-): {
-  readonly policy: DocumentPolicy
-  readonly placed: readonly PlacedUnit[]
-  readonly dropped: readonly Unit[]
-} {
+): { readonly policy: DocumentPolicy; readonly placed: readonly PlacedProposal[] } {
   const names = createNames([])
   const rules: DocumentRule[] = []
-  const placed: PlacedUnit[] = []
-  const dropped: Unit[] = []
+  const placed: PlacedProposal[] = []
   let characters = 0
-  for (const [title, group] of groupBy(units, describeRule))
+  for (const [title, group] of Map.groupBy(proposals, describeRule))
     for (let first = 0; first < group.length; first += MOST_RESOURCES_OF_RULE) {
       const some = group.slice(first, first + MOST_RESOURCES_OF_RULE)
-      const [{ action }] = some as [Unit, ...Unit[]]
+      const [{ action }] = some as [Proposal, ...Proposal[]]
       const resources = some.map(({ resource }) => resource)
       const length = resources.join().length
-      if (rules.length === MOST_RULES || characters + length > MOST_CHARACTERS) {
-        dropped.push(...some)
-        continue
-      }
+      if (rules.length === MOST_RULES || characters + length > MOST_CHARACTERS) continue
       characters += length
       const rule = names.take(title)
       rules.push({ name: rule, actions: [action], decision: 'allow', resources })
-      placed.push(...some.map((unit) => ({ unit, policy: name, rule })))
+      placed.push(...some.map((proposal) => ({ proposal, policy: name, rule })))
     }
-  const team = units[0]?.audience.team ?? null
+  const team = proposals[0]?.audience.team ?? null
   const scope = team === null ? {} : { teams: [writeTeam(team)] }
-  return { policy: { name, scope, rules }, placed, dropped }
+  return { policy: { name, scope, rules }, placed }
 }
 
 /** The name; a name in the form of a UUID would be read as an id. */
@@ -115,8 +101,8 @@ export function writeTeam({ id, name }: { readonly id: string; readonly name: st
 }
 
 /** One rule for the names of a domain on a port, or the files of a directory. */
-function describeRule({ action, candidates: [candidate] }: Unit): string {
-  const { host = null, port = null, path = null } = candidate?.target ?? {}
+function describeRule({ action, candidates: [candidate] }: Proposal): string {
+  const { host, port, path } = candidate.target
   if (path !== null) return `${action} ${path.slice(0, path.lastIndexOf('/'))}`
   return `${action} ${ownerOfName(host ?? '').domain ?? host ?? ''}:${port}`
 }

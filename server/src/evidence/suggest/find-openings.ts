@@ -1,14 +1,9 @@
-import {
-  compare,
-  effectivePolicies,
-  PolicyError,
-  type Change,
-  type Policy,
-} from '@palisade/policy-core'
+import { compare, type Change } from '@palisade/policy-analysis'
+import { effectivePolicies, PolicyError, type Policy } from '@palisade/policy-core'
 import type { OpenedAccess, SuggestionsResponse } from '@palisade/protocol'
-import type { Audience } from './fit-teams.ts'
+import type { Audience } from './choose-audience.ts'
 import { writeTeam } from './compose-document.ts'
-import { compileEnforced } from './judge-line.ts'
+import { compileEnforced } from './evaluate-request.ts'
 
 /** About two seconds of processor time for each audience. */
 const MAX_STEPS = 2_000_000

@@ -1,5 +1,6 @@
 import { domainToUnicode } from 'node:url'
-import { compilePolicy, lint } from '@palisade/policy-core'
+import { lint } from '@palisade/policy-analysis'
+import { compilePolicy } from '@palisade/policy-core'
 import { parse } from 'tldts'
 
 /** A host name by the Public Suffix List, with its private section (`github.io`). */

@@ -1,5 +1,10 @@
 import { foldPath } from '../../platform/fold-path.ts'
-import { HOMES, indicesBelowRoots, isInPlace } from '../../platform/home-directories.ts'
+import {
+  HOMES,
+  indicesBelowRoots,
+  isInPlace,
+  OTHER_NAMES,
+} from '../../platform/home-directories.ts'
 
 /** Directories of the system, closed with everything below them. In lower case. */
 const SYSTEM: readonly string[] = [
@@ -85,6 +90,14 @@ const SECRETS: ReadonlySet<string> = new Set([
   'library/safari',
 ])
 
+/** Directories with names of `SECRETS` in them: `.config`, `library/application support`. */
+const ABOVE_SECRETS: ReadonlySet<string> = new Set(
+  [...SECRETS].flatMap((secret) => {
+    const names = secret.split('/')
+    return names.slice(1).map((_, index) => names.slice(0, index + 1).join('/'))
+  }),
+)
+
 /** Least number of segments of a directory that a wildcard may open. */
 const LEAST_DEPTH = 3
 /** The same below a home: `~/work/project`, but not `~/work`. */
@@ -92,7 +105,7 @@ const LEAST_BELOW_HOME = 2
 
 /**
  * Tells why no suggestion opens a canonical path: the root, a home directory or what holds homes, a
- * part of the system, or a place of secrets. Null for any other path.
+ * part of the system, a place of secrets or a directory above one. Null for any other path.
  */
 export function describeSensitivePath(path: string): string | null {
   const segments = segmentsOf(foldPath(path))
@@ -103,9 +116,11 @@ export function describeSensitivePath(path: string): string | null {
 function describeFolded(segments: readonly string[]): string | null {
   if (segments.length < 2) return 'the root, or a directory of it'
   if (belowHome(segments) === 0 || isAboveHomes(segments)) return 'a home directory'
+  if (OTHER_NAMES.some((each) => isInPlace(segments, each))) return 'another name of any file'
   const path = `/${segments.join('/')}`
   if (SYSTEM.some((each) => isAtOrBelow(path, each))) return 'a part of the operating system'
-  return holdsSecret(segments) ? 'a place of credentials' : null
+  if (holdsSecret(segments)) return 'a place of credentials'
+  return isAboveSecret(segments, path) ? 'a directory above credentials' : null
 }
 
 /** Tells whether a wildcard may open everything below a directory. */
@@ -152,6 +167,14 @@ function holdsSecret(segments: readonly string[]): boolean {
     const pair = `${each}/${segments[index + 1] ?? ''}`
     return SECRETS.has(pair) || SECRETS.has(`${pair}/${segments[index + 2] ?? ''}`)
   })
+}
+
+/** `library` and `appdata` are usual names, and of secrets directly in a home only. */
+function isAboveSecret(segments: readonly string[], path: string): boolean {
+  if (SYSTEM.some((each) => isAtOrBelow(each, path))) return true
+  const last = segments.at(-1) ?? ''
+  if (ABOVE_SECRETS.has(`${segments.at(-2) ?? ''}/${last}`)) return true
+  return ABOVE_SECRETS.has(last) && (last.startsWith('.') || belowHome(segments) === 1)
 }
 
 /** Such files have customary names: `id_ed25519`, `server.pem`, `.env.local`. */

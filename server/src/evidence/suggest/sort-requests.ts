@@ -4,8 +4,9 @@ import {
   isNetworkAction,
   type Action,
 } from '@palisade/policy-core'
-import type { SuggestRules, RecordedRequest, Seen } from './suggest-input.ts'
 import type { UncoveredReason } from '@palisade/protocol'
+import type { SuggestRules, RecordedRequest, Seen } from './suggest-input.ts'
+import type { UncoveredList } from './uncovered-requests.ts'
 
 /** A readable target of a record. */
 export interface Target {
@@ -21,43 +22,28 @@ export interface Target {
   readonly program: string | null
 }
 
-/** Requests for a target that no rule matches, with one address or none. */
-export interface OpenLine {
-  readonly address: string | null
-  readonly seen: readonly Seen[]
-}
-
+/** Requests for a target that no rule matches. */
 export interface OpenTarget {
   readonly target: Target
-  readonly lines: OpenLine[]
-}
-
-/** Recorded requests that no suggestion covers. */
-export interface Uncovered {
-  readonly reason: UncoveredReason
-  readonly detail: string
-  readonly action: string | null
-  /** `host:port`, or a path; empty if unreadable. */
-  readonly text: string
-  readonly seen: Seen[]
+  /** With one address or none. */
+  readonly lines: { readonly address: string | null; readonly seen: readonly Seen[] }[]
 }
 
 export interface SortedRequests {
   readonly open: readonly OpenTarget[]
-  readonly uncovered: readonly Uncovered[]
   readonly decisions: number
   readonly devices: number
 }
 
 type Tuple = RecordedRequest['tuple']
 
-/** Separates the records that a rule may answer from those that none may, by target. */
+/** Returns the records that a rule may answer, by target; adds the others to `uncovered`. */
 export function sortRequests(
   requests: Iterable<RecordedRequest>,
   { from, by }: Pick<SuggestRules, 'from' | 'by'>,
+  uncovered: UncoveredList,
 ): SortedRequests {
   const open = new Map<string, OpenTarget>()
-  const uncovered = new Map<string, Uncovered>()
   const devices = new Set<string>()
   let decisions = 0
   for (const { tuple, sightings } of requests) {
@@ -68,23 +54,19 @@ export function sortRequests(
       devices.add(each.device_id)
       decisions += each.decisions
     }
-    const target = readTarget(tuple, by)
-    if (reason === null && target !== null) addOpen(open, target, { address: tuple.address, seen })
-    else addUncovered(uncovered, describe(tuple, reason ?? 'unreadable'), seen)
+    const target = reason === null ? readTarget(tuple, by) : null
+    if (target === null) {
+      const why = reason ?? 'unreadable'
+      uncovered.add({ reason: why, detail: describeReason(tuple, why) }, tuple, seen)
+      continue
+    }
+    const { action, host, port, path, isTree, program } = target
+    const key = JSON.stringify([action, host, port, path, isTree, program])
+    const entry: OpenTarget = open.get(key) ?? { target, lines: [] }
+    entry.lines.push({ address: tuple.address, seen })
+    open.set(key, entry)
   }
-  return {
-    open: [...open.values()],
-    uncovered: [...uncovered.values()],
-    decisions,
-    devices: devices.size,
-  }
-}
-
-/** `host:port`, or a path. */
-export function formatTarget({ host, port, path }: Pick<Tuple, 'host' | 'port' | 'path'>): string {
-  if (path !== null) return path
-  if (host === null || port === null) return ''
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+  return { open: [...open.values()], decisions, devices: devices.size }
 }
 
 /** Null for a record that a rule may answer; `unasked` for one that is not in question. */
@@ -132,23 +114,6 @@ function canonicalize(host: string): string {
   return canonical.kind === 'name' ? canonical.name : canonical.address
 }
 
-function addOpen(open: Map<string, OpenTarget>, target: Target, line: OpenLine): void {
-  const { action, host, port, path, isTree, program } = target
-  const key = JSON.stringify([action, host, port, path, isTree, program])
-  const known = open.get(key)
-  if (known === undefined) open.set(key, { target, lines: [line] })
-  else known.lines.push(line)
-}
-
-function describe(tuple: Tuple, reason: UncoveredReason): Omit<Uncovered, 'seen'> {
-  return {
-    reason,
-    detail: describeReason(tuple, reason),
-    action: tuple.action,
-    text: formatTarget(tuple),
-  }
-}
-
 function describeReason({ rules }: Tuple, reason: UncoveredReason): string {
   switch (reason) {
     case 'denied_by_rule': {
@@ -165,16 +130,4 @@ function describeReason({ rules }: Tuple, reason: UncoveredReason): string {
     default:
       return 'the machine could not read the request'
   }
-}
-
-/** Adds to the entry with the same reason and target. */
-export function addUncovered(
-  all: Map<string, Uncovered>,
-  what: Omit<Uncovered, 'seen'>,
-  seen: readonly Seen[],
-): void {
-  const key = JSON.stringify([what.reason, what.action, what.text, what.detail])
-  const known = all.get(key)
-  if (known === undefined) all.set(key, { ...what, seen: [...seen] })
-  else for (const each of seen) known.seen.push(each)
 }

@@ -1,27 +1,16 @@
-import type {
-  Suggestion,
-  SuggestionsResponse,
-  UncoveredReason,
-  UncoveredRequests,
-} from '@palisade/protocol'
-import { buildUnits, reasonOfFew, type Candidate, type Unit } from './build-units.ts'
-import { composeDocument, writeTeam, type PlacedUnit } from './compose-document.ts'
+import type { Suggestion, SuggestionsResponse, UncoveredReason } from '@palisade/protocol'
+import { createAudiences } from './choose-audience.ts'
+import { composeDocument, writeTeam, type PlacedProposal } from './compose-document.ts'
+import { createPolicySets, evaluateRequest } from './evaluate-request.ts'
 import { documentPolicies, findOpenings } from './find-openings.ts'
-import { createAudiences, type Audience, type Audiences } from './fit-teams.ts'
-import { compileSets, judgeLine, type CompiledSets } from './judge-line.ts'
-import { createMarking } from './mark-unit.ts'
-import {
-  addUncovered,
-  formatTarget,
-  sortRequests,
-  type OpenTarget,
-  type Uncovered,
-} from './sort-requests.ts'
+import { proposeResources, reasonOfFew, type Proposal } from './propose-resources.ts'
+import { sortRequests, type OpenTarget, type Target } from './sort-requests.ts'
 import type { RecordedRequest, Seen, SuggestOrganization, SuggestRules } from './suggest-input.ts'
-import { countDecisions, countDevices, summarizeEvidence } from './summarize-evidence.ts'
-import { writeResource } from './write-resource.ts'
+import { createMarks } from './suggestion-marks.ts'
+import { summarizeEvidence } from './summarize-evidence.ts'
+import { createUncoveredList, type Uncovered, type UncoveredList } from './uncovered-requests.ts'
+import { writeResource, type Candidate } from './write-resource.ts'
 
-const MOST_UNCOVERED = 500
 const MOST_REPLACED = 50
 
 /** All of an answer but what only the caller knows. */
@@ -43,118 +32,99 @@ export function suggest(
   rules: SuggestRules,
   now: number,
 ): Suggestions {
-  const sorted = sortRequests(requests, rules)
-  const uncovered = new Map<string, Uncovered>()
-  for (const { seen, ...each } of sorted.uncovered) addUncovered(uncovered, each, seen)
-  const sets = compileSets(organization)
-  const candidates = sorted.open.flatMap((each) =>
-    toCandidate(each, sets, { rules, now }, uncovered),
-  )
+  const uncovered = createUncoveredList()
+  const { open, ...examined } = sortRequests(requests, rules, uncovered)
+  const targets = open.length + uncovered.count()
+  const setOf = createPolicySets(organization)
+  const candidates = open.flatMap(({ target, lines }): readonly Candidate[] => {
+    const seen = lines.flatMap((line) => findOpen(target, line, { setOf, now, uncovered }))
+    if (seen.length === 0) return []
+    const resource = resourceOf(target, seen, rules)
+    if (typeof resource === 'string') return [{ target, resource, seen }]
+    uncovered.add(resource, target, seen)
+    return []
+  })
   const audiences = createAudiences(organization, rules)
-  const units = buildUnits(candidates, audiences, rules)
-  const composed = composeDocument(units, organization.policies)
-  listLeftOver({ candidates, ...composed, audiences }, rules, uncovered)
+  const proposals = proposeResources(candidates, audiences, rules)
+  const { document, placed } = composeDocument(proposals, organization.policies)
+  addLeftOver(uncovered, candidates, { proposals, placed, rules })
 
   const ids = new Map(organization.teams.map((team) => [writeTeam(team), team.id]))
-  const added = documentPolicies(composed.document, (written) => ids.get(written) ?? written)
-  const used = new Set(composed.placed.map(({ unit }) => unit.audience))
-  const markUnit = createMarking(organization.policies, candidates)
+  const added = documentPolicies(document, (written) => ids.get(written) ?? written)
+  const used = new Set(placed.map(({ proposal }) => proposal.audience))
+  const marksOf = createMarks(organization.policies, candidates)
   return {
-    examined: {
-      decisions: sorted.decisions,
-      devices: sorted.devices,
-      targets: sorted.open.length + sorted.uncovered.length,
-    },
-    document: composed.document,
-    suggestions: composed.placed.map((placed) => toSuggestion(placed, markUnit)),
+    examined: { ...examined, targets },
+    document,
+    suggestions: placed.map((each) => formatSuggestion(each, marksOf)),
     opens: findOpenings(organization.policies, added, used, now),
-    ...formatUncovered([...uncovered.values()]),
+    ...uncovered.format(),
   }
 }
 
-/** Leaves out the sightings that the present policies decide already. */
-function toCandidate(
-  { target, lines }: OpenTarget,
-  sets: CompiledSets,
-  { rules, now }: { readonly rules: SuggestRules; readonly now: number },
-  uncovered: Map<string, Uncovered>,
-): readonly Candidate[] {
-  const add = (reason: UncoveredReason, detail: string, seen: readonly Seen[]): void => {
-    const { action } = target
-    if (seen.length > 0)
-      addUncovered(uncovered, { reason, detail, action, text: formatTarget(target) }, seen)
-  }
-  const open: Seen[] = []
-  for (const line of lines) {
-    const judged = judgeLine(sets, target, line, now)
-    for (const each of judged.open) open.push(each)
-    add('already_allowed', 'the present policies allow it', judged.allowed)
-    add('not_a_member', 'its users have left the organization', judged.left)
-    for (const { detail, seen } of judged.denied) add('denied_by_rule', detail, [seen])
-    add('unreadable', 'the request is invalid', judged.invalid)
-    add('protected_address', 'the present policies protect its address', judged.protected)
-  }
-  if (open.length === 0) return []
-  // One machine can record very many long paths, and each is costly to write.
-  const few = target.path === null || rules.generalize ? null : reasonOfFew(open, rules)
-  if (few !== null) {
-    add(few, describeLeftOver(few, rules), open)
-    return []
-  }
-  const written = writeResource(target)
-  if (written.ok) return [{ target, resource: written.resource, seen: open }]
-  add(written.reason, written.detail, open)
-  return []
-}
-
-/** Lists the sightings of candidates that no placed unit covers. */
-function listLeftOver(
+/** Returns the sightings that the present policies leave open; adds the others to `uncovered`. */
+function findOpen(
+  target: Target,
+  { address, seen }: OpenTarget['lines'][number],
   {
-    candidates,
-    placed,
-    dropped,
-    audiences,
+    setOf,
+    now,
+    uncovered,
   }: {
-    readonly candidates: readonly Candidate[]
-    readonly placed: readonly PlacedUnit[]
-    readonly dropped: readonly Unit[]
-    readonly audiences: Audiences
+    readonly setOf: ReturnType<typeof createPolicySets>
+    readonly now: number
+    readonly uncovered: UncoveredList
   },
-  rules: SuggestRules,
-  uncovered: Map<string, Uncovered>,
-): void {
-  const covering = audiencesOf(placed.map(({ unit }) => unit))
-  const tooMany = audiencesOf(dropped)
-  const isOfOrganization = audiences.all.some(({ team }) => team === null)
-  for (const candidate of candidates) {
-    const { target, seen } = candidate
-    const few = reasonOfFew(seen, rules)
-    for (const each of seen) {
-      const covers = ({ covers: isCovered }: Audience) => isCovered(each.username)
-      if (covering.get(candidate)?.some(covers) === true) continue
-      const reason =
-        few ??
-        (tooMany.get(candidate)?.some(covers) === true
-          ? 'too_many'
-          : each.username === null && !isOfOrganization
-            ? 'no_user'
-            : 'no_fitting_team')
-      const detail = describeLeftOver(reason, rules)
-      const text = formatTarget(target)
-      addUncovered(uncovered, { reason, detail, action: target.action, text }, [each])
-    }
-  }
+): readonly Seen[] {
+  const bySet = Map.groupBy(seen, ({ username }) => setOf(username))
+  return [...bySet].flatMap(([set, some]) => {
+    const why = evaluateRequest(set, target, { address, now })
+    if (why === null) return some
+    uncovered.add(why, target, some)
+    return []
+  })
 }
 
-function audiencesOf(units: readonly Unit[]): ReadonlyMap<Candidate, readonly Audience[]> {
-  const audiences = new Map<Candidate, Audience[]>()
-  for (const { candidates, audience } of units)
-    for (const candidate of candidates) {
-      const known = audiences.get(candidate)
-      if (known === undefined) audiences.set(candidate, [audience])
-      else known.push(audience)
+/** The resource of a target, or the reason why no suggestion has it. */
+function resourceOf(
+  target: Target,
+  seen: readonly Seen[],
+  rules: SuggestRules,
+): string | Uncovered {
+  // One machine can record very many long paths, and each is costly to write.
+  const few = target.path === null || rules.generalize ? null : reasonOfFew(seen, rules)
+  return few === null
+    ? writeResource(target)
+    : { reason: few, detail: describeLeftOver(few, rules) }
+}
+
+/** Adds the sightings of candidates that no placed proposal covers. */
+function addLeftOver(
+  uncovered: UncoveredList,
+  candidates: readonly Candidate[],
+  {
+    proposals,
+    placed,
+    rules,
+  }: {
+    readonly proposals: readonly Proposal[]
+    readonly placed: readonly PlacedProposal[]
+    readonly rules: SuggestRules
+  },
+): void {
+  const proposed = new Set(proposals.flatMap(({ seen }) => seen))
+  const covered = new Set(placed.flatMap(({ proposal: { seen } }) => seen))
+  for (const { target, seen } of candidates) {
+    const few = reasonOfFew(seen, rules)
+    const reasonFor = (each: Seen): UncoveredReason => {
+      if (few !== null) return few
+      if (proposed.has(each)) return 'too_many'
+      return each.username === null && rules.scope === 'team' ? 'no_user' : 'no_fitting_team'
     }
-  return audiences
+    const left = seen.filter((each) => !covered.has(each))
+    for (const [reason, some] of Map.groupBy(left, reasonFor))
+      uncovered.add({ reason, detail: describeLeftOver(reason, rules) }, target, some)
+  }
 }
 
 function describeLeftOver(
@@ -182,12 +152,12 @@ function describeLeftOver(
   }
 }
 
-function toSuggestion(
-  { unit, policy, rule }: PlacedUnit,
-  markUnit: ReturnType<typeof createMarking>,
+function formatSuggestion(
+  { proposal, policy, rule }: PlacedProposal,
+  marksOf: ReturnType<typeof createMarks>,
 ): Suggestion {
-  const { marks, similarTo } = markUnit(unit)
-  const { action, resource, audience, seen, candidates, isWildcard } = unit
+  const { marks, similarTo } = marksOf(proposal)
+  const { action, resource, audience, seen, candidates, isWildcard } = proposal
   return {
     policy,
     rule,
@@ -204,29 +174,5 @@ function toSuggestion(
           .toSorted()
           .slice(0, MOST_REPLACED)
       : [],
-  }
-}
-
-function formatUncovered(
-  all: readonly Uncovered[],
-): Pick<Suggestions, 'not_covered' | 'not_covered_totals'> {
-  const totals = new Map<UncoveredReason, { targets: number; decisions: number }>()
-  for (const { reason, seen } of all) {
-    const { targets, decisions } = totals.get(reason) ?? { targets: 0, decisions: 0 }
-    totals.set(reason, { targets: targets + 1, decisions: decisions + countDecisions(seen) })
-  }
-  const ranked = all
-    .map((each) => ({ each, devices: countDevices(each.seen) }))
-    .toSorted((a, b) => b.devices - a.devices)
-    .slice(0, MOST_UNCOVERED)
-  return {
-    not_covered: ranked.map(
-      ({ each: { reason, detail, action, text, seen } }): UncoveredRequests => {
-        return { reason, detail, action, target: text, evidence: summarizeEvidence(seen) }
-      },
-    ),
-    not_covered_totals: [...totals]
-      .map(([reason, total]) => ({ reason, ...total }))
-      .toSorted((a, b) => (a.reason < b.reason ? -1 : 1)),
   }
 }

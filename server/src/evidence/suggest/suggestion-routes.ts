@@ -1,20 +1,27 @@
-import { suggestionsRequestSchema, suggestionsResponseSchema } from '@palisade/protocol'
+import {
+  suggestionsRequestSchema,
+  suggestionsResponseSchema,
+  type SuggestionEvidence,
+  type SuggestionsResponse,
+} from '@palisade/protocol'
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import { authorize, requireEntitled, type Access } from '../../identity/authorize.ts'
 import { payerOf } from '../../identity/payer.ts'
 import { formatPrincipal } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
-import type { WorkBudget } from '../../operations/overload/work-budget.ts'
+import type { WorkBudget } from '../../work/work-budget.ts'
 import { permissionDenied } from '../../platform/api-error.ts'
 import type { ProcessPool } from '../../work/process-pool.ts'
 import { createNoteReading } from '../note-reading.ts'
 import { answerSuggestions, type AnswerSuggestionsDeps } from './answer-suggestions.ts'
-import { concealNames } from './conceal-names.ts'
-import { startSuggestWorker } from './suggest-worker-client.ts'
 
-export interface SuggestionRouteDeps extends Omit<AnswerSuggestionsDeps, 'startWorker' | 'store'> {
+/** Requests of a single device would show what its user does. */
+const LEAST_DEVICES = 2
+
+export interface SuggestionRouteDeps extends Omit<AnswerSuggestionsDeps, 'store'> {
   readonly store: Pick<AuditedStore, 'note' | 'read'>
   readonly budget: WorkBudget
+  readonly monotonicMs: () => number
   readonly processes: ProcessPool
 }
 
@@ -50,9 +57,7 @@ export function suggestionRoutes(deps: SuggestionRouteDeps): readonly Route[] {
         return deps.processes.run(who, async (startWorker) => {
           const work = deps.budget.begin(payerOf(caller, access))
           try {
-            const start = () => startSuggestWorker({ startWorker })
-            const call = { work, isGone }
-            const made = await answerSuggestions({ ...deps, startWorker: start }, org, body, call)
+            const made = await answerSuggestions(deps, org, body, { work, isGone, startWorker })
             return seesNames ? made : concealNames(made)
           } finally {
             work.end()
@@ -80,12 +85,36 @@ function requireRight({ permissions, organization }: Access): { readonly seesNam
 /** Throws 403 for what would show the requests of single people or programs. */
 function requireNameless({
   by,
-  min_devices = 2,
+  min_devices = LEAST_DEVICES,
 }: {
   readonly by: string
   readonly min_devices?: number | undefined
 }): void {
   if (by !== 'team') throw permissionDenied(`\`by: ${by}\` needs the permission \`audit:read\``)
-  if (min_devices < 2)
-    throw permissionDenied('`min_devices` below 2 needs the permission `audit:read`')
+  if (min_devices < LEAST_DEVICES)
+    throw permissionDenied(
+      `\`min_devices\` below ${LEAST_DEVICES} needs the permission \`audit:read\``,
+    )
+}
+
+/**
+ * Leaves out people, devices and programs, for callers who write policies but may not read the
+ * decisions of others. Requests of single devices are left out entirely, also those in a wildcard.
+ */
+function concealNames(answer: SuggestionsResponse): SuggestionsResponse {
+  return {
+    ...answer,
+    suggestions: answer.suggestions.map((each) => ({
+      ...each,
+      evidence: withoutNames(each.evidence),
+      replaces: [],
+    })),
+    not_covered: answer.not_covered
+      .filter(({ evidence }) => evidence.devices >= LEAST_DEVICES)
+      .map((each) => ({ ...each, evidence: withoutNames(each.evidence) })),
+  }
+}
+
+function withoutNames(evidence: SuggestionEvidence): SuggestionEvidence {
+  return { ...evidence, usernames: [], device_ids: [], programs: [] }
 }

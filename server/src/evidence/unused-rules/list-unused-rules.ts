@@ -30,7 +30,7 @@ const ANY_RECORD: Omit<EvidenceFilter, 'fromMs' | 'toMs'> = {
 }
 
 export interface UnusedRulesDeps {
-  readonly evidence: Pick<EvidenceStore, 'firstDay' | 'list' | 'ruleUse'>
+  readonly evidence: Pick<EvidenceStore, 'firstDay' | 'lastLimited' | 'list' | 'ruleUse'>
   readonly store: Pick<Store, 'read'>
   readonly pageTokenKey: Uint8Array
   readonly now: () => Date
@@ -54,6 +54,7 @@ export async function listUnusedRules(
 ): Promise<UnusedRules> {
   const { evidence, store } = deps
   const firstDay = await evidence.firstDay(org)
+  const lastLimitedMs = await evidence.lastLimited(org)
   const day = Math.max(since === undefined ? 0 : dayOf(Date.parse(since)), firstDay ?? 0)
   const size = String(Math.min(Number(page_size ?? 0) || MOST_POLICIES, MOST_POLICIES))
   const query = { page_size: size, ...(page_token === undefined ? {} : { page_token }) }
@@ -67,7 +68,7 @@ export async function listUnusedRules(
     return {
       ...page,
       upload: (await reader.organizations.evidence(org)).upload,
-      earlier: await listUploadEnds(reader, org, (day + 1) * DAY_MS),
+      earlier: await listUploadEnds(reader, org, { fromMs: (day + 1) * DAY_MS, lastLimitedMs }),
       policies: read.filter((one) => one !== null),
     }
   })

@@ -2,7 +2,7 @@ import { unusedRulesQuerySchema, unusedRulesResponseSchema } from '@palisade/pro
 import { authorize } from '../../identity/authorize.ts'
 import { formatPrincipal } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
-import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
+import { createAnswerTurns } from '../../work/answer-turns.ts'
 import { listUnusedRules, type UnusedRulesDeps } from './list-unused-rules.ts'
 
 /** `GET /api/v1/orgs/:org/unused-rules` */

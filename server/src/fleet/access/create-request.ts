@@ -1,6 +1,6 @@
 import type { AccessRequest, CreateAccessRequest } from '@palisade/protocol'
 import { createId } from '../../governance/object-id.ts'
-import { formatAccessRequest } from '../../history/format-access-request.ts'
+import { formatAccessRequest } from '../../store/aggregates/policies/format-access-request.ts'
 import { invalidArgument, limitExceeded } from '../../platform/api-error.ts'
 import type { AccessRequestRecord } from '../../store/access-records.ts'
 import type { StoreWriter } from '../../store/store.ts'

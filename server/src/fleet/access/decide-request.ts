@@ -1,7 +1,8 @@
-import { isNoWider } from '@palisade/policy-core'
+import { isNoWider } from '@palisade/policy-analysis'
 import type { AccessRequest, AccessState } from '@palisade/protocol'
 import { randomUUID } from 'node:crypto'
-import { formatAccessRequest } from '../../history/format-access-request.ts'
+import { formatAccessRequest } from '../../store/aggregates/policies/format-access-request.ts'
+import type { Caller } from '../../identity/principal.ts'
 import { conflict, invalidArgument, limitExceeded } from '../../platform/api-error.ts'
 import type { AccessRequestRecord } from '../../store/access-records.ts'
 import type { StoreWriter } from '../../store/store.ts'
@@ -9,12 +10,19 @@ import { formatTufTime } from '../../views/keys/metadata.ts'
 import { requireDuration } from './create-request.ts'
 import { compileAllowed } from './require-grantable.ts'
 
+/** What somebody asks for, or is granted. */
+export type Wanted = Pick<AccessRequestRecord, 'action' | 'duration_seconds' | 'resources'>
+
 const MAX_NARROWING_STEPS = 100_000
 
 /** Who decides, when. */
 export interface Decider {
   readonly decided_by: string
   readonly now: Date
+}
+
+export function byWhom({ author }: Caller): Pick<Decider, 'decided_by'> {
+  return { decided_by: author.actor }
 }
 
 /** Throws ApiError 400, 403 and 409. */
@@ -88,8 +96,8 @@ export function requireState(
 
 /** Throws 400 unless the grant opens no more, for no longer, than was asked for. */
 export function requireNarrower(
-  request: AccessRequestRecord,
-  { resources, duration_seconds }: Pick<AccessRequestRecord, 'duration_seconds' | 'resources'>,
+  request: Wanted,
+  { resources, duration_seconds }: Omit<Wanted, 'action'>,
 ): void {
   if (duration_seconds > request.duration_seconds)
     throw invalidArgument(

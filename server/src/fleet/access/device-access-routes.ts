@@ -11,7 +11,8 @@ import { formatUser } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { ApiError, permissionDenied } from '../../platform/api-error.ts'
 import type { DeviceIdentity, ViewService } from '../../views/view-service.ts'
-import type { AccessService, AskingDevice } from './access-service.ts'
+import type { AskingDevice } from './access-questions.ts'
+import type { AccessService } from './access-service.ts'
 
 const PATH = '/api/v1/device/access-requests'
 const tags = ['devices']

@@ -1,11 +1,10 @@
+import { compare, lint } from '@palisade/policy-analysis'
 import {
   canonicalAddress,
   canonicalHost,
   checkRule,
-  compare,
   compilePolicy,
   isNetworkAction,
-  lint,
   MAX_PATH_COST,
   pathCost,
   pathLoad,
@@ -25,6 +24,7 @@ import {
   HOMES,
   indicesBelowRoots,
   isNamed,
+  OTHER_NAMES,
   OTHER_ROOTS,
   type Place,
 } from '../../platform/home-directories.ts'
@@ -158,12 +158,6 @@ function endsIn(
   }
   return segments.length === from + place.length ? 'above' : 'below'
 }
-
-/**
- * Directories of names for any file: `/proc/self/root` is another name of `/`, and there are such
- * of every open file. macOS has names by number, and names that follow links otherwise.
- */
-const OTHER_NAMES: readonly Place[] = [['dev', 'fd'], ['.vol'], ['.nofollow'], ['.resolve']]
 
 /** Names of the system's own files, such as `/proc/cpuinfo`, are none. */
 function isUnderOtherName(segments: readonly string[], from: number): boolean {

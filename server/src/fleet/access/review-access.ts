@@ -1,27 +1,26 @@
-import {
-  compare,
-  compilePolicy,
-  decide,
-  isNoWider,
-  lint,
-  type CompiledPolicy,
-  type Policy,
-} from '@palisade/policy-core'
-import type { AccessEffect, AccessReview } from '@palisade/protocol'
+import type { Policy } from '@palisade/policy-core'
+import type { AccessReview } from '@palisade/protocol'
 import type { EvidenceStore, StoredEvidence } from '../../evidence/store/evidence-store.ts'
-import { formatPolicy } from '../../history/format-policy.ts'
-import { createTurnEnds, nextTurn } from '../../platform/next-turn.ts'
+import { formatPolicy } from '../../store/aggregates/policies/format-policy.ts'
+import { createAnswerTurns } from '../../work/answer-turns.ts'
+import type { Payer, Work, WorkBudget } from '../../work/work-budget.ts'
+import { limitExceeded } from '../../platform/api-error.ts'
+import type { StartWorker } from '../../platform/start-worker.ts'
 import { listHeads } from '../../store/list-heads.ts'
-import type { PolicyRecord } from '../../store/records.ts'
-import type { StoreReader } from '../../store/store.ts'
-import { compileAllowed, policyOf, type Allowed } from './require-grantable.ts'
+import type { Store, StoreReader } from '../../store/store.ts'
+import { callWorker } from '../../work/worker-calls.ts'
+import type { Approval, RecordedDenial, ReviewJob } from './evaluate-review.ts'
+import type { Allowed } from './require-grantable.ts'
+import type { EvaluatedReview } from './serve-reviews.ts'
 
 /** A set of this size compiles in some milliseconds; a review compiles it for each resource. */
 const MAX_RESOURCES = 2_000
-const MAX_STEPS = 50_000
 /** Denials that are looked at. */
 const PAGE = { rows: 500, pages: 4 } as const
 const RECENT_MS = 30 * 24 * 60 * 60_000
+/** The thread of one review: its memory, and its time on a busy machine. */
+const MAX_HEAP_MIB = 128
+const TIME_LIMIT_MS = 30_000
 
 /** A grant, or a request for one, of a user. */
 export interface Reviewed extends Allowed {
@@ -29,95 +28,103 @@ export interface Reviewed extends Allowed {
   readonly username: string
 }
 
-/** Rules of the policies of a user about one action; null where they are too many. */
-export type UserRules = readonly Policy[] | null
-
-export interface ReviewDeps {
+export interface ReviewsDeps {
   readonly evidence: Pick<EvidenceStore, 'list'>
   readonly now: () => Date
+  readonly store: Pick<Store, 'read'>
+  readonly budget: Pick<WorkBudget, 'begin' | 'count'>
+  readonly startWorker: StartWorker
+}
+
+/**
+ * Makes reviews, one at a time in an organization, and charges them: many patterns in policies make
+ * one take a second. An approval needs no budget: other callers must not keep it from its answer.
+ * Throws the errors of `evaluateReview`, 429, and 403 for one that takes too much time or memory.
+ */
+export type MakeReview = (
+  payer: Payer,
+  reviewed: Reviewed,
+  approval?: Approval | null,
+) => Promise<AccessReview>
+
+export function createReviews(deps: ReviewsDeps): MakeReview {
+  const { budget, startWorker } = deps
+  const turns = createAnswerTurns()
+
+  async function review(payer: Payer, reviewed: Reviewed, approval: Approval | null) {
+    const work = approval === null ? budget.begin(payer) : budget.count(payer)
+    try {
+      const job = { ...(await readJob(deps, reviewed, work)), approval }
+      const { review: made, tookMs } = await evaluateInThread(startWorker, job)
+      work.charge(tookMs)
+      return made
+    } finally {
+      work.end()
+    }
+  }
+
+  return (payer, reviewed, approval = null) =>
+    turns.run(payer.org, () => review(payer, reviewed, approval), payer.caller)
+}
+
+/** In a thread of its own: reviews are rare, and its memory is freed. */
+async function evaluateInThread(
+  startWorker: StartWorker,
+  job: ReviewJob,
+): Promise<EvaluatedReview> {
+  const worker = startWorker('review-worker', {
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
+  })
+  const calls = callWorker(worker, {
+    answerWithinMs: TIME_LIMIT_MS,
+    refuse: () => limitExceeded('the review takes too much time or memory; ask for less at once'),
+  })
+  try {
+    return await calls.call<EvaluatedReview>(job)
+  } finally {
+    await calls.end(new Error('the review is made'))
+  }
+}
+
+async function readJob(
+  { store, evidence, now }: ReviewsDeps,
+  reviewed: Reviewed,
+  work: Work,
+): Promise<Omit<ReviewJob, 'approval'>> {
+  const { action, resources, username } = reviewed
+  const rules = await store.read((reader) => readUserRules(reader, reviewed, work))
+  const nowMs = now().getTime()
+  const recorded = await readDenials(evidence, reviewed, nowMs)
+  return { action, resources, username, rules, nowMs, ...recorded }
 }
 
 /** Reads the policies that apply to the user, without rules about other actions. */
-export async function readUserRules(
+async function readUserRules(
   reader: StoreReader,
   { org, username, action }: Pick<Reviewed, 'action' | 'org' | 'username'>,
-): Promise<UserRules> {
+  work: Work,
+): Promise<ReviewJob['rules']> {
   const teams = new Set(await reader.teams.listOfUser(org, username))
   const policies: Policy[] = []
   let count = 0
   for (const { id, teams: scope } of await listHeads(reader, org)) {
     if (scope.length > 0 && !scope.some((team) => teams.has(team))) continue
+    await work.turn()
     const record = await reader.policies.find(org, id)
     if (record === null) continue
     const rules = record.rules.filter(({ actions }) => actions.includes(action))
     count += rules.reduce((sum, { resources }) => sum + resources.length, 0)
     if (count > MAX_RESOURCES) return null
-    if (rules.length > 0) policies.push(toPolicy({ ...record, rules }))
+    if (rules.length > 0) policies.push(formatPolicy({ ...record, rules }))
   }
   return policies
 }
 
-function toPolicy(record: PolicyRecord): Policy {
-  return formatPolicy(record)
-}
-
-/** What the grant changes for its user, and which of the user's denials it would have allowed. */
-export async function reviewAccess(
-  deps: ReviewDeps,
-  reviewed: Reviewed,
-  rules: UserRules,
-): Promise<AccessReview> {
-  const { action, resources, username } = reviewed
-  const home = `/home/${username}`
-  const now = deps.now().getTime()
-  const effects: AccessReview['resources'] = []
-  for (const resource of resources) {
-    const allowed = { action, resources: [resource] }
-    const effect = rules === null ? 'unknown' : effectOf(allowed, rules, { home, now })
-    effects.push({ resource, effect })
-    await nextTurn()
-  }
-  const findings = lint({ policies: [policyOf(reviewed)] }).map(
-    ({ code, severity, message, mend }) => ({ code, severity, message, mend }),
-  )
-  const recorded = await countRecorded(deps, reviewed, compileAllowed(reviewed, home))
-  return { findings, resources: effects, recorded }
-}
-
-function effectOf(
-  allowed: Allowed,
-  rules: readonly Policy[],
-  { home, now }: { readonly home: string; readonly now: number },
-): AccessEffect {
-  const options = { maxSteps: MAX_STEPS, now }
-  const grant = policyOf(allowed)
-  // Policies may have the highest cost already, and nothing is decided here.
-  const compile = (policies: readonly Policy[]) =>
-    compilePolicy({ policies, home }, { patternLimits: false })
-  const denies = rules.map(onlyDenies)
-  const left = compare(compile([]), compile([...denies, grant]), options)
-  if (!left.complete) return 'unknown'
-  if (left.reachable.length === 0) return 'denied'
-  const opened = compare(compile(rules), compile([...rules, grant]), options)
-  if (!opened.complete) return 'unknown'
-  if (opened.reachable.length === 0) return 'allowed'
-  const whole = isNoWider(compile([...denies, grant]), compile([grant]), options)
-  if (whole.answer === 'unknown') return 'unknown'
-  return whole.answer === 'yes' ? 'opens' : 'partly_denied'
-}
-
-function onlyDenies(policy: Policy): Policy {
-  const rules = (policy.allowlist_v0?.rules ?? []).filter(({ decision }) => decision === 'deny')
-  return { ...policy, allowlist_v0: { rules } }
-}
-
-/** Repetitions count each; a path that was cut for its upload cannot be decided. */
-async function countRecorded(
-  { evidence, now }: ReviewDeps,
+async function readDenials(
+  evidence: ReviewsDeps['evidence'],
   { org, username, action }: Reviewed,
-  grant: CompiledPolicy,
-): Promise<AccessReview['recorded']> {
-  const nowMs = now().getTime()
+  nowMs: number,
+): Promise<Pick<ReviewJob, 'complete' | 'denials'>> {
   const filter = {
     fromMs: nowMs - RECENT_MS,
     toMs: nowMs + 1,
@@ -132,33 +139,27 @@ async function countRecorded(
     resource: null,
     text: null,
   } as const
-  let requests = 0
-  let lastMs: number | null = null
+  const denials: RecordedDenial[] = []
   let before = null
-  const pause = createTurnEnds()
   for (let page = 0; page < PAGE.pages; page += 1) {
     const { rows, next } = await evidence.list(org, filter, { before, limit: PAGE.rows })
-    for (const row of rows) {
-      // Machines choose their paths, and a decision on a long one takes a millisecond or more.
-      await pause()
-      if (!isAllowedBy(grant, row)) continue
-      requests += row.decisions
-      lastMs = Math.max(lastMs ?? 0, row.last_ms)
-    }
+    denials.push(...rows.filter(isLiftable).map(toDenial))
     before = next
     if (next === null) break
   }
-  const last_at = lastMs === null ? null : new Date(lastMs).toISOString()
-  return { requests, last_at, complete: before === null }
+  return { denials, complete: before === null }
 }
 
-function isAllowedBy(grant: CompiledPolicy, { tuple }: StoredEvidence): boolean {
-  const { action, host, port, address, path, path_cut, reason } = tuple
-  // A grant lifts no other denial.
-  if (path_cut || reason !== 'default_deny') return false
+/** A grant lifts no other denial; a path that was cut for its upload cannot be decided. */
+function isLiftable({ tuple: { path_cut, reason } }: StoredEvidence): boolean {
+  return !path_cut && reason === 'default_deny'
+}
+
+function toDenial({ tuple, decisions, last_ms }: StoredEvidence): RecordedDenial {
+  const { action, host, port, address, path } = tuple
   const request =
     host === null
       ? { action, path }
       : { action, host, port, ...(address === null ? {} : { address }) }
-  return decide(grant, request).decision === 'allow'
+  return { request, decisions, last_ms }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GrantHolder } from '../../store/access-records.ts'
-import type { AccessRequestReader } from '../../store/contract/access.ts'
+import type { AccessRequestReader } from '../../store/aggregates/policies/access-request-contract.ts'
 import type { Store } from '../../store/store.ts'
 
 /** Between two looks at a number in memory, which the commits of other processes move. */

@@ -1,13 +1,16 @@
 import type { RevisionStatus } from '@palisade/protocol'
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
-import { STATES_WITHOUT_POLICY, type DeviceStanding } from '../../store/contract/device-search.ts'
+import {
+  STATES_WITHOUT_POLICY,
+  type DeviceStanding,
+} from '../../store/aggregates/devices/device-search.ts'
 import type { DeviceReportRecord } from '../../store/distribution-records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { ViewService } from '../../views/view-service.ts'
 import { createRequiredRevisions, type RequiredRevisions } from './required-revisions.ts'
 
 const SILENT_AFTER_MS = 15 * 60 * 1000
-/** Devices of one read. bench: server/revision-status */
+/** Devices of one read. bench: server/hostile */
 const SLICE = 1_000
 /** Codes are the machines' own words. */
 const MAX_CODES = 50

@@ -9,11 +9,11 @@ import {
   readPageToken,
   type PageList,
 } from '../../http/input/page-token.ts'
-import type { Work, WorkBudget } from '../../operations/overload/work-budget.ts'
-import type { DeviceFilter } from '../../store/contract/device-search.ts'
+import type { Work, WorkBudget } from '../../work/work-budget.ts'
+import type { DeviceFilter } from '../../store/aggregates/devices/device-search.ts'
 import { formatMachine, readMachines, type Machine } from './machines.ts'
 
-/** How many devices one request looks at, and how many one read. bench: server/bystander */
+/** How many devices one request looks at, and how many one read. bench: server/hostile */
 const [WINDOW, SLICE] = [10_000, 1_000]
 
 export interface ListMachinesDeps {

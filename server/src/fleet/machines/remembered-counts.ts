@@ -1,4 +1,4 @@
-import { threadTimeMs } from '../../operations/overload/thread-time.ts'
+import { threadTimeMs } from '../../work/thread-time.ts'
 import { createRecent } from '../../platform/recent.ts'
 
 /** Processor time from which on a count is remembered, in milliseconds. */

@@ -2,9 +2,9 @@ import type { RevisionStatus } from '@palisade/protocol'
 import { authorize } from '../../identity/authorize.ts'
 import { payerOf } from '../../identity/payer.ts'
 import type { Caller } from '../../identity/principal.ts'
-import type { AnswerTurns } from '../../operations/overload/answer-turns.ts'
+import type { AnswerTurns } from '../../work/answer-turns.ts'
 import { notFound } from '../../platform/api-error.ts'
-import type { WorkBudget } from '../../operations/overload/work-budget.ts'
+import type { WorkBudget } from '../../work/work-budget.ts'
 import { readHeldMachines } from '../rollout/held-machines.ts'
 import {
   createTally,

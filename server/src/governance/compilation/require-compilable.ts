@@ -9,7 +9,7 @@ import {
 import { invalidArgument } from '../../platform/api-error.ts'
 import { withinField } from '../../http/input/within-field.ts'
 import type { PolicyRecord, RuleRecord } from '../../store/records.ts'
-import { formatPolicy } from '../../history/format-policy.ts'
+import { formatPolicy } from '../../store/aggregates/policies/format-policy.ts'
 import { knownRule, type KnownRules, type RuleProblems, type Rules } from '../known-rules.ts'
 
 const NO_PROBLEMS: RuleProblems = { all: [], compiles: true }

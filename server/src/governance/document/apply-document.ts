@@ -6,7 +6,7 @@ import { formatEntityTag, readEntityTags, requireMatch } from '../../http/input/
 import { readLargeJson } from '../../http/body/read-body.ts'
 import type { RawBody } from '../../http/body/raw-body.ts'
 import { readQuery } from '../../http/input/read-query.ts'
-import type { Work } from '../../operations/overload/work-budget.ts'
+import type { Work } from '../../work/work-budget.ts'
 import type {
   OrganizationRecord,
   PolicyHeadRecord,
@@ -15,7 +15,7 @@ import type {
 } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { LargeAnswerDeps } from '../answer-policies.ts'
-import type { AnswerTurns } from '../../operations/overload/answer-turns.ts'
+import { createAnswerTurns, type AnswerTurns } from '../../work/answer-turns.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
 import { answerOnce, readOnceRequest } from '../../identity/idempotency/answer-once.ts'
 import { readCommittedLoads } from '../compilation/path-loads.ts'
@@ -35,14 +35,21 @@ import { asksForDryRun, selectAffected, readDocument } from './read-document.ts'
 import { createTeamNames, type TeamNames } from './team-names.ts'
 import { writePlan } from './write-plan.ts'
 
-/** Enough for 100 policies of 250 rules with ten resources each. */
+/** More than 4 MiB of ordinary rules hold. */
 const MAX_VALUES = 500_000
+const ADVICE = 'apply the policies in several documents, without `prune`'
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 /** Attempts to read policies one by one; if they keep changing, one snapshot is read instead. */
 const MAX_READS = 3
 /** Attempts to validate a document while the organization keeps changing. */
 const MAX_ATTEMPTS = 5
+
+/** Waiting documents of one organization, each of up to 4 MiB. */
+const MAX_WAITING = 8
+
+/** Turns of documents that are validated: each holds policies and a parsed document. */
+export const createDocumentTurns = (): AnswerTurns => createAnswerTurns(MAX_WAITING)
 
 export interface DocumentDeps extends GovernanceDeps, Pick<LargeAnswerDeps, 'beingSent'> {
   readonly documents: AnswerTurns
@@ -144,7 +151,7 @@ async function parse(
   body: RawBody,
 ): Promise<{ ok: true; json: unknown } | { ok: false; error: ApiError }> {
   try {
-    return { ok: true, json: await readLargeJson(body, MAX_VALUES) }
+    return { ok: true, json: await readLargeJson(body, { maxValues: MAX_VALUES, advice: ADVICE }) }
   } catch (error) {
     if (error instanceof ApiError) return { ok: false, error }
     throw error

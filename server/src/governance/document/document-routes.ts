@@ -1,5 +1,6 @@
 import { applyRequestSchema, applyResponseSchema, exportResponseSchema } from '@palisade/protocol'
 import { z } from 'zod'
+import { MAX_LARGE_BODY_BYTES } from '../../http/body/raw-body.ts'
 import { requireEntitled } from '../../identity/authorize.ts'
 import { payerOf } from '../../identity/payer.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
@@ -8,9 +9,6 @@ import { callOf, type GovernanceRouteDeps } from '../governance-call.ts'
 import { getHeadersSchema } from '../route-headers.ts'
 import { applyDocument, type DocumentDeps } from './apply-document.ts'
 import { exportDocument } from './export-document.ts'
-
-/** 100 policies of 250 ordinary rules take 6 MiB. */
-const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 
 const tags = ['policies']
 
@@ -39,7 +37,7 @@ export function documentRoutes(deps: GovernanceRouteDeps & DocumentDeps): Route[
           }),
         }),
         body: applyRequestSchema,
-        bodyLimit: MAX_DOCUMENT_BYTES,
+        bodyLimit: MAX_LARGE_BODY_BYTES,
         deferred: true,
         once: 'kept',
         answers: { 200: applyResponseSchema },

@@ -1,5 +1,6 @@
 import { authorize } from '../../identity/authorize.ts'
 import { payerOf } from '../../identity/payer.ts'
+import type { Work } from '../../work/work-budget.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { createKnownPathLoads } from '../compilation/path-loads.ts'
@@ -13,6 +14,8 @@ export interface DraftedPolicies {
   /** A policy that stays is the same object in both. */
   readonly before: readonly PolicyRecord[]
   readonly after: readonly PolicyRecord[]
+  /** Continues while the policies are prepared for their use. */
+  readonly work: Work
 }
 
 /**
@@ -41,6 +44,7 @@ export function createDraftDocument(
       const removed = new Set(deleted.map(({ id }) => id))
       const kept = state.stored.filter(({ id }) => !removed.has(id))
       return {
+        work,
         revision: state.revision,
         before: state.stored,
         after: [

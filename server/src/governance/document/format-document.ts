@@ -1,7 +1,7 @@
 import type { ApplyResponse, PolicyChange, ShownPolicy } from '@palisade/protocol'
-import type { Work } from '../../operations/overload/work-budget.ts'
+import type { Work } from '../../work/work-budget.ts'
 import type { PolicyRecord } from '../../store/records.ts'
-import { concatInTurns } from '../../operations/overload/concat-in-turns.ts'
+import { concatInTurns } from '../../work/concat-in-turns.ts'
 import type { PolicyPlan } from './plan-changes.ts'
 import type { TeamNames } from './team-names.ts'
 

@@ -2,7 +2,7 @@ import { sumPathLoads, type PathLoad } from '@palisade/policy-core'
 import { invalidArgument } from '../../platform/api-error.ts'
 import { quote } from '../../http/input/describe-issue.ts'
 import { withinField } from '../../http/input/within-field.ts'
-import type { Work } from '../../operations/overload/work-budget.ts'
+import type { Work } from '../../work/work-budget.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import { createId, type IdPrefix } from '../object-id.ts'
 import {

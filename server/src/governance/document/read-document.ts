@@ -4,7 +4,7 @@ import { invalidArgument } from '../../platform/api-error.ts'
 import { quote } from '../../http/input/describe-issue.ts'
 import { readInput, requireFewValues } from '../../http/body/read-body.ts'
 import { withinField, withinFieldInTurns } from '../../http/input/within-field.ts'
-import type { Work } from '../../operations/overload/work-budget.ts'
+import type { Work } from '../../work/work-budget.ts'
 import type { PolicyRecord, RuleRecord } from '../../store/records.ts'
 import {
   policyBytes,
@@ -14,7 +14,7 @@ import {
   type PolicyLimits,
 } from '../policy-limits.ts'
 import { readRuleBody } from '../rule-domain.ts'
-import { ruleDomain } from '../../history/format-policy.ts'
+import { ruleDomain } from '../../store/aggregates/policies/format-policy.ts'
 import type { TeamNames } from './team-names.ts'
 import { withinPolicy } from './within-policy.ts'
 

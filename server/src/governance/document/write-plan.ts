@@ -1,4 +1,4 @@
-import type { Work } from '../../operations/overload/work-budget.ts'
+import type { Work } from '../../work/work-budget.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import type { StoreWriter } from '../../store/store.ts'
 import type { PolicyPlan } from './plan-changes.ts'

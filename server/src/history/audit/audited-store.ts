@@ -1,8 +1,8 @@
 import type { Store, StoreWriter } from '../../store/store.ts'
 import { createAuditedWriter } from './audited-writer.ts'
-import { laneOf, type Author } from '../author.ts'
-import { createChangeLog, type RequireHistoryRoom } from '../change-log.ts'
-import type { Change, RecordChange } from '../change.ts'
+import type { Author } from '../author.ts'
+import { createChangeLog, type ChangeLog, type RequireHistoryRoom } from '../change-log.ts'
+import type { Change } from '../../store/change.ts'
 
 /**
  * The store as services have it. Every write needs an author, and every change through `write`
@@ -32,13 +32,13 @@ export function createAuditedStore({
 }: AuditedStoreDeps): AuditedStore {
   const commit = async <T>(
     author: Author,
-    work: (writer: StoreWriter, record: RecordChange) => Promise<T>,
+    work: (writer: StoreWriter, log: ChangeLog) => Promise<T>,
   ): Promise<T> => {
     const { result, orgs } = await store.transaction(async (writer) => {
       const log = createChangeLog(writer, requireRoom)
-      const done = await work(writer, (change) => log.record(change))
+      const done = await work(writer, log)
       return { result: done, orgs: await log.append(author, now()) }
-    }, laneOf(author))
+    })
     if (orgs.length > 0) onEvents?.(orgs)
     return result
   }
@@ -47,7 +47,7 @@ export function createAuditedStore({
     read: (work) => store.read(work),
     generation: (of) => store.generation(of),
     write: (author, work) =>
-      commit(author, (writer, record) => work(createAuditedWriter(writer, record))),
-    note: (author, change) => commit(author, (_writer, record) => record(change)),
+      commit(author, (writer, log) => work(createAuditedWriter(writer, log))),
+    note: (author, change) => commit(author, (_writer, log) => log.record(change)),
   }
 }

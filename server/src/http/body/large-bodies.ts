@@ -1,108 +1,42 @@
-import type { ServerResponse } from 'node:http'
-import { createAnswerTurns } from '../../operations/overload/answer-turns.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { tooManyLarge } from '../../work/answer-turns.ts'
+import { mayBeLarge } from './unread-body.ts'
 
 /** Routes with a higher `bodyLimit` accept large bodies. */
-export const LARGE_BYTES = 1024 * 1024
+const LARGE_BYTES = 1024 * 1024
+/** Large bodies in memory of one organization, and of one of its callers; more are refused. */
+const MAX_OF = { organization: 16, caller: 4 } as const
 
-/** Bodies of all organizations in memory: two of the largest documents. */
-const MAX_RUNNING = 2
-/** Waiting bodies of one organization. Each costs a connection only: its bytes are not read yet. */
-const MAX_WAITING_EACH = 8
-const MAX_WAITING = 64
-/** Interval between two checks of the pace. */
-const WATCH_MS = 1000
+/**
+ * Bounds the memory for bodies of some megabytes: before one is read, its caller and organization
+ * must have a place left, which it keeps until its answer is sent.
+ */
+export function limitLargeBodies(app: FastifyInstance): void {
+  const counts = new Map<string, number>()
+  const count = (key: string): number => counts.get(key) ?? 0
 
-/** The slowest pace of a body while others wait. */
-export interface Pace {
-  /** Time from the start of its turn without a check. */
-  readonly graceMs: number
-  /** Average since the start of its turn. */
-  readonly leastBytesPerSecond: number
-}
+  function enter(organization: string, caller: string, { raw }: FastifyReply): void {
+    if (count(caller) >= MAX_OF.caller || count(organization) >= MAX_OF.organization)
+      throw tooManyLarge()
+    if (raw.closed) return
+    for (const key of [organization, caller]) counts.set(key, count(key) + 1)
+    raw.once('close', () => {
+      for (const key of [organization, caller])
+        if (count(key) > 1) counts.set(key, count(key) - 1)
+        else counts.delete(key)
+    })
+  }
 
-const PACE: Pace = { graceMs: 5_000, leastBytesPerSecond: 1024 * 1024 }
-
-/** The sender of a body. An organization has one turn at a time, which its callers share. */
-export interface BodyOwner {
-  readonly org: string
-  readonly caller: string
-}
-
-/** The turn of a large body. */
-export interface LargeBody {
-  /** Counts received bytes. */
-  add(bytes: number): void
-  /** Calls `drop` when the body arrives too slowly while others wait; no longer after `arrived`. */
-  onDrop(drop: () => void): void
-  arrived(): void
-  /** Passes the turn on; called once the handler no longer needs the body. */
-  end(): void
-}
-
-/** Admits the large bodies of all requests, two at a time. */
-export interface LargeBodies {
-  /**
-   * Resolves at the turn of the body. The turn ends at the latest when `response` closes. Each
-   * organization has one turn at a time. Throws 429 when too many wait, as `AnswerTurns` does.
-   */
-  takeTurn(owner: BodyOwner, response: ServerResponse): Promise<LargeBody>
-}
-
-export function createLargeBodies(pace: Pace = PACE): LargeBodies {
-  const turns = createAnswerTurns(MAX_WAITING_EACH, MAX_RUNNING, MAX_WAITING)
-  let waiting = 0
-
-  function begin(end: () => void): LargeBody {
-    const startedMs = performance.now()
-    let bytes = 0
-    let drop = (): void => undefined
-    const watch = setInterval(
-      () => {
-        const tookMs = performance.now() - startedMs
-        const isSlow = bytes < (tookMs / 1000) * pace.leastBytesPerSecond
-        if (waiting > 0 && tookMs > pace.graceMs && isSlow) drop()
-      },
-      Math.min(WATCH_MS, pace.graceMs),
-    ).unref()
-    return {
-      add(more) {
-        bytes += more
-      },
-      onDrop(whenDropped) {
-        drop = whenDropped
-      },
-      arrived: () => clearInterval(watch),
-      end() {
-        clearInterval(watch)
-        end()
-      },
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    if (isLarge(request)) {
+      const { org = '' } = request.params as { readonly org?: string }
+      const caller = JSON.stringify([org, request.actor])
+      enter(org, caller, reply)
     }
-  }
+    done(null, payload)
+  })
+}
 
-  return {
-    async takeTurn({ org, caller }, response) {
-      const begun = Promise.withResolvers<LargeBody>()
-      const ended = Promise.withResolvers<void>()
-      const end = (): void => ended.resolve()
-      waiting += 1
-      turns
-        .run(
-          org,
-          () => {
-            const body = begin(end)
-            if (response.closed) body.end()
-            else response.once('close', body.end)
-            begun.resolve(body)
-            return ended.promise
-          },
-          caller,
-        )
-        .catch(begun.reject)
-      try {
-        return await begun.promise
-      } finally {
-        waiting -= 1
-      }
-    },
-  }
+function isLarge({ actor, raw, routeOptions }: FastifyRequest): boolean {
+  return routeOptions.bodyLimit > LARGE_BYTES && actor !== null && mayBeLarge(raw)
 }

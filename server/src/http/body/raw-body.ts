@@ -1,24 +1,17 @@
 import type { FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
-import { overloaded } from '../../operations/overload/overload.ts'
-import type { LargeBody } from './large-bodies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The `Content-Type` header as sent. */
     contentType: string | undefined
-    /** Turn of a body beyond 64 KiB, on a route that accepts large bodies; null for others. */
-    largeBody: LargeBody | null
   }
 }
 
-/** `Retry-After` of a body that lost its turn. */
-const RETRY_SECONDS = 5
-/** After so many bytes, a body gets a buffer for its largest size. */
-const FULL_BUFFER_AFTER_BYTES = 256 * 1024
-
 /** Default body limit of routes: for members, teams, tokens and settings. */
 export const MAX_BODY_BYTES = 64 * 1024
+/** The largest body, of a document with policies. */
+export const MAX_LARGE_BODY_BYTES = 4 * 1024 * 1024
 
 /**
  * A request body as received. Its faults are reported at the body step of the check order, after
@@ -34,8 +27,7 @@ export interface RawBody {
 }
 
 /**
- * Reads a body until it ends, is too large, or loses its turn. `closeAfterUnreadBody` handles the
- * unread rest.
+ * Reads a body until it ends or is too large. `closeAfterUnreadBody` handles the unread rest.
  */
 export function collectBody(
   request: FastifyRequest,
@@ -53,7 +45,6 @@ export function collectBody(
   let received: Received = EMPTY
   // Events instead of iteration, whose promises cost as much as parsing a small body.
   const take = (chunk: Buffer): void => {
-    request.largeBody?.add(chunk.length)
     if (received.size + chunk.length <= maxBytes) received = append(received, chunk, mostBytes)
     else finish(tooLarge)
   }
@@ -61,17 +52,11 @@ export function collectBody(
     finish({ ...description, bytes: received.buffer.subarray(0, received.size), tooLarge: false })
   // A client that leaves early causes an error without an end; errors after the end are ignored.
   const fail = (error: Error): void => done(error)
-  const refuse = (): void => {
-    payload.off('data', take).off('end', end).off('error', fail).pause()
-    done(overloaded(RETRY_SECONDS))
-  }
   const finish = (body: RawBody): void => {
-    request.largeBody?.arrived()
     payload.off('data', take).off('end', end).off('error', fail)
     if (body.tooLarge) payload.pause()
     done(null, body)
   }
-  request.largeBody?.onDrop(refuse)
   payload.on('data', take).on('end', end).on('error', fail)
 }
 
@@ -86,10 +71,7 @@ const EMPTY: Received = { buffer: Buffer.alloc(0), size: 0 }
 /**
  * Copies chunks into one buffer, because keeping a chunk of one byte takes hundreds. The first
  * chunk, which is usually the only one, is not copied. The buffer doubles, so that a client that
- * announces more than it sends takes little memory. From `FULL_BUFFER_AFTER_BYTES` on it has
- * `mostBytes`: a later copy of many megabytes into new pages would block the event loop.
- *
- * bench: server/hostile
+ * announces more than it sends takes little memory.
  */
 function append({ buffer, size }: Received, chunk: Buffer, mostBytes: number): Received {
   if (size === 0) return { buffer: chunk, size: chunk.length }
@@ -98,8 +80,7 @@ function append({ buffer, size }: Received, chunk: Buffer, mostBytes: number): R
     chunk.copy(buffer, size)
     return { buffer, size: needed }
   }
-  const isLong = needed > FULL_BUFFER_AFTER_BYTES
-  const larger = Buffer.allocUnsafe(isLong ? mostBytes : Math.min(2 * needed, mostBytes))
+  const larger = Buffer.allocUnsafe(Math.min(2 * needed, mostBytes))
   buffer.copy(larger, 0, 0, size)
   chunk.copy(larger, size)
   return { buffer: larger, size: needed }

@@ -1,10 +1,4 @@
-import {
-  countJson,
-  parseJson,
-  parseLargeJson,
-  type JsonProblem,
-  type TooMuchJson,
-} from '@palisade/protocol'
+import { parseJson, parseJsonInSteps, type JsonProblem, type JsonResult } from '@palisade/protocol'
 import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
 import { ApiError, invalidArgument } from '../../platform/api-error.ts'
@@ -17,12 +11,10 @@ import type { RawBody } from './raw-body.ts'
  * element of an array before it refuses the first, so a longer one would block the event loop.
  */
 const MAX_VALUES = 100_000
-/** A body up to this size parses within some milliseconds and cannot exceed `MAX_VALUES`. */
-const MAX_BYTES_AT_ONCE = MAX_VALUES
 /** Members of one object; schemas have at most twenty. Large objects are slow to build in V8. */
 const MAX_MEMBERS = 1000
-/** Bytes of one policy in a document: ten times the default limit of a policy. */
-const MAX_BYTES_OF_PART = 4 * 1024 * 1024
+/** A body up to this size parses within some milliseconds. */
+const MAX_BYTES_AT_ONCE = 100_000
 const BOM = [0xef, 0xbb, 0xbf]
 
 /** Shared, because it holds no state between complete texts. */
@@ -30,41 +22,35 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Reads a body as JSON. Throws an ApiError: 415, then 413, then 400. */
 export function readJson(body: RawBody): unknown {
-  requireJson(body)
-  if (body.bytes.length > MAX_BYTES_AT_ONCE) requireSmallJson(body.bytes)
-  const result = parseJson(decodeUtf8(body.bytes))
-  if (!result.ok) throw invalidJson(result.problem)
-  return result.value
+  return valueOf(parseJson(readText(body), { maxValues: MAX_VALUES, maxMembers: MAX_MEMBERS }))
 }
 
 /**
- * Like `readJson`, for a body of many megabytes, which is parsed in parts. The body may hold
- * `maxValues`, and each element of an array in its outermost object `MAX_VALUES`.
+ * Like `readJson`, with turns of other requests in between, for a body of some megabytes. `advice`
+ * follows the message for a body that is too large.
  */
-export async function readLargeJson(body: RawBody, maxValues: number): Promise<unknown> {
+export async function readLargeJson(
+  body: RawBody,
+  { maxValues, advice }: { readonly maxValues: number; readonly advice?: string },
+): Promise<unknown> {
+  if (advice !== undefined && body.tooLarge) requireJson(body, `; ${advice}`)
   if (body.bytes.length <= MAX_BYTES_AT_ONCE) return readJson(body)
-  requireJson(body)
-  requireUtf8(body.bytes)
-  const result = await parseLargeJson(body.bytes, {
-    maxValues,
-    maxValuesOfPart: MAX_VALUES,
-    maxBytesOfPart: MAX_BYTES_OF_PART,
-    maxMembers: MAX_MEMBERS,
-    allocate: (size) => Buffer.allocUnsafe(size),
-    decode: (bytes) => UTF8.decode(bytes),
-    pause: createTurnEnds(),
-  })
+  const endTurn = createTurnEnds()
+  const text = readText(body)
+  await endTurn()
+  const steps = parseJsonInSteps(text, { maxValues, maxMembers: MAX_MEMBERS })
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done === true) return valueOf(step.value)
+    await endTurn()
+  }
+}
+
+function valueOf(result: JsonResult): unknown {
   if (result.ok) return result.value
-  throw 'most' in result.problem ? tooMuchJson(result.problem) : invalidJson(result.problem)
+  throw invalidJson(result.problem)
 }
 
-function requireSmallJson(bytes: Uint8Array): void {
-  const { values, members } = countJson(bytes)
-  if (values > MAX_VALUES) throw tooMuchJson({ kind: 'too_many_values', most: MAX_VALUES })
-  if (members > MAX_MEMBERS) throw tooMuchJson({ kind: 'too_many_members', most: MAX_MEMBERS })
-}
-
-function requireJson(body: RawBody): void {
+function requireJson(body: RawBody, advice = ''): void {
   if (body.contentType === undefined)
     throw new ApiError(415, 'invalid_argument', 'send `Content-Type: application/json`')
   if (!isJsonMediaType(body.contentType))
@@ -76,17 +62,11 @@ function requireJson(body: RawBody): void {
   if (body.contentEncoding !== undefined && body.contentEncoding.toLowerCase() !== 'identity')
     throw new ApiError(415, 'invalid_argument', 'send the body without a content encoding')
   if (body.tooLarge)
-    throw new ApiError(413, 'invalid_argument', `the body must be at most ${body.maxBytes} bytes`)
-}
-
-function tooMuchJson({ kind, most, place }: TooMuchJson): ApiError {
-  const rule = {
-    too_many_values: `must hold at most ${most} values`,
-    too_many_bytes: `must hold at most ${most} bytes without white space`,
-    too_many_members: `must have at most ${most} members in one object`,
-  }[kind]
-  if (place === undefined) return invalidArgument(`the body ${rule}`)
-  return invalidArgument(`\`${shorten(place)}\` ${rule}`, { field: shorten(place) })
+    throw new ApiError(
+      413,
+      'invalid_argument',
+      `the body must be at most ${body.maxBytes} bytes${advice}`,
+    )
 }
 
 /** Throws 400 for a part of a body that a schema would take too long to check. */
@@ -120,9 +100,10 @@ function countValues(value: unknown): number {
   return Object.values(value).reduce((sum: number, inner) => sum + countValues(inner), 1)
 }
 
-function decodeUtf8(bytes: Uint8Array): string {
-  requireUtf8(bytes)
-  const text = UTF8.decode(bytes)
+function readText(body: RawBody): string {
+  requireJson(body)
+  requireUtf8(body.bytes)
+  const text = UTF8.decode(body.bytes)
   if (text.trim() === '') throw invalidArgument('the body is empty; send a JSON object')
   return text
 }
@@ -134,12 +115,9 @@ function requireUtf8(bytes: Uint8Array): void {
     throw invalidArgument('the body must not start with a BOM')
 }
 
-function invalidJson(problem: JsonProblem): ApiError {
-  if (problem.member === undefined)
-    return invalidArgument(`the body is not acceptable JSON: ${problem.message}`)
-  return invalidArgument(`member ${quote(problem.member)} is repeated`, {
-    field: shorten(problem.member),
-  })
+function invalidJson({ member, message }: JsonProblem): ApiError {
+  if (member === undefined) return invalidArgument(`the body is not acceptable JSON: ${message}`)
+  return invalidArgument(`member ${quote(member)} is repeated`, { field: shorten(member) })
 }
 
 /**

@@ -1,14 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { createLargeBodies, LARGE_BYTES, type LargeBody, type Pace } from './large-bodies.ts'
+import { limitLargeBodies } from './large-bodies.ts'
 import { collectBody, emptyBody } from './raw-body.ts'
-import { mayBeLarge } from './unread-body.ts'
 
-/** Reads request bodies as `RawBody`. Large ones take turns, at `pace` while others wait. */
-export function registerBodies(app: FastifyInstance, pace: Pace | undefined): void {
+/** Reads request bodies as `RawBody`. */
+export function registerBodies(app: FastifyInstance): void {
   app.decorateRequest('contentType', undefined)
   app.decorateRequest('admitted', null)
-  app.decorateRequest('largeBody', null)
-  const largeBodies = createLargeBodies(pace)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', collectBody)
   app.addHook('onRequest', (request, _reply, done) => {
@@ -19,30 +16,10 @@ export function registerBodies(app: FastifyInstance, pace: Pace | undefined): vo
     if (request.contentType !== undefined) headers['content-type'] = undefined
     done()
   })
-  app.addHook('preParsing', (request, reply, payload, done) => {
-    const { actor, routeOptions, params } = request
-    if (routeOptions.bodyLimit <= LARGE_BYTES || actor === null || !mayBeLarge(request.raw)) {
-      done(null, payload)
-      return
-    }
-    const { org = '' } = params as { readonly org?: string }
-    const read = (body: LargeBody): void => {
-      request.largeBody = body
-      done(null, payload)
-    }
-    largeBodies.takeTurn({ org, caller: actor }, reply.raw).then(read, done)
-  })
+  limitLargeBodies(app)
   app.addHook('preValidation', (request, _reply, done) => {
     if (request.body === undefined && request.method !== 'GET' && request.method !== 'HEAD')
       request.body = emptyBody(request)
     done()
-  })
-  // The answer is complete: a client that reads it slowly must not hold the body and its turn.
-  app.addHook('onSend', (request, _reply, payload, done) => {
-    if (request.largeBody !== null) {
-      request.body = null
-      request.largeBody.end()
-    }
-    done(null, payload)
   })
 }

@@ -13,7 +13,7 @@ export function createErrorHandler(
 ): (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
   return (error, request, reply) => {
     const refusal = toApiError(error)
-    if (refusal.status >= 500 && !isDeliberate(error))
+    if (refusal.status >= 500 && !isDeliberate(error) && !hasLeft(error, reply))
       log.error({ request_id: request.id, err: error }, 'request failed')
     return reply
       .code(refusal.status)
@@ -30,4 +30,10 @@ export function createErrorHandler(
 function isDeliberate(error: unknown): boolean {
   if (error instanceof StoreError) return error.code === 'ERR_STORE_FULL'
   return error instanceof ApiError && error.status === 503 && error.cause === undefined
+}
+
+/** Whether the caller has left before a stream began: its end is no fault of the server. */
+function hasLeft(error: unknown, { raw }: FastifyReply): boolean {
+  const isCoded = error instanceof Error && 'code' in error
+  return raw.destroyed && isCoded && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 }

@@ -10,7 +10,7 @@ export interface DigestSet {
 
 /**
  * Has a `Set` for each first byte: a set copies all of its entries when it grows, and with all
- * digests in one of them the event loop would stand still meanwhile (bench: server/proofs).
+ * digests in one of them the event loop would stand still meanwhile (bench: fleet/proofs).
  */
 export function createDigestSet(): DigestSet {
   const parts = new Map<number, Set<string>>()

@@ -4,7 +4,7 @@ import { PROOF_LIFE_MS } from './verify-proof.ts'
 
 /**
  * Proofs within two spans. A policy change costs a machine six proofs, so a fleet of 100,000
- * machines may fetch three changes in that time. bench: server/proofs
+ * machines may fetch three changes in that time. bench: fleet/proofs
  */
 const MAX_PROOFS = 2_000_000
 /** Proofs of one payer within a span. A machine that fetches all of its view needs a third. */

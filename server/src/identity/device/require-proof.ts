@@ -87,7 +87,7 @@ export function createProofs(deps: ProofDeps): Proofs {
    * Reads the header of a proof. Throws 401 unless the token is bound to its key. The MAC of the
    * token is checked before the signature of the proof, because it costs far less. Only keys bound
    * to a token are cached, since strangers can create any number of keys.
-   * bench: server/proofs
+   * bench: server/update
    */
   function readKeyOf(token: DeviceTokenClaims): ReadHeader {
     return (header) => {

@@ -112,7 +112,7 @@ interface Signed {
 /**
  * Verifies the signature by the key in the header. It does not use jose, which goes through Web
  * Crypto and its threads: proofs have one algorithm and one form, and are most of the work that a
- * policy change causes for the server of a fleet. bench: server/proofs
+ * policy change causes for the server of a fleet. bench: server/update
  */
 function readSigned(text: string, read: ReadHeader): Signed | string {
   if (text.length > MAX_LENGTH) return `must be at most ${MAX_LENGTH} characters`
@@ -126,7 +126,7 @@ function readSigned(text: string, read: ReadHeader): Signed | string {
   return { thumbprint: key.thumbprint, claims: claims.data }
 }
 
-/** RFC 7638 §3, synchronous: jose would wait for a thread. bench: server/proofs */
+/** RFC 7638 §3, synchronous: jose would wait for a thread. bench: server/update */
 function thumbprintOf({ kty, crv, x }: z.infer<typeof keySchema>): string {
   return hash('sha256', JSON.stringify({ crv, kty, x }), 'base64url')
 }

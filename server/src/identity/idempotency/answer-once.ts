@@ -8,7 +8,7 @@ import {
   type ApiError,
 } from '../../platform/api-error.ts'
 import type { IdempotencyRecord } from '../../store/records.ts'
-import type { KeptAnswers } from '../../store/contract/server-state.ts'
+import type { KeptAnswers } from '../../store/aggregates/credentials/idempotency.ts'
 import type { StoreReader, StoreWriter } from '../../store/store.ts'
 
 const HEADER = 'Idempotency-Key'
@@ -57,15 +57,17 @@ export function readOnceRequest(request: {
  * kept. Throws 409 for a key that was sent with another body; an invalid body is refused first.
  * Throws 403 when the caller's room for kept answers is full.
  *
+ * The answer of `act` is returned as it is; what it has beside an answer is not kept.
+ *
  * For a request with a secret only the key is kept, so that a stolen database holds no secret. Its
  * repetition throws 409.
  */
-export async function answerOnce<Input>(
+export async function answerOnce<Input, Acted extends Answer>(
   writer: StoreWriter,
   request: OnceRequest,
   now: Date,
-  work: { judge: () => Promise<Input>; act: (input: Input) => Promise<Answer> },
-): Promise<Answer> {
+  work: { judge: () => Promise<Input>; act: (input: Input) => Promise<Acted> },
+): Promise<Acted | Answer> {
   if (request.scope === null) return await work.act(await work.judge())
   const kept = await findKept(writer, request.scope, now)
   if (kept !== null && kept.body_hash === request.bodyHash) return replay(kept)

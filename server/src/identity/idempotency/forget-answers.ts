@@ -1,7 +1,7 @@
 import { createBackgroundTask, type BackgroundTask } from '../../platform/background-task.ts'
 import type { Log } from '../../operations/log/create-log.ts'
 import { nextTurn } from '../../platform/next-turn.ts'
-import type { KeptAnswers } from '../../store/contract/server-state.ts'
+import type { KeptAnswers } from '../../store/aggregates/credentials/idempotency.ts'
 import type { Store } from '../../store/store.ts'
 
 const INTERVAL_MS = 60 * 1000

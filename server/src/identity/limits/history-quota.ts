@@ -3,7 +3,7 @@ import { missingPermissions, permissionsOf } from '../roles.ts'
 import { limitExceeded } from '../../platform/api-error.ts'
 import type { Author } from '../../history/author.ts'
 import type { RequireHistoryRoom } from '../../history/change-log.ts'
-import type { Change, ChangeState } from '../../history/change.ts'
+import type { Change, ChangeState } from '../../store/change.ts'
 
 const MIB = 1024 * 1024
 /** Additional room for security responses, as a share of the quota. */
@@ -62,7 +62,7 @@ const ENDS_OF_ROLLOUTS: ReadonlySet<EventKind> = new Set<EventKind>([
 export function createHistoryQuota(maxMib: number): RequireHistoryRoom {
   const quota = maxMib * MIB
   return async ({ events }, org, { author, changes }) => {
-    if (quota === 0 || !isCaller(author)) return
+    if (quota === 0 || org === null || !isCaller(author)) return
     const bytes = await events.bytes(org)
     if (bytes < quota) return
     const need = needOf(changes)

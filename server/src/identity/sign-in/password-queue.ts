@@ -1,4 +1,4 @@
-import { createFairQueue, type FairQueue, type LanePath } from '../../platform/fair-queue.ts'
+import { createFairQueue, type FairQueue, type LanePath } from '../../work/fair-queue.ts'
 import { ApiError } from '../../platform/api-error.ts'
 
 /** A running hash takes 19 MiB and one of libuv's four threads, which file access needs too. */

@@ -1,7 +1,7 @@
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import { SERVER, type Author } from '../../history/author.ts'
 import type { Log } from '../../operations/log/create-log.ts'
-import type { FailedSignIns } from '../../store/contract/organizations.ts'
+import type { FailedSignIns } from '../../store/aggregates/people/users.ts'
 
 const MINUTE_MS = 60_000
 /** Minimum time between two events about failures of one account. */

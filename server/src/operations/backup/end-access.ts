@@ -13,6 +13,11 @@ export interface EndedAccess {
   readonly requests: number
 }
 
+/** A line for the operator. */
+export function describeEnded({ grants, requests }: EndedAccess): string {
+  return `ended ${grants} grants of access and ${requests} open requests: some may have ended since`
+}
+
 /**
  * Must be done on every restored database: a grant that was revoked after the backup would be in
  * force again, on machines that had heard of its end, and no one would know which.

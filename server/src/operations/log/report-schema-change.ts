@@ -1,5 +1,5 @@
 import { StoreError, type StoreErrorCode } from '../../store/store-error.ts'
-import type { Store } from '../../store/store.ts'
+import type { StoreHook } from '../../store/store-hooks.ts'
 import type { Log } from './create-log.ts'
 
 const CODES: ReadonlySet<StoreErrorCode> = new Set([
@@ -8,31 +8,18 @@ const CODES: ReadonlySet<StoreErrorCode> = new Set([
 ])
 
 /**
- * The same store, which says once in the log when another release has changed the database's
- * schema, or a part of it is missing: every request is refused from then on, and only an operator
- * can do something about it.
+ * Says once in the log when another release has changed the database's schema, or a part of it is
+ * missing: every request is refused from then on, and only an operator can do something about it.
  */
-export function reportSchemaChange(store: Store, log: Log): Store {
+export function reportSchemaChange(log: Pick<Log, 'fatal'>): StoreHook {
   let isReported = false
-
-  async function report<T>(work: Promise<T>): Promise<T> {
-    try {
-      return await work
-    } catch (error) {
-      if (isChange(error) && !isReported) {
-        isReported = true
-        log.fatal(error.message)
-      }
-      throw error
-    }
-  }
-
-  return {
-    ...store,
-    read: (work) => report(store.read(work)),
-    transaction: (work, lane) => report(store.transaction(work, lane)),
-    ping: () => report(store.ping()),
-  }
+  return () => ({
+    onEnd(error) {
+      if (isReported || !isChange(error)) return
+      isReported = true
+      log.fatal(error.message)
+    },
+  })
 }
 
 function isChange(error: unknown): error is StoreError {

@@ -1,17 +1,16 @@
 import { Counter, Gauge, Registry } from 'prom-client'
-import type { Store } from '../../store/store.ts'
+import type { StoreHook } from '../../store/store-hooks.ts'
 import type { Overload } from '../overload/overload.ts'
 import { createDurations } from './durations.ts'
 import { registerProcessMetrics } from './process-metrics.ts'
 import { exposeExports, type ExportFigures } from './export-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
-import { createStoreObserver } from './store-metrics.ts'
+import { createStoreMetrics } from './store-metrics.ts'
 
 /** The counters of the server. There is no global state: every server has its own. */
 export interface Metrics {
   readonly requests: RequestMetrics
-  /** The same store, counted and timed. */
-  observeStore(store: Store): Store
+  readonly store: StoreHook
   /** Runs `work` and counts how long signing took. */
   timeSigning<T>(purpose: 'access_token', work: () => Promise<T>): Promise<T>
   /** Shows `read()` as `palisade_queue_length{queue}`. */
@@ -33,7 +32,7 @@ export function createMetrics(build: { readonly version: string }): Metrics {
   const registry = new Registry()
   registerBuild(registry, build.version)
   const requests = createRequestMetrics(registry)
-  const observeStore = createStoreObserver(registry)
+  const store = createStoreMetrics(registry)
   const signing = createDurations(registry, {
     name: 'palisade_signing_seconds',
     help: 'Time to sign an access token',
@@ -45,7 +44,7 @@ export function createMetrics(build: { readonly version: string }): Metrics {
 
   return {
     requests,
-    observeStore,
+    store,
     async timeSigning(purpose, work) {
       const startedMs = performance.now()
       try {

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Histogram, type Registry } from 'prom-client'
 import { isStoreDown } from '../../store/store-error.ts'
-import type { Store } from '../../store/store.ts'
+import type { OperationObserver, StoreHook } from '../../store/store-hooks.ts'
 import { createDurations } from './durations.ts'
 
 type Operation = 'read' | 'transaction'
@@ -15,25 +15,22 @@ interface Row {
 }
 
 /**
- * The same store, with every read and transaction counted and timed from the call to its end.
+ * Counts every read and transaction, and times it from the call to its end.
  * `palisade_store_seconds`, `palisade_store_operations_total`, `palisade_store_waiting`,
  * `palisade_store_running`.
  */
-export function createStoreObserver(registry: Registry): (store: Store) => Store {
+export function createStoreMetrics(registry: Registry): StoreHook {
   const durations = createDurations(registry, {
     name: 'palisade_store_seconds',
     help: 'Time of a read or transaction, including its wait and commit',
     labelNames: ['operation'],
   })
-  const reads = createRow('read', durations)
-  const transactions = createRow('transaction', durations)
-  expose(registry, [reads, transactions])
-  return (store) => ({
-    ...store,
-    read: (work) => observe(reads, (begun) => store.read(begun(work))),
-    transaction: (work, lane) =>
-      observe(transactions, (begun) => store.transaction(begun(work), lane)),
-  })
+  const rows = {
+    read: createRow('read', durations),
+    transaction: createRow('transaction', durations),
+  }
+  expose(registry, [rows.read, rows.transaction])
+  return (operation) => (operation === 'ping' ? null : observe(rows[operation]))
 }
 
 function createRow(operation: Operation, durations: Histogram<'operation'>): Row {
@@ -50,32 +47,22 @@ function createRow(operation: Operation, durations: Histogram<'operation'>): Row
   }
 }
 
-/** `begun` wraps the work, so that waiting for one's turn is told from working. */
-async function observe<T>(
-  row: Row,
-  run: (begun: <S, R>(work: (access: S) => Promise<R>) => (access: S) => Promise<R>) => Promise<T>,
-): Promise<T> {
+function observe(row: Row): OperationObserver {
   const startedMs = performance.now()
   let isRunning = false
   row.waiting += 1
-  try {
-    const result = await run((work) => (access) => {
-      if (!isRunning) {
-        isRunning = true
-        row.waiting -= 1
-        row.running += 1
-      }
-      return work(access)
-    })
-    count(row, 'done')
-    return result
-  } catch (error) {
-    count(row, outcomeOf(error))
-    throw error
-  } finally {
-    if (isRunning) row.running -= 1
-    else row.waiting -= 1
-    row.durations.observe({ operation: row.operation }, (performance.now() - startedMs) / 1000)
+  return {
+    onBegin() {
+      isRunning = true
+      row.waiting -= 1
+      row.running += 1
+    },
+    onEnd(error) {
+      if (isRunning) row.running -= 1
+      else row.waiting -= 1
+      count(row, outcomeOf(error))
+      row.durations.observe({ operation: row.operation }, (performance.now() - startedMs) / 1000)
+    },
   }
 }
 
@@ -85,6 +72,7 @@ function count(row: Row, outcome: Outcome): void {
 
 /** An error of the work itself is a refusal, and its transaction is undone. */
 function outcomeOf(error: unknown): Outcome {
+  if (error === undefined) return 'done'
   return isStoreDown(error) ? 'unavailable' : 'refused'
 }
 

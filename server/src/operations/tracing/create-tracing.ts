@@ -22,7 +22,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../log/create-log.ts'
 import { isStoreDown } from '../../store/store-error.ts'
-import type { Store } from '../../store/store.ts'
+import type { StoreHook } from '../../store/store-hooks.ts'
 import { parseTraceParent } from './trace-parent.ts'
 import type { Tracing } from './tracing.ts'
 
@@ -53,7 +53,7 @@ export function createTracing(options: {
         active.run(span, done)
       })
     },
-    observeStore: (store) => observeStore(store, tracer, active),
+    store: traceStore(tracer, active),
     traceIdOf(request) {
       const context = spans.get(request)?.spanContext()
       // Not `isRecording`: the line is written when the span has ended.
@@ -113,25 +113,18 @@ function endRequestSpan(span: Span, reply: FastifyReply): void {
   span.end()
 }
 
-function observeStore(store: Store, tracer: Tracer, active: AsyncLocalStorage<Span>): Store {
-  async function observe<T>(name: string, run: () => Promise<T>): Promise<T> {
+function traceStore(tracer: Tracer, active: AsyncLocalStorage<Span>): StoreHook {
+  return (operation) => {
     const parent = active.getStore()
     // Work of the server on its own account belongs to no trace.
-    if (parent === undefined) return run()
-    const span = tracer.startSpan(name, {}, trace.setSpan(ROOT_CONTEXT, parent))
-    try {
-      return await run()
-    } catch (error) {
-      if (isStoreDown(error)) span.setStatus({ code: SpanStatusCode.ERROR })
-      throw error
-    } finally {
-      span.end()
+    if (parent === undefined || operation === 'ping') return null
+    const span = tracer.startSpan(`store.${operation}`, {}, trace.setSpan(ROOT_CONTEXT, parent))
+    return {
+      onEnd(error) {
+        if (isStoreDown(error)) span.setStatus({ code: SpanStatusCode.ERROR })
+        span.end()
+      },
     }
-  }
-  return {
-    ...store,
-    read: (work) => observe('store.read', () => store.read(work)),
-    transaction: (work, lane) => observe('store.transaction', () => store.transaction(work, lane)),
   }
 }
 

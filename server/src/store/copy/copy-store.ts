@@ -1,5 +1,6 @@
 import type { Connection } from '../sql/connection.ts'
-import { TABLES, type Table } from '../sql/tables.ts'
+import type { Table } from '../aggregates/aggregate.ts'
+import { TABLES } from '../aggregates/aggregates.ts'
 import { CopyError } from './copy-error.ts'
 import { createRowDigest, createRowWriter, readPages } from './table-rows.ts'
 

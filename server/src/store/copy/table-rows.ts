@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { Connection, Value } from '../sql/connection.ts'
-import type { Table } from '../sql/tables.ts'
+import type { Table } from '../aggregates/aggregate.ts'
 
 export type Row = Readonly<Record<string, Value>>
 

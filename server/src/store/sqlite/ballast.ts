@@ -6,8 +6,8 @@ const MIB = 1024 * 1024
 const BYTES = 16 * MIB
 /** Free bytes below which the room of the ballast is given to the database. */
 const LEAST_FREE = MIB
-/** Free bytes that a new ballast leaves. */
-const LEFT_FREE = 8 * BYTES
+/** Free bytes that a new ballast leaves: of such a disk, a tenth is more than the ballast. */
+const LEFT_FREE = 10 * BYTES
 
 /**
  * A file beside the database at `path`, which holds room for the day that the disk is full: a

@@ -5,7 +5,7 @@ import {
   type PolicyBody,
   type ViewPolicy,
 } from '@palisade/protocol'
-import { formatDetailedPolicy } from '../../history/format-policy.ts'
+import { formatDetailedPolicy } from '../../store/aggregates/policies/format-policy.ts'
 import type { DocumentRecord } from '../../store/distribution-records.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import { sha256 } from '../keys/metadata.ts'

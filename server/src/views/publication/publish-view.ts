@@ -1,4 +1,4 @@
-import type { Publication } from '../../store/contract/distribution.ts'
+import type { Publication } from '../../store/aggregates/distribution/view-contract.ts'
 import type { ViewRecord } from '../../store/distribution-records.ts'
 import type { StoreWriter } from '../../store/store.ts'
 import { StoreError } from '../../store/store-error.ts'

@@ -4,15 +4,15 @@ import { connect, createServer, Socket, type AddressInfo } from 'node:net'
 import { setImmediate as pause } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createAdmission } from '../../../../agent/src/proxy/admission/admission.ts'
-import { createClientOwners } from '../../../../agent/src/programs/client-owners.ts'
-import { readProgramEnd } from '../../../../agent/src/programs/program-end.ts'
+import { createClientOwners } from '../../../../agent/src/host/process-lookup/client-owners.ts'
+import { readClientEndpoint } from '../../../../agent/src/host/process-lookup/client-endpoint.ts'
 import { createLiveConnections } from '../../../../agent/src/proxy/admission/live-connections.ts'
 import {
   createFindOwners,
   type FindOwners,
   type Owner,
-} from '../../../../agent/src/programs/socket-owners.ts'
-import { readTcpTables } from '../../../../agent/src/programs/tcp-table.ts'
+} from '../../../../agent/src/host/process-lookup/socket-owners.ts'
+import { readTcpTables } from '../../../../agent/src/host/process-lookup/tcp-table.ts'
 import { activePolicy } from '../../fixture/active-policy.ts'
 import { bundleOf } from '../../fixture/bundle.ts'
 import { holdTimers } from '../../fixture/held-timers.ts'
@@ -28,7 +28,7 @@ import {
 
 const LOCAL = bundleOf(['allow', 'connect:tcp', '127.0.0.1'])
 
-const ownSession = (n: number): Owner => ({ process: `${n}`, crowd: `session ${n}` })
+const ownSession = (n: number): Owner => ({ process: `${n}`, fairnessKey: `session ${n}` })
 
 /** Counts how many of 1,024 slots connections keep that ask one after the other. */
 async function countSlots(
@@ -61,9 +61,13 @@ async function countSlots(
 
 describe('the slots of the proxy', () => {
   it.each([
-    ['a process', 256, () => ({ process: '1', crowd: 'session 1' })],
-    ['a session of many processes', 896, (n: number) => ({ process: `${n}`, crowd: 'session 1' })],
-    ['another user', 896, () => ({ process: null, crowd: 'user 7' })],
+    ['a process', 256, () => ({ process: '1', fairnessKey: 'session 1' })],
+    [
+      'a session of many processes',
+      896,
+      (n: number) => ({ process: `${n}`, fairnessKey: 'session 1' }),
+    ],
+    ['another user', 896, () => ({ process: null, fairnessKey: 'user 7' })],
     ['processes in sessions of their own', 1_024, ownSession],
     ['owners that are not visible', 1_024, () => null],
   ])('are shared: %s gets %d', async (_, expected, ownerOf) => {
@@ -71,7 +75,7 @@ describe('the slots of the proxy', () => {
   })
 
   it('leave one for a process without any, beside a crowd in one session', async () => {
-    const crowd = (n: number) => ({ process: `${n}`, crowd: 'session 1' })
+    const crowd = (n: number) => ({ process: `${n}`, fairnessKey: 'session 1' })
 
     const slots = await countSlots((n) => (n < 1_000 ? crowd(n) : ownSession(n)), 1_001)
 
@@ -97,7 +101,7 @@ describe('the slots of the proxy', () => {
   it('are given before the owners are known to one connection for four free slots', async () => {
     const live = createLiveConnections(activePolicy().active.decide, 1_024)
     const found = Promise.withResolvers<void>()
-    const owner = { process: '1', crowd: 'session 1' }
+    const owner = { process: '1', fairnessKey: 'session 1' }
     let isKnown = false
     const admission = createAdmission(live, {
       async ownerOf() {
@@ -327,7 +331,7 @@ describe('the owner of a connection', () => {
     )
 
   const [, , , session] = readFileSync('/proc/self/stat', 'latin1').split(') ')[1]?.split(' ') ?? []
-  const ourselves = { process: `${process.pid}`, crowd: `session ${session}` }
+  const ourselves = { process: `${process.pid}`, fairnessKey: `session ${session}` }
 
   it('is the process that made it, with its session', async () => {
     const { port, client } = await connectFrom(0)
@@ -393,7 +397,7 @@ describe('a connection that its process has closed', () => {
     const owners = createClientOwners(
       () => [gone, other],
       async () => ['closed', ownSession(1)],
-      readProgramEnd,
+      readClientEndpoint,
     )
 
     expect(await owners.ownerOf(other)).toEqual(ownSession(1))

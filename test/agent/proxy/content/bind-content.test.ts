@@ -271,6 +271,15 @@ describe('a request to a further proxy', () => {
       expect((await tunnel.rest()).toString()).toMatch(/^HTTP\/1\.1 403 /)
     }
   })
+
+  it('is closed in another spelling too, which a lenient proxy reads alike', async () => {
+    const tunnel = await openTunnelTo('x.a.test')
+
+    tunnel.socket.write(head('x.a.test', 'Connect evil.test:443 HTTP/1.1'))
+
+    expect((await tunnel.rest()).toString()).toMatch(/^HTTP\/1\.1 403 /)
+    expect(tunnel.received()).not.toContain('Host')
+  })
 })
 
 describe('a name in a tunnel', () => {

@@ -120,6 +120,21 @@ describe('an upgrade to WebSocket', () => {
     expect(echo.requests).toEqual([])
   })
 
+  it('keeps every byte of its target', async () => {
+    let line = ''
+    const origin = await startTcpServer((socket) =>
+      socket.once('data', (bytes: Buffer) => {
+        line = bytes.toString('latin1').split('\r\n')[0] ?? ''
+        socket.end('HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n')
+      }),
+    )
+    const { port } = await startProxy(bundleOf(ALLOW))
+
+    await exchangeRaw(port, handshake(`127.0.0.1:${origin}`).replace('/chat', '/é'))
+
+    expect(line).toBe(`GET ${Buffer.from('/é?x=1').toString('latin1')} HTTP/1.1`)
+  })
+
   it('follows an earlier request on the same connection', async () => {
     const echo = await startEcho()
     const { port } = await startProxy(bundleOf(ALLOW))

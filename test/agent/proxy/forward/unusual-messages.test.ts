@@ -1,4 +1,4 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bundleOf, type RuleLine } from '../../fixture/bundle.ts'
 import {
@@ -148,6 +148,26 @@ describe('an answer that a proxy has to mend', () => {
     expect(answer.head).toContain(field)
     expect(answer.head.match(/content-length|transfer-encoding/gi)).toHaveLength(1)
     expect(answer.body).toContain('ok')
+  })
+
+  it('arrives after interim ones too, in small parts', async () => {
+    const interim = 'HTTP/1.1 103 Early Hints\r\nContent-Length: 1, 1\r\nLink: <a>\r\n\r\n'
+    const answer = 'HTTP/1.1 200 OK\r\nX-Long: a\r\n  b\r\nContent-Length: 2, 2\r\n\r\nok'
+    const send = async (socket: Socket): Promise<void> => {
+      for (const byte of `${interim}${interim}${answer}`) {
+        socket.write(byte)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+    const target = await startTcpServer((socket) =>
+      socket.setNoDelay().once('data', () => void send(socket)),
+    )
+    const { port } = await startProxy(bundleOf(local))
+
+    const received = await exchangeRaw(port, get(`127.0.0.1:${target}`))
+
+    expect(received).toMatchObject({ status: 200, body: 'ok' })
+    expect(received.head).toMatch(/X-Long: a b\r\n/)
   })
 
   it('keeps the bytes of its fields where its body comes later', async () => {

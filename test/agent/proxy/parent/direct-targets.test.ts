@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readConfig } from '../../../../agent/src/config/config.ts'
+import { readConfig } from '../../../../agent/src/host/config/config.ts'
 import { createIsDirect, type IsDirect } from '../../../../agent/src/proxy/parent/direct-targets.ts'
 
 function directFor(list: string, machine: readonly string[] = []): IsDirect {

@@ -288,6 +288,21 @@ describe('an absolute-form request', () => {
     expect(origin.requests[0]?.headers).not.toHaveProperty('proxy-authorization')
   })
 
+  it.each(['trace', 'Trace', 'connect', 'get'])(
+    'with the method %s is refused, because Node would send it in capitals',
+    async (method) => {
+      const { parent, proxy } = await start(AUTHORIZATION)
+
+      const answer = await exchangeRaw(proxy.port, get('x.a.test').replace('GET', method))
+
+      expect([answer.status, JSON.parse(answer.body).message]).toEqual([
+        400,
+        expect.stringContaining(`\`${method.toUpperCase()}\``),
+      ])
+      expect(parent).toMatchObject({ asked: [], requested: [], authorizations: [] })
+    },
+  )
+
   it('is answered 502 where the parent demands credentials', async () => {
     const { parent, proxy, origin } = await start(null)
 
@@ -357,7 +372,7 @@ describe('a loop', () => {
       },
       resolve: () => Promise.reject(new Error('not needed')),
       dial: () => Promise.reject(new Error('dialled')),
-      isSelf: (address, port) => address === '127.0.0.1' && port === 8421,
+      isOwnAddress: (address, port) => address === '127.0.0.1' && port === 8421,
       timeoutMs: 60_000,
       machineAddresses: () => [],
       uptime: () => 0,

@@ -32,7 +32,7 @@ function start(host: string, answers: readonly (readonly string[])[] = []) {
       if (address === '192.0.2.1') throw new Error('ECONNREFUSED')
       return new Socket()
     },
-    isSelf: (address) => address === '127.0.0.1',
+    isOwnAddress: (address) => address === '127.0.0.1',
     timeoutMs: 60_000,
     uptime: () => scene.nowMs,
   }

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { MachineDecision } from '../../../../agent/src/decision/active-policy.ts'
+import type { MachineDecision } from '../../../../agent/src/policy/decision/active-policy.ts'
 import { createLiveConnections } from '../../../../agent/src/proxy/admission/live-connections.ts'
 import { createOutbound, createUdpPorts } from '../../../../agent/src/proxy/udp/udp-sockets.ts'
 import { createUdpTargets, UDP_LIMITS } from '../../../../agent/src/proxy/udp/udp-targets.ts'
@@ -138,13 +138,13 @@ describe('the targets of a UDP association', () => {
       () => {},
     )
     onTestFinished(() => outbound.close())
-    let isSelf = false
+    let isOwnAddress = false
     const targets = createUdpTargets({
       decide: active.decide,
       resolve: () => Promise.reject(new Error('asked')),
       enter: async () => live.enter(new Socket()),
       outbound,
-      isSelf: () => isSelf,
+      isOwnAddress: () => isOwnAddress,
       limits: UDP_LIMITS,
       tell: () => {},
       onError: () => {},
@@ -155,9 +155,9 @@ describe('the targets of a UDP association', () => {
     pass('one')
     await expect.poll(() => echo.received).toEqual(['one'])
 
-    isSelf = true
+    isOwnAddress = true
     pass('two')
-    isSelf = false
+    isOwnAddress = false
     pass('three')
 
     await expect.poll(() => echo.received).toEqual(['one', 'three'])

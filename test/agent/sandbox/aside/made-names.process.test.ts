@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { parseMountTable } from '../../../../agent/src/sandbox/view/mount-table.ts'
@@ -67,6 +67,30 @@ describe.each(USERS)('a name that the command makes, %s', (_, user) => {
     expect(readFileSync(kept, 'utf8')).toBe('x\n')
   })
 
+  it('case 92: goes at the end below another one, and so do settings of a repository', async () => {
+    const scene = await viewScene(user)
+    const view = await guardedView(scene, await scene.plan())
+
+    await view.run(
+      'export HOME=/tmp; mkdir -p n/.vscode c; echo x | tee n/.vscode/.envrc > c/.envrc; ' +
+        'git init --quiet n/.vscode/r; git init --quiet c/r; mv c .claude',
+    )
+    expect(await view.finish()).toBeNull()
+    const aside = '.claude.refused-by-palisade'
+    expect(takenFrom(scene, view)).toEqual([
+      '.claude',
+      `${aside}/.envrc`,
+      `${aside}/r/.git/config`,
+      'n/.vscode',
+      'n/.vscode/.envrc',
+      'n/.vscode/r/.git/config',
+    ])
+    expect(readdirSync(join(scene.ws, 'n/.vscode.refused-by-palisade')).toSorted()).toEqual([
+      '.envrc.refused-by-palisade',
+      'r',
+    ])
+  })
+
   it('case 92: stays where a rule spells it, and where a program outside saves it', async () => {
     const scene = await viewScene(user)
     putFile(scene, '.mcp.json')
@@ -110,6 +134,67 @@ describe.each(USERS)('a name that the command makes, %s', (_, user) => {
     expect(windows.toSorted((a, b) => a - b)[10]).toBeLessThan(500)
   })
 
+  it('is taken from a directory that the command put in place of one that moved', async () => {
+    const scene = await viewScene(user)
+    putFile(scene, 'sub/.envrc', 'sub/fixed.txt', 'a/b/.vscode/tasks.json')
+    scene.rule(['deny', 'write', `${scene.ws}/**/fixed.txt`])
+    const view = await guardedView(scene, await scene.plan())
+    const names = ['sub/.envrc', 'sub/fixed.txt', 'a/b/.vscode']
+
+    for (const name of ['sub', 'a/b']) renameSync(join(scene.ws, name), join(scene.ws, `${name}~`))
+    await view.run(
+      'mkdir sub; echo x > sub/.envrc; echo x > sub/fixed.txt; ' +
+        'mkdir -p d/.vscode; echo x > d/.vscode/tasks.json; mv d a/b',
+    )
+    await expect.poll(() => names.filter((name) => exists(join(scene.ws, name)))).toEqual([])
+    expect(await view.finish()).toBeNull()
+    expect(takenFrom(scene, view)).toEqual(expect.arrayContaining(names))
+    expect(view.problems).toEqual([])
+  })
+
+  it('is taken as a link that comes right after the former one', async () => {
+    const scene = await viewScene(user)
+    putFile(scene, 'own', 'evil')
+    symlinkSync('own', join(scene.ws, 'mise.toml'))
+    const view = await guardedView(scene, await scene.plan())
+
+    // A file system may give the inode of the former link to the next one.
+    await view.run('rm mise.toml; ln -s evil mise.toml')
+    await expect.poll(() => exists(join(scene.ws, 'mise.toml'))).toBe(false)
+    expect(takenFrom(scene, view)).toEqual(['mise.toml'])
+    expect(view.problems).toEqual([])
+  })
+
+  it('is a link in place of a directory with guarded names', async () => {
+    const scene = await viewScene(user)
+    putFile(scene, 'own/config.toml', 'a/x')
+    symlinkSync('../own', join(scene.ws, 'a/.cargo'))
+    const view = await guardedView(scene, await scene.plan())
+
+    await view.run(
+      'mkdir o; echo x > o/config.toml; ln -s o .cargo; ln -s own plain; ' +
+        'mkdir n; ln -s ../o n/.hg; mv a/x a/y',
+    )
+    await expect.poll(() => takenFrom(scene, view)).toEqual(['.cargo'])
+    expect(await view.finish()).toBeNull()
+    expect(takenFrom(scene, view)).toEqual(['.cargo', 'n/.hg'])
+    expect(exists(join(scene.ws, 'a/.cargo'))).toBe(true)
+    expect(view.problems).toEqual([])
+  })
+
+  it('is left in a directory that keeps its name', async () => {
+    const scene = await viewScene(user)
+    putFile(scene, 'sub/.envrc', 'sub/x')
+    const view = await guardedView(scene, await scene.plan())
+
+    await view.run('echo x > sub/y; mv sub/x sub/z; rm sub/y')
+    putFile(scene, 'draft~')
+    renameSync(join(scene.ws, 'draft~'), join(scene.ws, 'sub/.envrc'))
+    await expect.poll(() => hasMount(view, join(scene.ws, 'sub/.envrc'))).toBe(true)
+    expect(await view.finish()).toBeNull()
+    expect(view.aside).toEqual([])
+  })
+
   it('goes where no pattern matches it', async () => {
     const scene = await viewScene(user)
     putFile(scene, 'd/x')
@@ -119,7 +204,8 @@ describe.each(USERS)('a name that the command makes, %s', (_, user) => {
     await view.run('echo x > gen-a; echo y > d/y; mkdir e; echo z > e/z')
     await expect.poll(() => view.aside.length).toBe(3)
     await view.guard.settled()
-    expect(view.aside.map(({ aside }) => aside.slice(scene.ws.length + 1)).toSorted()).toEqual([
+    const names = view.aside.map(({ aside }) => aside.slice(scene.ws.length + 1))
+    expect(names.toSorted()).toEqual([
       'refused-by-palisade.gen-a',
       'y.refused-by-palisade',
       'z.refused-by-palisade',
@@ -140,21 +226,47 @@ describe.each(USERS)('a name that the command makes, %s', (_, user) => {
     expect(view.problems).toEqual([])
   })
 
-  it('stays hidden under its new name when a rule denies to read it too', async () => {
+  it('is hidden under its new name when a rule denies to read it too', async () => {
     const scene = await viewScene(user)
-    scene.rule(['deny', 'read', `${scene.ws}/**/*.pem`], ['deny', 'write', `${scene.ws}/**/*.pem`])
+    const patterns = ['**/*.pem', '**/.envrc', '**/r/.git/config', '**/t'].map(
+      (each) => `${scene.ws}/${each}`,
+    )
+    scene.rule(['deny', 'read', ...patterns], ['deny', 'write', ...patterns.slice(0, 1)])
     const view = await guardedView(scene, await scene.plan())
-    const aside = join(scene.ws, 'a.pem.refused-by-palisade')
 
     putFile(scene, 'a.pem')
-    await expect.poll(() => exists(aside)).toBe(true)
-    await view.guard.settled()
-    expect(await view.run('cat a.pem.refused-by-palisade')).toBe('')
-    renameSync(aside, `${aside}.old`)
-    putFile(scene, 'a.pem.refused-by-palisade')
-    await expect.poll(() => view.run('cat a.pem.refused-by-palisade')).toBe('')
-    expect(hasMount(view, aside)).toBe(true)
+    await view.run('echo x > .envrc')
+    const taken = ['a.pem', '.envrc'].map((name) => `${name}.hidden-by-palisade`)
+    await expect.poll(() => taken.every((name) => exists(join(scene.ws, name)))).toBe(true)
+    await expect.poll(() => view.run('cat a.pem.* .envrc.*')).toBe('')
+    await view.run(
+      'mkdir n; for f in n/b.pem n/.envrc; do echo x > $f; done; git init --quiet r; ' +
+        'mkdir -p s/q; echo x > s/q/.mcp.json; mv s/q s/t.pem; mv s u',
+    )
+    expect(await view.finish()).toBeNull()
     expect(view.problems).toEqual([])
+    const hidden = ['a.pem', '.envrc', 'n/b.pem', 'n/.envrc', 'r/.git/config', 'u/t.pem']
+    expect(hidden.filter((name) => exists(join(scene.ws, name)))).toEqual([])
+    const aside = hidden.map((name) => `${name}.hidden-by-palisade`)
+    expect(aside.filter((name) => !exists(join(scene.ws, name)))).toEqual([])
+    const below = 'u/t.pem.hidden-by-palisade/.mcp.json'
+    expect(exists(join(scene.ws, `${below}.refused-by-palisade`))).toBe(true)
+
+    const next = await guardedView(scene, await scene.plan())
+    expect(await next.run(`cat ${aside.slice(0, -1).join(' ')}; ls ${aside.at(-1)}`)).toBe('')
+    expect(await next.run('rm -f a.pem.hidden-by-palisade; mv n m')).not.toBe('')
+    expect(exists(join(scene.ws, 'a.pem.hidden-by-palisade'))).toBe(true)
+  })
+
+  it('can be removed by the next sandbox when no rule denies to read it', async () => {
+    const scene = await viewScene(user)
+    putFile(scene, 'node_modules/p/.vscode.refused-by-palisade/x')
+    putFile(scene, 'dist/.npmrc.refused-by-palisade')
+    const { run } = await guardedView(scene, await scene.plan())
+
+    expect(await run('rm -r node_modules/p && mv dist x && rm -r x && ls -A | grep -v node')).toBe(
+      '',
+    )
   })
 
   it('is taken from a closed directory, past names that the command made first', async () => {
@@ -243,6 +355,27 @@ describe.each(USERS)('a name that the command makes, %s', (_, user) => {
     expect(exists(join(scene.ws, 'n/.git/config'))).toBe(true)
     await second.finish()
     expect(exists(join(scene.ws, 'n/.git/config'))).toBe(false)
+    expect(waiting.size).toBe(0)
+  })
+
+  it('waits for a sandbox that starts meanwhile too', async () => {
+    const scene = await viewScene(user)
+    const waiting = new Map<string, number>()
+    const first = await guardedView(scene, await scene.plan(), { waiting })
+    const names = ['l/.git', 'n/.envrc', 'r/.git/config']
+    await first.run('mkdir n l; echo x > n/.envrc; git init --quiet r; echo "gitdir: x" > l/.git')
+    await expect.poll(() => waiting.size).toBe(3)
+
+    const awaited = new Set(waiting.keys())
+    const second = await guardedView(scene, await scene.plan(), { waiting, awaited })
+    await first.run('git -C r config a.b c')
+    await first.finish()
+    await second.run(`for f in ${names.join(' ')}; do echo evil > $f; done`)
+    expect([first.aside, second.aside]).toEqual([[], []])
+    await second.finish()
+
+    expect(names.filter((name) => exists(join(scene.ws, name)))).toEqual([])
+    expect(takenFrom(scene, second)).toEqual(names)
     expect(waiting.size).toBe(0)
   })
 })

@@ -1,54 +1,15 @@
-import { execFileSync, type StdioOptions } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { chownSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { submodulesOf } from '../../../../agent/src/sandbox/aside/gitlinks.ts'
 import { guardedView } from '../../fixture/running-view.ts'
-import { exists, putFile, USERS, viewScene, type ViewScene } from '../../fixture/view-scene.ts'
-
-const STDIO: StdioOptions = ['ignore', 'pipe', 'ignore']
-
-/** Git outside, as the user of the workspace. */
-function git(scene: ViewScene, ...words: readonly string[]): string {
-  const env = {
-    PATH: process.env['PATH'],
-    HOME: scene.home,
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_AUTHOR_NAME: 'a',
-    GIT_AUTHOR_EMAIL: 'a@b.c',
-    GIT_COMMITTER_NAME: 'a',
-    GIT_COMMITTER_EMAIL: 'a@b.c',
-  }
-  const identity = scene.user ?? {}
-  return execFileSync('git', words, {
-    cwd: scene.ws,
-    env,
-    encoding: 'utf8',
-    stdio: STDIO,
-    ...identity,
-  })
-}
-
-/** Looks around as an editor does. The directory need not be a repository. */
-function look(scene: ViewScene, directory: string): void {
-  for (const words of [['status'], ['-C', directory, 'status'], ['-C', directory, 'log']])
-    try {
-      git(scene, ...words)
-    } catch {
-      // Git says what is wrong.
-    }
-}
-
-/** The repository of the person, with one commit. */
-async function repositoryScene(user: ViewScene['user']): Promise<ViewScene> {
-  const scene = await viewScene(user)
-  git(scene, 'init', '--quiet')
-  git(scene, 'commit', '--quiet', '--allow-empty', '-m', 'first')
-  return scene
-}
+import { exists, USERS } from '../../fixture/view-scene.ts'
+import { git, look, repositoryScene } from './repository-scene.ts'
 
 const WITNESS = 'git -C $r config core.fsmonitor "touch $PWD/ran; false"'
 const COMMIT = '-c user.name=a -c user.email=a@b.c commit --quiet --allow-empty -m x'
+
+const HIDDEN =
+  'r=.git/x; git init --quiet --bare .git/x; git -C $r config core.bare false; ' + WITNESS
 
 /** Each makes settings that git obeys in a directory of the workspace. */
 const PLANTS = [
@@ -60,12 +21,7 @@ const PLANTS = [
     `r=n; git init --quiet n; ${WITNESS}; mkdir m; echo "gitdir: ../n/.git" > m/.git`,
   ],
   ['of a link .git', 'm', `r=n; git init --quiet n; ${WITNESS}; mkdir m; ln -s ../n/.git m/.git`],
-  [
-    'hidden in .git',
-    'm',
-    `r=.git/x; git init --quiet --bare .git/x; git -C $r config core.bare false; ${WITNESS}; ` +
-      'mkdir m; echo "gitdir: ../.git/x" > m/.git',
-  ],
+  ['hidden in .git', 'm', `${HIDDEN}; mkdir m; echo "gitdir: ../.git/x" > m/.git`],
   ['moved into place', 'p/q', `r=n; git init --quiet n; ${WITNESS}; mkdir p; mv n p/q`],
   [
     'of a foreign working tree',
@@ -73,6 +29,29 @@ const PLANTS = [
     `r=e; git init --quiet --bare e; ${WITNESS}; mkdir -p m .git/worktrees/w; cp .git/HEAD ` +
       '.git/worktrees/w/HEAD; echo $PWD/e > .git/worktrees/w/commondir; ' +
       'echo $PWD/m/.git > .git/worktrees/w/gitdir; echo "gitdir: $PWD/.git/worktrees/w" > m/.git',
+  ],
+  [
+    'behind a link on the way of a file .git',
+    'm',
+    `${HIDDEN}; mkdir .git/x/b m; ln -s x/b .git/l; echo "gitdir: ../.git/l/.." > m/.git`,
+  ],
+  [
+    'behind a name with a blank',
+    'm',
+    `${HIDDEN}; mkdir .git/p m; mv .git/x ".git/p/.. "; echo "gitdir: ../.git/p/.. " > m/.git`,
+  ],
+  [
+    'behind a name that is not UTF-8',
+    'm',
+    `${HIDDEN}; mkdir m; n=$(printf "\\377"); mv .git/x .git/$n; ln -s . .git/\ufffd; ` +
+      'echo "gitdir: ../.git/$n" > m/.git',
+  ],
+  [
+    'behind a link on the way of commondir',
+    'm',
+    `${HIDDEN}; mkdir -p .git/x/b m .git/worktrees/w; ln -s x/b .git/l; ` +
+      'cp .git/HEAD .git/worktrees/w; echo "../../l/.." > .git/worktrees/w/commondir; ' +
+      'echo "gitdir: ../.git/worktrees/w" > m/.git',
   ],
 ] as const
 
@@ -90,6 +69,62 @@ describe.each(USERS)('a repository that the command makes, %s', (_, user) => {
     expect(view.aside.length, output).toBeGreaterThan(0)
     look(scene, directory)
     expect(exists(join(scene.ws, 'ran'))).toBe(false)
+  })
+
+  it('has no settings in place of a repository that a program outside moved', async () => {
+    const scene = await repositoryScene(user)
+    git(scene, 'init', '--quiet', 'sub')
+    git(scene, 'init', '--quiet', '--bare', 'b.git')
+    const view = await guardedView(scene, await scene.plan())
+
+    for (const [name, how] of [
+      ['sub', ''],
+      ['b.git', '--bare'],
+    ] as const) {
+      renameSync(join(scene.ws, name), join(scene.ws, `${name}-old`))
+      await view.run(`export HOME=/tmp; r=n; git init --quiet ${how} n; ${WITNESS}; mv n ${name}`)
+    }
+    expect(await view.finish()).toBeNull()
+    for (const name of ['sub', 'b.git']) {
+      expect(exists(join(scene.ws, name, name === 'sub' ? '.git/HEAD' : 'HEAD'))).toBe(true)
+      look(scene, name)
+    }
+    expect(exists(join(scene.ws, 'ran'))).toBe(false)
+    expect(view.problems).toEqual([])
+  })
+
+  it('case 92: has no settings at the end below names that are not UTF-8', async () => {
+    const scene = await repositoryScene(user)
+    const view = await guardedView(scene, await scene.plan())
+
+    const output = await view.run(
+      'export HOME=/tmp; n=$(printf "\\377"); mkdir -p a/$n/b/$n $n; r=a/$n/b/$n; ' +
+        `git init --quiet $r; ${WITNESS}; chmod 0 a/$n; r=$n; git init --quiet $r; ${WITNESS}; ` +
+        'mkdir x; mv x x$n',
+    )
+    expect(output).toBe('')
+    expect(await view.finish()).toBeNull()
+    expect(view.aside.filter(({ cause }) => cause === 'invalid')).toHaveLength(4)
+    expect(view.aside.filter(({ cause }) => cause === 'repository')).toHaveLength(2)
+    for (const { aside, cause } of view.aside) if (cause === 'invalid') look(scene, aside ?? '')
+    expect(exists(join(scene.ws, 'ran'))).toBe(false)
+  })
+
+  it('is not looked for below names that were there, and a line says so', async () => {
+    const scene = await repositoryScene(user)
+    const name = Buffer.concat([Buffer.from(`${scene.ws}/`), Buffer.of(0xff)])
+    mkdirSync(name)
+    if (scene.user !== null) chownSync(name, scene.user.uid, scene.user.gid)
+    const plan = await scene.plan()
+    const view = await guardedView(scene, plan)
+
+    await view.run('echo x > $(printf "\\377")/x')
+    expect(await view.finish()).toBeNull()
+    expect(plan.warnings).toEqual([
+      expect.stringMatching(/\\xff` is not UTF-8, so hooks and settings below it are not held; /),
+    ])
+    expect(readdirSync(name)).toEqual(['x'])
+    expect(view.aside).toEqual([])
   })
 
   it('can be cloned and used inside, and its settings can be taken back', async () => {
@@ -137,47 +172,13 @@ describe.each(USERS)('a repository that the command makes, %s', (_, user) => {
     expect(view.aside).toMatchObject([{ path: join(scene.ws, '.git/worktrees/t/config.worktree') }])
   })
 
-  it.each([
-    ['after the repository', `git init --quiet n; git -C n ${COMMIT}; ${WITNESS}; git add n`],
-    [
-      'before the repository',
-      'git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),n; ' +
-        `git init --quiet n; ${WITNESS}`,
-    ],
-  ])('case 92: ends the command that makes it a submodule: %s', async (_name, line) => {
+  it('can be removed as a working tree of the command', async () => {
     const scene = await repositoryScene(user)
     const view = await guardedView(scene, await scene.plan())
 
-    await view.run(`export HOME=/tmp; r=n; ${line}; sleep 60`).catch(() => '')
-    await expect.poll(() => view.hasEnded()).toBe(true)
-    expect(view.problems).toEqual([
-      expect.stringMatching(
-        /^the index of your repository names `.*\/n\/\.git`, .*refused-by-palis/,
-      ),
-    ])
-    look(scene, 'n')
-    expect(exists(join(scene.ws, 'ran'))).toBe(false)
+    await view.run('export HOME=/tmp; git worktree add --quiet new')
+    await view.guard.settled()
+    expect(await view.run('git worktree remove new')).toBe('')
+    expect(await view.finish()).toBeNull()
   })
 })
-
-it.each(['-c index.version=2', '-c index.version=4', '-c core.splitIndex=true', 'sha256'])(
-  'the submodules of an index are read: %s',
-  async (how) => {
-    const scene = await viewScene()
-    const options = how.startsWith('-c') ? how.split(' ') : []
-    git(scene, 'init', '--quiet', ...(options.length === 0 ? ['--object-format=sha256'] : []))
-    putFile(scene, 'a/b c/file', 'd', 'e/f')
-    git(scene, ...options, 'add', '.')
-    git(scene, 'commit', '--quiet', '-m', 'first')
-    const head = git(scene, 'rev-parse', 'HEAD').trim()
-    putFile(scene, 'e/new')
-    git(scene, ...options, 'add', '--intent-to-add', 'e/new')
-    for (const path of ['a/sub', 'a/subs/x', 'z'])
-      git(scene, ...options, 'update-index', '--add', '--cacheinfo', `160000,${head},${path}`)
-
-    const found = submodulesOf(join(scene.ws, '.git'), scene.disk)
-    expect([...new Set(found)].toSorted()).toEqual(
-      ['a/sub', 'a/subs/x', 'z'].map((path) => join(scene.ws, path)),
-    )
-  },
-)

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { attackBundle } from '../fixture/sandbox-attack.ts'
@@ -57,7 +57,8 @@ describe.each(testUsers())('a run of %s', (user) => {
     expect(code).toBe(3)
     const lines = stderr.trimEnd().split('\n')
     expect(lines[0]).toBe(
-      'palisade: the command made 4 names that it must not leave, kept aside for you to read:',
+      'palisade: the command, or a program outside, made 4 names that the command must not ' +
+        'leave, kept aside for you to read:',
     )
     const aside = (name: string, why: string): string =>
       `palisade:   \`${project}/${name}\` → \`${basename(name)}.refused-by-palisade\` (${why})`
@@ -89,6 +90,26 @@ describe.each(testUsers())('a run of %s', (user) => {
         request: { action: 'write', path: `${project}/a/fixed.txt` },
       }),
     )
+  })
+
+  it.each([
+    ['before the agent has seen it', 'chmod 0 a; sleep 0.3'],
+    ['after the agent has seen it', 'sleep 0.3; chmod 0 a'],
+    ['with the directory above', 'chmod 0 a .'],
+  ])('finds names in a directory that the command has closed, %s', async (_name, line) => {
+    const machine = await startMachine(user)
+    const { project } = machine
+
+    const made = 'mkdir a/n; echo z > a/n/.envrc; git init --quiet a/r; echo x > a/fixed.txt'
+    const { stderr } = await machine.run([...SHELL, `${made}; ${line}`])
+
+    expect(stderr).not.toContain('could not be checked')
+    chmodSync(project, 0o755)
+    expect(statSync(join(project, 'a')).mode & 0o777).toBe(0)
+    chmodSync(join(project, 'a'), 0o755)
+    expect(namesIn(join(project, 'a/n'))).toEqual(['.envrc.refused-by-palisade'])
+    expect(namesIn(join(project, 'a/r/.git'))).not.toContain('config')
+    expect(namesIn(join(project, 'a'))).not.toContain('fixed.txt')
   })
 
   it('that is killed leaves no name either', async () => {

@@ -7,12 +7,12 @@ import { createSpareLaunch } from '../../../../agent/src/sandbox/launch/spare-la
 function createLaunch(pid: number): PreparedLaunch {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>()
   const holder = { pid, listeners: {}, end, ended } as unknown as PreparedLaunch['holder']
-  const place = {} as PreparedLaunch['place']
+  const directory = {} as PreparedLaunch['directory']
   const discard = (): Promise<void> => {
     end()
     return ended
   }
-  return { id: String(pid), holder, place, discard }
+  return { id: String(pid), holder, directory, discard }
 }
 
 const AT_ONCE = (prepare: () => void): void => prepare()

@@ -1,10 +1,13 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { testUsers } from '../fixture/bubblewrap.ts'
 import { prepareSandbox, type TestSandbox } from '../fixture/launch.ts'
+
+/** Sets the standard input so that reading it does not wait, as Node does. */
+const UNWAITING = `perl -MFcntl -e 'fcntl(STDIN, F_SETFL, O_RDWR | O_NONBLOCK)'`
 
 interface Standard {
   /** Opens each file before the command, as a shell does. */
@@ -83,6 +86,18 @@ describe.runIf(process.platform === 'linux').each(testUsers())(
       expect({ code, size: read().length }).toEqual({ code: 7, size: 3_000_000 })
     })
 
+    it.each([
+      ['1 after success', 'echo lost', 1],
+      ['the code of a failure', 'echo lost; exit 3', 3],
+    ])('that is full gives %s', async (_name, line, expected) => {
+      const sandbox = await prepareSandbox(user)
+
+      const { code, output } = await run(sandbox, line, { files: { 1: ['/dev/full', 'w'] } })
+
+      expect(code).toBe(expected)
+      expect(output).toBe('cat: write error: No space left on device\n')
+    })
+
     it('may be input that the command does not read to its end', async () => {
       const { sandbox, file } = await scene('x'.repeat(1_000_000))
 
@@ -90,6 +105,47 @@ describe.runIf(process.platform === 'linux').each(testUsers())(
         code: 0,
         output: 'x',
       })
+    })
+
+    it.each([
+      ['nothing', 'true', 'one\ntwo\nthree\n'],
+      ['a line', 'head -c 4 | tr a-z A-Z', 'ONE\ntwo\nthree\n'],
+      ['a line without waiting', `head -c 4 | tr a-z A-Z; ${UNWAITING}`, 'ONE\ntwo\nthree\n'],
+      ['all', 'tr a-z A-Z', 'ONE\nTWO\nTHREE\n'],
+      ['less than nothing', 'echo more 1<>/proc/self/fd/0', 'one\ntwo\nthree\n'],
+    ])('is input that goes on where the command has read %s', async (_name, line, stdout) => {
+      const { sandbox, file } = await scene('before\none\ntwo\nthree\n')
+      const words = sandbox.words('sh', '-c', line)
+      sandbox.openGate()
+
+      const loop = 'exec <"$1"; shift; read -r first; "$@"; exec cat'
+      const ended = spawnSync('sh', ['-c', loop, 'sh', file, ...words], { encoding: 'utf8' })
+
+      expect(ended).toMatchObject({ status: 0, stdout, stderr: '' })
+    })
+
+    it('is input that counts as read when it is long', async () => {
+      const { sandbox, file } = await scene()
+      truncateSync(file, 16 * 1_048_576 + 1)
+      const words = sandbox.words('head', '-c', '1')
+      sandbox.openGate()
+
+      const loop = '"$@" | wc -c; sleep 0.1; exec wc -c'
+      const fd = openSync(file, 'r')
+      const ended = spawnSync('sh', ['-c', loop, 'sh', ...words], { stdio: [fd, 'pipe', 'pipe'] })
+      closeSync(fd)
+
+      const [taken, rest] = String(ended.stdout).trim().split('\n').map(Number)
+      expect(taken).toBe(1)
+      expect(rest).toBeLessThan(16 * 1_048_576)
+    })
+
+    it('is read no more than its descriptor permits', async () => {
+      const { sandbox, file } = await scene('secret')
+
+      const { output } = await run(sandbox, 'cat', { files: { 0: [file, 'a'] } })
+
+      expect(output).toBe('cat: -: Bad file descriptor\n')
     })
 
     it('may be all three', async () => {

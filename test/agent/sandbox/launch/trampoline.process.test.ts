@@ -191,7 +191,7 @@ describe.runIf(process.platform === 'linux').each(testUsers())('the trampoline, 
     chmodSync(slow, 0o755)
     const words = sandbox.words('true')
     const { child, ended, ready } = start(
-      words.map((word) => (word === PROGRAMS.setpriv ? slow : word)),
+      words.map((word) => (word === PROGRAMS.nsenter ? slow : word)),
     )
     await ready()
 

@@ -13,12 +13,12 @@ const NO_BASES = { pids: null, memory: null }
 
 function hold(asked: Parameters<typeof boundsOf>[0], uid: number, bases: typeof NO_BASES | object) {
   const written = new Map<string, string>()
-  const place = {
+  const directory = {
     write: async (name: string, text: string | Uint8Array) => void written.set(name, String(text)),
   }
   const held = holdLimits(
     { asked, bounds: boundsOf(asked) },
-    { id: 'a1', place },
+    { id: 'a1', directory },
     { bases: { ...NO_BASES, ...bases }, uid },
   )
   return { held, written }

@@ -1,7 +1,7 @@
 import packet from 'dns-packet'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { createFindPrograms } from '../../../../agent/src/programs/find-programs.ts'
+import { createFindClientPrograms } from '../../../../agent/src/host/process-lookup/find-client-programs.ts'
 import type { SandboxNetworkDeps } from '../../../../agent/src/sandbox/network/sandbox-network.ts'
 import { bundleOf, type RuleLine } from '../../fixture/bundle.ts'
 import { publicNode } from '../../fixture/public-node.ts'
@@ -154,7 +154,7 @@ describe.each(USERS)('the network of a sandbox of %s', (user) => {
     const sender = scene.start(publicNode(), '-e', sending)
     await expect.poll(() => scene.events.length, { timeout: 60_000 }).toBe(4)
     const ends = scene.events.flatMap(({ client }) => (client === null ? [] : [client]))
-    const found = await createFindPrograms(() => ({ address: '127.0.0.1', port: 1 }))(ends)
+    const found = await createFindClientPrograms(() => ({ address: '127.0.0.1', port: 1 }))(ends)
 
     const byPoint = scene.events.map(({ point, protocol }, index) => [
       `${point} ${protocol}`,

@@ -57,6 +57,20 @@ describe('the copy-out of a strict sandbox', () => {
     expect(readdirSync(scene.at('e')).toSorted()).toEqual(['.env', 'new'])
   })
 
+  it('keeps a hidden name that an earlier sandbox left, and no other', async () => {
+    const scene = await strictScene()
+    scene.put('d/.env.hidden-by-palisade', 'e/x.refused-by-palisade', 'f/y')
+    const id = await scene.stage(
+      'cat d/.env.hidden-by-palisade; mv d z; rm -r e; echo 1 >f/n.hidden-by-palisade',
+    )
+    const applied = verdicts(await scene.apply(id), scene.project)
+    expect(applied).toMatchObject({ d: 'refused', e: 'applied' })
+    expect(applied['f/n.hidden-by-palisade']).toBe('refused')
+    expect(readFileSync(scene.at('d/.env.hidden-by-palisade'), 'utf8')).toBe(
+      'd/.env.hidden-by-palisade',
+    )
+  })
+
   it('deletes what directories held that the command has made anew at any depth', async () => {
     const scene = await strictScene(['deny', 'read', '/**/.env'])
     scene.put('d/sub/old', 'd/sub/deep/old', 'd/sub/deep/.env', 'd/sub/deep/same')
@@ -93,6 +107,20 @@ describe('the copy-out of a strict sandbox', () => {
     })
     expect(existsSync(scene.at('.git/hooks'))).toBe(false)
     expect(existsSync(scene.at('.vscode'))).toBe(false)
+  })
+
+  it('refuses a link in place of a directory with guarded names', async () => {
+    const scene = await strictScene()
+    const id = await scene.stage(
+      'mkdir o n; echo >o/hgrc; ln -s o .hg; ln -s ../o n/.hg; ln -s o l',
+    )
+    const applied = await scene.apply(id)
+    expect(verdicts(applied, scene.project)).toMatchObject({
+      '.hg': 'refused',
+      'n/.hg': 'refused',
+      l: 'applied',
+    })
+    expect(reasonOf(applied, scene.at('.hg'))).toContain('in place of a directory with guarded')
   })
 
   it('case 92: refuses parts of a repository that is not named .git', async () => {

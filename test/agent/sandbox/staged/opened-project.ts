@@ -1,4 +1,4 @@
-import type { PolicyBundle } from '../../../../agent/src/decision/policy-bundle.ts'
+import type { PolicyBundle } from '../../../../agent/src/policy/decision/policy-bundle.ts'
 import { bundleClaims, policyOf, type RuleLine } from '../../fixture/bundle.ts'
 
 /** Opens the project but for the denied paths. */

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { PolicyBundle } from '../../../../agent/src/decision/policy-bundle.ts'
+import type { PolicyBundle } from '../../../../agent/src/policy/decision/policy-bundle.ts'
 import { bundleClaims, policyOf, type RuleLine } from '../../fixture/bundle.ts'
 import { startSandboxMachine } from '../fixture/machine.ts'
 

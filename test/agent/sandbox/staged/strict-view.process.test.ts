@@ -1,12 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { endOf, untilPrinted } from '../fixture/machine.ts'
 import { opened } from './opened-project.ts'
-import { strictScene, type StrictScene } from './strict-scene.ts'
+import { strictScene, verdicts, type StrictScene } from './strict-scene.ts'
 
 const HIDE_ENV = ['deny', 'read', '/**/.env'] as const
+const REPOSITORY = ['HEAD', 'config', 'objects/x', 'refs/x'].map((name) => `.git/${name}`)
 /** The overlay may remember that a name was missing, but it lists names anew. */
 const UNTIL_GO = 'until ls | grep -qx go; do sleep 0.02; done; '
 
@@ -154,6 +163,24 @@ describe('the view of a strict sandbox', () => {
     ])
     expect(stdout).not.toContain('secret')
     expect(stdout.endsWith('end\n')).toBe(true)
+  })
+
+  it('keeps changes of the end of a link with a guarded name from being copied out', async () => {
+    const scene = await strictScene()
+    const { project } = scene
+    scene.put('githooks/old', 'd/shared', 'd/x', ...REPOSITORY)
+    symlinkSync('../githooks', scene.at('.git/hooks'))
+    symlinkSync('../d/shared', scene.at('githooks/other'))
+    symlinkSync('d/shared', scene.at('.envrc'))
+
+    const line = 'echo x | tee githooks/post-commit githooks/old d/shared d/x; rm d/shared'
+    const applied = await scene.apply(await scene.stage(line))
+    expect(verdicts(applied, project)).toEqual({
+      'githooks/old': 'refused',
+      'githooks/post-commit': 'refused',
+      'd/shared': 'refused',
+      'd/x': 'applied',
+    })
   })
 })
 

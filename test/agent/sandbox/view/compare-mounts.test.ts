@@ -50,7 +50,7 @@ async function waitingSandbox() {
       disk: { ...disk, mountTable },
       emptyFile: root,
       emptyDirectory: root,
-      judged: new Set(),
+      checked: new Set(),
     })
     return compareMounts(
       {
@@ -95,7 +95,7 @@ describe('the comparison of mounts', () => {
         disk: createViewDisk(),
         emptyFile: directory,
         emptyDirectory: directory,
-        judged: new Set(judged),
+        checked: new Set(judged),
       })
 
     expect(planned([workspace])).toThrow('was replaced after it was checked')

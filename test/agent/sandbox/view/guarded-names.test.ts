@@ -11,6 +11,9 @@ const OBEYED = [
   '.opencode opencode.json .kiro .roo .continue .amazonq .clinerules .github/hooks .copilot',
   '.cursorrules .claude .mcp.json .cursor .codex .gemini .windsurf .aider.conf.yml',
   '.yarnrc.yml .npmrc .pnpmfile.cjs lefthook.yml .pre-commit-config.yaml mise.toml .envrc',
+  'rust-toolchain.toml rust-toolchain .mvn .bazelrc .bazelversion .bundle/config ansible.cfg',
+  '.tool-versions mise/config.toml .Rprofile .RData .ghci hie.yaml .irbrc $irbrc .pryrc .pdbrc',
+  '.iex.exs .ocamlinit .octaverc .perldb .pylintrc .ycm_extra_conf.py .hg/sharedpath .gvimrc',
   '.cargo/config.toml .devcontainer.json .devcontainer .husky .palisade.yaml',
 ].flatMap((names) => names.split(' '))
 
@@ -32,7 +35,10 @@ describe('guarded names', () => {
   })
 
   it('leave sources and prose open', () => {
-    const open = ['Makefile', 'package.json', 'AGENTS.md', '.github/workflows/a.yml', '.git/HEAD']
+    const open = [
+      'Makefile package.json AGENTS.md .github/workflows/a.yml .git/HEAD',
+      'Cargo.toml pom.xml .pnp.cjs mise/a.toml .bundle/ruby .hg/requires',
+    ].flatMap((names) => names.split(' '))
     expect(open.map((name) => `/ws/${name}`).filter(isGuarded)).toEqual([])
   })
 

@@ -79,6 +79,24 @@ describe.each(USERS)('the live guard, %s', (_, user) => {
     expect(readFileSync(join(scene.ws, 'locked'), 'utf8')).toBe('saved\n')
   })
 
+  it('holds hundreds of names before the command begins', async () => {
+    const scene = await viewScene(user)
+    const names = Array.from({ length: 300 }, (_, index) => `node_modules/p${index}/.npmrc`)
+    const keys = names.map((name) => name.replace('.npmrc', 'key.pem'))
+    const nested = ['z/a/.envrc', 'z/a/b/.env', 'z/sub/.git/HEAD', 'z/sub/.git/config']
+    for (const name of [...names, ...keys, ...nested]) put(scene, name)
+    scene.rule(['deny', 'read', '/**/*.pem', '/**/.env'])
+    const view = await guardedView(scene, await scene.plan())
+
+    expect(await view.run('cat */*/*.pem z/a/b/.env')).toBe('')
+    const held = 'for f in */*/.npmrc z/a/.envrc z/sub/.git/config; do echo x > $f; done 2>&1'
+    expect(await view.run(`${held} | grep -c Read-only`)).toBe('302')
+    expect(await view.run('mv z/a/b z/c; mv z/a z/c; mv z/sub z/c')).toMatch(/(?:busy[^]*){3}/)
+    saveAtomically(scene, 'node_modules/p299/key.pem', 'new secret\n')
+    await expect.poll(() => view.run('cat node_modules/p299/key.pem')).toBe('')
+    expect(view.problems).toEqual([])
+  })
+
   it('case 82: masks a file that the command renames to a denied name', async () => {
     const scene = await viewScene(user)
     put(scene, 'a/x')

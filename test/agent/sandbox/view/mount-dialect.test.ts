@@ -3,7 +3,7 @@ import {
   chooseDialect,
   type MountCommand,
 } from '../../../../agent/src/sandbox/view/mount-dialect.ts'
-import { quoteForShell } from '../../../../agent/src/sandbox/quote-shell.ts'
+import { quoteShellWord } from '../../../../agent/src/sandbox/shell-word.ts'
 
 const command: MountCommand = { source: "/a'b", target: '/c d\n', access: 'ro', isNoExec: false }
 
@@ -24,6 +24,6 @@ describe('the dialect of the mount shell', () => {
     expect(perl.format(command)).toBe('4135 2f612762 2f6320640a\n')
     expect(perl.format({ ...command, access: 'rw', isNoExec: true })).toMatch(/^4142 /)
     expect(format(command)).toContain("ro,nosuid,nodev -- '/a'\\''b' '/c d\n' >")
-    expect(quoteForShell('$(c) `d` "e" \\')).toBe('\'$(c) `d` "e" \\\'')
+    expect(quoteShellWord('$(c) `d` "e" \\')).toBe('\'$(c) `d` "e" \\\'')
   })
 })

@@ -28,7 +28,7 @@ function warnings(directory: string, ...shown: readonly string[]): readonly stri
   }))
   return warnOfOuterRepository(
     join(root, directory),
-    { workspaces, areas, held: [] },
+    { workspaces, areas, restricted: [] },
     createViewDisk(),
   )
 }

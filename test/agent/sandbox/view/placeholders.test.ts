@@ -29,7 +29,7 @@ async function scene() {
   const open = () => createPlaceholders({ journal: createPlaceholderJournal(file), randomName })
   const placeholder = (name: string, kind: Placeholder['kind'] = 'file'): Placeholder => ({
     path: join(ws, name),
-    hold: 'hidden',
+    level: 'hidden',
     kind,
     isDenied: true,
   })
@@ -66,6 +66,34 @@ describe('placeholders', () => {
     expect(names()).toEqual(['.env'])
     await second()
     expect(names()).toEqual([])
+  })
+
+  it('are made again for the next holder when a program outside has removed them', async () => {
+    const { names, open, placeholder, ws } = await scene()
+    const placeholders = open()
+    const both = [placeholder('.env'), placeholder('keys', 'directory')]
+    const first = await placeholders.hold(both)
+    unlinkSync(join(ws, '.env'))
+    rmdirSync(join(ws, 'keys'))
+
+    const second = await placeholders.hold(both)
+    expect(names()).toEqual(['.env', 'keys'])
+    await first()
+    expect(names()).toEqual(['.env', 'keys'])
+    await second()
+    expect(names()).toEqual([])
+  })
+
+  it('are not what a program outside has put in their place', async () => {
+    const { open, placeholder, ws } = await scene()
+    const placeholders = open()
+    await placeholders.hold([placeholder('.env'), placeholder('a')])
+    const isHeld = (name: string): boolean => placeholders.isHeld(join(ws, name))
+    expect(['.env', 'a', 'b'].map(isHeld)).toEqual([true, true, false])
+
+    writeFileSync(join(ws, '.env'), 'content')
+    unlinkSync(join(ws, 'a'))
+    expect(['.env', 'a', 'b'].map(isHeld)).toEqual([false, false, false])
   })
 
   it('never replace an object that exists, and then leave the others away too', async () => {

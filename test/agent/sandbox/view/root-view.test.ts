@@ -9,7 +9,7 @@ function hostWith(kinds: Readonly<Record<string, ObjectStatus['kind']>>): ViewDi
   const status = (path: string): ObjectStatus | null => {
     const kind = kinds[path]
     if (kind === undefined) return null
-    return { kind, device: 1, inode: 1, isOwn: false, links: 1, size: 0, changedMs: 0 }
+    return { kind, device: 1, inode: 1, isOwn: false, links: 1, size: 0, changedMs: 0, bornMs: 0 }
   }
   const names = Object.keys(kinds)
     .filter((path) => path.startsWith('/etc/'))
@@ -23,6 +23,10 @@ function hostWith(kinds: Readonly<Record<string, ObjectStatus['kind']>>): ViewDi
   return {
     status,
     list: () => ({ entries, invalid: [] }),
+    *listInSteps() {
+      yield
+      return { entries, invalid: [] }
+    },
     readLink: (path) => `target-of${path}`,
     realPath: (path) => Buffer.from(path),
     mountTable: () => Buffer.alloc(0),

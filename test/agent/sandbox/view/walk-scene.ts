@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createViewDisk, type ViewDisk } from '../../../../agent/src/sandbox/view/disk.ts'
 import { guardedPaths } from '../../../../agent/src/sandbox/view/guarded-names.ts'
-import type { WalkDeps } from '../../../../agent/src/sandbox/view/findings.ts'
+import type { WalkDeps } from '../../../../agent/src/sandbox/view/walk-deps.ts'
 import { WALK_LIMITS, walkWorkspace } from '../../../../agent/src/sandbox/view/walk.ts'
 import type { Workspace } from '../../../../agent/src/sandbox/view/workspace.ts'
 import { policyOf, type RuleLine } from '../../fixture/bundle.ts'
@@ -40,7 +40,7 @@ export function walk(root: string, rules: readonly RuleLine[], options: WalkOpti
   }
   const others = new Set(options.others)
   const found = runSteps(walkWorkspace({ workspace, path: root, others }, deps))
-  const shown = found.held.map(({ path, hold }) => [path.slice(root.length + 1), hold])
+  const shown = found.restricted.map(({ path, level }) => [path.slice(root.length + 1), level])
   return { ...found, shown: Object.fromEntries(shown) as Record<string, string> }
 }
 

@@ -43,9 +43,9 @@ describe('the walk', () => {
     const read: string[] = []
     const counting: ViewDisk = {
       ...disk,
-      list(path) {
+      *listInSteps(path) {
         read.push(path.slice(root.length))
-        return disk.list(path)
+        return yield* disk.listInSteps(path)
       },
     }
 
@@ -144,9 +144,9 @@ describe('the walk', () => {
     const root = await tree('closed/x', 'open/.env')
     const failing = (code: string): ViewDisk => ({
       ...disk,
-      list(path) {
+      *listInSteps(path) {
         if (path.endsWith('/closed')) throw Object.assign(new Error(code), { code })
-        return disk.list(path)
+        return yield* disk.listInSteps(path)
       },
     })
 
@@ -160,13 +160,29 @@ describe('the walk', () => {
     })
   })
 
+  it('case 91: refuses a directory in which it cannot look at names', async () => {
+    const root = await tree('open/closed/x')
+    const failing: ViewDisk = {
+      ...disk,
+      status(path) {
+        if (String(path).endsWith('/closed'))
+          throw Object.assign(new Error('no'), { code: 'EACCES' })
+        return disk.status(path)
+      },
+    }
+
+    expect(() => walk(root, [['deny', 'read', `${root}/**/.env`]], { disk: failing })).toThrow(
+      `\`${root}/open/closed\` cannot be looked at (EACCES); open its directory, or remove it`,
+    )
+  })
+
   it('case 91: passes a closed directory of another user, and says so', async () => {
     const root = await tree('closed/x')
     const closed: ViewDisk = {
       ...disk,
-      list(path) {
+      *listInSteps(path) {
         if (path.endsWith('/closed')) throw Object.assign(new Error('no'), { code: 'EACCES' })
-        return disk.list(path)
+        return yield* disk.listInSteps(path)
       },
       status(path) {
         const found = disk.status(path)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createViewDisk } from '../../../../agent/src/sandbox/view/disk.ts'
 import {
-  judgeWorkspaces,
+  resolveWorkspaces,
   type WorkspaceDeps,
   type WorkspaceRequest,
 } from '../../../../agent/src/sandbox/view/workspace.ts'
@@ -20,7 +20,7 @@ async function scene(overrides: Partial<WorkspaceDeps> = {}) {
   }
   return {
     ...made,
-    judge: (...requests: WorkspaceRequest[]) => judgeWorkspaces(requests, deps),
+    judge: (...requests: WorkspaceRequest[]) => resolveWorkspaces(requests, deps),
   }
 }
 
@@ -50,7 +50,7 @@ describe('a workspace', () => {
   it('is a decision for each action, granted or refused', async () => {
     const judged: unknown[] = []
     const { home, judge, rule, ws } = await scene({
-      onJudged: ({ decision, reason, rules, request, hint }) =>
+      onDecision: ({ decision, reason, rules, request, hint }) =>
         judged.push([decision, reason, rules.length, request, hint]),
     })
     const request = (action: string, path = ws) => ({ action, path })
@@ -79,7 +79,7 @@ describe('a workspace', () => {
     const table = (root: string): Buffer =>
       Buffer.from(`1 0 8:1 / / rw - ext4 sda rw\n2 1 8:1 ${root} ${ws} rw - ext4 sda rw\n`)
     const judge = (root: string) =>
-      judgeWorkspaces([ro(ws)], {
+      resolveWorkspaces([ro(ws)], {
         active: made.active,
         disk: { ...createViewDisk(), mountTable: () => table(root) },
         home,
@@ -213,7 +213,7 @@ describe('a workspace', () => {
     const { home, ws, ...made } = await scene()
     const table = Buffer.from(`1 0 8:1 / / rw - ext4 sda rw\n2 1 0:9 / ${ws}/p rw - proc proc rw\n`)
     const judge = () =>
-      judgeWorkspaces([ro(ws)], {
+      resolveWorkspaces([ro(ws)], {
         active: made.active,
         disk: { ...createViewDisk(), mountTable: () => table },
         home,

@@ -16,7 +16,7 @@ it.skipIf(!canFillDisks())(
     await origin.sync(repository.release({ policies }))
     repository.rotate({ ...createKeys(), root: repository.keys.root })
     const served = repository.release({ policies: changed, revision: 8 })
-    const disk = await mountSmallDisk()
+    const disk = mountSmallDisk()
     const [directory, ballast] = [join(disk, 'policy'), join(disk, 'ballast')]
     const codes: string[] = []
     const revisions: unknown[] = []

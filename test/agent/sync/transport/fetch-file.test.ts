@@ -1,7 +1,7 @@
 import { createDeviceKey } from '@palisade/client'
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { createTrustedClock } from '../../../../agent/src/state/trusted-clock.ts'
+import { createTrustedClock } from '../../../../agent/src/policy/state/trusted-clock.ts'
 import { fetchAsDevice, type FetchFile } from '../../../../agent/src/sync/transport/fetch-file.ts'
 import { createHttpFetch } from '../../../../agent/src/sync/transport/fetch-over-http.ts'
 import { NOW_MS } from '../../fixture/bundle.ts'

@@ -39,14 +39,6 @@ export function covering(patterns: readonly NamePattern[], name: string, port: n
     .map(([group]) => group)
 }
 
-/** Returns names that agree in length and in the characters that an exact lookup samples. */
-export function sameSignature(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => {
-    const own = index.toString(36).padStart(4, '0')
-    return `aa${own}aaaaaaaa${own}aaaaaaaaaaaa.example`
-  })
-}
-
 /** Returns domains with equal hashes: characters 32 positions apart can be exchanged. */
 export function sameHash(bits: number): string[] {
   return Array.from({ length: 2 ** bits }, (_, index) => {

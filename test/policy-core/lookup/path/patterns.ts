@@ -12,7 +12,7 @@ import {
 import { globMatches, readGlobPath } from '../../../../packages/policy-core/src/path/glob.ts'
 import {
   parsePathPattern,
-  placePattern,
+  resolvePattern,
 } from '../../../../packages/policy-core/src/pattern/path-pattern.ts'
 import { runSteps } from '../../../../packages/policy-core/src/steps.ts'
 
@@ -24,7 +24,7 @@ export function groupsOf(
   return [...new Set(patterns)].map((text, group) => {
     const pattern = parsePathPattern(text)
     if (!pattern.ok) throw new Error(pattern.message)
-    const segments = placePattern(pattern.value, { home, caseSensitive: true })
+    const segments = resolvePattern(pattern.value, { home, caseSensitive: true })
     if (segments === null) throw new Error('a home is given')
     return { segments, group }
   })

@@ -6,7 +6,8 @@ import { createDownloads } from '../../../../server/src/evidence/audit/downloads
 
 const LIMITS = {
   most: 3,
-  mostOfOrganization: 2,
+  mostOfOrganization: 1,
+  mostOwnOfOrganization: 2,
   mostOfCaller: 1,
   leastBytes: 2 ** 20,
   windowMs: 100,
@@ -61,6 +62,32 @@ describe('the downloads that go on', () => {
     client.destroy()
     await once(response, 'close')
     downloads.enter(own, auditor.response)
+  })
+
+  it('leave most places of own records to other members', async () => {
+    const { response } = await openResponse()
+    const downloads = createDownloads()
+    for (const caller of ['user:bob', 'user:bob', 'user:eve', 'user:eve'])
+      downloads.enter({ ...own, caller }, response)
+
+    downloads.enter({ ...own, caller: 'user:olga' }, response)
+  })
+
+  it('leave places to other organizations', async () => {
+    const { response } = await openResponse()
+    const downloads = createDownloads()
+    const fill = (isOwn: boolean): number => {
+      for (let taken = 0; ; taken += 1)
+        try {
+          downloads.enter({ org: 'acme', caller: `user:${taken}`, own: isOwn }, response)
+        } catch {
+          return taken
+        }
+    }
+
+    expect([fill(true), fill(false)]).toEqual([8, 4])
+    downloads.enter({ ...own, org: 'globex' }, response)
+    downloads.enter({ ...own, org: 'globex', own: false }, response)
   })
 
   it('are cut when their client takes nothing', async () => {

@@ -114,7 +114,8 @@ describe('the thread that stores batches', () => {
   it('names another error of the thread', async () => {
     const text = `parentPort.on('message', (request) => {
       if (request === 'close') return parentPort.close()
-      parentPort.postMessage({ id: request.id, failure: { kind: 'other', message: 'broken' } })
+      const failure = { kind: 'other', message: 'broken', stack: '' }
+      parentPort.postMessage({ id: request.id, failure })
     })`
     const thread = openThread(temporaryDirectory(), { startWorker: worker(text) })
 
@@ -131,7 +132,7 @@ describe('the thread that stores batches', () => {
         writeFileSync(${JSON.stringify(flag)}, '')
         process.exit(1)
       }
-      parentPort.postMessage({ id: request.id, ingested: { position: 'again', mark: null } })
+      parentPort.postMessage({ id: request.id, value: { position: 'again', mark: null } })
     })`
     const thread = openThread(directory, { startWorker: worker(text) })
 
@@ -156,7 +157,7 @@ describe('the thread that stores batches', () => {
     parentPort.on('message', (request) => {
       if (request === 'close') return parentPort.close()
       if (isSilent) for (;;);
-      parentPort.postMessage({ id: request.id, ingested: { position: 'again', mark: null } })
+      parentPort.postMessage({ id: request.id, value: { position: 'again', mark: null } })
     })`
     const lines: string[] = []
     const thread = openThread(directory, {
@@ -176,7 +177,7 @@ describe('the thread that stores batches', () => {
   it('is named in the log when it ends while no batch waits', async () => {
     const text = `parentPort.on('message', (request) => {
       if (request === 'close') return parentPort.close()
-      parentPort.postMessage({ id: request.id, ingested: { position: 'once', mark: null } })
+      parentPort.postMessage({ id: request.id, value: { position: 'once', mark: null } })
       setTimeout(() => process.exit(7))
     })`
     const lines: string[] = []

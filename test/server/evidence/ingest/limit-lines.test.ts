@@ -6,7 +6,7 @@ import {
 } from '@palisade/protocol'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isUploaded } from '../../../../agent/src/evidence/redact-record.ts'
+import { isUploaded } from '../../../../agent/src/records/upload/redact-record.ts'
 import { limitLines } from '../../../../server/src/evidence/ingest/limit-lines.ts'
 import { HASH, linesOf, recordOf } from './batch-text.ts'
 

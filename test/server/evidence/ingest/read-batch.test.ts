@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { readBatch } from '../../../../server/src/evidence/ingest/read-batch.ts'
 import { bodyOf, HASH, HEADER, linesOf, recordOf, textOf } from './batch-text.ts'
 
+const CONNECT = { action: 'connect:tcp', host: 'a.example', port: 443 } as const
 const LINES = linesOf([recordOf(), recordOf()])
 
 describe('readBatch', () => {
@@ -27,6 +28,15 @@ describe('readBatch', () => {
       { seq: 1, hash: HASH, time: '2026-11-21T08:00:00.000Z', lost: 4, reason: 'queue_full' },
       { seq: 9, hash: HASH, left_out: 12 },
     ]
+    await expect(readBatch(bodyOf(textOf(HEADER, lines)))).resolves.toMatchObject({ lines })
+  })
+
+  it('reads canonical addresses', async () => {
+    const lines = linesOf(
+      ['192.0.2.7', '2001:db8::1', '64:ff9b::c000:207'].map((address) =>
+        recordOf({ request: { ...CONNECT, address } }),
+      ),
+    )
     await expect(readBatch(bodyOf(textOf(HEADER, lines)))).resolves.toMatchObject({ lines })
   })
 
@@ -77,6 +87,29 @@ describe('readBatch', () => {
         linesOf([recordOf({ request: { action: 'read', path: `/${'x'.repeat(5000)}` } })]),
       ),
       'line 2: `record.request',
+    ],
+    ...['no address', '192.0.2.007', '2001:DB8::1', '::ffff:192.0.2.7', 'fe80::1%eth0', ''].map(
+      (address) =>
+        [
+          `the address \`${address}\``,
+          textOf(HEADER, linesOf([recordOf({ request: { ...CONNECT, address } })])),
+          'line 2: `record.request.address` must be an IP address in its canonical form',
+        ] as const,
+    ),
+    [
+      'a member twice',
+      `${textOf(HEADER, [])}{"seq":1,"seq":2,"hash":"${HASH}","left_out":1}\n`,
+      'line 2: member `seq` stands twice',
+    ],
+    [
+      'a member of a record twice',
+      textOf(HEADER, linesOf([recordOf()])).replace('"count":', '"count":9,"count":'),
+      'line 2: member `count` stands twice',
+    ],
+    [
+      'a member of the header twice',
+      textOf(HEADER, LINES).replace('"first":', '"first":9,"first":'),
+      'line 1: member `first` stands twice',
     ],
     ['four million lines', '\n'.repeat(MAX_UPLOAD_TEXT_BYTES), 'line 1: is not JSON'],
     [

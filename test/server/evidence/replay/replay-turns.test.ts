@@ -11,7 +11,7 @@ it('an invalid replay is refused while others run and wait', async () => {
   const startWorker: StartWorker = (name, options) => {
     if (name !== 'replay-worker') return startInProcess(name, options)
     const worker = new EventEmitter()
-    ends.push(() => worker.emit('message', { kind: 'result', line: '{}' }))
+    ends.push(() => worker.emit('message', { id: 1, value: '{}' }))
     started.resolve()
     const terminate = () => Promise.resolve(0)
     return Object.assign(worker, { postMessage() {}, ref() {}, unref() {}, terminate })

@@ -232,7 +232,7 @@ function createReference({ before, after, now }: Case) {
     if (policies.length === 0) return false
     const set = setOf(`home ${teams.join()}`, () => ({ policies }))
     return directoriesAround(request.path).some(
-      (home) => referenceDecide({ ...set, home }, request).decision === 'allow',
+      (home) => referenceDecide({ ...set, home }, request, now).decision === 'allow',
     )
   }
 
@@ -284,15 +284,13 @@ function changeBetween(one: ReferenceDecision, other: ReferenceDecision): string
   return `${change} ${JSON.stringify([request.action, target, ...decisions])}`
 }
 
-/** The rules with `~` alone, as rules without conditions that allow. */
+/** The rules with `~` alone, as rules that allow. */
 function onlyHome({ allowlist_v0, ...policy }: Policy): Policy {
-  const rules = (allowlist_v0?.rules ?? []).flatMap(({ id, name, actions, resources }) => {
+  const rules = (allowlist_v0?.rules ?? []).flatMap(({ resources, ...rule }) => {
     const homes = resources.filter((resource) => resource.startsWith('~'))
-    return homes.length === 0
-      ? []
-      : [{ id, name, actions, decision: 'allow' as const, resources: homes }]
+    return homes.length === 0 ? [] : [{ ...rule, decision: 'allow' as const, resources: homes }]
   })
-  return { ...policy, mode: undefined, allowlist_v0: { rules } }
+  return { ...policy, allowlist_v0: { rules } }
 }
 
 /** The segments of each directory that the path is in, and of the path. */

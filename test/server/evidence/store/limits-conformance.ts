@@ -34,6 +34,7 @@ export function describeEvidenceLimits(opened: () => EvidenceStore): void {
       const limits = { ofDeviceADay: ONE_BATCH }
       const losses = [{ at_ms: NOW_MS - 9 * DAY_MS, lost: 4, reason: 'queue_full' }]
       expect(await append(limits)).toBeNull()
+      expect(await opened().lastLimited('acme')).toBeNull()
 
       const second = { chain: chain(2), follows: NOW_MS + 1, rows: rowsOf('b'), losses }
       expect(await append(limits, second)).toBe('device_quota')
@@ -43,6 +44,8 @@ export function describeEvidenceLimits(opened: () => EvidenceStore): void {
       expect(await opened().losses('acme', 'dev_1', EVERYTHING)).toEqual([
         { reason: 'device_quota', lost: 14, at_ms: NOW_MS + 2 },
       ])
+      expect(await opened().lastLimited('acme')).toBe(NOW_MS + 2)
+      expect(await opened().lastLimited('other')).toBeNull()
       expect(await opened().days()).toEqual([{ day: TODAY, rows: 10 }])
       const other = { device_id: 'dev_2', username: 'bob', rows: rowsOf('c') }
       expect(await append(limits, other)).toBeNull()

@@ -2,6 +2,7 @@ import Sqlite from 'better-sqlite3'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { EvidenceTuple } from '../../../../server/src/evidence/store/evidence-record.ts'
 import { EVIDENCE_MIGRATIONS } from '../../../../server/src/evidence/store/sql/evidence-schema.ts'
 import { openSqliteEvidence } from '../../../../server/src/evidence/store/sqlite/open-sqlite-evidence.ts'
 import { migrate } from '../../../../server/src/store/sqlite/migrate.ts'
@@ -51,21 +52,48 @@ describe('the SQLite evidence', () => {
     expect([before, await evidence.append(next, limits)]).toEqual(['organization_quota', null])
   })
 
-  it('takes no more of the disk than it counts', async () => {
+  const rule = (part: number, index: number, policy_id = 'p') =>
+    ({ policy_id, rule_id: `${part}/${index}`, decision: 'deny', origin: 'org' }) as const
+  /** Ten different ones with a policy id that JSON escapes. */
+  const escaped = (part: number, index: number) =>
+    Array.from({ length: 10 }, (_, each) =>
+      rule(part, index, `${'\u0001'.repeat(500)}${part}.${index}.${each}`.slice(0, 512)),
+    )
+  const onPath = (path: string) => ({ action: 'read', host: null, port: null, path }) as const
+  it.each<readonly [string, number, (part: number, index: number) => Partial<EvidenceTuple>]>([
+    [
+      'long paths',
+      500,
+      (part, index) => ({
+        ...onPath(`/${part}/${index}/${'p'.repeat(index)}`),
+        program: `/bin/${index}`,
+        rules: [rule(part, index)],
+      }),
+    ],
+    ['escaped ids', 50, (part, index) => ({ rules: escaped(part, index) })],
+    [
+      'escaped ids of shadow rules',
+      50,
+      (part, index) => ({
+        shadow: { decision: 'deny', reason: 'rule', rules: escaped(part, index) },
+      }),
+    ],
+    ['replaced characters', 50, (part, index) => onPath(`/${part}/${index}/${'\0'.repeat(4000)}`)],
+    [
+      'letters that grow',
+      50,
+      (part, index) => onPath(`/${part}/${index}/${'\u023A'.repeat(4000)}`),
+    ],
+  ])('takes no more of the disk than it counts for %s', async (_title, rows, tupleOf) => {
     const path = join(temporaryDirectory(), 'evidence.db')
     const evidence = openSqliteEvidence(path)
     const limits = { ofOrganization: Infinity, ofDeviceADay: 8 * 1024 * 1024 }
     const rowsOf = (part: number) =>
-      Array.from({ length: 500 }, (_, index) =>
+      Array.from({ length: rows }, (_, index) =>
         row({
           session: `s${index}`,
           last_ms: NOW_MS - index,
-          tuple: {
-            host: null,
-            path: `/${part}/${index}/${'p'.repeat(index)}`,
-            program: `/bin/${index}`,
-            rules: [{ policy_id: 'p', rule_id: `r${index}`, decision: 'deny', origin: 'org' }],
-          },
+          tuple: tupleOf(part, index),
         }),
       )
     let [follows, exceeded]: [number | null, string | null] = [null, null]

@@ -1,9 +1,8 @@
+import { compare, isNoWider } from '@palisade/policy-analysis'
 import {
-  compare,
   compilePolicy,
   decide,
   effectivePolicies,
-  isNoWider,
   type CompiledPolicy,
   type Policy,
   type Rule,

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createAccessService } from '../../../../server/src/fleet/access/access-service.ts'
+import { createWorkBudget } from '../../../../server/src/work/work-budget.ts'
 import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
 import { freshName } from '../../fresh-name.ts'
 import { openOwner } from '../../owner.ts'
 import { enrolTestDevice, headersOf } from '../../test-device.ts'
+import { startInProcess } from '../../in-process-worker.ts'
 import type { TestServer } from '../../test-server.ts'
 import {
   openAccessScene,
@@ -510,11 +512,13 @@ describe('access requests', () => {
     it('are refused when its user is removed while the request is on its way', async () => {
       const store = createAuditedStore({ store: test.store, now: () => new Date() })
       const service = createAccessService({
+        startWorker: startInProcess,
         store,
         evidence: { list: async () => ({ rows: [], next: null }) },
         now: () => new Date(test.now()),
         random: randomBytes,
         writeLimits: { countOwn: () => {}, countOwnOf: () => {} },
+        budget: createWorkBudget(),
         pageTokenKey: randomBytes(32),
       })
       const author = { actor: `user:${scene.names.bob}`, address: null, request_id: null }

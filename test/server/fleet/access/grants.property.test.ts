@@ -1,3 +1,4 @@
+import { startInProcess } from '../../in-process-worker.ts'
 import { PERMISSIONS, type AccessGrant } from '@palisade/protocol'
 import * as fc from 'fast-check'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -9,6 +10,7 @@ import {
   type AccessService,
 } from '../../../../server/src/fleet/access/access-service.ts'
 import { endAccess } from '../../../../server/src/organizations/end-access.ts'
+import { createWorkBudget } from '../../../../server/src/work/work-budget.ts'
 import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
 import { createDeviceTokens } from '../../../../server/src/identity/device/device-tokens.ts'
 import type { Caller } from '../../../../server/src/identity/principal.ts'
@@ -109,11 +111,13 @@ async function openRun(store: Store) {
   const servers = SERVERS.map(open)
   const evidence = { list: async () => ({ rows: [], next: null }) }
   const service: AccessService = createAccessService({
+    startWorker: startInProcess,
     store: audited,
     evidence,
     now,
     random,
     writeLimits: { countOwn: () => {}, countOwnOf: () => {} },
+    budget: createWorkBudget(),
     pageTokenKey: new Uint8Array(32),
   })
   const expiry = createAccessExpiry({

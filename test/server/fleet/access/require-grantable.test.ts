@@ -97,6 +97,7 @@ describe('a grant', () => {
     '/System/Volumes/Data/private/var/log/**',
     '/sysroot/ostree/repo/**',
     '/run/app/**',
+    '/host/home/alice/project/**',
     '/dev/shm/build/**',
     '/dev/dri/*',
   ])('may open the path %s', (resource) => {
@@ -168,6 +169,9 @@ describe('a grant', () => {
     '/sysroot/ostree/deploy/fedora/var/home/alice/**',
     '/sysroot/home/alice/**',
     '/run/host/home/alice/**',
+    '/host/**',
+    '/host/home/alice/**',
+    '/chroot/build/home/alice/**',
     '/run/host/proc/1/root/etc/passwd',
     '/dev/fd/**',
     '/dev/fd/3/etc/passwd',

@@ -1,7 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { reviewAccess } from '../../../../server/src/fleet/access/review-access.ts'
+import { createReviews } from '../../../../server/src/fleet/access/review-access.ts'
+import { createWorkBudget, type WorkBudget } from '../../../../server/src/work/work-budget.ts'
 import { bodyOf, HEADER, linesOf, recordOf, textOf } from '../../evidence/ingest/batch-text.ts'
 import { headersOf } from '../../test-device.ts'
+import type { StartWorker } from '../../../../server/src/platform/start-worker.ts'
+import { startInProcess } from '../../in-process-worker.ts'
 import type { TestServer } from '../../test-server.ts'
 import { openAccessScene, openAccessServer, WANTED, type AccessScene } from './access-scene.ts'
 
@@ -75,6 +78,29 @@ describe('the review of an access request', () => {
     expect(review?.findings).toMatchObject([{ code: 'apex_not_covered', severity: 'info' }])
   })
 
+  it('warns of paths that no suggestion would open', async () => {
+    const sensitive = [
+      '~/.ssh/**',
+      '~/.aws/credentials',
+      '/etc/shadow',
+      '/var/run/docker.sock',
+      '~/Library/**',
+      '/etc/**',
+    ]
+    const ordinary = ['~/project/**', '/srv/data/*', '/home/*/project/**']
+
+    const review = await reviewOf({ action: 'read', resources: [...sensitive, ...ordinary] })
+
+    const found = review?.findings.filter(({ code }) => code === 'sensitive_path')
+    expect(found?.map(({ message }) => message.split('`')[1])).toEqual(sensitive)
+    expect(found?.[0]).toMatchObject({
+      severity: 'warning',
+      message: '`~/.ssh/**` opens a place of credentials',
+    })
+    const network = await reviewOf({ resources: ['home.example.com:443'] })
+    expect(network?.findings).toEqual([])
+  })
+
   it('counts the uploaded denials of the user that the grant allows', async () => {
     const request = { action: 'connect:tcp', host: 'registry.example.com', port: 443 } as const
     const records = [
@@ -111,27 +137,127 @@ describe('the review of an access request', () => {
     expect(WANTED.resources).toEqual(['registry.example.com:443'])
   })
 
-  it('lets others have turns while it decides expensive records', async () => {
-    const resources = Array.from({ length: 10 }, (_, i) => `/data${`/**/a${i}*b`.repeat(30)}`)
-    const asked = { org: scene.org, username: scene.names.bob, action: 'read', resources } as const
-    const reviewed = async (count: number): Promise<number> => {
-      const rows = Array.from({ length: count }, (_, i) =>
-        denialOf(`/data${`/a${i}b`.repeat(400)}`),
-      )
-      const list = async () => ({ rows, next: null })
-      let turns = 0
-      const turn = (): void => {
-        turns += 1
-        next = setImmediate(turn)
-      }
-      let next = setImmediate(turn)
-      await reviewAccess({ evidence: { list } as never, now: () => new Date() }, asked, null)
-      clearImmediate(next)
-      return turns
-    }
-    const without = await reviewed(0)
+  const payerOf = (org: string) => ({ org, caller: 'user:eve', isWriter: false })
+  const reviewsOf = (
+    list: () => Promise<object>,
+    budget: WorkBudget = createWorkBudget(),
+    startWorker = startInProcess,
+  ) =>
+    createReviews({
+      startWorker,
+      store: test.store,
+      budget,
+      evidence: { list } as never,
+      now: () => new Date(),
+    })
+  const reviewed = (org: string) => ({ ...WANTED, org, username: scene.names.bob })
 
-    expect(await reviewed(500)).toBeGreaterThan(without + 20)
+  it('is made one at a time in an organization, and refused when four wait', async () => {
+    const ends: (() => void)[] = []
+    const review = reviewsOf(
+      () => new Promise((resolve) => ends.push(() => resolve({ rows: [], next: null }))),
+    )
+    const make = (org: string) => review(payerOf(org), reviewed(org))
+    const all = Array.from({ length: 6 }, () => make(scene.org))
+    await expect(all.pop()).rejects.toMatchObject({ status: 429 })
+    await expect.poll(() => ends.length).toBe(1)
+
+    const other = make('other')
+    await expect.poll(() => ends.length).toBe(2)
+    ends[1]?.()
+    await other
+    for (const length of [3, 4, 5, 6]) {
+      ends.at(length === 3 ? 0 : -1)?.()
+      await expect.poll(() => ends.length).toBe(length)
+    }
+    ends.at(-1)?.()
+
+    expect(await Promise.all(all)).toHaveLength(5)
+  })
+
+  it('is charged to its caller', async () => {
+    const account = { burstMs: 1, perSecondMs: 1e-6 }
+    const budget = createWorkBudget({
+      limits: { organization: account, caller: account, reservedMs: 0 },
+      workMs: () => performance.now(),
+    })
+    const review = reviewsOf(async () => ({ rows: [], next: null }), budget)
+    const hosts = Array.from({ length: 1_500 }, (_, index) => `h${index}.example.net`)
+    await addRule({ actions: ['connect:tcp'], decision: 'allow', resources: hosts })
+
+    await review(payerOf(scene.org), reviewed(scene.org))
+
+    await expect(review(payerOf(scene.org), reviewed(scene.org))).rejects.toMatchObject({
+      status: 429,
+      code: 'limit_exceeded',
+    })
+    await expect(review(payerOf('other'), reviewed('other'))).resolves.toBeDefined()
+  })
+
+  it('charges an approval, which needs no budget', async () => {
+    const account = { burstMs: 1, perSecondMs: 1e-6 }
+    const limits = { organization: account, caller: account, reservedMs: 0 }
+    const budget = createWorkBudget({ limits })
+    const review = reviewsOf(async () => ({ rows: [], next: null }), budget)
+    const payer = payerOf(scene.org)
+    budget.begin(payer).charge(10)
+    const charged: number[] = []
+    const counting: WorkBudget = {
+      ...budget,
+      count: (of) => ({ ...budget.count(of), end: () => void charged.push(1) }),
+    }
+    const approve = reviewsOf(async () => ({ rows: [], next: null }), counting)
+
+    await expect(review(payer, reviewed(scene.org))).rejects.toMatchObject({ status: 429 })
+    const { duration_seconds } = WANTED
+    const approval = { request: WANTED, duration_seconds, once: false }
+    await approve(payer, reviewed(scene.org), approval)
+
+    expect(charged).toEqual([1])
+  })
+
+  it('is made in a thread of its own, which ends, and whose time is charged', async () => {
+    const threads: { name: string; heapMib: unknown; ended: number }[] = []
+    const startWorker: StartWorker = (name, options) => {
+      const worker = startInProcess(name, options)
+      const heapMib = options.resourceLimits?.maxOldGenerationSizeMb
+      const thread = { name, heapMib, ended: 0 }
+      threads.push(thread)
+      return Object.assign(worker, {
+        terminate: async () => (thread.ended += 1),
+      })
+    }
+    const charged: number[] = []
+    const work = { turn: async () => {}, end: () => {}, charge: (ms: number) => charged.push(ms) }
+    const budget = { begin: () => work, count: () => work, require: () => undefined }
+    const rows = Array.from({ length: 500 }, (_, i) => denialOf(`/data/${i % 5}`))
+    const review = reviewsOf(async () => ({ rows, next: null }), budget, startWorker)
+    const asked = { org: scene.org, username: scene.names.bob, action: 'read' } as const
+
+    const made = await review(payerOf(scene.org), { ...asked, resources: ['/data/3'] })
+
+    expect(made.recorded).toEqual({ requests: 100, last_at: expect.any(String), complete: true })
+    expect(threads).toEqual([{ name: 'review-worker', heapMib: 128, ended: 1 }])
+    expect(charged).toEqual([expect.any(Number)])
+  })
+
+  it('is refused when its thread ends early, and the next one is made', async () => {
+    let isEnding = true
+    const startWorker: StartWorker = (name, options) => {
+      const worker = startInProcess(name, options)
+      if (isEnding) void worker.terminate()
+      return worker
+    }
+    const list = async () => ({ rows: [], next: null })
+    const review = reviewsOf(list, createWorkBudget(), startWorker)
+
+    await expect(review(payerOf(scene.org), reviewed(scene.org))).rejects.toMatchObject({
+      status: 403,
+      code: 'limit_exceeded',
+    })
+    isEnding = false
+
+    expect((await review(payerOf(scene.org), reviewed(scene.org))).resources).toHaveLength(1)
   })
 })
 

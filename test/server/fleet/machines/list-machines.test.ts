@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Caller } from '../../../../server/src/identity/principal.ts'
 import { listMachines } from '../../../../server/src/fleet/machines/list-machines.ts'
-import {
-  createWorkBudget,
-  type Payer,
-} from '../../../../server/src/operations/overload/work-budget.ts'
+import { createWorkBudget, type Payer } from '../../../../server/src/work/work-budget.ts'
 import type { Store, StoreReader } from '../../../../server/src/store/store.ts'
 import { openTestStore } from '../../store/test-store.ts'
 import { atEndOfTests, temporaryDirectory } from '../../temporary-directory.ts'

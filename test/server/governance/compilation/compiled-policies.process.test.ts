@@ -13,10 +13,7 @@ import {
   type WorkerSet,
 } from '../../../../server/src/governance/compilation/policy-worker-client.ts'
 import { nextTurn } from '../../../../server/src/platform/next-turn.ts'
-import {
-  createWorkBudget,
-  type Work,
-} from '../../../../server/src/operations/overload/work-budget.ts'
+import { createWorkBudget, type Work } from '../../../../server/src/work/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../../../../server/src/store/records.ts'
 import { workerFile } from '../../../../server/src/platform/start-worker.ts'
 import { startBundle, startFile } from '../../started-thread.ts'

@@ -1,7 +1,7 @@
 import { checkRule, compilePolicy, PolicyError } from '@palisade/policy-core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatPolicy } from '../../../../server/src/history/format-policy.ts'
+import { formatPolicy } from '../../../../server/src/store/aggregates/policies/format-policy.ts'
 import { createKnownRules } from '../../../../server/src/governance/known-rules.ts'
 import {
   requireCompilable,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { createWorkBudget } from '../../../../server/src/operations/overload/work-budget.ts'
+import { createWorkBudget } from '../../../../server/src/work/work-budget.ts'
 import { openGovernedApp, type GovernedApp } from '../../http/governed-app.ts'
 import { createPolicy, createRule, getPolicy } from '../policies.ts'
 import { apply, exported, post, rule, stateOf } from './documents.ts'
@@ -336,11 +336,11 @@ describe('a document with concurrent writers', () => {
     const { transaction } = store
     let left = times
     onTestFinished(() => void (store.transaction = transaction))
-    store.transaction = async (work, lane) => {
+    store.transaction = async (work) => {
       left -= 1
       if (left >= 0)
         await transaction((writer) => writer.teams.insert({ org: 'acme', ...newTeam(left) }))
-      return transaction(work, lane)
+      return transaction(work)
     }
   }
   const newTeam = (number: number) => ({ id: randomUUID(), name: `disturbing ${number}` })

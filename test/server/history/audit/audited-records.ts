@@ -45,7 +45,7 @@ export const device = (id: string, username: string | null) => ({
   id,
   org: 'acme',
   username,
-  thumbprint: `${SECRET} ${id}`,
+  thumbprint: `key of ${id}`,
   name: null,
   labels: [],
   enrolment_token_id: null,

@@ -253,7 +253,10 @@ describe('the audited store', () => {
     const { store } = await open()
 
     const attempt = store.transaction((writer) =>
-      createAuditedWriter(writer, async () => {}).events.append('acme', []),
+      createAuditedWriter(writer, { record: async () => {}, noteAnswer: () => {} }).events.append(
+        'acme',
+        [],
+      ),
     )
 
     await expect(attempt).rejects.toThrow(TypeError)
@@ -289,12 +292,9 @@ describe('the audited store', () => {
       // The last use of a token is not a change.
       'identity/token-use.ts',
       'identity/tokens/signing-keys.ts',
-      // Wraps the writes of others, like metrics and tracing.
-      'operations/log/report-schema-change.ts',
-      'operations/metrics/store-metrics.ts',
-      'operations/overload/take-turns-writing.ts',
-      'operations/tracing/create-tracing.ts',
       'store/ensure-secret.ts',
+      // Observes the writes of others.
+      'store/store-hooks.ts',
       // Reports of devices and the times of their polls are not changes.
       'store/write-behind.ts',
       // The assignment of a device to a view follows from other changes.

@@ -13,8 +13,11 @@ const SHOWN_TOKEN = {
   created_at: NOW,
   expires_at: LATER,
 }
-const { username: _username, ...SHOWN_T1 } = { ...SHOWN_TOKEN, id: 't1', name: 'token t1' }
-const SHOWN_T9 = { ...SHOWN_T1, id: 't9', name: 'token t9' }
+const { username: _username, ...UNOWNED } = SHOWN_TOKEN
+const MADE = { created_by: 'operator', parent_id: 't0' }
+const SHOWN_T1 = { ...UNOWNED, ...MADE, id: 't1', name: 'token t1' }
+const FIRST = { parent_id: null }
+const SHOWN_T9 = { ...SHOWN_T1, ...FIRST, id: 't9', name: 'token t9', created_by: 'user:dan' }
 const REVOKED_T0_AND_T1: Expected[] = [
   [
     'access_token.revoked',
@@ -32,6 +35,8 @@ const REVOKED_T0_AND_T1: Expected[] = [
 const SHOWN_E0 = {
   id: 'e0',
   name: 'token e0',
+  created_by: 'user:ann',
+  parent_id: null,
   labels: ['ci'],
   max_uses: 2,
   created_at: NOW,
@@ -56,7 +61,7 @@ export function accessTokenWrites(): Writes {
           'access_token.created',
           { id: 't2', name: 'token t2' },
           null,
-          { ...SHOWN_T1, id: 't2', name: 'token t2' },
+          { ...SHOWN_T1, ...FIRST, id: 't2', name: 'token t2' },
         ],
       ],
     ],

@@ -54,7 +54,8 @@ const CHOSEN = { ...DEFAULT_DISTRIBUTION_SETTINGS, offline_allow: ['vpn.example.
 const UPLOADED = { ...DEFAULT_EVIDENCE_SETTINGS, upload: 'full' } as const
 const LIMITED = { ...DEFAULT_ACCESS_SETTINGS, most_open: 1 }
 const { org: _grantOrg, over_at: _overAt, ...SHOWN_GRANT } = GRANT
-const D0 = { id: 'd0', user: 'bob', labels: [], created_at: NOW }
+const D0 = { id: 'd0', user: 'bob', thumbprint: 'key of d0', labels: [], created_at: NOW }
+const D2 = { id: 'd2', user: null, thumbprint: 'key of d2' }
 
 /** Events of every write in the history of `acme`, by section and method. */
 const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
@@ -385,7 +386,7 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
   devices: {
     insert: [
       (writer) => writer.devices.insert(device('d2', null)),
-      [['device.enrolled', { id: 'd2', name: null }, null, { ...D0, id: 'd2', user: null }]],
+      [['device.enrolled', { id: 'd2', name: null }, null, { ...D0, ...D2 }]],
     ],
     setLabels: [
       (writer) => writer.devices.setLabels('acme', 'd0', ['ci']),
@@ -404,8 +405,8 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
       ['d0', 'd1'].map((id) => [
         'device.revoked',
         { id, name: 'bob' },
-        { ...D0, id },
-        { ...D0, id, revoked_at: LATER },
+        { ...D0, id, thumbprint: `key of ${id}` },
+        { ...D0, id, thumbprint: `key of ${id}`, revoked_at: LATER },
       ]),
     ],
   },

@@ -1,36 +1,34 @@
+import Fastify from 'fastify'
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { limitLargeBodies } from '../../../../server/src/http/body/large-bodies.ts'
 import { openGovernedApp, type GovernedApp } from '../governed-app.ts'
 
-/** Beyond all that is read of a body before its turn. */
-const BODY_BYTES = 6 * 1024 * 1024
-const GRACE_MS = 100
-let patient: GovernedApp
-/** Drops each body that takes longer than `GRACE_MS` while another one waits. */
-let impatient: GovernedApp
+const BODY_BYTES = 2 * 1024 * 1024
+let governed: GovernedApp
 
 beforeAll(async () => {
-  patient = await openGovernedApp()
-  impatient = await openGovernedApp({ bodyPace: { graceMs: GRACE_MS, leastBytesPerSecond: 1e9 } })
-  for (const { app } of [patient, impatient]) await app.listen({ host: '127.0.0.1', port: 0 })
+  governed = await openGovernedApp()
+  await governed.app.listen({ host: '127.0.0.1', port: 0 })
 })
-afterAll(() => Promise.all([patient.close(), impatient.close()]))
+afterAll(() => governed.close())
+
+type Document = Awaited<ReturnType<typeof beginDocument>>
 
 /** A client that sends all of a document except its last byte, and can be ended. */
 async function beginDocument(
   as: string,
-  { isTaken = true, org = 'acme', to = patient, text = ' '.repeat(BODY_BYTES - 1) } = {},
+  { isTaken = true, org = 'acme', text = ' '.repeat(BODY_BYTES - 1) } = {},
 ) {
-  const token = await to.tokenFor(as)
-  const { port } = to.app.server.address() as AddressInfo
-  const accepted = once(to.app.server, 'connection') as Promise<[Socket]>
+  const token = await governed.tokenFor(as)
+  const { port } = governed.app.server.address() as AddressInfo
+  const accepted = once(governed.app.server, 'connection') as Promise<[Socket]>
   const socket = connect(port, '127.0.0.1').setEncoding('utf8')
   let answer = ''
   socket.on('data', (text: string) => {
     answer += text
   })
-  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   socket.on('error', () => undefined)
   socket.write(
     `POST /api/v1/orgs/${org}/apply HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
@@ -38,109 +36,92 @@ async function beginDocument(
   )
   socket.write(text)
   const [peer] = await accepted
+  const gone = new Promise<void>((resolve) => peer.once('close', () => resolve()))
   const wasRead = () => peer.bytesRead >= text.length || answer !== ''
   await expect.poll(() => !isTaken || wasRead()).toBe(true)
   return {
     answer: () => answer,
-    bytesRead: () => peer.bytesRead,
-    closed,
+    /** Resolves when the server has seen the end of the connection. */
+    gone,
     finish: () => void socket.write(' '),
-    readNothing: () => void socket.pause(),
     abandon: () => void socket.destroy(),
   }
 }
 
-it('accepts a large body of another organization besides an incomplete one', async () => {
-  const stalled = [await beginDocument('olga'), await beginDocument('ed', { isTaken: false })]
+async function beginFour(): Promise<Document[]> {
+  const four: Document[] = []
+  while (four.length < 4) four.push(await beginDocument('olga'))
+  return four
+}
 
-  const other = await beginDocument('rita', { org: 'rival' })
-  other.finish()
-  await expect.poll(other.answer).toMatch(/^HTTP\/1\.1 400 /)
+it('keeps four places for the large bodies of a caller, and refuses the fifth', async () => {
+  const four = await beginFour()
+  const fifth = await beginDocument('olga', { isTaken: false })
+  await expect.poll(fifth.answer).toMatch(/^HTTP\/1\.1 429 /)
+  expect(fifth.answer()).toMatch(/\r\nretry-after: 1\r\n/i)
 
-  expect(stalled.map((document) => document.answer())).toEqual(['', ''])
-  for (const document of [...stalled, other]) document.abandon()
+  const others = [await beginDocument('ed'), await beginDocument('rita', { org: 'rival' })]
+  for (const other of others) other.finish()
+  for (const other of others) await expect.poll(other.answer).toMatch(/^HTTP\/1\.1 400 /)
+
+  expect(four.map((document) => document.answer())).toEqual(['', '', '', ''])
+  for (const document of [...four, fifth, ...others]) document.abandon()
 })
 
-it('drops a slow body while another one waits', async () => {
-  const slow = await beginDocument('olga', { to: impatient, isTaken: false })
-  const next = await beginDocument('ed', { to: impatient, isTaken: false })
-
-  await slow.closed
-  expect(slow.answer()).toMatch(/^HTTP\/1\.1 503 /)
-  expect(slow.answer()).toMatch(/\r\nretry-after: 5\r\n/i)
-  next.finish()
-  await expect.poll(next.answer).toMatch(/^HTTP\/1\.1 400 /)
-  next.abandon()
-})
-
-it('waits for a slow body while no other one waits', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const slow = await beginDocument('olga', { to: impatient })
-
-  vi.advanceTimersByTime(3 * GRACE_MS)
-
-  slow.finish()
-  await expect.poll(slow.answer).toMatch(/^HTTP\/1\.1 400 /)
-  slow.abandon()
-})
-
-it('starts the next body while the previous answer is still being read', async () => {
-  const slow = await beginDocument('olga', { text: largePlan() })
-  slow.readNothing()
-  slow.finish()
+it.each([
+  [
+    'been answered',
+    async ({ finish, answer }: Document) => {
+      finish()
+      await expect.poll(answer).toMatch(/^HTTP\/1\.1 400 /)
+    },
+  ],
+  [
+    'left',
+    async ({ abandon, gone }: Document) => {
+      abandon()
+      await gone
+    },
+  ],
+])('gives the place of a client that has %s to the next', async (_title, end) => {
+  const four = await beginFour()
+  await end(four[0] as Document)
 
   const next = await beginDocument('olga')
   next.finish()
   await expect.poll(next.answer).toMatch(/^HTTP\/1\.1 400 /)
-  expect(slow.answer()).toBe('')
-  for (const document of [slow, next]) document.abandon()
+  for (const document of [...four, next]) document.abandon()
 })
 
-it('reads one large body of an organization at a time, and lets the next one wait', async () => {
-  const first = await beginDocument('olga')
-  const next = await beginDocument('olga', { isTaken: false })
-  const other = await beginDocument('rita', { org: 'rival' })
-  other.finish()
-  await expect.poll(other.answer).toMatch(/^HTTP\/1\.1 400 /)
-  expect(next.answer()).toBe('')
-  expect(next.bytesRead()).toBeLessThan(1024 * 1024)
-
-  first.finish()
-  await expect.poll(first.answer).toMatch(/^HTTP\/1\.1 400 /)
-  next.finish()
-  await expect.poll(next.answer).toMatch(/^HTTP\/1\.1 400 /)
-  for (const document of [first, next, other]) document.abandon()
-})
-
-it('passes the turn of a client that has left to the next, and refuses the tenth', async () => {
-  const first = await beginDocument('olga')
-  const others: Awaited<ReturnType<typeof beginDocument>>[] = []
-  for (let more = 0; more < 9; more += 1)
-    others.push(await beginDocument('olga', { isTaken: false }))
-  // Their order at the server is its own affair.
-  const refused = () => others.filter(({ answer }) => answer().startsWith('HTTP/1.1 429 '))
-  await expect.poll(() => refused().length).toBe(1)
-  expect(refused()[0]?.answer()).toMatch(/\r\nretry-after: 1\r\n/i)
-
-  const last = others.findLast(({ answer }) => answer() === '')
-  for (const document of [first, ...others]) if (document !== last) document.abandon()
-  last?.finish()
-  await expect.poll(() => last?.answer()).toMatch(/^HTTP\/1\.1 400 /)
-  last?.abandon()
-})
-
-/** A document whose plan is as long, and larger than the kernel's buffers. */
-function largePlan(): string {
-  const rule = (name: number) => ({
-    name: `rule ${name}`,
-    actions: ['connect:tcp'],
-    decision: 'allow',
-    resources: Array.from({ length: 40 }, (_, index) => `n${index}.s${name}.example.com:443`),
+it('keeps sixteen places for an organization, and refuses a fifth caller', async () => {
+  const gate = Promise.withResolvers<void>()
+  const app = Fastify({ logger: false })
+  onTestFinished(() => app.close())
+  app.decorateRequest('actor', null)
+  app.addHook('onRequest', async (request) => {
+    request.actor = String(request.headers['x-actor'])
   })
-  const policies = Array.from({ length: 30 }, (_, index) => ({
-    name: `planned ${index}`,
-    rules: Array.from({ length: 250 }, (_rule, name) => rule(name)),
-  }))
-  return JSON.stringify({ policies, dry_run: true })
-}
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  limitLargeBodies(app)
+  let begun = 0
+  app.post('/:org', { bodyLimit: BODY_BYTES }, async () => {
+    begun += 1
+    await gate.promise
+    return 'served'
+  })
+  const send = async (actor: string, org = 'acme') => {
+    const headers = { 'x-actor': actor, 'content-type': 'text/plain' }
+    const payload = Buffer.alloc(BODY_BYTES)
+    return (await app.inject({ method: 'POST', url: `/${org}`, headers, payload })).statusCode
+  }
+
+  const sixteen = ['a', 'b', 'c', 'd'].flatMap((actor) => [1, 2, 3, 4].map(() => send(actor)))
+  await expect.poll(() => begun).toBe(16)
+  expect(await send('e')).toBe(429)
+  const other = send('a', 'rival')
+  await expect.poll(() => begun).toBe(17)
+  gate.resolve()
+
+  expect(new Set(await Promise.all([...sixteen, other]))).toEqual(new Set([200]))
+  expect(await send('e')).toBe(200)
+})

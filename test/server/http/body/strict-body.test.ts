@@ -63,7 +63,7 @@ describe('a JSON body', () => {
 
     expect(response.statusCode).toBe(400)
     expect(response.json().error.message).toBe(
-      'the body must have at most 1000 members in one object',
+      'the body is not acceptable JSON: an object has more than 1000 members',
     )
   })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerOnce } from '../../../../server/src/identity/idempotency/answer-once.ts'
-import type { KeptAnswers } from '../../../../server/src/store/contract/server-state.ts'
+import type { KeptAnswers } from '../../../../server/src/store/aggregates/credentials/idempotency.ts'
 import { openGovernedApp, type GovernedApp } from '../../http/governed-app.ts'
 import { createPolicy, getPolicy, POLICIES, RULE } from '../../governance/policies.ts'
 

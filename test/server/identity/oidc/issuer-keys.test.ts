@@ -76,6 +76,14 @@ describe('the keys of the issuer', () => {
     expect(fetches()).toBe(2)
   })
 
+  it('are not fetched more often while the issuer fails', async () => {
+    issuer.answer('/keys', (_, response) => response.writeHead(500).end())
+
+    for (let index = 0; index < 50; index += 1) expect(await has(`x${index}`)).toBe(false)
+
+    expect(fetches()).toBe(1)
+  })
+
   it('are forgotten ten minutes after they are withdrawn', async () => {
     await has('k1')
     issuer.publish(second)

@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { copyStore } from '../../../../server/src/store/copy/copy-store.ts'
 import { createSqliteEnd } from '../../../../server/src/store/copy/sqlite-end.ts'
-import { TABLES } from '../../../../server/src/store/sql/tables.ts'
+import { TABLES } from '../../../../server/src/store/aggregates/aggregates.ts'
 import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
 import { AT, silent, newPath } from './copy-scene.ts'
 
@@ -31,6 +31,24 @@ describe('a copy from SQLite to SQLite', () => {
 
     const known = TABLES.map(({ name, key }) => ({ name, key: key.join(',') }))
     expect(known.toSorted((one, other) => (one.name < other.name ? -1 : 1))).toEqual(keys)
+  })
+
+  it('copies each table after those that it refers to', async () => {
+    const database = new Sqlite(await seeded())
+    const references = database
+      .prepare<[], { name: string; target: string }>(
+        `SELECT s.name, f."table" AS target
+         FROM sqlite_schema s, pragma_foreign_key_list(s.name) f WHERE s.type = 'table'`,
+      )
+      .all()
+    database.close()
+
+    const order = TABLES.map(({ name }) => name)
+    expect(references).not.toEqual([])
+    for (const { name, target } of references)
+      expect(order.indexOf(target), `${name} refers to ${target}`).toBeLessThanOrEqual(
+        order.indexOf(name),
+      )
   })
 
   it('is undone when a row arrives changed', async () => {

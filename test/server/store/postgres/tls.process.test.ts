@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '../../../../bench/src/server/free-port.ts'
+import { freePort } from '../../../../bench/src/process/free-port.ts'
 import { parseDatabaseUrl } from '../../../../server/src/store/postgres/database-url.ts'
 import {
   openPostgresStore,

@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { Connection } from '../../../../server/src/store/sql/connection.ts'
 import { MIGRATIONS } from '../../../../server/src/store/sql/migrations/migrations.ts'
-import { createReader, createWriter } from '../../../../server/src/store/sql/rows.ts'
+import { createReader, createWriter } from '../../../../server/src/store/aggregates/accessors.ts'
 import { createWriterMemory } from '../../../../server/src/store/sql/writer-memory.ts'
 import { migrate } from '../../../../server/src/store/sqlite/migrate.ts'
 

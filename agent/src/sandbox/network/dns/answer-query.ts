@@ -1,5 +1,5 @@
 import { NETWORK_ACTIONS } from '@palisade/policy-core'
-import type { MachineDecision } from '../../../decision/active-policy.ts'
+import type { MachineDecision } from '../../../policy/decision/active-policy.ts'
 import { parseTargetHost } from '../../../proxy/target/authority.ts'
 import { parseService, type AnswerService } from './answer-service.ts'
 import type { NameTable } from './name-table.ts'

@@ -1,4 +1,4 @@
-import type { MachineDecision } from '../../../decision/active-policy.ts'
+import type { MachineDecision } from '../../../policy/decision/active-policy.ts'
 import { parseTargetHost } from '../../../proxy/target/authority.ts'
 import type { ResolveServices, Service } from '../../../proxy/target/resolver.ts'
 import { RCODE, type QueryHead } from './query.ts'

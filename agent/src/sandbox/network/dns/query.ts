@@ -60,7 +60,7 @@ const EMPTY: Buffer = Buffer.alloc(0)
 /**
  * Reads a query of one question of class IN, at most with a pseudo-record of EDNS. Everything else
  * is refused: a question with a compressed name, two questions, other records, bytes at the end.
- * Nothing of a query is forwarded, so no leniency gains anything.
+ * The agent forwards no part of a query, so leniency gains no program anything.
  */
 export function readQuery(packet: Buffer): ReadQuery {
   if (packet.length < HEADER_BYTES) return { kind: 'ignored' }

@@ -23,7 +23,7 @@ const OPT = Buffer.from([0, 0, 41, MAX_QUERY_BYTES >> 8, MAX_QUERY_BYTES & 0xff,
 /** "Prohibited" of RFC 8914 §4.19, with a text for people. */
 const PROHIBITED = formatOption(15, Buffer.from('\0\x12denied by policy; run: palisade why'))
 const EMPTY = Buffer.alloc(0)
-/** Of an empty pseudo-record. */
+/** Length of an empty pseudo-record. */
 const OPT_BYTES = OPT.length + 2
 
 /**

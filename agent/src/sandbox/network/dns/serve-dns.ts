@@ -1,12 +1,15 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
 import type { Server, Socket } from 'node:net'
-import type { ProgramEnd, ReadProgramEnd } from '../../../programs/program-end.ts'
+import type {
+  ClientEndpoint,
+  ReadClientEndpoint,
+} from '../../../host/process-lookup/client-endpoint.ts'
 import { sendDatagram } from '../../../proxy/udp/udp-sockets.ts'
 import type { Reply } from './answer-query.ts'
 import { MAX_QUERY_BYTES } from './query.ts'
 
 /** Returns the reply to a query of a program. */
-export type Answer = (packet: Buffer, program: ProgramEnd | null) => Reply
+export type Answer = (packet: Buffer, program: ClientEndpoint | null) => Reply
 
 /** A program that is silent for this long, or does not read its replies, is disconnected. */
 const IDLE_MS = 10_000
@@ -30,14 +33,14 @@ export function serveDatagrams(socket: DatagramSocket, answer: Answer, holderPid
 export function serveStreams(
   server: Server,
   answer: Answer,
-  programEnd: ReadProgramEnd,
+  clientEndpoint: ReadClientEndpoint,
 ): () => void {
   const clients = new Set<Socket>()
   server.maxConnections = MAX_CONNECTIONS
   server.on('connection', (client: Socket) => {
     clients.add(client)
     client.once('close', () => clients.delete(client))
-    const program = programEnd(client)
+    const program = clientEndpoint(client)
     serveStream(client, (packet) => answer(packet, program))
   })
   return () => {

@@ -1,9 +1,9 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
-import type { PointEvent } from '../../../points/point-event.ts'
-import type { TcpEnd } from '../../../programs/tcp-table.ts'
+import type { EnforcementEvent } from '../../../enforcement/enforcement-event.ts'
+import type { TcpEndpoint } from '../../../host/process-lookup/tcp-table.ts'
 import type { LiveConnections } from '../../../proxy/admission/live-connections.ts'
 import type { DecideDeps } from '../../../proxy/target/decide-target.ts'
-import { OWN_DATAGRAM_LOOP, refuseLoop } from '../../../proxy/target/refuse-loop.ts'
+import { OWN_DATAGRAM_LOOP, refuseLoop } from '../../../proxy/target/proxy-loop.ts'
 import {
   closeSocket,
   createOutbound,
@@ -25,7 +25,7 @@ export interface SandboxUdpDeps extends DecideDeps {
   readonly holderPid: number
   readonly ports: UdpPorts
   readonly udpLimits?: Partial<UdpLimits>
-  readonly onEvent: (event: PointEvent) => void
+  readonly onEvent: (event: EnforcementEvent) => void
   readonly onError: (error: unknown) => void
 }
 
@@ -48,7 +48,7 @@ export function serveUdp(
   deps: SandboxUdpDeps,
   sockets: ReadonlyMap<number, DatagramSocket>,
 ): () => void {
-  /** By `address port port`, in the order of their last use. */
+  /** Conversations by `address port port`, in the order of their last use. */
   const conversations = new Map<string, Conversation>()
 
   const use = (key: string, open: () => Conversation): Conversation => {
@@ -85,7 +85,7 @@ function openConversation(
   deps: SandboxUdpDeps,
   to: {
     /** The address is also the one that the program sends to. */
-    readonly program: TcpEnd
+    readonly program: TcpEndpoint
     readonly port: number
     readonly reply: (payload: Buffer) => void
     readonly onClose: () => void
@@ -122,9 +122,9 @@ function openConversation(
     ...deps,
     limits,
     outbound,
-    isSelf: ports.isSelf,
+    isOwnAddress: ports.isOwnAddress,
     enter: () => Promise.resolve(deps.live.enter(null)),
-    decide: (asked) => refuseLoop(deps.decide(asked), ports.isSelf, OWN_DATAGRAM_LOOP),
+    decide: (asked) => refuseLoop(deps.decide(asked), ports.isOwnAddress, OWN_DATAGRAM_LOOP),
     tell: (decision, flow) =>
       deps.onEvent({
         point: 'capture',

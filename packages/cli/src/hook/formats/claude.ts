@@ -1,18 +1,18 @@
 import {
-  asksOfTool,
+  requestsOfTool,
   editOf,
   fetchOf,
   globOf,
   readOf,
   searchOf,
   textOf,
-  asksOfMcp,
+  requestsOfMcp,
   writeOf,
-  type AsksOf,
-} from '../asks.ts'
-import type { Ask, HookAnswer, HookFormat, HookInput } from '../hook-format.ts'
+  type ReadRequests,
+} from '../tool-requests.ts'
+import type { ToolRequest, HookAnswer, HookFormat, HookInput } from '../hook-format.ts'
 
-const TOOLS: Readonly<Record<string, AsksOf>> = {
+const TOOLS: Readonly<Record<string, ReadRequests>> = {
   Read: readOf('file_path'),
   NotebookRead: readOf('notebook_path'),
   LS: readOf('path'),
@@ -47,21 +47,21 @@ export const CLAUDE: HookFormat = {
   read(input) {
     const tool = textOf(input, 'tool_name')
     if (input['hook_event_name'] !== 'PreToolUse' || tool === null) return null
-    return { cwd: textOf(input, 'cwd'), asks: asksOf(tool, input['tool_input']) }
+    return { cwd: textOf(input, 'cwd'), requests: requestsOf(tool, input['tool_input']) }
   },
   deny: denyPreToolUse,
   pass: () => ({ stdout: '', stderr: '', exitCode: 0 }),
 }
 
-function asksOf(tool: string, args: unknown): readonly Ask[] {
-  if (tool.startsWith('mcp__')) return asksOfMcp(args)
-  return asksOfTool(TOOLS, tool, args).flatMap(withUpgrade)
+function requestsOf(tool: string, args: unknown): readonly ToolRequest[] {
+  if (tool.startsWith('mcp__')) return requestsOfMcp(args)
+  return requestsOfTool(TOOLS, tool, args).flatMap(withUpgrade)
 }
 
 /** Claude Code fetches an `http:` address over `https:`, so both are asked for. */
-function withUpgrade(ask: Ask): readonly Ask[] {
-  if (ask.kind !== 'url' || !/^\s*http:/i.test(ask.url)) return [ask]
-  return [ask, { kind: 'url', url: ask.url.replace(/http:/i, 'https:') }]
+function withUpgrade(request: ToolRequest): readonly ToolRequest[] {
+  if (request.kind !== 'url' || !/^\s*http:/i.test(request.url)) return [request]
+  return [request, { kind: 'url', url: request.url.replace(/http:/i, 'https:') }]
 }
 
 /**

@@ -1,5 +1,5 @@
 import {
-  asksOfTool,
+  requestsOfTool,
   editOf,
   fetchOf,
   globOf,
@@ -8,15 +8,15 @@ import {
   searchOf,
   textOf,
   writeOf,
-  type AsksOf,
-} from '../asks.ts'
+  type ReadRequests,
+} from '../tool-requests.ts'
 import type { HookAnswer, HookFormat, HookInput } from '../hook-format.ts'
 
-const TOOLS: Readonly<Record<string, AsksOf>> = {
+const TOOLS: Readonly<Record<string, ReadRequests>> = {
   view: readOf('path'),
   create: writeOf('path'),
   edit: editOf('path'),
-  str_replace_editor: (args) => asksOfEditor(args),
+  str_replace_editor: (args) => requestsOfEditor(args),
   glob: globOf('path'),
   grep: searchOf('path'),
   web_fetch: fetchOf('url'),
@@ -47,7 +47,7 @@ export const COPILOT: HookFormat = {
     if (tool === null) return null
     if (isSnakeCase(input) && input['hook_event_name'] !== 'PreToolUse') return null
     const args = parseArguments(input[isSnakeCase(input) ? 'tool_input' : 'toolArgs'])
-    return { cwd: textOf(input, 'cwd'), asks: asksOfTool(TOOLS, tool, args) }
+    return { cwd: textOf(input, 'cwd'), requests: requestsOfTool(TOOLS, tool, args) }
   },
   deny,
   pass: () => ({ stdout: '{}\n', stderr: '', exitCode: 0 }),
@@ -69,7 +69,7 @@ function deny(reason: string, input: HookInput | null): HookAnswer {
   return { stdout: `${JSON.stringify(answer)}\n`, stderr: '', exitCode: 0 }
 }
 
-function asksOfEditor(args: HookInput): ReturnType<AsksOf> {
+function requestsOfEditor(args: HookInput): ReturnType<ReadRequests> {
   switch (args['command']) {
     case 'view':
       return readOf('path')(args)

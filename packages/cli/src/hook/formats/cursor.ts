@@ -1,20 +1,20 @@
 import {
-  asksOfTool,
+  requestsOfTool,
   fetchOf,
   isObject,
   parseArguments,
   readOf,
   searchOf,
   textOf,
-  asksOfMcp,
+  requestsOfMcp,
   writeOf,
-  type AsksOf,
-} from '../asks.ts'
-import type { Ask, HookAnswer, HookFormat, HookInput } from '../hook-format.ts'
+  type ReadRequests,
+} from '../tool-requests.ts'
+import type { ToolRequest, HookAnswer, HookFormat, HookInput } from '../hook-format.ts'
 
 const PATH_MEMBERS = ['file_path', 'path', 'target_file'] as const
 
-const TOOLS: Readonly<Record<string, AsksOf>> = {
+const TOOLS: Readonly<Record<string, ReadRequests>> = {
   Read: readOf(...PATH_MEMBERS),
   Write: writeOf(...PATH_MEMBERS),
   Delete: writeOf(...PATH_MEMBERS),
@@ -42,8 +42,8 @@ export const CURSOR: HookFormat = {
     'files read by the agent and by Tab, and their attachments; Write, Delete, Grep and WebFetch ' +
     'of preToolUse; MCP servers with a `url`, and MCP tools with one',
   read(input) {
-    const asks = asksOf(input)
-    return asks === null ? null : { cwd: textOf(input, 'cwd') ?? workspaceOf(input), asks }
+    const requests = requestsOf(input)
+    return requests === null ? null : { cwd: textOf(input, 'cwd') ?? workspaceOf(input), requests }
   },
   deny,
   // Cursor does not ask before a read, so `allow` has no effect there.
@@ -57,35 +57,35 @@ export const CURSOR: HookFormat = {
   }),
 }
 
-function asksOf(input: HookInput): readonly Ask[] | null {
+function requestsOf(input: HookInput): readonly ToolRequest[] | null {
   switch (input['hook_event_name']) {
     case 'beforeReadFile':
     case 'beforeTabFileRead':
-      return [...readOf('file_path')(input), ...asksOfAttachments(input['attachments'])]
+      return [...readOf('file_path')(input), ...requestsOfAttachments(input['attachments'])]
     case 'beforeMCPExecution':
-      return [...asksOfMcp(input), ...asksOfMcpTool(input)]
+      return [...requestsOfMcp(input), ...requestsOfMcpTool(input)]
     case 'beforeShellExecution':
       return typeof input['command'] === 'string' ? [] : null
     case 'preToolUse':
-      return asksOfCall(input)
+      return requestsOfCall(input)
     default:
       return null
   }
 }
 
-function asksOfCall(input: HookInput): readonly Ask[] | null {
+function requestsOfCall(input: HookInput): readonly ToolRequest[] | null {
   const tool = textOf(input, 'tool_name')
   if (tool === null) return null
-  if (tool.startsWith('MCP:')) return asksOfMcpTool(input)
-  return asksOfTool(TOOLS, tool, parseArguments(input['tool_input']))
+  if (tool.startsWith('MCP:')) return requestsOfMcpTool(input)
+  return requestsOfTool(TOOLS, tool, parseArguments(input['tool_input']))
 }
 
-function asksOfMcpTool(input: HookInput): readonly Ask[] {
-  return asksOfMcp(parseArguments(input['tool_input']))
+function requestsOfMcpTool(input: HookInput): readonly ToolRequest[] {
+  return requestsOfMcp(parseArguments(input['tool_input']))
 }
 
 /** Rule files that go to the model with the file. */
-function asksOfAttachments(attachments: unknown): readonly Ask[] {
+function requestsOfAttachments(attachments: unknown): readonly ToolRequest[] {
   if (attachments === undefined || attachments === null) return []
   if (!Array.isArray(attachments))
     return [{ kind: 'unclear', problem: 'has no list `attachments`' }]
@@ -104,7 +104,7 @@ function workspaceOf(input: HookInput): string | null {
 
 /** Status 2 denies every event, also one whose object has another form. */
 function deny(reason: string, input: HookInput | null): HookAnswer {
-  const isKnown = input !== null && asksOf(input) !== null
+  const isKnown = input !== null && requestsOf(input) !== null
   const object = { permission: 'deny', user_message: reason, agent_message: reason }
   return isKnown
     ? { stdout: `${JSON.stringify(object)}\n`, stderr: '', exitCode: 0 }

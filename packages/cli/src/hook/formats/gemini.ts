@@ -1,26 +1,26 @@
 import {
-  asksOfTool,
+  requestsOfTool,
   editOf,
   globOf,
-  patternAsk,
+  patternRequest,
   readOf,
   searchOf,
   textOf,
   writeOf,
-  type AsksOf,
-} from '../asks.ts'
-import type { Ask, HookFormat, HookInput } from '../hook-format.ts'
+  type ReadRequests,
+} from '../tool-requests.ts'
+import type { ToolRequest, HookFormat, HookInput } from '../hook-format.ts'
 
-const TOOLS: Readonly<Record<string, AsksOf>> = {
+const TOOLS: Readonly<Record<string, ReadRequests>> = {
   read_file: readOf('file_path', 'absolute_path'),
-  read_many_files: asksOfPatterns,
+  read_many_files: requestsOfPatterns,
   list_directory: readOf('dir_path', 'path'),
   glob: globOf('dir_path'),
   grep_search: searchOf('dir_path'),
   search_file_content: searchOf('dir_path'),
   write_file: writeOf('file_path'),
   replace: editOf('file_path'),
-  web_fetch: asksOfPrompt,
+  web_fetch: requestsOfPrompt,
 }
 
 /** geminicli.com/docs/hooks/reference, `BeforeTool`. */
@@ -45,7 +45,7 @@ export const GEMINI: HookFormat = {
   read(input) {
     const tool = textOf(input, 'tool_name')
     if (input['hook_event_name'] !== 'BeforeTool' || tool === null) return null
-    return { cwd: textOf(input, 'cwd'), asks: asksOfTool(TOOLS, tool, input['tool_input']) }
+    return { cwd: textOf(input, 'cwd'), requests: requestsOfTool(TOOLS, tool, input['tool_input']) }
   },
   deny: (reason) => ({
     stdout: `${JSON.stringify({ decision: 'deny', reason })}\n`,
@@ -59,7 +59,7 @@ export const GEMINI: HookFormat = {
  * Gemini CLI takes every word with `://` from the prompt as an address, or the whole of `url`,
  * where `https:example.com` is an address too.
  */
-function asksOfPrompt(args: HookInput): readonly Ask[] {
+function requestsOfPrompt(args: HookInput): readonly ToolRequest[] {
   for (const member of ['prompt', 'url'])
     if ((args[member] ?? '') !== '' && textOf(args, member) === null)
       return [{ kind: 'unclear', problem: `has no text \`${member}\`` }]
@@ -77,11 +77,11 @@ function withRawFile(url: string): readonly string[] {
     : [url]
 }
 
-function asksOfPatterns(args: HookInput): readonly Ask[] {
+function requestsOfPatterns(args: HookInput): readonly ToolRequest[] {
   const lists = [args['include'], args['paths']].filter(
     (each) => each !== undefined && each !== null,
   )
   return lists.length > 0 && lists.every((list) => Array.isArray(list) && list.length > 0)
-    ? lists.flat().map((pattern) => patternAsk(pattern, '.'))
+    ? lists.flat().map((pattern) => patternRequest(pattern, '.'))
     : [{ kind: 'unclear', problem: 'has no list `include`' }]
 }

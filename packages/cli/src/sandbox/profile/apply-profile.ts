@@ -5,7 +5,7 @@ import { findProfileFile, PROFILE_FILE } from './find-profile-file.ts'
 import type { Profile } from './profile.ts'
 import { readProfiles } from './read-profiles.ts'
 
-export interface ProfileSurroundings {
+export interface ProfileEnvironment {
   readonly cwd: string
   readonly home: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -25,7 +25,7 @@ export type AppliedProfile =
 export async function applyProfile(
   name: string,
   asked: RunRequest,
-  from: ProfileSurroundings,
+  from: ProfileEnvironment,
 ): Promise<AppliedProfile> {
   const file = await findProfileFile(from.cwd, from.uid)
   if (file.kind === 'missing') {
@@ -46,7 +46,7 @@ function combine(
   profile: Profile,
   asked: RunRequest,
   directory: string,
-  { home, env }: ProfileSurroundings,
+  { home, env }: ProfileEnvironment,
 ): RunRequest {
   const askedLimits = new Set(asked.limit.flatMap((text) => text.split(',').map(nameOf)))
   const limits = profile.limits.filter(([name]) => !askedLimits.has(name))

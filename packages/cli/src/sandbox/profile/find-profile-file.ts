@@ -1,7 +1,8 @@
 import { constants, lstatSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { describeSystemError } from '../../system-error.ts'
+import { join } from 'node:path'
+import { describeSystemError } from '../../runtime/system-error.ts'
+import { repositoryDirectories } from '../repository-directories.ts'
 
 export const PROFILE_FILE = '.palisade.yaml'
 const MAX_BYTES = 64 * 1024
@@ -19,7 +20,7 @@ export type ProfileFile =
  * no project, such as /tmp. A file that another user could have written is refused.
  */
 export async function findProfileFile(directory: string, uid: number): Promise<ProfileFile> {
-  const searched = searchedDirectories(directory)
+  const searched = repositoryDirectories(directory) ?? [directory]
   const found = searched.map((each) => join(each, PROFILE_FILE)).find(exists)
   if (found === undefined) return { kind: 'missing', searched: searched.at(-1) ?? directory }
   try {
@@ -28,17 +29,6 @@ export async function findProfileFile(directory: string, uid: number): Promise<P
   } catch (error) {
     return { kind: 'refused', path: found, why: describeSystemError(error) }
   }
-}
-
-function searchedDirectories(directory: string): readonly string[] {
-  const above: string[] = []
-  for (let at = directory, former = ''; at !== former; at = dirname(at)) {
-    above.push(at)
-    if (exists(join(at, '.git'))) return above
-    former = at
-    if (at === '/') break
-  }
-  return [directory]
 }
 
 type Read =

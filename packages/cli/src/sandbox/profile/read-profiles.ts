@@ -27,7 +27,7 @@ export function readProfiles(shown: string, text: string): ProfilesOutcome {
     const { line, column } = source.positionOf(offset)
     problems.push(`${shown}:${line}:${column}: ${message}`)
   }
-  for (const { offset, message } of source.troubles) say(offset, message)
+  for (const { offset, message } of source.faults) say(offset, message)
   const profiles = problems.length === 0 ? readFile(source, say) : []
   return problems.length > 0 ? { kind: 'invalid', problems } : { kind: 'read', profiles }
 }

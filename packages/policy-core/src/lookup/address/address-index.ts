@@ -77,7 +77,7 @@ class BuiltAddressIndex implements AddressIndex {
 /**
  * Builds the index at first use. Without ranges it holds only the protected classes, and many
  * policies never decide an address, so building it early would slow down small compilations.
- * bench: compile
+ * bench: decide/compile
  */
 class LazyAddressIndex implements AddressIndex {
   readonly #build: () => AddressIndex

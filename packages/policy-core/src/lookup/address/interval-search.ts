@@ -30,7 +30,7 @@ const MASK_SHIFT = 7
 /** Maximum bits of an index, so that the mask fits beside the rest of a form. */
 const MAX_INDEX_BITS = 24
 
-/** Maximum number of starts for linear instead of binary search. bench: addresses */
+/** Maximum number of starts for linear instead of binary search. bench: decide/addresses */
 const MAX_UNDIVIDED = 4
 
 /** Initial size of a table, which grows on demand. */

@@ -4,7 +4,7 @@ import { maskOf } from '../../address/ipv6-words.ts'
 /** How many 32-bit words an address of a family has. */
 export type Width = 1 | 4
 
-/** Ranges of one family in columns, because sorting BigInts is slow. bench: compile */
+/** Ranges of one family in columns, because sorting BigInts is slow. bench: decide/compile */
 export interface SortedRanges {
   readonly width: Width
   /** First addresses, `width` words each, the most significant first. */

@@ -25,28 +25,31 @@ const ODD_ANYWHERE = IS_ODD | WIDE | (IS_DOT << PAIR_SHIFT)
 /**
  * Reads each character of a name once, two per iteration, to check the name and to hash the domains
  * above it. Reading dominates the cost of a lookup. The loop has no branch on dots, because a
- * processor cannot predict them, and stores one number per character. bench: hosts
+ * processor cannot predict them, and stores one number per character. bench: decide/hosts
  */
 export class NameScan {
-  /** The result of one pass over a name: a number for each dot, from the end of the name. */
+  /** The results of one pass over a name, for each dot from the end of the name. */
   readonly found: Int32Array = new Int32Array(MAX_NAME_LENGTH + 1)
+  dots = 0
+  /** The hash of the whole name. */
+  hash = 0
   readonly #kinds = createKinds()
   #seen = 0
 
-  /** Returns the number of dots, or `NOT_PLAIN`. */
-  read(name: string): number {
-    const end = this.readCanonical(name)
-    if (end < 0 || (this.#seen & ODD_ANYWHERE) !== 0) return NOT_PLAIN
-    if (name.length > MAX_LABEL_LENGTH && this.#hasLongLabel(name.length, end)) return NOT_PLAIN
-    return isOddEnd(name, startOf(this.found[0]!)) ? NOT_PLAIN : end
+  /** Returns whether the name is plain. If it is not, the other results are of no use. */
+  read(name: string): boolean {
+    if (name.length > MAX_NAME_LENGTH) return false
+    this.readCanonical(name)
+    if ((this.#seen & ODD_ANYWHERE) !== 0) return false
+    if (name.length > MAX_LABEL_LENGTH && this.#hasLongLabel(name.length)) return false
+    return !isOddEnd(name, startOf(this.found[0]!))
   }
 
   /** Like `read`, for a name that is known to be canonical. */
-  readCanonical(name: string): number {
+  readCanonical(name: string): void {
     const found = this.found
     const kinds = this.#kinds
     const { length } = name
-    if (length > MAX_NAME_LENGTH) return NOT_PLAIN
     let end = 0
     let hash = 0
     let all = 0
@@ -76,14 +79,15 @@ export class NameScan {
       hash = rotate(hash) ^ nextCode
     }
     found[end] = 0
+    this.dots = end
+    this.hash = hashOf(hash << HASH_SHIFT)
     this.#seen = all | ((before & IS_DOT) << PAIR_SHIFT)
-    return end
   }
 
   /** Whether some label is longer than a label may be. */
-  #hasLongLabel(length: number, end: number): boolean {
+  #hasLongLabel(length: number): boolean {
     let behind = length + 1
-    for (let dot = 0; dot <= end; dot += 1) {
+    for (let dot = 0; dot <= this.dots; dot += 1) {
       const start = startOf(this.found[dot]!)
       if (behind - start > MAX_LABEL_LENGTH + 1) return true
       behind = start
@@ -107,13 +111,6 @@ export function startOf(found: number): number {
 /** The 24 bits of its hash. */
 export function hashOf(found: number): number {
   return found >>> HASH_SHIFT
-}
-
-/** The hash that a scan has found when it comes to the dot before `domain`. */
-export function hashDomain(domain: string): number {
-  let hash = 0
-  for (let at = domain.length - 1; at >= 0; at -= 1) hash = rotate(hash) ^ domain.charCodeAt(at)
-  return hashOf(hash << HASH_SHIFT)
 }
 
 function rotate(hash: number): number {

@@ -11,7 +11,7 @@ const IMPOSSIBLE = -1
 
 /**
  * Reads paths character by character, with one table access and no unpredictable branch for each.
- * Faster than reading by names, for policies whose few patterns fit the table. bench: paths
+ * Faster than reading by names, for policies whose few patterns fit the table. bench: decide/paths
  */
 export class CharAutomaton {
   readonly #states: PatternStates

@@ -27,7 +27,7 @@ export interface PathIndex {
 /**
  * Builds an index of patterns. Its automata are extended as paths arrive and are kept within
  * `limits`. An index without patterns is built at first use, because running this code for the
- * first time would slow down small compilations. bench: compile
+ * first time would slow down small compilations. bench: decide/compile
  */
 export function* buildPathIndex(
   groups: readonly PathGroup[],

@@ -2,7 +2,7 @@
 export interface PathLimits {
   /**
    * Patterns up to which paths are read character by character, and characters in them.
-   * bench: paths, 10 resources against one RegExp
+   * bench: decide/paths, 10 resources against one RegExp
    */
   readonly charPatterns: number
   readonly charTexts: number
@@ -23,7 +23,7 @@ export interface PathLimits {
   readonly missesUntilClear: number
 }
 
-/** A full index of 10,000 patterns takes about 4 MiB. bench: memory */
+/** A full index of 10,000 patterns takes about 4 MiB. bench: decide/compile */
 export const PATH_LIMITS: PathLimits = {
   charPatterns: 128,
   charTexts: 16_384,

@@ -1,7 +1,7 @@
 import { addGlob } from './glob-load.ts'
 import { addShare, alikeTo, namesOf, noteDearest, type PathLoadDraft } from './path-load.ts'
 
-/** The steps in which work is counted. bench: worst */
+/** The steps in which work is counted. bench: decide/worst */
 const STEPS_OF_MATCH = 20
 const STEPS_OF_LOOP = 3
 const STEPS_OF_WAY = 3

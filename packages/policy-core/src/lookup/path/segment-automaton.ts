@@ -78,7 +78,7 @@ export class SegmentAutomaton {
 
 /**
  * A bit filter for names, because most names of a path are in no pattern. A `Map` would need the
- * name cut out and hashed. Colliding names cost no more than that look-up. bench: paths
+ * name cut out and hashed. Colliding names cost no more than that look-up. bench: decide/paths
  */
 class LiteralFilter {
   readonly #words: Int32Array

@@ -18,7 +18,7 @@ interface Transition {
  *
  * An entry that would be too far from its cell is refused, so that colliding names slow down only
  * themselves. All parts of reading a name are classes, because closures of several indices in one
- * program slow each other down. bench: paths
+ * program slow each other down. bench: decide/paths
  */
 export class Transitions {
   readonly #max: number

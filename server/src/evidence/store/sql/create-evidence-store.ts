@@ -57,6 +57,7 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
     tuples: (ids) => driver.read((reader) => reader.tuples(ids)),
     sources: (ids) => driver.read((reader) => reader.sources(ids)),
     losses: (org, device, time) => driver.read((reader) => reader.losses(org, device, time)),
+    lastLimited: (org) => driver.read((reader) => reader.lastLimited(org)),
     ruleUse: (org, rule, from) => driver.read((reader) => reader.ruleUse(org, rule, from)),
     firstDay: (org) => driver.read((reader) => reader.firstDay(org)),
     days: () => driver.read((reader) => reader.days()),

@@ -5,7 +5,7 @@ import { createChainReader } from './chain-rows.ts'
 import { createDropOwned, type DropOwned } from './drop-owned.ts'
 import { createDropRows, type DropRows } from './drop-rows.ts'
 import { createListRecords } from './list-records.ts'
-import { createListLosses } from './loss-rows.ts'
+import { createFindLastLimited, createListLosses } from './loss-rows.ts'
 import { createOrganizationRows, type OrganizationRows } from './organization-rows.ts'
 import { createFindRuleUse } from './rule-use.ts'
 import { createReadSources, createReadTuples, createTallyRecords } from './tally-records.ts'
@@ -20,7 +20,16 @@ import type { WritingSession } from './writing-session.ts'
 /** The reading methods of a store on one connection, their statements prepared once. */
 export interface EvidenceReader extends Pick<
   EvidenceStore,
-  'chain' | 'list' | 'tally' | 'tuples' | 'sources' | 'losses' | 'ruleUse' | 'firstDay' | 'days'
+  | 'chain'
+  | 'list'
+  | 'tally'
+  | 'tuples'
+  | 'sources'
+  | 'losses'
+  | 'lastLimited'
+  | 'ruleUse'
+  | 'firstDay'
+  | 'days'
 > {
   readonly unexported: UnexportedReader
   /** Throws `ERR_STORE_SCHEMA_DAMAGED` unless there is every table. */
@@ -60,6 +69,7 @@ export function createEvidenceReader(
     tuples: createReadTuples(connection),
     sources: createReadSources(connection),
     losses: createListLosses(connection),
+    lastLimited: createFindLastLimited(connection),
     ruleUse: createFindRuleUse(connection, pause),
     async firstDay(org) {
       return (await firstDay.get(org))?.day ?? null

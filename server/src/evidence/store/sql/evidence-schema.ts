@@ -23,6 +23,7 @@ export const EVIDENCE_MIGRATIONS: readonly Migration[] = [
   shadowOutcomes,
   exports,
   accounts,
+  lossesByReason,
 ]
 
 /**
@@ -78,6 +79,10 @@ function exports({ text, integer, place, keyed, placed }: Dialect): string {
     CREATE INDEX unexported_exporter ON unexported (exporter, id);
     CREATE INDEX unexported_day ON unexported (day);
   `
+}
+
+function lossesByReason(): string {
+  return 'CREATE INDEX losses_reason ON losses (org, reason, at_ms)'
 }
 
 /** Records of before are booked by their days, with about the bytes that they take. */

@@ -1,6 +1,7 @@
 import type { Connection } from '../../../store/sql/connection.ts'
 import type { EvidenceLoss } from '../evidence-record.ts'
 import type { EvidenceBatch, EvidenceStore } from '../evidence-store.ts'
+import { EXCEEDED_LIMITS } from '../evidence-limits.ts'
 import { dayOf } from './day.ts'
 
 /** The sum of many losses may exceed the numbers that an answer can hold. */
@@ -20,6 +21,22 @@ export function createListLosses(connection: Connection): EvidenceStore['losses'
      GROUP BY reason ORDER BY reason`,
   )
   return (org, deviceId, { fromMs, toMs }) => select.all(org, deviceId, fromMs, toMs)
+}
+
+/** See `EvidenceStore.lastLimited`. */
+export function createFindLastLimited(connection: Connection): EvidenceStore['lastLimited'] {
+  const find = connection.prepare<{ readonly at_ms: number | null }>(
+    `SELECT MAX(at_ms) AS at_ms FROM losses
+     WHERE org = (SELECT id FROM organizations WHERE name = ?) AND reason = ?`,
+  )
+  return async (org) => {
+    let last: number | null = null
+    for (const limit of EXCEEDED_LIMITS) {
+      const at = (await find.get(org, limit))?.at_ms ?? null
+      if (at !== null) last = Math.max(at, last ?? at)
+    }
+    return last
+  }
 }
 
 /**

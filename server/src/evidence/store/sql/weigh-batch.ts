@@ -1,4 +1,6 @@
-import type { HashedTuple } from './tuple-columns.ts'
+import type { Value } from '../../../store/sql/connection.ts'
+import { toStorable } from './storable-text.ts'
+import { tupleColumns, type HashedTuple } from './tuple-columns.ts'
 
 /**
  * Bytes that rows take with their entries in indexes, rounded up: PostgreSQL takes about twice as
@@ -25,18 +27,21 @@ export function weighBatch({
   return bytes
 }
 
-/** Names and paths are stored as they are, as a target, in the folded form, and in an index. */
-function weighTuple({ tuple }: HashedTuple): number {
-  const { host, path, address, program, os_user, rules, shadow } = tuple
-  const target = bytesOf(host) + bytesOf(path)
-  const others = bytesOf(address) + 2 * bytesOf(program) + bytesOf(os_user)
+/**
+ * The columns as they are stored: JSON escapes characters, and others are replaced or grow in the
+ * folded form. Targets, programs and rules are in an index, too.
+ */
+function weighTuple(hashed: HashedTuple): number {
+  const { host, path, program, rules, shadow } = hashed.tuple
+  const stored = tupleColumns(hashed).reduce<number>((sum, value) => sum + bytesOf(value), 0)
+  const indexed = bytesOf(toStorable(path ?? host)) + bytesOf(toStorable(program))
   const ruled = [...rules, ...(shadow?.rules ?? [])].reduce(
-    (sum, { policy_id, rule_id }) => sum + RULE + bytesOf(policy_id) + 3 * bytesOf(rule_id),
+    (sum, { rule_id }) => sum + RULE + 2 * bytesOf(toStorable(rule_id)),
     0,
   )
-  return TUPLE + 4 * target + others + ruled
+  return TUPLE + stored + indexed + ruled
 }
 
-function bytesOf(text: string | null): number {
-  return text === null ? 0 : Buffer.byteLength(text)
+function bytesOf(value: Value): number {
+  return typeof value === 'string' ? Buffer.byteLength(value) : 0
 }

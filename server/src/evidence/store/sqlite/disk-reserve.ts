@@ -7,6 +7,9 @@ const MIB = 1024 * 1024
 const SHARE = 0.1
 const MOST_BYTES = 512 * MIB
 
+/** Bytes of pages for each byte of a batch: a page that is split is half full. */
+const PAGE_SHARE = 2
+
 /** Bytes that are about to be written. */
 export interface WrittenBytes {
   /** Of batches whose commit is still to come. */
@@ -28,7 +31,7 @@ export function createDiskReserve(path: string): RequireDiskRoom {
     const free = bavail * bsize
     const least = Math.min(blocks * bsize * SHARE, MOST_BYTES)
     // A batch is in the log first, which is copied into the file later.
-    const growth = 2 * underWay + logBytes(path)
+    const growth = 2 * PAGE_SHARE * underWay + logBytes(path)
     if (free + reusable >= least + growth && free >= least / 2) return
     throw new StoreError('ERR_STORE_FULL', `the disk of \`${directory}\` is nearly full`)
   }

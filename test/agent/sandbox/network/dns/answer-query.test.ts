@@ -1,6 +1,6 @@
 import packet from 'dns-packet'
 import { describe, expect, it } from 'vitest'
-import type { MachineDecision } from '../../../../../agent/src/decision/active-policy.ts'
+import type { MachineDecision } from '../../../../../agent/src/policy/decision/active-policy.ts'
 import { answerQuery } from '../../../../../agent/src/sandbox/network/dns/answer-query.ts'
 import type { ResolveServices } from '../../../../../agent/src/proxy/target/resolver.ts'
 import { createAnswerService } from '../../../../../agent/src/sandbox/network/dns/answer-service.ts'

@@ -1,4 +1,0 @@
-/** In single quotes every byte stands for itself, also a line break. */
-export function quoteForShell(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
-}

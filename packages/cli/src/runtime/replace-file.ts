@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto'
+import { open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { notWritten } from './file-argument.ts'
+import { systemCode } from './system-error.ts'
+
+/**
+ * Replaces the file at `path` atomically, follows a link, and keeps the file's mode. Throws exit
+ * 78, with the file named as `shown`.
+ */
+export async function replaceFile(path: string, shown: string, text: string): Promise<void> {
+  let temporary: string | null = null
+  try {
+    const target = await realpath(path).catch((error: unknown) => {
+      if (systemCode(error) === 'ENOENT') return path
+      throw error
+    })
+    const mode = await stat(target).then(
+      (status) => status.mode & 0o777,
+      () => 0o666,
+    )
+    temporary = `${target}.${randomBytes(6).toString('hex')}`
+    {
+      await using handle = await open(temporary, 'wx', mode)
+      await handle.writeFile(text)
+      await handle.sync()
+    }
+    await rename(temporary, target)
+  } catch (error) {
+    if (temporary !== null) await rm(temporary, { force: true }).catch(() => undefined)
+    throw notWritten(shown, error)
+  }
+}
+
+/**
+ * Writes a file that must not exist yet, not even as a link. Throws exit 78, with the file named as
+ * `shown`.
+ */
+export async function createFile(path: string, shown: string, text: string): Promise<void> {
+  let isOurs = false
+  try {
+    await using handle = await open(path, 'wx')
+    isOurs = true
+    await handle.writeFile(text)
+    await handle.sync()
+  } catch (error) {
+    if (isOurs) await rm(path, { force: true }).catch(() => undefined)
+    throw notWritten(shown, error)
+  }
+}

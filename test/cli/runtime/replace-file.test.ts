@@ -1,0 +1,28 @@
+import { readdir, readFile, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createFile } from '../../../packages/cli/src/runtime/replace-file.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+
+describe('a new file', () => {
+  it('is written in full', async () => {
+    await using directory = await temporaryDirectory()
+    const path = join(directory.path, 'new.yaml')
+
+    await createFile(path, 'new.yaml', 'policies: []\n')
+
+    expect(await readFile(path, 'utf8')).toBe('policies: []\n')
+  })
+
+  it('replaces no file and follows no link that came into being meanwhile', async () => {
+    await using directory = await temporaryDirectory()
+    await directory.write('edited.yaml', 'edited')
+    await symlink(join(directory.path, 'elsewhere'), join(directory.path, 'link.yaml'))
+
+    for (const name of ['edited.yaml', 'link.yaml'])
+      await expect(createFile(join(directory.path, name), name, 'new')).rejects.toThrow(name)
+
+    expect(await readFile(join(directory.path, 'edited.yaml'), 'utf8')).toBe('edited')
+    expect((await readdir(directory.path)).toSorted()).toEqual(['edited.yaml', 'link.yaml'])
+  })
+})
