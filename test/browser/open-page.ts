@@ -1,8 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { removeDirectory } from '../remove-directory.ts'
 
 /** The part of a page that tests use. */
 export interface BrowserPage {
@@ -71,7 +72,7 @@ export async function openPage(switches: readonly string[] = []): Promise<Browse
     },
     async close() {
       await browser.close()
-      await rm(folder, { recursive: true, force: true })
+      removeDirectory(folder)
     },
   }
 }

@@ -1,6 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { removeDirectory } from '../remove-directory.ts'
 
 export interface TemporaryDirectory extends AsyncDisposable {
   readonly path: string
@@ -18,6 +19,6 @@ export async function temporaryDirectory(): Promise<TemporaryDirectory> {
       await writeFile(join(path, name), raw ? content : JSON.stringify(content))
       return name
     },
-    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+    [Symbol.asyncDispose]: async () => removeDirectory(path),
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { makeApiPage, readPackage } from './api-page.ts'
 import { readDeclarations, type ApiDeclaration } from './declarations.ts'
 import { packageFolder, PUBLISHED, withPeers } from './package-files.ts'
+import { removeDirectory } from '../remove-directory.ts'
 
 /** Types that are built into TypeScript. */
 const BUILT_IN = new Set([
@@ -131,6 +132,6 @@ function declarationsOf(text: string): ApiDeclaration[] {
     writeFileSync(join(folder, 'index.ts'), `export { ${names.join()} } from './declarations.ts'`)
     return readDeclarations(pathToFileURL(join(folder, 'index.ts')))
   } finally {
-    rmSync(folder, { recursive: true })
+    removeDirectory(folder)
   }
 }

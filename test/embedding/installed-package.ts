@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { packageFolder, withPeers, type PublishedPackage } from './package-files.ts'
+import { removeDirectory } from '../remove-directory.ts'
 
 const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
 const run = promisify(execFile)
@@ -17,7 +18,7 @@ export interface Project {
   runExample(name: string): Promise<string>
   /** Type-checks all examples and returns the compiler's errors. */
   checkTypes(options: Readonly<Record<string, unknown>>): Promise<string>
-  remove(): Promise<void>
+  remove(): void
 }
 
 /** Packs a built package with its peers and installs them in a new folder. */
@@ -41,7 +42,7 @@ export async function createProject(name: PublishedPackage): Promise<Project> {
       return output.stdout
     },
     checkTypes: (options) => checkTypes(folder, options),
-    remove: () => rm(folder, { recursive: true }),
+    remove: () => removeDirectory(folder),
   }
 }
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +7,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../bench/src/process/free-port.ts'
 import { BUILT_CLI, BUILT_SERVER } from '../built-programs.ts'
 import { parseTranscript } from './transcript.ts'
+import { removeDirectory } from '../remove-directory.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -24,7 +25,7 @@ const PORT = '8430'
 
 it('the first quarter of an hour prints the output of its page', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'palisade-quarter-'))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  onTestFinished(() => removeDirectory(directory))
   writeFileSync(join(directory, 'npm'), NPM)
   chmodSync(join(directory, 'npm'), 0o755)
   const page = readFileSync(join(ROOT, 'examples/first-quarter-hour.md'), 'utf8')

@@ -6,12 +6,12 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { BUNDLED } from '../../packages/launcher/programs.mjs'
+import { removeDirectory } from '../remove-directory.ts'
 
 const OURS = join(import.meta.dirname, '..', '..', 'packages', 'launcher')
 
@@ -149,7 +149,7 @@ export function createCheckout(): Checkout {
       const file = join(root, `${program}.log`)
       return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
     },
-    remove: () => rmSync(root, { recursive: true, force: true }),
+    remove: () => removeDirectory(root),
   }
 }
 

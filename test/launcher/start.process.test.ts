@@ -5,7 +5,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -17,6 +16,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { childrenOf, isRunning } from './processes.ts'
 import { start, START, startScript } from './started.ts'
+import { removeDirectory } from '../remove-directory.ts'
 
 let folder: string
 let env: Record<string, string>
@@ -28,7 +28,7 @@ beforeEach(() => {
   env = { ...settings, PALISADE_DATA_DIR: join(folder, 'data') }
 })
 afterEach(() => {
-  rmSync(folder, { recursive: true, force: true })
+  removeDirectory(folder)
 })
 
 const READY = 'curl -x'

@@ -4,9 +4,10 @@ import { createServer, openEvidenceStore, openSqliteStore, readConfig } from '@p
 import { spawnSync } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { removeDirectory } from '../remove-directory.ts'
 
 const REDOCLY = join(import.meta.dirname, 'node_modules/@redocly/cli/bin/cli.js')
 
@@ -51,6 +52,6 @@ if (existsSync(REDOCLY)) {
   try {
     process.exitCode = await lintDocument(directory)
   } finally {
-    await rm(directory, { recursive: true })
+    removeDirectory(directory)
   }
 } else process.stderr.write('the OpenAPI document is not linted: its linter is not installed\n')

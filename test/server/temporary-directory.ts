@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, onTestFinished } from 'vitest'
+import { removeDirectory } from '../remove-directory.ts'
 
 /** Registers a clean-up; for resources that several tests share, with a list of their own. */
 export type AtEnd = (undo: () => void | Promise<void>) => void
@@ -21,6 +22,6 @@ export function atEndOfTests(): AtEnd {
 /** Creates a directory that is removed at the end of the test. */
 export function temporaryDirectory(atEnd: AtEnd = onTestFinished): string {
   const path = mkdtempSync(join(tmpdir(), 'palisade-server-'))
-  atEnd(() => rmSync(path, { recursive: true, force: true }))
+  atEnd(() => removeDirectory(path))
   return path
 }

@@ -1,9 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createAgentClient } from '../../../packages/client/src/agent/agent-client.ts'
 import { envelope, startLoopbackServer, type Reply } from '../loopback-server.ts'
+import { removeDirectory } from '../../remove-directory.ts'
 
 const DECISION = {
   decision: 'deny',
@@ -23,7 +24,7 @@ describe('createAgentClient', () => {
     directory = await mkdtemp(join(tmpdir(), 'palisade-client-'))
     socketPath = join(directory, 'agent.sock')
   })
-  afterEach(() => rm(directory, { recursive: true }))
+  afterEach(() => removeDirectory(directory))
 
   it('asks for a decision over the socket', async () => {
     await using agent = await startLoopbackServer(() => ({ body: DECISION }), socketPath)

@@ -4,7 +4,6 @@ import {
   mkdtempSync,
   readFileSync,
   readdirSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -14,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { processesIn } from '../../launcher/processes.ts'
 import { start, startScript } from '../../launcher/started.ts'
+import { removeDirectory } from '../../remove-directory.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 
@@ -30,7 +30,7 @@ beforeEach(() => {
   env = { TMPDIR: join(folder, 'tmp') }
 })
 afterEach(() => {
-  rmSync(folder, { recursive: true, force: true })
+  removeDirectory(folder)
 })
 
 /** A copy of the root with other requests of the demo; built files are linked. */

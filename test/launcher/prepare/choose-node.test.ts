@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { chooseNode, isAtLeast } from '../../../packages/launcher/prepare/choose-node.mjs'
+import { removeDirectory } from '../../remove-directory.ts'
 
 describe('isAtLeast', () => {
   it.each([
@@ -24,7 +25,7 @@ describe('chooseNode', () => {
     root = mkdtempSync(join(tmpdir(), 'palisade-node-'))
   })
   afterEach(() => {
-    rmSync(root, { recursive: true, force: true })
+    removeDirectory(root)
   })
 
   it('takes the running Node if it is new enough', () => {

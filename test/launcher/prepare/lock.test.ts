@@ -1,8 +1,9 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { lockHolder, tryLock, withLock } from '../../../packages/launcher/prepare/lock.mjs'
+import { removeDirectory } from '../../remove-directory.ts'
 
 let folder: string
 let file: string
@@ -12,7 +13,7 @@ beforeEach(() => {
   file = join(folder, 'deep', 'a.lock')
 })
 afterEach(() => {
-  rmSync(folder, { recursive: true, force: true })
+  removeDirectory(folder)
 })
 
 it('is held by one at a time and names its holder', () => {

@@ -2,7 +2,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import type { Permission, Role } from '@palisade/protocol'
 import { createDocumentTurns } from '../../../server/src/governance/document/apply-document.ts'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAuthenticator } from '../../../server/src/identity/authenticate.ts'
@@ -25,6 +25,7 @@ import { createAccessTokenKeys } from '../../../server/src/identity/tokens/acces
 import { startInProcess } from '../in-process-worker.ts'
 import { openTestStore } from '../store/test-store.ts'
 import { ensureSigningKeys } from '../../../server/src/identity/tokens/signing-keys.ts'
+import { removeDirectory } from '../../remove-directory.ts'
 
 /** The time at which every test starts; `advance` moves it. */
 export const START = new Date('2026-11-21T08:00:00.500Z')
@@ -162,7 +163,7 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
     async close() {
       await app.close()
       await discard()
-      await rm(directory, { recursive: true })
+      removeDirectory(directory)
     },
   }
 }

@@ -14,9 +14,10 @@ import {
   untrustedSocketProblem,
 } from '../../../../packages/client/src/agent-socket.ts'
 import { createRepository } from '../../fixture/view-repository.ts'
+import { removeDirectory } from '../../../remove-directory.ts'
 
 const directory = await mkdtemp(join(tmpdir(), 'palisade-test-'))
-afterAll(() => rm(directory, { recursive: true }))
+afterAll(() => removeDirectory(directory))
 const { enrolment } = createRepository()
 
 async function problemsOf(work: () => unknown): Promise<readonly string[]> {

@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { serveFile } from '../../clients/client-scene.ts'
 import { serveGit } from './serve-git.ts'
+import { removeDirectory } from '../../../remove-directory.ts'
 
 /** A server on 127.0.0.1: a registry of npm, an index of pip, and a repository of git. */
 export interface Origin {
@@ -36,7 +37,7 @@ export async function startOrigin(name: string): Promise<Origin> {
     http.close()
     http.closeAllConnections()
     ssh.close()
-    rmSync(folder, { recursive: true, force: true })
+    removeDirectory(folder)
   }
   return { port, sshPort, repository, close }
 }

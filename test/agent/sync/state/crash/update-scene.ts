@@ -1,10 +1,11 @@
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { policyOf } from '../../../fixture/bundle.ts'
 import { policies, setUp, type Scene } from '../../../fixture/sync-scene.ts'
 import { createKeys, createRepository, serve } from '../../../fixture/view-repository.ts'
+import { removeDirectory } from '../../../../remove-directory.ts'
 
 export const changed = [
   policyOf(['allow', 'read', '/data/**', '/new/**'], ['deny', 'read', '/data/secret']),
@@ -26,7 +27,7 @@ export function allowed({ active }: Scene): string {
 /** Copies the directory of a machine until the end of the test. */
 export async function copyOf(directory: string): Promise<string> {
   const parent = await mkdtemp(join(tmpdir(), 'palisade-'))
-  onTestFinished(() => rm(parent, { recursive: true, force: true }))
+  onTestFinished(() => removeDirectory(parent))
   const copied = join(parent, 'policy')
   await cp(directory, copied, { recursive: true })
   return copied
