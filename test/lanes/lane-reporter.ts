@@ -2,6 +2,7 @@ import { relative } from 'node:path'
 import { DefaultReporter, type TestModule, type TestSpecification } from 'vitest/node'
 import { factorOfRun, isFullRun } from './run-size.ts'
 import { areaOf, formatAreas, type Area } from './area-table.ts'
+import { noteFailedFiles } from './failed-files.ts'
 
 type Counted = 'passed' | 'failed' | 'skipped'
 
@@ -51,6 +52,13 @@ export class LaneReporter extends DefaultReporter {
     const modules = this.ctx.state.getTestModules()
     const failed = modules.filter((module) => !module.ok())
     for (const module of failed) this.log(formatRepeat(module))
+    const run = process.env['PALISADE_TEST_RUN']
+    // An error outside of a test has no file that can be repeated.
+    if (run !== undefined && errors.length === 0)
+      noteFailedFiles(
+        run,
+        failed.map(({ project, relativeModuleId: path }) => ({ project: project.name, path })),
+      )
     const areas = [...this.areas.values()]
     this.log(`\n${formatAreas(areas)}\n`)
     const count = (state: Counted) => areas.reduce((sum, area) => sum + area[state], 0)

@@ -2,13 +2,14 @@
 // and leaves nothing behind, however the run ends.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { areRepeated, readFailedFiles, type FailedFile } from './failed-files.ts'
 import { areOfFullLane } from './full-lane-paths.ts'
 import { testsOfMissing } from './missing-tests.ts'
 import { projectsOf, readLaneOptions, USAGE, type Lane, type LaneOptions } from './options.ts'
 import { missingPrograms, packagesOf } from './programs.mjs'
 import { createRunDirectory, removeRun } from './run-directory.ts'
 import { leaveOut } from './run-environment.ts'
-import { fullSize, isFullRun } from './run-size.ts'
+import { fullSize, isFullRun, seedOfRun } from './run-size.ts'
 import { hangingTests, noteRunningTest } from './running-tests.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -38,12 +39,22 @@ function requirePrograms(options: LaneOptions): readonly string[] | null {
   return files
 }
 
-/** Runs vitest and resolves to its exit code. */
-async function run(
-  lane: Lane,
-  args: readonly string[],
-  { watch, leftOut }: { readonly watch: boolean; readonly leftOut: readonly string[] },
-): Promise<number> {
+interface Run {
+  readonly lane: Lane
+  /** Of vitest. */
+  readonly args: readonly string[]
+  readonly watch: boolean
+  readonly leftOut: readonly string[]
+  readonly seed: number
+}
+
+interface Outcome {
+  readonly code: number
+  readonly failed: readonly FailedFile[]
+}
+
+/** Runs vitest in a directory of its own. */
+async function run({ lane, args, watch, leftOut, seed }: Run): Promise<Outcome> {
   const directory = createRunDirectory()
   noteRunningTest(directory, 'none', '')
   const env = {
@@ -51,6 +62,7 @@ async function run(
     ...(lane === 'full' ? fullSize() : {}),
     ...leaveOut(leftOut),
     TMPDIR: directory,
+    PALISADE_SEED: String(seed),
     PALISADE_TEST_RUN: directory,
   }
   const child = spawn(process.execPath, [VITEST, watch ? 'watch' : 'run', ...args], {
@@ -77,7 +89,8 @@ async function run(
     resolve(1)
   }, 1_000)
   try {
-    return await promise
+    const code = await promise
+    return { code, failed: readFailedFiles(directory) }
   } finally {
     clearInterval(watchdog)
     removeRun(directory)
@@ -99,7 +112,19 @@ async function main([lane, ...args]: readonly string[]): Promise<number> {
   const leftOut = lane === 'full' ? requirePrograms(options) : []
   if (leftOut === null) return 1
   const projects = projectsOf(lane, options).flatMap((name) => ['--project', name])
-  return run(lane, [...projects, ...options.rest], { watch: options.watch, leftOut })
+  const whole: Omit<Run, 'args'> = { lane, watch: options.watch, leftOut, seed: seedOfRun() }
+  const { code, failed } = await run({ ...whole, args: [...projects, ...options.rest] })
+  return code === 1 && areRepeated(failed) ? runAgain(whole, failed) : code
+}
+
+/** Runs files that failed beside others once more, alone. Returns the exit code. */
+async function runAgain(whole: Omit<Run, 'args'>, failed: readonly FailedFile[]): Promise<number> {
+  const files = failed.map(({ path }) => path)
+  tell(`runs again, alone and with the same seed: ${files.join(' ')}`)
+  const projects = failed.flatMap(({ project }) => ['--project', project])
+  const { code } = await run({ ...whole, args: [...projects, '--no-file-parallelism', ...files] })
+  if (code === 0) tell(`UNSTEADY: failed beside other tests, passed alone: ${files.join(' ')}`)
+  return code
 }
 
 process.exit(await main(process.argv.slice(2)))

@@ -1,9 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { askBriefly } from '../../../packages/client/src/agent/brief-decisions.ts'
 import { envelope, startLoopbackServer, type Reply } from '../loopback-server.ts'
+import { removeDirectory } from '../../remove-directory.ts'
 
 const ALLOWED = { decision: 'allow', reason: 'rule', rules: [{ rule_name: 'api' }], hint: null }
 const DENIED = { decision: 'deny', reason: 'default_deny', rules: [], hint: 'allow read /x' }
@@ -16,7 +17,7 @@ describe('askBriefly', () => {
     directory = await mkdtemp(join(tmpdir(), 'palisade-client-'))
     socketPath = join(directory, 'agent.sock')
   })
-  afterEach(() => rm(directory, { recursive: true }))
+  afterEach(() => removeDirectory(directory))
 
   it('asks for one decision with JSON, and for several with a batch', async () => {
     await using agent = await startLoopbackServer(

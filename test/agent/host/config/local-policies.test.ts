@@ -1,13 +1,14 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readLocalPolicies } from '../../../../agent/src/host/config/read-local-policies.ts'
 import { AgentError } from '../../../../agent/src/host/errors.ts'
 import { policyOf } from '../../fixture/bundle.ts'
+import { removeDirectory } from '../../../remove-directory.ts'
 
 const directory = await mkdtemp(join(tmpdir(), 'palisade-test-'))
-afterAll(() => rm(directory, { recursive: true }))
+afterAll(() => removeDirectory(directory))
 
 async function problemsOf(work: () => unknown): Promise<readonly string[]> {
   try {
