@@ -131,14 +131,14 @@ describe('the checks of parseJson', () => {
 describe('the limits of parseJson', () => {
   property.prop([fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(undefined, ' ', '\t')], {
     numRuns: 2_000,
-  })('count all values, and the members of the largest object', (value, space) => {
+  })('count all values, and the shapes of objects', (value, space) => {
     const text = JSON.stringify(value, null, space)
-    const [maxValues, maxMembers] = [valuesOf(value), mostMembersOf(value)]
+    const [maxValues, maxShapes] = [valuesOf(value), shapesOf(text)]
 
-    expect(parseJson(text, { maxValues, maxMembers })).toEqual(parseJson(text))
+    expect(parseJson(text, { maxValues, maxShapes })).toEqual(parseJson(text))
     expect(problemOf(text, { maxValues: maxValues - 1 })?.kind).toBe('too_many_values')
-    if (maxMembers > 0)
-      expect(problemOf(text, { maxMembers: maxMembers - 1 })?.kind).toBe('too_many_members')
+    if (maxShapes > 0)
+      expect(problemOf(text, { maxShapes: maxShapes - 1 })?.kind).toBe('too_many_shapes')
   })
 
   it.each([
@@ -156,9 +156,23 @@ describe('the limits of parseJson', () => {
     })
   })
 
+  it.each([
+    ['objects with names of their own', (index: number) => `{"a${index}":1}`],
+    ['objects with names in an order of their own', nameOrder],
+  ])('refuse %s, which V8 parses slowly', (_title, write) => {
+    const text = `[${Array.from({ length: 50_000 }, (_, index) => write(index)).join()}]`
+
+    expect(parseJson(text).ok).toBe(true)
+    expect(problemOf(text, { maxShapes: 1000 })).toEqual({
+      kind: 'too_many_shapes',
+      message: 'the objects have more than 1000 different lists of member names',
+      offset: -1,
+    })
+  })
+
   it.each(['', '"', '"\\', '[', ']', ']]:]:', '{{{', '[,,'])(
     'end for `%s`, which is not JSON',
-    (text) => expect(parseJson(text, { maxValues: 9, maxMembers: 9 }).ok).toBe(false),
+    (text) => expect(parseJson(text, { maxValues: 9, maxShapes: 9 }).ok).toBe(false),
   )
 
   it('let other work run between the steps for a large text', () => {
@@ -178,10 +192,22 @@ function valuesOf(value: unknown): number {
   return Object.values(value).reduce((sum: number, inner) => sum + valuesOf(inner), 1)
 }
 
-function mostMembersOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0
-  const own = Array.isArray(value) ? 0 : Object.keys(value).length
-  return Math.max(own, ...Object.values(value).map(mostMembersOf))
+/** An object of four members, with few names in many orders. */
+function nameOrder(index: number): string {
+  const members = [7, 11, 13, 17].map((step, place) => `"${place}${index % step}":1`)
+  return `{${members.join()}}`
+}
+
+/** Beginnings of the lists of names of all objects. `__proto__` is a name like any other. */
+function shapesOf(text: string): number {
+  const shapes = new Set<string>()
+  JSON.parse(text, (_name, value: unknown) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    const names = Object.keys(value)
+    names.forEach((_, index) => shapes.add(JSON.stringify(names.slice(0, index + 1))))
+    return value
+  })
+  return shapes.size
 }
 
 function problemOf(text: string, limits: JsonLimits = {}) {

@@ -1,14 +1,24 @@
 const [SPACE, QUOTE, BACKSLASH, COMMA, COLON] = [0x20, 0x22, 0x5c, 0x2c, 0x3a]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** The size of a JSON text. For a text that is not JSON the numbers are arbitrary. */
+/** Maximum of each number of an extent; measuring ends at the first that is exceeded. */
+export interface ExtentLimits {
+  readonly values: number
+  readonly shapes: number
+  readonly depth: number
+}
+
+/**
+ * The size of a JSON text, or of its beginning up to the first excess. For a text that is not JSON
+ * the numbers are arbitrary.
+ */
 export interface JsonExtent {
   /** Containers, and the values in them. */
   readonly values: number
   /** Members of all objects, including repeated ones. */
   readonly members: number
-  /** Members of the largest object, including repeated ones. */
-  readonly widest: number
+  /** Different beginnings of the lists of member names, as they are written, of all objects. */
+  readonly shapes: number
   /** Maximum nesting of objects and arrays. */
   readonly depth: number
 }
@@ -17,37 +27,49 @@ export interface JsonExtent {
  * Measures a JSON text without parsing it, in one pass and little memory: millions of values take
  * tens of milliseconds, while parsing them takes seconds.
  */
-export function measureJson(text: string): JsonExtent {
-  const counter = new Counter()
-  for (let index = 0; index < text.length; index += 1) {
+export function measureJson(text: string, limits: ExtentLimits): JsonExtent {
+  const counter = new Counter(limits)
+  let [start, end] = [0, 0]
+  for (let index = 0; index < text.length && !counter.exceeds; index += 1) {
     const unit = text.charCodeAt(index)
     // White space; other control characters are not JSON anyway.
     if (unit <= SPACE) continue
-    counter.count(unit)
-    if (unit === QUOTE) index = endOfString(text, index)
+    if (unit === COLON) counter.countMember(text.slice(start, end))
+    else counter.count(unit)
+    if (unit !== QUOTE) continue
+    start = index + 1
+    index = endOfString(text, index)
+    end = index
   }
   return counter
 }
+
+/** The objects whose first members have the same names in the same order, by the next name. */
+type Shape = Map<string, Shape>
 
 /** Counts by the first code unit of each token. */
 class Counter implements JsonExtent {
   values = 1
   members = 0
-  widest = 0
+  shapes = 0
   depth = 0
+  exceeds = false
+  readonly #limits: ExtentLimits
   /** Objects and arrays that are open. */
   #open = 0
-  /** Members so far of the object at each depth. */
-  readonly #membersAt: number[] = []
+  readonly #empty: Shape = new Map()
+  /** The shape so far of the object at each depth. */
+  readonly #shapeAt: Shape[] = []
   #before = 0
+
+  constructor(limits: ExtentLimits) {
+    this.#limits = limits
+  }
 
   count(unit: number): void {
     switch (unit) {
       case COMMA:
-        this.values += 1
-        break
-      case COLON:
-        this.#countMember()
+        this.#countValue()
         break
       case OPEN_ARRAY:
       case OPEN_OBJECT:
@@ -63,18 +85,33 @@ class Counter implements JsonExtent {
     this.#before = unit
   }
 
-  #countMember(): void {
-    const members = (this.#membersAt[this.#open] ?? 0) + 1
-    this.#membersAt[this.#open] = members
+  countMember(name: string): void {
     this.members += 1
-    if (members > this.widest) this.widest = members
+    this.#before = COLON
+    const shape = this.#shapeAt[this.#open] ?? this.#empty
+    let next = shape.get(name)
+    if (next === undefined) {
+      next = new Map()
+      shape.set(name, next)
+      this.shapes += 1
+      if (this.shapes > this.#limits.shapes) this.exceeds = true
+    }
+    this.#shapeAt[this.#open] = next
+  }
+
+  #countValue(): void {
+    this.values += 1
+    // One may be of a container that turns out empty.
+    if (this.values > this.#limits.values + 1) this.exceeds = true
   }
 
   #enter(): void {
-    this.values += 1
+    this.#countValue()
     this.#open += 1
-    this.#membersAt[this.#open] = 0
-    if (this.#open > this.depth) this.depth = this.#open
+    this.#shapeAt[this.#open] = this.#empty
+    if (this.#open <= this.depth) return
+    this.depth = this.#open
+    if (this.depth > this.#limits.depth) this.exceeds = true
   }
 
   /** An empty container has no value in it. */

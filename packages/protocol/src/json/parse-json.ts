@@ -1,4 +1,4 @@
-import { measureJson, type JsonExtent } from './json-extent.ts'
+import { measureJson, type ExtentLimits, type JsonExtent } from './json-extent.ts'
 import { seekJsonFault } from './json-fault.ts'
 
 /** Maximum nesting of objects and arrays, more than every Palisade document needs. */
@@ -10,7 +10,7 @@ export type JsonResult =
   | { readonly ok: false; readonly problem: JsonProblem }
 
 export interface JsonProblem {
-  readonly kind: 'syntax' | 'duplicate_member' | 'too_deep' | 'too_many_values' | 'too_many_members'
+  readonly kind: 'syntax' | 'duplicate_member' | 'too_deep' | 'too_many_values' | 'too_many_shapes'
   /** Lower-case sentence without a full stop. */
   readonly message: string
   /** Offset into the text in UTF-16 code units; -1 when unknown. */
@@ -24,14 +24,14 @@ export interface JsonLimits {
   readonly maxDepth?: number
   /** In the whole text. */
   readonly maxValues?: number
-  /** In one object. Large objects are slow to build in V8. */
-  readonly maxMembers?: number
+  /** Different beginnings of lists of member names. V8 takes microseconds for each new one. */
+  readonly maxShapes?: number
 }
 
 /**
  * Parses JSON (RFC 8259) and refuses texts beyond `limits`, and those that two readers could read
  * in two ways: a repeated member in one object. Never throws. Linear in the text; the checks beside
- * `JSON.parse` hold no memory.
+ * `JSON.parse` hold no memory but the shapes of objects.
  */
 export function parseJson(text: string, limits: JsonLimits = {}): JsonResult {
   const steps = parseJsonInSteps(text, limits)
@@ -40,14 +40,15 @@ export function parseJson(text: string, limits: JsonLimits = {}): JsonResult {
 
 /**
  * The result of `parseJson`, for a text of megabytes: yields where other work may be done. A step
- * takes some tens of milliseconds for 4 MiB of a few hundred thousand values.
+ * takes some tens of milliseconds for 4 MiB of a few hundred thousand values in a few shapes.
  */
 export function* parseJsonInSteps(
   text: string,
-  { maxDepth = MAX_DEPTH, ...most }: JsonLimits,
+  { maxDepth = MAX_DEPTH, maxValues = Infinity, maxShapes = Infinity }: JsonLimits,
 ): Generator<void, JsonResult> {
-  const extent = measureJson(text)
-  const excess = findExcess(extent, most)
+  const limits = { depth: maxDepth, values: maxValues, shapes: maxShapes }
+  const extent = measureJson(text, limits)
+  const excess = findExcess(extent, limits)
   if (excess !== null) return { ok: false, problem: excess }
   yield
   // Deep nesting is slow in `JSON.parse`, so it is refused first.
@@ -58,14 +59,14 @@ export function* parseJsonInSteps(
   return { ok: false, problem: yield* seekJsonProblem(text, maxDepth) }
 }
 
-function findExcess(
-  { values, widest }: JsonExtent,
-  { maxValues = Number.POSITIVE_INFINITY, maxMembers = Number.POSITIVE_INFINITY }: JsonLimits,
-): JsonProblem | null {
-  if (values > maxValues)
-    return tooMuch('too_many_values', `the text holds more than ${maxValues} values`)
-  if (widest > maxMembers)
-    return tooMuch('too_many_members', `an object has more than ${maxMembers} members`)
+function findExcess(extent: JsonExtent, limits: ExtentLimits): JsonProblem | null {
+  if (extent.values > limits.values)
+    return tooMuch('too_many_values', `the text holds more than ${limits.values} values`)
+  if (extent.shapes > limits.shapes)
+    return tooMuch(
+      'too_many_shapes',
+      `the objects have more than ${limits.shapes} different lists of member names`,
+    )
   return null
 }
 

@@ -11,8 +11,8 @@ import type { RawBody } from './raw-body.ts'
  * element of an array before it refuses the first, so a longer one would block the event loop.
  */
 const MAX_VALUES = 100_000
-/** Members of one object; schemas have at most twenty. Large objects are slow to build in V8. */
-const MAX_MEMBERS = 1000
+/** Different lists of member names in a body; schemas have some twenty names in all. */
+const MAX_SHAPES = 1000
 /** A body up to this size parses within some milliseconds. */
 const MAX_BYTES_AT_ONCE = 100_000
 const BOM = [0xef, 0xbb, 0xbf]
@@ -22,7 +22,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Reads a body as JSON. Throws an ApiError: 415, then 413, then 400. */
 export function readJson(body: RawBody): unknown {
-  return valueOf(parseJson(readText(body), { maxValues: MAX_VALUES, maxMembers: MAX_MEMBERS }))
+  return valueOf(parseJson(readText(body), { maxValues: MAX_VALUES, maxShapes: MAX_SHAPES }))
 }
 
 /**
@@ -38,7 +38,7 @@ export async function readLargeJson(
   const endTurn = createTurnEnds()
   const text = readText(body)
   await endTurn()
-  const steps = parseJsonInSteps(text, { maxValues, maxMembers: MAX_MEMBERS })
+  const steps = parseJsonInSteps(text, { maxValues, maxShapes: MAX_SHAPES })
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done === true) return valueOf(step.value)
     await endTurn()

@@ -63,7 +63,7 @@ describe('a JSON body', () => {
 
     expect(response.statusCode).toBe(400)
     expect(response.json().error.message).toBe(
-      'the body is not acceptable JSON: an object has more than 1000 members',
+      'the body is not acceptable JSON: the objects have more than 1000 different lists of member names',
     )
   })
 
