@@ -18,7 +18,7 @@ export interface BreakGlassDeps {
     'apply' | 'state' | 'mayBreakGlass' | 'lifetime' | 'endGrantWhen'
   >
   readonly channel: Pick<ViewChannel, 'root' | 'grants' | 'keepInBoth'>
-  readonly store: Pick<StateStore, 'readMeter' | 'writeMeter'>
+  readonly store: Pick<StateStore, 'meter'>
   readonly enrolment: Pick<Enrolment, 'org' | 'device_id'>
   readonly clock: Pick<TrustedClock, 'now' | 'bounds'>
   /** Monotonic milliseconds. */
@@ -82,7 +82,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
 
   const pay = async (paidFor: SignedGrant, paidMs: number): Promise<void> => {
     const meter = { id: paidFor.signed.id, paid_ms: paidMs }
-    const fault = await tryToKeep('the used time cannot be written', () => store.writeMeter(meter))
+    const fault = await tryToKeep('the used time cannot be written', () => store.meter.write(meter))
     if (fault !== null) log.warn({ fault }, `break-glass: ${fault.message}`)
     else if (current?.grant === paidFor)
       current = { ...current, meter: { ...current.meter, paidMs } }
@@ -130,7 +130,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
       const { id, duration_seconds } = grant.signed
       const paidMs = duePaymentMs(startMeter(duration_seconds * 1000, 0, 0), 0) ?? 0
       const fault = await tryToKeep('the grant cannot be written to disk', async () => {
-        await store.writeMeter({ id, paid_ms: paidMs })
+        await store.meter.write({ id, paid_ms: paidMs })
         await channel.keepInBoth({ grants: withBegun(channel.grants(), grant, begunMs) })
       })
       if (fault !== null) return fault
@@ -196,14 +196,14 @@ async function readKept(deps: BreakGlassDeps): Promise<GrantInForce | 'unusable'
   const root = deps.channel.root()
   if (kept === null || root === null) return null
   const grant = readGrant(Buffer.from(kept.text), { ...deps, root })
-  const meter = await deps.store.readMeter()
+  const meter = await deps.store.meter.read()
   // Without a valid meter the elapsed time is unknown, so the grant counts as used up.
   if (grant.kind === 'fault' || meter?.id !== grant.signed.id) return 'unusable'
   const { id, paid_ms: spentMs } = meter
   const durationMs = grant.signed.duration_seconds * 1000
   // Pays before the grant counts: otherwise killing the agent before each `tick` makes it free.
   const paidMs = duePaymentMs(startMeter(durationMs, spentMs, 0), 0) ?? spentMs
-  const pay = () => deps.store.writeMeter({ id, paid_ms: paidMs })
+  const pay = () => deps.store.meter.write({ id, paid_ms: paidMs })
   if ((await tryToKeep('the used time cannot be written', pay)) !== null) return 'unusable'
   return putInForce(grant, kept.begun_ms, { spentMs, paidMs, uptimeMs: deps.uptime() })
 }

@@ -12,12 +12,6 @@ export interface GrantMeter {
   readonly paidMs: number
 }
 
-/** The meter as kept on disk. */
-export interface KeptMeter {
-  readonly id: string
-  readonly paid_ms: number
-}
-
 const SLICE_MS = 60_000
 
 /** Starts the meter of a grant with `paidMs` paid before: 0, or the value on disk. */

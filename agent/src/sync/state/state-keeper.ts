@@ -98,7 +98,7 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
     isRevoked: () => state.is_revoked,
 
     async restore() {
-      clock.restore(await store.readTime())
+      clock.restore(await store.time.read())
       const first = await restoreCopy()
       if (first.isUsable) return first
       // The other copy still knows the versions, grants and revocation that must not be forgotten.
@@ -114,7 +114,7 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
         if (next.isReset) {
           clock.forgetIssues()
           // Written first: once the roots are on disk, the change of keys is no longer visible.
-          if (state.view !== null) await store.writeTime(clock.kept())
+          if (state.view !== null) await store.time.write(clock.kept())
         }
         if (roots.length > 0) await store.write(next.state)
       } catch (error) {
@@ -144,7 +144,7 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
 
     async keepTime() {
       // Before the first view there is no bundle that an earlier time could revive.
-      if (state.view !== null) await store.writeTime(clock.kept())
+      if (state.view !== null) await store.time.write(clock.kept())
     },
   }
 }

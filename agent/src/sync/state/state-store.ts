@@ -1,20 +1,21 @@
 import { readPrivateFile } from '@palisade/client'
 import { mkdir, readdir, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { KeptMeter } from '../../policy/grants/grant-meter.ts'
+import type { z } from 'zod'
 import type { KeptTime } from '../../policy/state/trusted-clock.ts'
 import { isLeftover, syncDirectory, writeDurably } from '../../host/durable-file.ts'
 import { quarantine, quarantineUnsafeDirectory } from './quarantine.ts'
 import { sha256 } from '../trust/signed-metadata.ts'
 import { MAX_DOCUMENT_BYTES } from '../trust/verify-view.ts'
 import {
-  formatMeter,
   formatState,
-  formatTime,
   isAhead,
-  parseMeter,
+  keptMeterSchema,
+  keptTimeSchema,
   parseState,
-  parseTime,
+  seal,
+  unseal,
+  type KeptMeter,
   type TrustedState,
 } from '../trust/trusted-state.ts'
 
@@ -23,8 +24,7 @@ const COPIES = ['state.json', 'state.previous.json'] as const
 const DOCUMENTS = 'documents'
 const TIME = 'time.json'
 const METER = 'grant.json'
-/** For the time and for the meter. */
-const MAX_TIME_BYTES = 1024
+const MAX_KEPT_BYTES = 1024
 
 export interface StateProblem {
   readonly file: string
@@ -47,12 +47,9 @@ export interface StateStore {
    * again.
    */
   write(state: TrustedState): Promise<void>
-  /** Null if missing or damaged. */
-  readTime(): Promise<KeptTime | null>
-  writeTime(time: KeptTime): Promise<void>
-  /** How much of the grant in force is paid for; null if missing or damaged. */
-  readMeter(): Promise<KeptMeter | null>
-  writeMeter(meter: KeptMeter): Promise<void>
+  readonly time: KeptFile<KeptTime>
+  /** The meter of the grant in force. */
+  readonly meter: KeptFile<KeptMeter>
   /** Null if missing, or if the content does not match the hash. */
   readDocument(hash: string): Promise<string | null>
   writeDocument(hash: string, body: Uint8Array): Promise<void>
@@ -63,10 +60,15 @@ export interface StateStore {
   quarantineDocument(hash: string, nowMs: number): Promise<string>
 }
 
+/** A small value in one file. */
+export interface KeptFile<T> {
+  /** Null if missing or damaged. */
+  read(): Promise<T | null>
+  write(value: T): Promise<void>
+}
+
 export function createStateStore(directory: string): StateStore {
   const documents = join(directory, DOCUMENTS)
-  const time = join(directory, TIME)
-  const meter = join(directory, METER)
   const [newest, previous] = COPIES.map((name) => join(directory, name)) as [string, string]
   let inUse = newest
 
@@ -115,23 +117,8 @@ export function createStateStore(directory: string): StateStore {
       }
     },
 
-    async readTime() {
-      const found = await readPrivateFile(time, MAX_TIME_BYTES)
-      return found.ok ? parseTime(found.text) : null
-    },
-
-    async writeTime(kept) {
-      await writeDurably(time, formatTime(kept))
-    },
-
-    async readMeter() {
-      const found = await readPrivateFile(meter, MAX_TIME_BYTES)
-      return found.ok ? parseMeter(found.text) : null
-    },
-
-    async writeMeter(kept) {
-      await writeDurably(meter, formatMeter(kept))
-    },
+    time: createKeptFile(join(directory, TIME), keptTimeSchema),
+    meter: createKeptFile(join(directory, METER), keptMeterSchema),
 
     async readDocument(hash) {
       const found = await readPrivateFile(documentFile(hash), MAX_DOCUMENT_BYTES)
@@ -151,6 +138,16 @@ export function createStateStore(directory: string): StateStore {
 
     setAside: (nowMs) => quarantine(inUse, nowMs),
     quarantineDocument: (hash, nowMs) => quarantine(documentFile(hash), nowMs),
+  }
+}
+
+function createKeptFile<T>(file: string, schema: z.ZodType<T>): KeptFile<T> {
+  return {
+    async read() {
+      const found = await readPrivateFile(file, MAX_KEPT_BYTES)
+      return found.ok ? unseal(found.text, schema) : null
+    },
+    write: (value) => writeDurably(file, seal(value)),
   }
 }
 

@@ -1,7 +1,6 @@
 import { parseJson } from '@palisade/protocol'
 import { z } from 'zod'
 import { grantLedgerSchema } from '../../policy/grants/grant-ledger.ts'
-import type { KeptMeter } from '../../policy/grants/grant-meter.ts'
 import { instantMs } from '../../policy/state/instant.ts'
 import type { KeptTime } from '../../policy/state/trusted-clock.ts'
 import { isLater, orderOfText } from './assignment.ts'
@@ -65,44 +64,32 @@ function knowsMore(one: TrustedState, other: TrustedState): boolean {
 
 const fileSchema = z.strictObject({ sum: z.string(), state: z.string() })
 
-const timeSchema = z.strictObject({ seen_ms: instantMs, floor_ms: instantMs })
+export const keptTimeSchema: z.ZodType<KeptTime> = z.strictObject({
+  seen_ms: instantMs,
+  floor_ms: instantMs,
+})
 
-const meterSchema = z.strictObject({ id: z.string(), paid_ms: z.int().nonnegative() })
+/** How much of the grant with this id is paid for. */
+export const keptMeterSchema = z.strictObject({ id: z.string(), paid_ms: z.int().nonnegative() })
+export type KeptMeter = z.infer<typeof keptMeterSchema>
 
-/** Adds a checksum, which detects a disk that returns other content. */
 export function formatState(state: TrustedState): string {
   return seal(state)
 }
 
 /** Null for a damaged text. */
 export function parseState(text: string): TrustedState | null {
-  return open(text, stateSchema)
+  return unseal(text, stateSchema)
 }
 
-export function formatTime(time: KeptTime): string {
-  return seal(time)
-}
-
-/** Null for a damaged text. */
-export function parseTime(text: string): KeptTime | null {
-  return open(text, timeSchema)
-}
-
-export function formatMeter(meter: KeptMeter): string {
-  return seal(meter)
-}
-
-/** Null for a damaged text. */
-export function parseMeter(text: string): KeptMeter | null {
-  return open(text, meterSchema)
-}
-
-function seal(value: unknown): string {
+/** Adds a checksum, which detects a disk that returns other content. */
+export function seal(value: unknown): string {
   const text = JSON.stringify(value)
   return JSON.stringify({ sum: sha256(text), state: text })
 }
 
-function open<T>(text: string, schema: z.ZodType<T>): T | null {
+/** Null for a damaged text. */
+export function unseal<T>(text: string, schema: z.ZodType<T>): T | null {
   const json = parseJson(text)
   const file = json.ok ? fileSchema.safeParse(json.value) : null
   if (file?.success !== true || sha256(file.data.state) !== file.data.sum) return null
