@@ -200,12 +200,13 @@ async function readKept(deps: BreakGlassDeps): Promise<GrantInForce | 'unusable'
   // Without a valid meter the elapsed time is unknown, so the grant counts as used up.
   if (grant.kind === 'fault' || meter?.id !== grant.signed.id) return 'unusable'
   const { id, paid_ms: spentMs } = meter
+  const uptimeMs = deps.uptime()
   const durationMs = grant.signed.duration_seconds * 1000
   // Pays before the grant counts: otherwise killing the agent before each `tick` makes it free.
   const paidMs = duePaymentMs(startMeter(durationMs, spentMs, 0), 0) ?? spentMs
   const pay = () => deps.store.meter.write({ id, paid_ms: paidMs })
   if ((await tryToKeep('the used time cannot be written', pay)) !== null) return 'unusable'
-  return putInForce(grant, kept.begun_ms, { spentMs, paidMs, uptimeMs: deps.uptime() })
+  return putInForce(grant, kept.begun_ms, { spentMs, paidMs, uptimeMs })
 }
 
 async function tryToKeep(words: string, keep: () => Promise<void>): Promise<GrantFault | null> {
