@@ -5,9 +5,15 @@ import type { TrustedClock } from '../../policy/state/trusted-clock.ts'
 import type { StateStore } from '../../sync/state/state-store.ts'
 import type { ViewChannel } from '../../sync/update/view-channel.ts'
 import { grantFault, type GrantFault } from './grant-fault.ts'
-import { describeGrant, putInForce, remainingMs, type GrantInForce } from './grant-in-force.ts'
+import {
+  describeGrant,
+  duePaymentMs,
+  putInForce,
+  remainingMs,
+  spentBy,
+  type GrantInForce,
+} from './grant-in-force.ts'
 import { isUsed, withBegun, withEnded } from '../../policy/grants/grant-ledger.ts'
-import { duePaymentMs, remainingOf, startMeter } from '../../policy/grants/grant-meter.ts'
 import { checkNeed, checkTime, readGrant, type SignedGrant } from './verify-grant.ts'
 
 const REMIND_EVERY_MS = 10 * 60_000
@@ -81,11 +87,9 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
   }
 
   const pay = async (paidFor: SignedGrant, paidMs: number): Promise<void> => {
-    const meter = { id: paidFor.signed.id, paid_ms: paidMs }
-    const fault = await tryToKeep('the used time cannot be written', () => store.meter.write(meter))
+    const fault = await keepPayment(deps, paidFor, paidMs)
     if (fault !== null) log.warn({ fault }, `break-glass: ${fault.message}`)
-    else if (current?.grant === paidFor)
-      current = { ...current, meter: { ...current.meter, paidMs } }
+    else if (current?.grant === paidFor) current = { ...current, paidMs }
   }
 
   const forget = (): Promise<void> => channel.keepInBoth({ grants: withEnded(channel.grants()) })
@@ -126,15 +130,13 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
         )
       const grant = checkBegin(deps, body)
       if (grant.kind === 'fault') return grant
-      const [begunMs, uptimeMs] = [clock.now(), uptime()]
-      const { id, duration_seconds } = grant.signed
-      const paidMs = duePaymentMs(startMeter(duration_seconds * 1000, 0, 0), 0) ?? 0
+      const begun = putInForce(grant, clock.now(), { spentMs: 0, uptimeMs: uptime() })
       const fault = await tryToKeep('the grant cannot be written to disk', async () => {
-        await store.meter.write({ id, paid_ms: paidMs })
-        await channel.keepInBoth({ grants: withBegun(channel.grants(), grant, begunMs) })
+        await store.meter.write({ id: grant.signed.id, paid_ms: begun.paidMs })
+        await channel.keepInBoth({ grants: withBegun(channel.grants(), grant, begun.begunMs) })
       })
       if (fault !== null) return fault
-      current = putInForce(grant, begunMs, { spentMs: 0, paidMs, uptimeMs })
+      current = begun
       active.apply({ kind: 'grant_accepted' })
       say(current, 'a grant is in force')
       return null
@@ -153,7 +155,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
         if (channel.grants().current !== null) await (settling ??= settle())
         return
       }
-      const due = duePaymentMs(current.meter, uptime())
+      const due = duePaymentMs(current, uptime())
       if (due !== null) paying ??= pay(current.grant, due).finally(() => (paying = null))
       if (uptime() - current.remindedAtMs >= REMIND_EVERY_MS) {
         current = { ...current, remindedAtMs: uptime() }
@@ -165,8 +167,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
     async stop() {
       await paying
       if (current === null || isOver()) return
-      const { meter, grant } = current
-      await pay(grant, Math.ceil(meter.durationMs - remainingOf(meter, uptime())))
+      await pay(current.grant, Math.ceil(spentBy(current, uptime())))
     },
   }
 }
@@ -199,14 +200,19 @@ async function readKept(deps: BreakGlassDeps): Promise<GrantInForce | 'unusable'
   const meter = await deps.store.meter.read()
   // Without a valid meter the elapsed time is unknown, so the grant counts as used up.
   if (grant.kind === 'fault' || meter?.id !== grant.signed.id) return 'unusable'
-  const { id, paid_ms: spentMs } = meter
-  const uptimeMs = deps.uptime()
-  const durationMs = grant.signed.duration_seconds * 1000
+  const times = { spentMs: meter.paid_ms, uptimeMs: deps.uptime() }
+  const resumed = putInForce(grant, kept.begun_ms, times)
   // Pays before the grant counts: otherwise killing the agent before each `tick` makes it free.
-  const paidMs = duePaymentMs(startMeter(durationMs, spentMs, 0), 0) ?? spentMs
-  const pay = () => deps.store.meter.write({ id, paid_ms: paidMs })
-  if ((await tryToKeep('the used time cannot be written', pay)) !== null) return 'unusable'
-  return putInForce(grant, kept.begun_ms, { spentMs, paidMs, uptimeMs })
+  return (await keepPayment(deps, grant, resumed.paidMs)) === null ? resumed : 'unusable'
+}
+
+function keepPayment(
+  { store }: Pick<BreakGlassDeps, 'store'>,
+  { signed }: SignedGrant,
+  paidMs: number,
+): Promise<GrantFault | null> {
+  const meter = { id: signed.id, paid_ms: paidMs }
+  return tryToKeep('the used time cannot be written', () => store.meter.write(meter))
 }
 
 async function tryToKeep(words: string, keep: () => Promise<void>): Promise<GrantFault | null> {
