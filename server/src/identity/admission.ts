@@ -2,8 +2,7 @@ import type { Permission } from '@palisade/protocol'
 import type { FastifyRequest } from 'fastify'
 import type { Store, StoreReader } from '../store/store.ts'
 import type { Authenticate } from './authenticate.ts'
-import { permissionDenied } from '../platform/api-error.ts'
-import { authorize, type Access } from './authorize.ts'
+import { authorize, requirePerson, type Access } from './authorize.ts'
 import {
   formatCredential,
   formatPrincipal,
@@ -69,12 +68,10 @@ export function createAdmission(deps: {
     },
 
     person: (lookUp) => async (request) => {
-      const principal = await identify(request)
-      if (principal.kind !== 'user')
-        throw permissionDenied('an organization token is not a user; sign in as a user')
+      const person = requirePerson(await identify(request))
       const params = request.params as Params
       if (lookUp !== undefined)
-        await deps.store.read(async (reader) => lookUp(reader, params, principal))
+        await deps.store.read(async (reader) => lookUp(reader, params, person))
     },
 
     organization: (permission, lookUp) => async (request) => {

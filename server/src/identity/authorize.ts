@@ -62,6 +62,12 @@ export function requireWholeRole({
     )
 }
 
+/** The user that the caller is. Throws 403 for an organization token. */
+export function requirePerson(principal: Principal): UserPrincipal {
+  if (principal.kind === 'user') return principal
+  throw permissionDenied('an organization token is not a user; sign in as a user')
+}
+
 /**
  * Throws 403 for a token that lacks a permission its user has in any organization, or that has no
  * permissions at all. The second check is for plain members: their role has no permissions that a

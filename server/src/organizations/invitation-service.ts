@@ -1,17 +1,17 @@
 import type { ListInvitationsResponse, Member, PageQuery } from '@palisade/protocol'
 import type { Answer } from '../http/answer.ts'
-import { notFound, permissionDenied } from '../platform/api-error.ts'
+import { notFound } from '../platform/api-error.ts'
 import { readPage } from '../http/input/read-page.ts'
 import type { AuditedStore } from '../history/audit/audited-store.ts'
 import type { OnceRequest } from '../identity/idempotency/answer-once.ts'
 import { changeOnce } from '../identity/idempotency/idempotent-post.ts'
 import type { InvitationRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
-import { authorize, requireWholePerson } from '../identity/authorize.ts'
+import { authorize, requirePerson, requireWholePerson } from '../identity/authorize.ts'
 import { requireRoom, type Quotas } from '../identity/limits/quotas.ts'
 import type { WriteLimits } from '../identity/limits/write-limits.ts'
 import { findMember } from './member-service.ts'
-import type { Caller, Principal, UserPrincipal } from '../identity/principal.ts'
+import type { Caller } from '../identity/principal.ts'
 
 export interface InvitationServiceDeps {
   readonly store: AuditedStore
@@ -109,9 +109,4 @@ export async function findInvitation(
   const invitation = await reader.invitations.find(org, username)
   if (invitation === null) throw notFound('invitation not found')
   return invitation
-}
-
-function requirePerson(caller: Principal): UserPrincipal {
-  if (caller.kind === 'user') return caller
-  throw permissionDenied('an organization token is not a user; sign in as a user')
 }

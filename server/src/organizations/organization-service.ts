@@ -5,12 +5,11 @@ import type {
   UpdateOrganizationRequest,
   UserOrganization,
 } from '@palisade/protocol'
-import { permissionDenied } from '../platform/api-error.ts'
 import { readPage } from '../http/input/read-page.ts'
 import type { AuditedStore } from '../history/audit/audited-store.ts'
 import type { OrganizationRecord } from '../store/records.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
-import { authorize } from '../identity/authorize.ts'
+import { authorize, requirePerson } from '../identity/authorize.ts'
 import { updateAccess } from './update-access.ts'
 import { updateDistribution } from './update-distribution.ts'
 import { updateEvidence } from './update-evidence.ts'
@@ -61,9 +60,7 @@ export function createOrganizationService(deps: {
 
     listOfUser: (caller, query) =>
       store.read(async (reader) => {
-        if (caller.kind !== 'user')
-          throw permissionDenied('an organization token is not a user; sign in as a user')
-        const { username } = caller
+        const { username } = requirePerson(caller)
         const list = { of: 'user_organizations', owner: username } as const
         const { rows, next_page_token } = await readPage(deps, list, query, {
           read: (page) => reader.memberships.pageOfUser(username, page),

@@ -12,7 +12,7 @@ import type { Author } from '../../history/author.ts'
 import { formatAccessRequest } from '../../store/aggregates/policies/format-access-request.ts'
 import type { Answer } from '../../http/answer.ts'
 import { readPage } from '../../http/input/read-page.ts'
-import { authorize, requireEntitled } from '../../identity/authorize.ts'
+import { authorize, requireEntitled, requirePerson } from '../../identity/authorize.ts'
 import { findLiveDevice } from '../../identity/device/authenticate-device.ts'
 import type { OnceRequest } from '../../identity/idempotency/answer-once.ts'
 import { createOnce } from '../../identity/idempotency/idempotent-post.ts'
@@ -127,7 +127,8 @@ export function createAccessQuestions(
       return store.write(caller.author, async (writer) => {
         const { organization } = await authorize(writer, caller, org, null)
         requireEntitled(organization)
-        const username = requireUser(caller)
+        // A grant is for the machines of a user.
+        const { username } = requirePerson(caller)
         return createOnce(writer, once, now(), () =>
           insertRequest(deps, writer, { org, username, device_id: null }, body),
         )
@@ -149,7 +150,7 @@ export function createAccessQuestions(
       store.read(async (reader) => {
         const { permissions } = await authorize(reader, caller, org, null)
         const seesAll = permissions.includes('policies:read')
-        const seenBy = seesAll ? null : requireUser(caller)
+        const seenBy = seesAll ? null : requirePerson(caller).username
         return pageOf(reader, { org, seenBy, state, username }, query)
       }),
 
@@ -184,11 +185,4 @@ export function createAccessQuestions(
         return decideRequest(writer, request, 'pending', decision)
       }),
   }
-}
-
-/** Requests are of people: a grant is for the machines of a user. */
-function requireUser(caller: Caller): string {
-  if (caller.kind !== 'user')
-    throw permissionDenied('an organization token is not a user; sign in as a user')
-  return caller.username
 }

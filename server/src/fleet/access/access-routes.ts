@@ -7,10 +7,9 @@ import {
   listAccessRequestsResponseSchema,
   reviewedAccessRequestSchema,
 } from '@palisade/protocol'
-import { requireEntitled, type Access } from '../../identity/authorize.ts'
+import { requireEntitled, requirePerson, type Access } from '../../identity/authorize.ts'
 import type { Principal } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
-import { permissionDenied } from '../../platform/api-error.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { AccessService } from './access-service.ts'
 import { findSeenRequest, requireMayAnswer, requireWholeApprover } from './may-answer.ts'
@@ -166,11 +165,6 @@ async function lookUpAnswered(reader: StoreReader, { request }: Params, who: Who
   requireEntitled(who.access.organization)
   await requireWholeApprover(reader, who)
   await requireMayAnswer(reader, who, await findSeenRequest(reader, who, request))
-}
-
-function requirePerson(principal: Principal): void {
-  if (principal.kind !== 'user')
-    throw permissionDenied('an organization token is not a user; sign in as a user')
 }
 
 function requireUserOrReader(_reader: StoreReader, _params: unknown, who: Who): void {
