@@ -7,12 +7,16 @@ import {
   listAccessRequestsResponseSchema,
   reviewedAccessRequestSchema,
 } from '@palisade/protocol'
-import { requireEntitled, requirePerson, type Access } from '../../identity/authorize.ts'
-import type { Principal } from '../../identity/principal.ts'
+import { requireEntitled, requirePerson } from '../../identity/authorize.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { AccessService } from './access-service.ts'
-import { findSeenRequest, requireMayAnswer, requireWholeApprover } from './may-answer.ts'
+import {
+  findSeenRequest,
+  requireMayAnswer,
+  requireWholeApprover,
+  type Asker,
+} from './may-answer.ts'
 
 const REQUESTS = '/api/v1/orgs/:org/access-requests'
 const REQUEST = `${REQUESTS}/:request` as const
@@ -23,10 +27,6 @@ const permission = null
 interface Params {
   readonly org: string
   readonly request: string
-}
-interface Who {
-  readonly principal: Principal
-  readonly access: Access
 }
 
 /** `/api/v1/orgs/:org/access-requests` */
@@ -157,16 +157,20 @@ function answerRoutes(service: AccessService): Route[] {
 
 const placeOf = ({ org, request }: Params) => ({ org, id: request })
 
-async function lookUpSeen(reader: StoreReader, { request }: Params, who: Who): Promise<void> {
-  await findSeenRequest(reader, who, request)
+async function lookUpSeen(reader: StoreReader, { request }: Params, asker: Asker): Promise<void> {
+  await findSeenRequest(reader, asker, request)
 }
 
-async function lookUpAnswered(reader: StoreReader, { request }: Params, who: Who): Promise<void> {
-  requireEntitled(who.access.organization)
-  await requireWholeApprover(reader, who)
-  await requireMayAnswer(reader, who, await findSeenRequest(reader, who, request))
+async function lookUpAnswered(
+  reader: StoreReader,
+  { request }: Params,
+  asker: Asker,
+): Promise<void> {
+  requireEntitled(asker.access.organization)
+  await requireWholeApprover(reader, asker)
+  await requireMayAnswer(reader, asker, await findSeenRequest(reader, asker, request))
 }
 
-function requireUserOrReader(_reader: StoreReader, _params: unknown, who: Who): void {
-  if (!who.access.permissions.includes('policies:read')) requirePerson(who.principal)
+function requireUserOrReader(_reader: StoreReader, _params: unknown, asker: Asker): void {
+  if (!asker.access.permissions.includes('policies:read')) requirePerson(asker.principal)
 }
