@@ -5,9 +5,10 @@ import {
   type Grant,
   type IssueGrantRequest,
 } from '@palisade/protocol'
+import { findLiveDevice } from '../../identity/device/authenticate-device.ts'
 import { conflict, limitExceeded } from '../../platform/api-error.ts'
 import type { DeviceRecord, GrantRecord } from '../../store/distribution-records.ts'
-import type { StoreReader, StoreWriter } from '../../store/store.ts'
+import type { StoreWriter } from '../../store/store.ts'
 import type { EnrolDeps } from '../enrolment/enrol-device.ts'
 import { ensureTrust } from '../../views/keys/trust.ts'
 import { formatCanonicalJson } from '../../history/canonical-json.ts'
@@ -29,7 +30,9 @@ export async function issueGrant(
   device: DeviceRecord,
   { reason, duration_seconds, use_within_seconds, issued_by }: WantedGrant,
 ): Promise<Grant> {
-  await requireLive(writer, device)
+  await findLiveDevice(writer, device, () =>
+    conflict('the device was revoked; enrol the machine again'),
+  )
   const now = deps.now()
   const { org, id: device_id } = device
   const others = await writer.grants.listOutstanding(org, device_id, now.toISOString())
@@ -52,14 +55,6 @@ export async function issueGrant(
   const { keys } = await ensureTrust(writer, org, now)
   await writer.grants.insert(record)
   return signGrant(record, keys.targets)
-}
-
-/** As with its token: a device ends with the membership of its user. */
-async function requireLive(reader: StoreReader, device: DeviceRecord): Promise<void> {
-  const { org, username, revoked_at } = device
-  const isOut = username !== null && (await reader.memberships.find(org, username)) === null
-  if (revoked_at !== null || isOut)
-    throw conflict('the device was revoked; enrol the machine again')
 }
 
 /**
