@@ -4,11 +4,9 @@ import type { Store, StoreWriter } from '../store/store.ts'
 import type { Admitted } from './admissions.ts'
 import { createAssignmentVersions, isGood, type AssignmentState } from './assignment-versions.ts'
 import { secondsOf } from './publication/renewal.ts'
-import type { OpenKey } from './keys/role-key.ts'
-import type { RoleKey } from './keys/role-key.ts'
+import { signDocument, type OpenKey, type RoleKey } from './keys/role-key.ts'
 import { createRecent } from '../platform/recent.ts'
 import { ensureTrust } from './keys/trust.ts'
-import { formatCanonicalJson } from '../history/canonical-json.ts'
 import { formatTufTime } from './keys/metadata.ts'
 
 const MAX_SIGNERS = 10_000
@@ -162,12 +160,10 @@ export function signDeviceView(
   now: Date,
   lifeMs: number = DAY_MS,
 ): DeviceView {
-  const signed = {
+  return signDocument(key, {
     _type: DEVICE_VIEW_TYPE,
     ...content,
     issued: formatTufTime(now.getTime()),
     expires: formatTufTime(now.getTime() + lifeMs),
-  } as const
-  const { keyID, sig } = key.signBytes(Buffer.from(formatCanonicalJson(signed)))
-  return { signatures: [{ keyid: keyID, sig }], signed }
+  })
 }

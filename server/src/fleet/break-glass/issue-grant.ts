@@ -11,9 +11,8 @@ import type { DeviceRecord, GrantRecord } from '../../store/distribution-records
 import type { StoreWriter } from '../../store/store.ts'
 import type { EnrolDeps } from '../enrolment/enrol-device.ts'
 import { ensureTrust } from '../../views/keys/trust.ts'
-import { formatCanonicalJson } from '../../history/canonical-json.ts'
 import { formatTufTime } from '../../views/keys/metadata.ts'
-import type { RoleKey } from '../../views/keys/role-key.ts'
+import { signDocument, type RoleKey } from '../../views/keys/role-key.ts'
 
 /** That may still be begun or be in force, of one device; few, so their list has no pages. */
 const MAX_OUTSTANDING = 20
@@ -63,7 +62,7 @@ export async function issueGrant(
  */
 export function signGrant(record: GrantRecord, targets: RoleKey): Grant {
   const { org, device_id, id, reason, issued_by, duration_seconds } = record
-  const signed = {
+  return signDocument(targets, {
     _type: GRANT_TYPE,
     version: GRANT_VERSION,
     org,
@@ -74,7 +73,5 @@ export function signGrant(record: GrantRecord, targets: RoleKey): Grant {
     issued: formatTufTime(Date.parse(record.issued_at)),
     use_by: formatTufTime(Date.parse(record.use_by)),
     duration_seconds,
-  } as const
-  const { keyID, sig } = targets.signBytes(Buffer.from(formatCanonicalJson(signed)))
-  return { signatures: [{ keyid: keyID, sig }], signed }
+  })
 }

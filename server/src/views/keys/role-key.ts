@@ -65,6 +65,15 @@ export function openRoleKey({ kid, role, private_jwk }: DistributionKeyRecord): 
   }
 }
 
+/** Signs a document beside the files of TUF, in the form of one. */
+export function signDocument<T>(
+  key: Pick<RoleKey, 'signBytes'>,
+  signed: T,
+): { readonly signatures: { keyid: string; sig: string }[]; readonly signed: T } {
+  const { keyID, sig } = key.signBytes(Buffer.from(formatCanonicalJson(signed)))
+  return { signatures: [{ keyid: keyID, sig }], signed }
+}
+
 /**
  * The id is the hash of the key alone: one key under two ids would count twice towards a threshold.
  */
