@@ -41,8 +41,8 @@ export function createSpentGrants(deps: {
   const files = COPIES.map((name) => join(deps.directory, name))
   let spent = new Map<string, number>()
   let passedMs = 0
-  let among: { grants: readonly AccessGrant[]; spent: number; ids: ReadonlySet<string> } | null =
-    null
+  /** The answer to the last question; null once another grant is spent. */
+  let among: { grants: readonly AccessGrant[]; ids: ReadonlySet<string> } | null = null
   let writing: Promise<void> = Promise.resolve()
 
   const isSpent = ({ id, once, not_before }: AccessGrant): boolean =>
@@ -77,12 +77,8 @@ export function createSpentGrants(deps: {
     },
 
     among(grants) {
-      if (among?.grants !== grants || among.spent !== spent.size)
-        among = {
-          grants,
-          spent: spent.size,
-          ids: new Set(grants.filter(isSpent).map(({ id }) => id)),
-        }
+      if (among?.grants !== grants)
+        among = { grants, ids: new Set(grants.filter(isSpent).map(({ id }) => id)) }
       return among.ids
     },
 
