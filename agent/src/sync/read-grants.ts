@@ -9,7 +9,7 @@ export interface AssignedGrants {
   readonly unreadable: number
 }
 
-export const NO_GRANTS: AssignedGrants = { grants: [], unreadable: 0 }
+export const NO_ACCESS: AssignedGrants = { grants: [], unreadable: 0 }
 
 /** Reads each grant by itself, because one of a later version must not close the others. */
 export function readGrants({
@@ -17,7 +17,7 @@ export function readGrants({
   grants = [],
 }: Pick<Assignment, 'user' | 'grants'>): AssignedGrants {
   // A grant is for a user, so a device without one has no grants.
-  if (user === null) return { ...NO_GRANTS, unreadable: grants.length }
+  if (user === null) return { ...NO_ACCESS, unreadable: grants.length }
   const read = new Map<string, AccessGrant>()
   for (const each of grants) {
     const grant = accessGrantSchema.safeParse(each).data

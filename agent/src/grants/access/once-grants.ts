@@ -1,5 +1,5 @@
 import type { ActivePolicy, MachineDecision } from '../../policy/decision/active-policy.ts'
-import { isGrantedAlone } from '../../policy/grants/once-grant.ts'
+import { isGrantedAlone } from '../../policy/decision/once-grant.ts'
 import type { SpentGrants } from './spent-grants.ts'
 
 /** Spends grants for one use, each for the first connection that it alone allows. */

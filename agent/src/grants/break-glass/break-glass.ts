@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { ActivePolicy } from '../../policy/decision/active-policy.ts'
 import type { TrustedClock } from '../../policy/state/trusted-clock.ts'
 import type { StateStore } from '../../sync/state/state-store.ts'
+import { isUsed, withBegun, withEnded } from '../../sync/trust/grant-ledger.ts'
 import type { ViewChannel } from '../../sync/update/view-channel.ts'
 import { grantFault, type GrantFault } from './grant-fault.ts'
 import {
@@ -13,7 +14,6 @@ import {
   spentBy,
   type GrantInForce,
 } from './grant-in-force.ts'
-import { isUsed, withBegun, withEnded } from '../../policy/grants/grant-ledger.ts'
 import { checkNeed, checkTime, readGrant, type SignedGrant } from './verify-grant.ts'
 
 const REMIND_EVERY_MS = 10 * 60_000

@@ -8,7 +8,6 @@ import {
   type Steps,
 } from '@palisade/policy-core'
 import type { AccessGrant, AgentState, ContentFault, InForce } from '@palisade/protocol'
-import { findOnceGrant } from '../grants/once-grant.ts'
 import {
   advance,
   ageAt,
@@ -27,6 +26,7 @@ import { compileBundle, isSameList, type CompiledBundle } from './compile-bundle
 import { decideInForce, explainInForce, type Moment } from './decide-in-force.ts'
 import { dropLapsed } from './drop-lapsed.ts'
 import { markDecision } from './mark-decision.ts'
+import { findOnceGrant } from './once-grant.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
 
 /** A verified bundle that this version cannot read. */

@@ -1,10 +1,10 @@
 import type { Decision, UnavailableReason } from '@palisade/policy-core'
-import { isGrantedAlone } from '../grants/once-grant.ts'
 import type { Enforcement } from '../state/agent-state.ts'
 import type { CompiledBundle } from './compile-bundle.ts'
 import { isOffline } from './offline.ts'
 
 type InForceRule = Extract<Enforcement<CompiledBundle>, { readonly kind: 'bundle' }>
+import { isGrantedAlone } from './once-grant.ts'
 
 /** The decision of a bundle as it counts; a lapsed one is replaced. */
 export function applyExpiry<D extends Decision>(

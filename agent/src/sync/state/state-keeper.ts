@@ -1,7 +1,7 @@
 import type { Enrolment } from '@palisade/protocol'
-import { NO_GRANTS, withEnded, type GrantLedger } from '../../policy/grants/grant-ledger.ts'
 import type { TrustedClock } from '../../policy/state/trusted-clock.ts'
 import { describeDiskFault, fault, type Fault } from '../fault.ts'
+import { NO_GRANTS, withEnded, type GrantLedger } from '../trust/grant-ledger.ts'
 import { verifyView, type VerifiedView } from '../trust/verify-view.ts'
 import { followFrom, followRoots, hasOtherKeys } from '../trust/root-chain.ts'
 import { isSignedBy, readTargets, type Root } from '../trust/signed-metadata.ts'

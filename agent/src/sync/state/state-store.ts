@@ -5,17 +5,16 @@ import type { z } from 'zod'
 import type { KeptTime } from '../../policy/state/trusted-clock.ts'
 import { isLeftover, syncDirectory, writeDurably } from '../../host/durable-file.ts'
 import { quarantine, quarantineUnsafeDirectory } from './quarantine.ts'
+import { keptMeterSchema, type KeptMeter } from '../trust/grant-ledger.ts'
 import { sha256 } from '../trust/signed-metadata.ts'
 import { MAX_DOCUMENT_BYTES } from '../trust/verify-view.ts'
 import {
   formatState,
   isAhead,
-  keptMeterSchema,
   keptTimeSchema,
   parseState,
   seal,
   unseal,
-  type KeptMeter,
   type TrustedState,
 } from '../trust/trusted-state.ts'
 

@@ -1,9 +1,9 @@
 import { parseJson } from '@palisade/protocol'
 import { z } from 'zod'
-import { grantLedgerSchema } from '../../policy/grants/grant-ledger.ts'
 import { instantMs } from '../../policy/state/instant.ts'
 import type { KeptTime } from '../../policy/state/trusted-clock.ts'
 import { isLater, orderOfText } from './assignment.ts'
+import { grantLedgerSchema } from './grant-ledger.ts'
 import { sha256 } from './signed-metadata.ts'
 import { knowsMoreMarks, viewMarksShape } from './view-marks.ts'
 
@@ -68,10 +68,6 @@ export const keptTimeSchema: z.ZodType<KeptTime> = z.strictObject({
   seen_ms: instantMs,
   floor_ms: instantMs,
 })
-
-/** How much of the grant with this id is paid for. */
-export const keptMeterSchema = z.strictObject({ id: z.string(), paid_ms: z.int().nonnegative() })
-export type KeptMeter = z.infer<typeof keptMeterSchema>
 
 export function formatState(state: TrustedState): string {
   return seal(state)

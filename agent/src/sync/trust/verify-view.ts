@@ -8,7 +8,7 @@ import {
   type ViewSettings,
 } from '@palisade/protocol'
 import type { Bounds } from '../../policy/state/trusted-clock.ts'
-import { NO_GRANTS, readGrants, type AssignedGrants } from '../read-grants.ts'
+import { NO_ACCESS, readGrants, type AssignedGrants } from '../read-grants.ts'
 import { isLater, newestOrderOf, orderOf, readAssignment, type Assignment } from './assignment.ts'
 import { fault, type Fault } from '../fault.ts'
 import {
@@ -269,5 +269,5 @@ function grantsOf(
   if (isNewest) return readGrants(assignment)
   const newest = state.newest_assignment === null ? null : readAssignment(state.newest_assignment)
   const isOwn = newest?.device_id === enrolment.device_id && newest.user === enrolment.user
-  return isOwn ? readGrants(newest) : NO_GRANTS
+  return isOwn ? readGrants(newest) : NO_ACCESS
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { NO_GRANTS } from '../../../../agent/src/policy/grants/grant-ledger.ts'
+import { NO_GRANTS } from '../../../../agent/src/sync/trust/grant-ledger.ts'
 import { createStateStore } from '../../../../agent/src/sync/state/state-store.ts'
 import type { TrustedState } from '../../../../agent/src/sync/trust/trusted-state.ts'
 import { NO_MARKS } from '../../../../agent/src/sync/trust/view-marks.ts'

@@ -1,6 +1,6 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
-import { NO_GRANTS } from '../../../../agent/src/policy/grants/grant-ledger.ts'
+import { NO_GRANTS } from '../../../../agent/src/sync/trust/grant-ledger.ts'
 import {
   formatState,
   isAhead,

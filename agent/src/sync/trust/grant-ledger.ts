@@ -1,6 +1,6 @@
 import type { Grant } from '@palisade/protocol'
 import { z } from 'zod'
-import { instantMs } from '../state/instant.ts'
+import { instantMs } from '../../policy/state/instant.ts'
 
 /** Beyond this many, the oldest used grants are remembered only as `passed_ms`. */
 const MAX_USED = 32
@@ -17,6 +17,10 @@ export const grantLedgerSchema = z.strictObject({
   current: z.strictObject({ text: z.string(), begun_ms: instantMs }).nullable(),
 })
 export type GrantLedger = z.infer<typeof grantLedgerSchema>
+
+/** How much of the grant with this id is paid for. */
+export const keptMeterSchema = z.strictObject({ id: z.string(), paid_ms: z.int().nonnegative() })
+export type KeptMeter = z.infer<typeof keptMeterSchema>
 
 export const NO_GRANTS: GrantLedger = { used: [], passed_ms: 0, current: null }
 

@@ -1,6 +1,6 @@
 import type { Decision } from '@palisade/policy-core'
 import type { AccessGrant } from '@palisade/protocol'
-import type { PolicyBundle } from '../decision/policy-bundle.ts'
+import type { PolicyBundle } from './policy-bundle.ts'
 
 /** Whether grants alone allowed the request: without them no rule in force matches it. */
 export function isGrantedAlone({ decision, reason, rules }: Decision): boolean {
