@@ -12,11 +12,8 @@ import {
 import { z } from 'zod'
 import { isSignedBy, type Root } from '../../sync/trust/signed-metadata.ts'
 import type { Age } from '../../policy/state/agent-state.ts'
-import type { Bounds } from '../../policy/state/trusted-clock.ts'
+import { CLOCK_TOLERANCE_MS, type Bounds } from '../../policy/state/trusted-clock.ts'
 import { grantFault, type GrantFault } from './grant-fault.ts'
-
-/** Largest tolerated difference between the clocks of server and machine. */
-const TOLERANCE_MS = 10 * 60_000
 
 /** A grant whose signature is valid under the root that it was checked against. */
 export interface SignedGrant {
@@ -85,7 +82,7 @@ export function checkTime(
 ): GrantFault | null {
   const [issuedMs, useByMs] = [Date.parse(issued), Date.parse(use_by)]
   // As with views, only the machine's own clock counts.
-  if (issuedMs > bounds.futureMs + TOLERANCE_MS)
+  if (issuedMs > bounds.futureMs + CLOCK_TOLERANCE_MS)
     return grantFault('issued_in_future', `the grant was issued at ${issued}; set the clock right`)
   if (useByMs - issuedMs > GRANT_LIMITS.maxUseWithin * 1000)
     return grantFault('lives_too_long', 'the grant can be begun for longer than allowed')

@@ -3,6 +3,9 @@ const KEEP_EVERY_MS = 10 * 60_000
 /** A power loss forgets less while a grant or a rule is to end: forgotten time would prolong it. */
 const KEEP_WITH_EXPIRY_EVERY_MS = 60_000
 
+/** Largest tolerated difference between the clocks of server and machine. */
+export const CLOCK_TOLERANCE_MS = 10 * 60_000
+
 /** Kept on disk, so that a restart does not set the time back. */
 export interface KeptTime {
   readonly seen_ms: number

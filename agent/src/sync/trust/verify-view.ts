@@ -7,7 +7,7 @@ import {
   type Enrolment,
   type ViewSettings,
 } from '@palisade/protocol'
-import type { Bounds } from '../../policy/state/trusted-clock.ts'
+import { CLOCK_TOLERANCE_MS, type Bounds } from '../../policy/state/trusted-clock.ts'
 import { NO_ACCESS, readGrants, type AssignedGrants } from '../read-grants.ts'
 import { isLater, newestOrderOf, orderOf, readAssignment, type Assignment } from './assignment.ts'
 import { fault, type Fault } from '../fault.ts'
@@ -27,8 +27,6 @@ import {
 import type { TrustedState, ViewFiles } from './trusted-state.ts'
 import { isBehind, type Versions } from './view-marks.ts'
 
-/** Largest tolerated difference between the clocks of server and machine. */
-const TOLERANCE_MS = 10 * 60_000
 /** Each view is signed at its own minute of the hour, so another view may be this much older. */
 const SLOT_MS = 60 * 60_000
 const MAX_LIFE_MS = 30 * 24 * 60 * 60_000
@@ -163,7 +161,7 @@ function checkOrder(parsed: Parsed, files: ViewFiles, context: ViewContext): Fau
   const issuedMs = Date.parse(timestamp['x-issued'])
   if (isBehind(state, { view: files.id, versions, issuedMs }))
     return fault('older_version', 'the policy has older versions than were accepted before')
-  if (issuedMs < state.issued_ms - SLOT_MS - TOLERANCE_MS)
+  if (issuedMs < state.issued_ms - SLOT_MS - CLOCK_TOLERANCE_MS)
     return fault('older_issue', 'the policy was issued before the one in force')
   return checkAssignment(assignment, context)
 }
@@ -179,7 +177,9 @@ function checkAssignment(assignment: Assignment, context: ViewContext): Fault | 
   const order = orderOf(assignment)
   const isSameView = assignment.view === context.state.view?.id
   if (
-    isSameView ? order.issuedMs >= newest.issuedMs - TOLERANCE_MS : order.version > newest.version
+    isSameView
+      ? order.issuedMs >= newest.issuedMs - CLOCK_TOLERANCE_MS
+      : order.version > newest.version
   )
     return null
   return fault('older_issue', 'the view was assigned before the newest accepted assignment')
@@ -205,9 +205,9 @@ function checkTime(
   ] as const) {
     const [issuedMs, expiresMs] = [Date.parse(issued), Date.parse(expires)]
     // A thief of the online key alone must not raise the clock of a machine.
-    if (issuedMs > bounds.futureMs + TOLERANCE_MS)
+    if (issuedMs > bounds.futureMs + CLOCK_TOLERANCE_MS)
       return fault('issued_in_future', `the policy was issued at ${issued}; set the clock right`)
-    if (expiresMs - issuedMs > lifeMs + TOLERANCE_MS)
+    if (expiresMs - issuedMs > lifeMs + CLOCK_TOLERANCE_MS)
       return fault('lives_too_long', 'the policy is valid for longer than allowed')
     if (bounds.expiryMs >= expiresMs) return fault('expired', `the policy expired at ${expires}`)
   }
