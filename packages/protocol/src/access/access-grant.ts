@@ -1,5 +1,6 @@
 import { ACTIONS } from '@palisade/policy-core'
 import { z } from 'zod'
+import { wholeSecondSchema } from '../timestamp.ts'
 
 /** Resources of one request and of its grant. */
 export const MAX_ACCESS_RESOURCES = 10
@@ -14,9 +15,6 @@ export const ACCESS_SECONDS = { min: 60, max: 30 * 24 * 60 * 60 } as const
 export const accessRequestIdSchema = z
   .string()
   .regex(/^acr_[0-9a-z]{28}$/, 'must be the id of an access request')
-
-/** RFC 3339 UTC, whole seconds. */
-const instantSchema = z.iso.datetime({ precision: 0 })
 
 export const accessActionSchema = z.enum(ACTIONS)
 
@@ -36,8 +34,8 @@ export const accessGrantSchema = z
     action: accessActionSchema,
     resources: accessResourcesSchema,
     /** The grant counts from this instant of trusted time and before the other. */
-    not_before: instantSchema,
-    expires_at: instantSchema,
+    not_before: wholeSecondSchema,
+    expires_at: wholeSecondSchema,
     /** Spent by the first connection that it alone allowed; only with actions of connections. */
     once: z.literal(true).exactOptional(),
   })

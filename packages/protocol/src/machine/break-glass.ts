@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { lineSchema } from '../line.ts'
-import { timestampSchema } from '../timestamp.ts'
+import { wholeSecondSchema, timestampSchema } from '../timestamp.ts'
 
 /** `_type` of a grant. No other signed document has it, so none can pass for a grant. */
 export const GRANT_TYPE = 'break_glass_grant'
@@ -63,9 +63,6 @@ const shownSchema = (maxLength: number) =>
     .max(maxLength)
     .refine((text) => lineSchema.safeParse(text).success, 'must be one line')
 
-/** RFC 3339 UTC in whole seconds. */
-const instantSchema = z.iso.datetime({ precision: 0 })
-
 /**
  * A grant, which is the content of a grant file. It applies to one machine, once: expired policies
  * count as before their expiry. It is signed like a targets file (canonical JSON, by the targets
@@ -84,9 +81,9 @@ export const grantSchema = z
       reason: shownSchema(MAX_REASON),
       /** `user:NAME` or `organization:NAME:TOKEN`. */
       issued_by: shownSchema(512),
-      issued: instantSchema,
+      issued: wholeSecondSchema,
       /** Latest start of the grant. */
-      use_by: instantSchema,
+      use_by: wholeSecondSchema,
       duration_seconds: secondsSchema(GRANT_LIMITS.minDuration, GRANT_LIMITS.maxDuration),
     }),
   })
@@ -118,6 +115,6 @@ export const listGrantsResponseSchema = z
  */
 export const grantInForceSchema = z.strictObject({
   grant_id: grantIdSchema,
-  begun_at: instantSchema,
+  begun_at: wholeSecondSchema,
 })
 export type GrantInForce = z.infer<typeof grantInForceSchema>

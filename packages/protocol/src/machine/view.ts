@@ -3,6 +3,7 @@ import { parseInstant } from '@palisade/policy-core'
 import { MAX_DEVICE_GRANTS } from '../access/access-grant.ts'
 import { allowlistV0Schema, policySchema } from '../governance/policy.ts'
 import { ruleSchema } from '../governance/rule.ts'
+import { wholeSecondSchema } from '../timestamp.ts'
 
 /**
  * A view is the set of files that one organization signs for one set of teams: a small repository
@@ -127,9 +128,8 @@ export const deviceViewSchema = z
       grants: z.array(z.unknown()).min(1).max(MAX_DEVICE_GRANTS).exactOptional(),
       /** The value that the device sent in `NONCE_HEADER`. */
       nonce: nonceSchema.exactOptional(),
-      /** RFC 3339 UTC, whole seconds, as is `expires`. */
-      issued: z.iso.datetime({ precision: 0 }),
-      expires: z.iso.datetime({ precision: 0 }),
+      issued: wholeSecondSchema,
+      expires: wholeSecondSchema,
     }),
   })
   .meta({ id: 'DeviceView' })
