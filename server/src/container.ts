@@ -2,7 +2,6 @@
 import '@abraham/reflection'
 import type { FastifyInstance } from 'fastify'
 import { Server as TlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import {
   container as root,
   instanceCachingFactory,
@@ -33,14 +32,18 @@ import { createHistoryRetention } from './operations/storage/retention.ts'
 import type { RequireHistoryRoom } from './history/change-log.ts'
 import { createAuditedStore } from './history/audit/audited-store.ts'
 import { eventRoutes } from './events/event-routes.ts'
-import { conflict } from './platform/api-error.ts'
 import { createApp } from './http/create-app.ts'
+import {
+  boundAddress,
+  listeningOrigin,
+  reachableOrigin,
+  type ListenSettings,
+} from './http/listening-address.ts'
 import { createReadiness } from './http/readiness.ts'
 import { createLog, type Log, type LogSettings } from './operations/log/create-log.ts'
 import { reportSchemaChange } from './operations/log/report-schema-change.ts'
 import { createMetrics, type Metrics } from './operations/metrics/create-metrics.ts'
 import { metricsRoutes } from './http/metrics-routes.ts'
-import { formatOrigin, isEveryAddress } from './platform/origin.ts'
 import { createWorkBudget } from './work/work-budget.ts'
 import { watchOverload, type WatchedOverload } from './operations/overload/watch-overload.ts'
 import type { Sources } from './platform/sources.ts'
@@ -65,8 +68,6 @@ function bothOf(one: RequireHistoryRoom, other: RequireHistoryRoom): RequireHist
     await other(...made)
   }
 }
-
-type ServerAddress = Pick<AddressInfo, 'address' | 'port'>
 
 /** The server, ready to listen. */
 export interface Server {
@@ -133,6 +134,9 @@ export async function createServer(
   parts: DependencyContainer = createParts(options),
 ): Promise<Server> {
   const { config, sources, evidence } = options
+  const { host, port } = config
+  const scheme = options.certificate === undefined ? 'http' : 'https'
+  const listen: ListenSettings = { host, port, scheme }
   const log = parts.resolve(LOG)
   const metrics = createMetrics({ version: readVersion() })
   const tracing = await openTracing(config.tracing, log)
@@ -176,7 +180,7 @@ export async function createServer(
       evidence,
       ...shared,
       ...machines,
-      publicUrl: () => config.publicUrl ?? reachableOrigin(app, options),
+      publicUrl: () => config.publicUrl ?? reachableOrigin(app.server, listen),
     }),
     evidenceRoutes({
       store: audited,
@@ -216,8 +220,8 @@ export async function createServer(
   return {
     app,
     log,
-    origin: () => originOf(app, options),
-    address: () => boundAddress(app, options).address,
+    origin: () => listeningOrigin(app.server, listen),
+    address: () => boundAddress(app.server, listen).address,
     announceStop: () => readiness.announceStop(),
     replaceCertificate(certificate) {
       if (app.server instanceof TlsServer) replaceCertificate(app.server, certificate)
@@ -262,28 +266,4 @@ function notifyOfEvents(
     views.changed(orgs)
     hints?.changed()
   }
-}
-
-function originOf(app: FastifyInstance, options: ServerOptions): string {
-  const { address, port } = boundAddress(app, options)
-  // The configured name is more useful than its address, unless it stands for every address.
-  const host = isEveryAddress(address) ? address : options.config.host
-  return formatOrigin(options.certificate === undefined ? 'http' : 'https', host, port)
-}
-
-/** The origin given to machines. Throws ApiError when only the operator can know it. */
-function reachableOrigin(app: FastifyInstance, options: ServerOptions): string {
-  if (isEveryAddress(boundAddress(app, options).address))
-    throw conflict(
-      'this server does not know the origin under which machines reach it; ' +
-        'its operator must set `PALISADE_PUBLIC_URL`',
-    )
-  return originOf(app, options)
-}
-
-function boundAddress(app: FastifyInstance, { config }: ServerOptions): ServerAddress {
-  const bound = app.server.address()
-  return typeof bound === 'object' && bound !== null
-    ? bound
-    : { address: config.host, port: config.port }
 }
