@@ -84,7 +84,7 @@ async function publish(
   [keyFile, enrolmentFile]: readonly EnrolmentFile[],
 ): Promise<void> {
   const { key, thumbprint } = await createDeviceKey()
-  const audited = createAuditedStore({ store, ...sources })
+  const audited = createAuditedStore({ store, now: sources.now })
   const enrolment = await audited.write(OPERATOR, async (writer) => {
     await requireEnrollable(writer, options)
     const { org, user = null, name, server } = options

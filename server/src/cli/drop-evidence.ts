@@ -37,7 +37,7 @@ export async function dropEvidenceCommand(
     }
     if (device !== undefined && found.device === null)
       throw new CommandFailure('refused', `\`${org}\` has no device \`${device}\``)
-    const audited = createAuditedStore({ store, ...sources })
+    const audited = createAuditedStore({ store, now: sources.now })
     await audited.note(OPERATOR, {
       place: { org },
       kind: 'evidence.dropped',

@@ -33,7 +33,7 @@ export async function setOrganizationCommand(
   const changed = readChanges(options)
   await withStore(config, 'existing', async (store) => {
     try {
-      const settings = await createAuditedStore({ store, ...sources }).write(
+      const settings = await createAuditedStore({ store, now: sources.now }).write(
         OPERATOR,
         async (writer) => {
           if ((await writer.organizations.find(name)) === null)

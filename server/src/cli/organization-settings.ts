@@ -67,7 +67,7 @@ export async function entitleOrganizationCommand(
   { name, entitled }: Pick<OrganizationRecord, 'name' | 'entitled'>,
 ): Promise<void> {
   await withStore(config, 'existing', async (store) => {
-    await createAuditedStore({ store, ...sources }).write(OPERATOR, async (writer) => {
+    await createAuditedStore({ store, now: sources.now }).write(OPERATOR, async (writer) => {
       const organization = await requireOrganization(writer, name)
       if (organization.entitled !== entitled)
         await writer.organizations.updateEntitled(name, entitled)
@@ -88,7 +88,7 @@ export async function raiseRevisionsCommand(
   options: OrganizationOptions,
 ): Promise<void> {
   await withStore(config, 'existing', async (store) => {
-    const audited = createAuditedStore({ store, ...sources })
+    const audited = createAuditedStore({ store, now: sources.now })
     const data = await raiseRevisions(audited, sources.now().getTime())
     const ended = await endAccess(audited, sources.now())
     print(options, { data, ended }, () => {

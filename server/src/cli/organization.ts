@@ -33,7 +33,7 @@ class NotEmpty extends CommandFailure {}
 /** `init`: the first organization of an empty store. */
 export async function initCommand(
   config: Config,
-  sources: Sources,
+  { now, random, newId }: Sources,
   options: InitOptions,
 ): Promise<void> {
   checkNames(options)
@@ -52,7 +52,7 @@ export async function initCommand(
         await refuseFormerRecords(config, store, options.org)
       const request = { name: options.org, owner: options.owner, entitled: true }
       const created = await createOrganization(
-        { store: createAuditedStore({ store, ...sources }), ...sources },
+        { store: createAuditedStore({ store, now }), now, random, newId },
         request,
         async (writer) => {
           if ((await writer.organizations.count()) > 0)
@@ -81,7 +81,7 @@ async function knowsDevice(
 /** `org create`: one more organization. */
 export async function createOrganizationCommand(
   config: Config,
-  sources: Sources,
+  { now, random, newId }: Sources,
   options: CreateOrganizationOptions,
 ): Promise<void> {
   checkNames(options)
@@ -91,7 +91,7 @@ export async function createOrganizationCommand(
     await refuseFormerRecords(config, store, options.org)
     try {
       const created = await createOrganization(
-        { store: createAuditedStore({ store, ...sources }), ...sources },
+        { store: createAuditedStore({ store, now }), now, random, newId },
         request,
       )
       printCreated(created, options.json === true)

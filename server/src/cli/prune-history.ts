@@ -19,14 +19,14 @@ export interface PruneHistoryOptions {
 /** `history prune`. Refused when an event is not as it was written. */
 export async function pruneHistoryCommand(
   config: Config,
-  sources: Pick<Sources, 'now'>,
+  { now }: Pick<Sources, 'now'>,
   { org, before: date, skipUndelivered, json }: PruneHistoryOptions,
 ): Promise<void> {
   const before = readDate(date)
   await withStore(config, 'existing', async (store) => {
     if ((await store.read((reader) => reader.organizations.find(org))) === null)
       throw new CommandFailure('refused', `there is no organization \`${org}\``)
-    const deps = { store: createAuditedStore({ store, ...sources }), ...sources }
+    const deps = { store: createAuditedStore({ store, now }), now }
     const limits = { before, undeliveredBefore: skipUndelivered === true ? before : '' }
     const outcome = await pruneHistory(deps, org, limits, OPERATOR)
     if (!outcome.ok)

@@ -22,7 +22,7 @@ export async function revokeUserCommand(
   options: UserOptions,
 ): Promise<void> {
   await withStore(config, 'existing', async (store) => {
-    const revoked = await createAuditedStore({ store, ...sources }).write(
+    const revoked = await createAuditedStore({ store, now: sources.now }).write(
       OPERATOR,
       async (writer) => {
         await requireUser(writer, username)
@@ -49,7 +49,7 @@ export async function resetPasswordCommand(
   const password = Buffer.from(sources.random(PASSWORD_BYTES)).toString('base64url')
   const hash = await hashPassword(password, sources.random)
   await withStore(config, 'existing', async (store) => {
-    await createAuditedStore({ store, ...sources }).write(OPERATOR, async (writer) => {
+    await createAuditedStore({ store, now: sources.now }).write(OPERATOR, async (writer) => {
       await requireUser(writer, username)
       await writer.users.updatePassword(username, hash)
     })

@@ -13,8 +13,9 @@ export interface EventRouteDeps extends Omit<EventFeedDeps, 'turns'> {
 
 /** Registers `GET /api/v1/orgs/:org/events`. */
 export function eventRoutes(deps: EventRouteDeps): FastifyPluginAsyncZod {
+  const { store, budget, pageTokenKey } = deps
   return async (app) => {
-    const feed = { ...deps, turns: createAnswerTurns() }
+    const feed = { store, budget, pageTokenKey, turns: createAnswerTurns() }
     const beingSent = createAnswersBeingSent()
     registerRoutes(app, deps, [
       defineRoute(

@@ -11,11 +11,11 @@ export function rememberLastSeen(deps: {
   readonly intervalMs: number
   readonly log: Log
 }): LastSeen {
-  const { log, ...rest } = deps
-  if (deps.intervalMs === 0) return UNSEEN
+  const { store, intervalMs, log } = deps
+  if (intervalMs === 0) return UNSEEN
   const onFailure = (err: unknown): void =>
     log.warn({ err }, 'last polls of devices could not be written')
-  return createLastSeen({ ...rest, onFailure })
+  return createLastSeen({ store, intervalMs, onFailure })
 }
 
 const UNSEEN: LastSeen = { record: () => undefined, close: async () => undefined }
@@ -27,7 +27,9 @@ export function createLastSeen(deps: {
   readonly onFailure: (error: unknown) => void
 }): LastSeen {
   return createWriteBehind<number>({
-    ...deps,
+    store: deps.store,
+    intervalMs: deps.intervalMs,
+    onFailure: deps.onFailure,
     async write(writer, seen) {
       for (const [deviceId, atMs] of seen)
         await writer.devicePolls.record(deviceId, new Date(atMs).toISOString())

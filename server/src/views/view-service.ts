@@ -124,7 +124,7 @@ export interface ViewServiceDeps {
 }
 
 export function createViewService(deps: ViewServiceDeps): ViewService {
-  const { store, now } = deps
+  const { store, now, random } = deps
   const openKey = rememberOpenedKeys()
   const publisher = createViewPublisher({ store, now, openKey })
   const admissions = createAdmissions(deps)
@@ -159,7 +159,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     close: () => publisher.close(),
 
     async revisionOf(org, teams) {
-      const secret = await ensureViewSecret(store, org, deps.random)
+      const secret = await ensureViewSecret(store, org, random)
       return publisher.revision(placeOf(secret, org, { teams, base: null }))
     },
 
@@ -174,7 +174,8 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       return assignTo(await admissions.admit(authorizationHeader), asked)
     },
 
-    bundle: (device, work) => packBundle({ ...deps, publisher, assign: assignTo }, device, work),
+    bundle: (device, work) =>
+      packBundle({ store, now, random, publisher, assign: assignTo }, device, work),
 
     known(authorizationHeader, requested, heldVersion) {
       const token = findDeviceToken(authorizationHeader)

@@ -26,12 +26,13 @@ export interface AuditRouteDeps extends Omit<AuditListDeps, 'store'> {
 
 /** `GET /v2/auditlogs/governance/:org` and `GET /api/v1/orgs/:org/audit-log` */
 export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
+  const { store, evidence, pageTokenKey, monotonicMs } = deps
   const turns = createAnswerTurns()
   const downloads = createDownloads()
-  const note = createNoteReading(deps, null)
+  const note = createNoteReading({ store, monotonicMs }, null)
 
   const rightOf = async (caller: Caller, org: string): Promise<Right> =>
-    requireRight(caller, await deps.store.read((reader) => authorize(reader, caller, org, null)))
+    requireRight(caller, await store.read((reader) => authorize(reader, caller, org, null)))
   /** Throws 403; the query is that of the caller's own devices where only those may be seen. */
   const admit = async (caller: Caller, org: string, query: AuditQuery): Promise<AuditQuery> => {
     const { own } = await rightOf(caller, org)
@@ -44,7 +45,8 @@ export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
     query: AuditQuery,
   ): Promise<AuditPage> => {
     const allowed = await admit(caller, org, query)
-    const read = (): Promise<AuditPage> => listAuditEvents({ ...deps, now }, org, allowed)
+    const read = (): Promise<AuditPage> =>
+      listAuditEvents({ store, evidence, pageTokenKey, now }, org, allowed)
     return turns.run(org, read, formatPrincipal(caller))
   }
 

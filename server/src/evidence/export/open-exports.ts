@@ -35,12 +35,12 @@ export function openExports({
   readonly sources: Pick<Sources, 'monotonicMs' | 'newId' | 'now'>
 }): Exports {
   const { otlp, syslog, caFile } = settings
+  const { now, newId, monotonicMs } = sources
   const ca = caFile === null ? null : readAuthorities(caFile)
   const receivers: [string, Receiver][] = []
-  if (otlp !== null)
-    receivers.push(['otlp', createOtlpReceiver({ ...otlp, ca }, { version, ...sources })])
+  if (otlp !== null) receivers.push(['otlp', createOtlpReceiver({ ...otlp, ca }, { version, now })])
   if (syslog !== null) receivers.push(['syslog', createSyslogReceiver({ ...syslog, ca })])
-  const holder = sources.newId()
+  const holder = newId()
   const exporters = receivers.map(([name, receiver]) =>
     createExporter({
       name,
@@ -50,7 +50,8 @@ export function openExports({
       holder,
       random: Math.random,
       log,
-      ...sources,
+      now,
+      monotonicMs,
     }),
   )
   return { exporters, task: startTogether(exporters, evidence, log) }

@@ -78,11 +78,16 @@ export function createHints(deps: {
   readonly limits: HintLimits
   readonly settleMs: number
 }): Hints {
-  const { limits } = deps
+  const { store, limits, settleMs } = deps
   const uptime = (): number => performance.now()
   const callers = countHintCallers(uptime, limits.waitingOfOrg)
   const room = createWaitingRoom<Waiter>()
-  const watch = watchRevisions({ ...deps, isWanted: () => room.size() > 0, onRead: tellAll })
+  const watch = watchRevisions({
+    store,
+    settleMs,
+    isWanted: () => room.size() > 0,
+    onRead: tellAll,
+  })
   const news = createAssignmentNews(room, (org) => watch.current()?.get(org) ?? null)
   let isClosed = false
   let sweeper: NodeJS.Timeout | undefined

@@ -100,9 +100,10 @@ export async function findPathLoads(
 
 /** Like `findPathLoads` for committed policies, read one by one. Omits policies that changed. */
 export async function readCommittedLoads(
-  { store, ...deps }: PathLoadDeps & { readonly store: Pick<Store, 'read'> },
+  deps: PathLoadDeps & { readonly store: Pick<Store, 'read'> },
   heads: readonly PolicyHeadRecord[],
 ): Promise<PathLoad[]> {
+  const { store } = deps
   for (const head of heads) {
     if (deps.pathLoads.find(head) !== null) continue
     const policy = await readAsOf(store, head)

@@ -104,7 +104,11 @@ function createStore(
     requireRoom: room.require,
     memory,
   })
-  const writers = createWriters(writing, memory, { ...deps, ended: room.settle })
+  const writers = createWriters(writing, memory, {
+    checkpoints: deps.checkpoints,
+    requireInPlace: deps.requireInPlace,
+    ended: room.settle,
+  })
   return createEvidenceStore({
     read: (work) => readers.read(work),
     append: (_batch, work) =>
