@@ -8,43 +8,17 @@ import {
   type DependencyContainer,
   type InjectionToken,
 } from 'tsyringe'
-import { adminRoutes } from './organizations/admin-routes.ts'
-import { openIdentity, type Identity } from './identity/open-identity.ts'
-import { tokenRoutes } from './identity/token-routes.ts'
+import { composeRooms } from './compose-rooms.ts'
 import type { Config } from './config/config.ts'
-import { evidenceRoutes } from './evidence/evidence-routes.ts'
-import { createIngestThread } from './evidence/ingest/ingest-thread.ts'
-import { openEvidenceJobs } from './evidence/open-evidence-jobs.ts'
 import type { EvidenceStore } from './evidence/store/evidence-store.ts'
-import { createAccessExpiry } from './fleet/access/access-expiry.ts'
-import { distributionRoutes } from './fleet/distribution-routes.ts'
-import { openMachines, type Machines } from './fleet/open-machines.ts'
-import { openRolloutWatch } from './fleet/rollout/rollout-watch.ts'
 import { createPollShortcut } from './views/poll-shortcut.ts'
-import { createDocumentTurns } from './governance/document/apply-document.ts'
-import { createDraftDocument } from './governance/document/draft-document.ts'
-import { governanceRoutes } from './governance/governance-routes.ts'
-import { loadPageTokenKey } from './http/input/page-token.ts'
-import { createDiskRoom } from './identity/limits/disk-room.ts'
-import { createHistoryQuota } from './identity/limits/history-quota.ts'
-import { createAnswerExpiry } from './identity/idempotency/forget-answers.ts'
-import { createHistoryRetention } from './operations/storage/retention.ts'
-import type { RequireHistoryRoom } from './history/change-log.ts'
-import { createAuditedStore } from './history/audit/audited-store.ts'
-import { eventRoutes } from './events/event-routes.ts'
 import { createApp } from './http/create-app.ts'
-import {
-  boundAddress,
-  listeningOrigin,
-  reachableOrigin,
-  type ListenSettings,
-} from './http/listening-address.ts'
+import { boundAddress, listeningOrigin, type ListenSettings } from './http/listening-address.ts'
 import { createReadiness } from './http/readiness.ts'
 import { createLog, type Log, type LogSettings } from './operations/log/create-log.ts'
 import { reportSchemaChange } from './operations/log/report-schema-change.ts'
-import { createMetrics, type Metrics } from './operations/metrics/create-metrics.ts'
+import { createMetrics } from './operations/metrics/create-metrics.ts'
 import { metricsRoutes } from './http/metrics-routes.ts'
-import { createWorkBudget } from './work/work-budget.ts'
 import { watchOverload, type WatchedOverload } from './operations/overload/watch-overload.ts'
 import type { Sources } from './platform/sources.ts'
 import { startThread, type StartWorker } from './platform/start-worker.ts'
@@ -52,22 +26,10 @@ import { withHooks } from './store/store-hooks.ts'
 import type { Store } from './store/store.ts'
 import type { Certificate } from './operations/tls/certificate.ts'
 import { replaceCertificate } from './operations/tls/listener.ts'
-import { createRevocationFinish } from './identity/tokens/finish-revocations.ts'
 import { ensureSigningKeys } from './identity/tokens/signing-keys.ts'
 import { openTracing } from './operations/tracing/open-tracing.ts'
-import type { Tracing } from './operations/tracing/tracing.ts'
 import { readVersion } from './platform/version.ts'
-import { createWebhooks } from './webhooks/create-webhooks.ts'
-import { createProcessPool } from './work/process-pool.ts'
 import { startProcess } from './work/start-process.ts'
-
-/** Throws if either of them throws. */
-function bothOf(one: RequireHistoryRoom, other: RequireHistoryRoom): RequireHistoryRoom {
-  return async (...made) => {
-    await one(...made)
-    await other(...made)
-  }
-}
 
 /** The server, ready to listen. */
 export interface Server {
@@ -122,81 +84,32 @@ export function createParts({
   return parts
 }
 
-/** Bounds of long work on policies, for all rooms together. */
-const createPolicyWork = () => ({
-  budget: createWorkBudget(),
-  documents: createDocumentTurns(),
-})
-
 /** Composes the server, from the store up to the routes. */
 export async function createServer(
   options: ServerOptions,
   parts: DependencyContainer = createParts(options),
 ): Promise<Server> {
-  const { config, sources, evidence } = options
-  const { host, port } = config
-  const scheme = options.certificate === undefined ? 'http' : 'https'
+  const { config, sources, evidence, certificate } = options
+  const { host, port, trustedProxies } = config
+  const scheme = certificate === undefined ? 'http' : 'https'
   const listen: ListenSettings = { host, port, scheme }
   const log = parts.resolve(LOG)
   const metrics = createMetrics({ version: readVersion() })
   const tracing = await openTracing(config.tracing, log)
-  const store = observeStore(options.store, { log, metrics, tracing })
+  const traces = tracing?.store ?? (() => null)
+  const store = withHooks(options.store, [reportSchemaChange(log), metrics.store, traces])
   await ensureSigningKeys(store, 'access_token', sources.now)
-
-  const pageTokenKey = await loadPageTokenKey(store, sources.random)
-  const webhooks = createWebhooks({ store, networks: config.webhookNetworks, log, sources })
-  const machines = await openMachines({ settings: config, store, log, sources })
-  const onEvents = notifyOfEvents(webhooks.courier, machines)
-  const requireRoom = bothOf(createHistoryQuota(config.maxHistoryMib), createDiskRoom(config))
-  const audited = createAuditedStore({ store, ...sources, requireRoom, onEvents })
-  const policies = { limits: config.limits, pageTokenKey, ...createPolicyWork() }
-  const historyLimits = { days: config.historyDays, maxMib: config.maxHistoryMib }
-  const jobs = [
-    webhooks.courier,
-    openRolloutWatch({ store, audited, ...machines, sources, log }),
-    createHistoryRetention({ store: audited, ...historyLimits, log, ...sources }),
-    createAccessExpiry({ store: audited, log, ...sources }),
-    ...openEvidenceJobs({ config, evidence, store, metrics, log, sources }),
-    createAnswerExpiry({ store, log, ...sources }),
-    createRevocationFinish({ store: audited, log }),
-  ]
-
-  const startWorker = parts.resolve(START_WORKER)
-  const ingestThread = createIngestThread(config, evidence, log, { startWorker })
-  const identity = openIdentity({ settings: config, store, audited, metrics, log, sources })
-  watchQueues(metrics, identity, machines)
-  const shared = { ...identity, quotas: config.quotas, ...policies, ...sources, startWorker }
-  const routes = [
-    governanceRoutes({ store: audited, ...shared }),
-    tokenRoutes({
-      store,
-      ...shared,
-      observeSignIn: metrics.observeSignIn,
-      accessTokenMinutes: config.accessTokenMinutes,
-    }),
-    adminRoutes({ store: audited, ...shared }),
-    distributionRoutes({
-      store: audited,
-      evidence,
-      ...shared,
-      ...machines,
-      publicUrl: () => config.publicUrl ?? reachableOrigin(app.server, listen),
-    }),
-    evidenceRoutes({
-      store: audited,
-      evidence,
-      ingest: ingestThread.ingest,
-      storage: config,
-      draft: createDraftDocument({ store: audited, ...shared }),
-      processes: createProcessPool(parts.resolve(START_PROCESS)),
-      log,
-      ...machines,
-      ...shared,
-    }),
-    webhooks.routes({ store: audited, ...shared }),
-    eventRoutes({ store: audited, ...shared }),
-    ...routesOfMetrics(config, metrics),
-  ]
+  const rooms = await composeRooms({
+    config,
+    listen,
+    store,
+    evidence,
+    metrics,
+    log,
+    startWorker: parts.resolve(START_WORKER),
+    startProcess: parts.resolve(START_PROCESS),
+    sources,
+  })
 
   const { overload, stop } = parts.resolve(OVERLOAD)
   metrics.watchOverload(overload)
@@ -207,15 +120,14 @@ export async function createServer(
     tracing,
     newId: sources.newId,
     ping: () => readiness.check(),
-    trustedProxies: config.trustedProxies,
-    certificate: options.certificate,
-    routes,
+    trustedProxies,
+    certificate,
+    routes: rooms.routes.concat(metricsRoutes({ metrics, settings: config.metrics })),
     overload,
-    limitRequest: (request) => identity.writeLimits.countRequest(request),
-    shortcut: createPollShortcut({ ...machines, metrics: metrics.requests, overload }),
+    limitRequest: (request) => rooms.writeLimits.countRequest(request),
+    shortcut: createPollShortcut({ views: rooms.views, metrics: metrics.requests, overload }),
   })
-
-  app.server.once('listening', () => jobs.forEach((each) => each.start()))
+  app.server.once('listening', () => rooms.jobs.forEach((each) => each.start()))
 
   return {
     app,
@@ -223,47 +135,16 @@ export async function createServer(
     origin: () => listeningOrigin(app.server, listen),
     address: () => boundAddress(app.server, listen).address,
     announceStop: () => readiness.announceStop(),
-    replaceCertificate(certificate) {
-      if (app.server instanceof TlsServer) replaceCertificate(app.server, certificate)
+    replaceCertificate(renewed) {
+      if (app.server instanceof TlsServer) replaceCertificate(app.server, renewed)
     },
     async close() {
       stop()
-      for (const each of jobs) await each.stop()
-      machines.hints?.close()
+      for (const each of rooms.jobs) await each.stop()
+      rooms.hints?.close()
       await app.close()
-      await ingestThread.close()
-      await machines.close()
+      await rooms.close()
       await tracing?.close()
     },
-  }
-}
-
-/** The same store, which the log, the metrics and the traces observe. */
-function observeStore(
-  store: Store,
-  { log, metrics, tracing }: { log: Log; metrics: Metrics; tracing: Tracing | null },
-): Store {
-  const hooks = [reportSchemaChange(log), metrics.store]
-  return withHooks(store, tracing === null ? hooks : [...hooks, tracing.store])
-}
-
-function watchQueues(metrics: Metrics, { passwordQueue }: Identity, { hints }: Machines): void {
-  metrics.watchQueue('password', () => passwordQueue.waiting())
-  metrics.watchQueue('hints', () => hints?.waiting() ?? 0)
-}
-
-function routesOfMetrics({ metrics: settings }: Config, metrics: Metrics) {
-  return settings.enabled ? [metricsRoutes({ metrics, token: settings.token })] : []
-}
-
-/** Notifies the parts that act on committed changes. */
-function notifyOfEvents(
-  courier: { readonly wake: () => void },
-  { views, hints }: Pick<Machines, 'hints' | 'views'>,
-): (orgs: readonly string[]) => void {
-  return (orgs) => {
-    courier.wake()
-    views.changed(orgs)
-    hints?.changed()
   }
 }

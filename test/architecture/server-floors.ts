@@ -8,6 +8,7 @@ export const SERVER: Building = {
     ['cli'],
     ['start-server.ts', 'index.ts'],
     ['container.ts', 'workers'],
+    ['compose-rooms.ts'],
     ['config'],
     ['fleet'],
     ['organizations', 'webhooks', 'events', 'governance', 'views', 'evidence'],

@@ -5,6 +5,7 @@ import { emptyBody, type RawBody } from '../http/body/raw-body.ts'
 import type { RawQuery } from '../http/input/read-query.ts'
 import type { AuditedStore } from '../history/audit/audited-store.ts'
 import type { Author } from '../history/author.ts'
+import type { AnswerTurns } from '../work/answer-turns.ts'
 import type { WorkBudget } from '../work/work-budget.ts'
 import type { LargeAnswerDeps } from './answer-policies.ts'
 import type { PathLoadDeps } from './compilation/path-loads.ts'
@@ -29,6 +30,8 @@ export interface GovernanceRouteDeps extends GovernanceDeps, LargeAnswerDeps {
   readonly budget: WorkBudget
   readonly pageTokenKey: Uint8Array
   readonly views: PolicyViews
+  /** Turns of documents that are validated. */
+  readonly documents: AnswerTurns
 }
 
 /**

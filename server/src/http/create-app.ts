@@ -51,7 +51,7 @@ export interface AppDeps {
   readonly limitRequest?: (request: FastifyRequest) => void
   /** Tried before Fastify, except while requests are traced. */
   readonly shortcut?: Shortcut
-  /** `governanceRoutes`, `tokenRoutes`, …: the endpoints, in the order of the OpenAPI document. */
+  /** The endpoints of the rooms, in the order of the OpenAPI document. */
   readonly routes: readonly FastifyPluginAsyncZod[]
 }
 

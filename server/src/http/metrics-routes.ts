@@ -6,15 +6,16 @@ import { unauthenticated } from '../platform/api-error.ts'
 import { errorResponses } from './errors/error-responses.ts'
 import { METRICS_MEDIA_TYPE, type Metrics } from '../operations/metrics/create-metrics.ts'
 
-export interface MetricsRouteDeps {
+/** `GET /metrics`, for Prometheus; there is no route when the settings turn it off. */
+export function metricsRoutes(deps: {
   readonly metrics: Metrics
-  /** The required bearer token; null when callers need no token. */
-  readonly token: string | null
-}
-
-/** `GET /metrics`, for Prometheus. */
-export function metricsRoutes({ metrics, token }: MetricsRouteDeps): FastifyPluginAsyncZod {
+  /** With the required bearer token; null when callers need no token. */
+  readonly settings: { readonly enabled: boolean; readonly token: string | null }
+}): FastifyPluginAsyncZod {
+  const { metrics } = deps
+  const { enabled, token } = deps.settings
   return async (app) => {
+    if (!enabled) return
     app.get(
       '/metrics',
       {

@@ -12,7 +12,7 @@ import type { TokenUse } from './token-use.ts'
 
 export interface ExchangeDeps {
   readonly store: Store
-  readonly accessTokens: AccessTokenIssuer
+  readonly accessTokens: Pick<AccessTokenIssuer, 'issue'>
   readonly signInLimits: SignInLimits
   readonly provePassword: ProvePassword
   readonly tokenUse: TokenUse

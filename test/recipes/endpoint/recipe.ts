@@ -14,14 +14,14 @@ export const ENDPOINT: Recipe = {
 } from './accounts/team-name-check.ts'`,
     },
     {
-      file: 'server/src/organizations/admin-routes.ts',
+      file: 'server/src/organizations/compose-organizations.ts',
       after: "import { approverRoutes } from './approver-routes.ts'",
       add: "import { teamNameCheckRoutes } from './team-name-check-routes.ts'",
     },
     {
-      file: 'server/src/organizations/admin-routes.ts',
-      after: '      ...approverRoutes(deps),',
-      add: '      ...teamNameCheckRoutes(deps),',
+      file: 'server/src/organizations/compose-organizations.ts',
+      after: '      ...approverRoutes({ store, pageTokenKey }),',
+      add: '      ...teamNameCheckRoutes({ store }),',
     },
     {
       file: 'packages/client/src/server/organization.ts',

@@ -1,6 +1,5 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Permission, Role } from '@palisade/protocol'
-import { createDocumentTurns } from '../../../server/src/governance/document/apply-document.ts'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,7 +7,8 @@ import { join } from 'node:path'
 import { createAuthenticator } from '../../../server/src/identity/authenticate.ts'
 import type { PolicyLimits } from '../../../server/src/governance/policy-limits.ts'
 import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
-import { governanceRoutes } from '../../../server/src/governance/governance-routes.ts'
+import { composeGovernance } from '../../../server/src/governance/compose-governance.ts'
+import { createKnownRules } from '../../../server/src/governance/known-rules.ts'
 import { createApp, type AppDeps } from '../../../server/src/http/create-app.ts'
 import type { Shortcut } from '../../../server/src/http/shortcut.ts'
 import { createLog, type LogSettings } from '../../../server/src/operations/log/create-log.ts'
@@ -83,16 +83,15 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
   const limits = { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600, ...options.limits }
   const pageTokenKey = randomBytes(32)
   const audited = createAuditedStore({ store, now })
-  const governance = governanceRoutes({
-    store: audited,
-    pageTokenKey,
+  const governance = composeGovernance({
+    audited,
     authenticate,
-    now,
-    random: randomBytes,
-    startWorker: startInProcess,
-    documents: createDocumentTurns(),
     limits,
+    knownRules: createKnownRules(),
     budget: options.budget ?? createWorkBudget({ limits: PLENTY }),
+    pageTokenKey,
+    startWorker: startInProcess,
+    sources: { now, random: randomBytes },
   })
   const app = await createApp({
     log: createLog(options.log === undefined ? false : { level: 'info', stream: options.log }),
@@ -101,7 +100,7 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
     metrics: createMetrics({ version: 'test' }).requests,
     newId: randomUUID,
     ping: () => store.ping(),
-    routes: [governance, ...(options.routes ?? [])],
+    routes: [governance.routes, ...(options.routes ?? [])],
   })
 
   async function insertToken(

@@ -1,15 +1,16 @@
 import { MAX_UPLOAD_BYTES, recordReceiptSchema, UPLOAD_TYPE } from '@palisade/protocol'
 import type { FastifyRequest } from 'fastify'
+import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import { proofSchema, type Proofs } from '../../identity/device/require-proof.ts'
 import { countAttempts } from '../../identity/limits/count-attempts.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
+import type { Log } from '../../operations/log/create-log.ts'
 import { createAnswerTurns } from '../../work/answer-turns.ts'
 import { ApiError } from '../../platform/api-error.ts'
-import type { Store } from '../../store/store.ts'
-import type { ExceededLimit } from '../store/evidence-limits.ts'
 import type { EvidenceStore } from '../store/evidence-store.ts'
-import type { Ingested, Sender } from './ingest-service.ts'
+import type { Sender } from './ingest-service.ts'
 import type { IngestThread } from './ingest-thread.ts'
+import { noteMarks, warnOfLimits } from './note-marks.ts'
 
 const PATH = '/api/v1/device/records'
 const tags = ['devices']
@@ -27,22 +28,23 @@ export interface RecordRouteDeps {
   readonly evidence: Pick<EvidenceStore, 'chain'>
   readonly ingest: IngestThread['ingest']
   readonly now: () => Date
-  /** Told after the commit. */
-  readonly onMark: (sender: Sender, mark: NonNullable<Ingested['mark']>) => void
-  readonly onExceeded: (sender: Sender, limit: ExceededLimit) => void
   readonly views: {
     /** Throws ApiError 401 or 403. */
     identify(authorization: string | undefined): Promise<Pick<Sender, 'deviceId' | 'org'>>
   }
   readonly proofs: Pick<Proofs, 'requireTokenProof'>
-  readonly store: Pick<Store, 'read'>
+  readonly store: Pick<AuditedStore, 'note' | 'read'>
+  readonly log: Log
   readonly monotonicMs: () => number
 }
 
 /** `GET` and `POST /api/v1/device/records` */
 export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
   const turns = createAnswerTurns(TURNS.each, TURNS.running, TURNS.waiting, TURNS.runningEach)
-  const batches = countAttempts({ most: BATCHES_PER_MINUTE, windowMs: MINUTE_MS }, deps.monotonicMs)
+  const { store, log, monotonicMs } = deps
+  const noteMark = noteMarks(store, log, monotonicMs)
+  const warnOfLimit = warnOfLimits(log, monotonicMs)
+  const batches = countAttempts({ most: BATCHES_PER_MINUTE, windowMs: MINUTE_MS }, monotonicMs)
   const prove = async (request: FastifyRequest): Promise<string> => {
     await deps.proofs.requireTokenProof(request)
     return (await deps.views.identify(request.headers.authorization)).deviceId
@@ -98,8 +100,8 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
           const sender = await senderOf(deps, device)
           const ingested = await deps.ingest(body, sender, deps.now().getTime())
           const { position, mark, exceeded } = ingested
-          if (mark !== null) deps.onMark(sender, mark)
-          if (exceeded !== null) deps.onExceeded(sender, exceeded)
+          if (mark !== null) noteMark(sender, mark)
+          if (exceeded !== null) warnOfLimit(sender, exceeded)
           return { position }
         }
         return turns.run(device.org, ingest, device.deviceId)

@@ -176,7 +176,7 @@ async function prepare(deps: ReplayRouteDeps, call: ReplayCall): Promise<ReplayJ
   const policies = await encodePolicies(all, work)
   work.end()
   return {
-    store: { dataDir: deps.storage.dataDir, databaseUrl: deps.storage.databaseUrl },
+    store: deps.storage,
     org,
     ...time,
     ...asked,

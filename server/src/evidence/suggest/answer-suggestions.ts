@@ -41,7 +41,7 @@ export async function answerSuggestions(
   const { since: _, until: __, ...rules } = options
   const { revision, policies, ...people } = await store.read((reader) => read(reader, org))
   const job: SuggestJob = {
-    store: { dataDir: storage.dataDir, databaseUrl: storage.databaseUrl },
+    store: storage,
     org,
     ...time,
     nowMs,

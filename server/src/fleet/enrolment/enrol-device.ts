@@ -6,7 +6,6 @@ import { ensureTrust } from '../../views/keys/trust.ts'
 
 export interface EnrolDeps {
   readonly now: () => Date
-  readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
 }
 

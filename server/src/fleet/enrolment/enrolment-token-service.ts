@@ -32,6 +32,7 @@ export interface EnrolmentTokenServiceDeps extends EnrolDeps {
   readonly store: AuditedStore
   readonly quotas: Quotas
   readonly pageTokenKey: Uint8Array
+  readonly random: (bytes: number) => Uint8Array
   /** Origin under which devices reach this server. */
   readonly publicUrl: () => string
 }
@@ -119,7 +120,7 @@ export async function requireEnrolmentToken(
 }
 
 function makeToken(
-  deps: EnrolDeps,
+  deps: Pick<EnrolmentTokenServiceDeps, 'newId' | 'now' | 'random'>,
   org: string,
   { name, labels = [], max_uses, expires_in_days }: CreateEnrolmentTokenRequest,
   origin: Pick<EnrolmentTokenRecord, 'root_version' | 'created_by' | 'parent_id'> & {

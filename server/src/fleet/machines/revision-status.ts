@@ -1,8 +1,9 @@
-import type { RevisionStatus } from '@palisade/protocol'
+import { revisionStatusSchema, type RevisionStatus } from '@palisade/protocol'
 import { authorize } from '../../identity/authorize.ts'
 import { payerOf } from '../../identity/payer.ts'
 import type { Caller } from '../../identity/principal.ts'
-import type { AnswerTurns } from '../../work/answer-turns.ts'
+import { defineRoute, type Route } from '../../identity/routes/route.ts'
+import { createAnswerTurns, type AnswerTurns } from '../../work/answer-turns.ts'
 import { notFound } from '../../platform/api-error.ts'
 import type { WorkBudget } from '../../work/work-budget.ts'
 import { readHeldMachines } from '../rollout/held-machines.ts'
@@ -14,26 +15,59 @@ import {
   type MachineCounts,
   type Report,
 } from './count-machines.ts'
-import type { RememberedCounts } from './remembered-counts.ts'
+import {
+  createRememberedCounts,
+  type RememberedCountDeps,
+  type RememberedCounts,
+} from './remembered-counts.ts'
+
+/** `GET /api/v1/orgs/:org/revisions/:revision` */
+export function revisionRoute({
+  store,
+  views,
+  budget,
+  now,
+  monotonicMs,
+}: Omit<RevisionStatusDeps, 'turns' | 'counts'> & Pick<RememberedCountDeps, 'monotonicMs'>): Route {
+  const turns = createAnswerTurns()
+  const counts = createRememberedCounts<CountedRevision>({ monotonicMs })
+  const deps: RevisionStatusDeps = { store, views, budget, now, turns, counts }
+  return defineRoute(
+    {
+      method: 'GET',
+      path: '/api/v1/orgs/:org/revisions/:revision',
+      operationId: 'getRevisionStatus',
+      tags: ['devices'],
+      summary: 'Count the devices that enforce a revision, reject it, or have not reported on it',
+      permission: 'policies:read',
+      lookUp: (_reader, { revision }, { access }) =>
+        requireRevision(revision, access.organization.revision),
+      answers: { 200: revisionStatusSchema },
+      errors: [429],
+    },
+    async ({ caller, params: { org, revision } }) =>
+      readRevisionStatus(deps, caller, org, revision),
+  )
+}
 
 /** The number in a path. Throws 404 for no revision that the organization has had. */
-export function requireRevision(text: string, current: number): number {
+function requireRevision(text: string, current: number): number {
   const revision = /^(?:0|[1-9]\d{0,14})$/.test(text) ? Number(text) : Infinity
   if (revision > current) throw notFound('revision not found')
   return revision
 }
 
-export interface RevisionStatusDeps extends CountDeps {
+interface RevisionStatusDeps extends CountDeps {
   readonly budget: WorkBudget
   readonly counts: RememberedCounts<CountedRevision>
   /** One count of an organization at a time. */
   readonly turns: AnswerTurns
 }
 
-export type CountedRevision = MachineCounts & Pick<RevisionStatus, 'counted_at' | 'held_back'>
+type CountedRevision = MachineCounts & Pick<RevisionStatus, 'counted_at' | 'held_back'>
 
 /** How far a revision has come. Throws ApiError, 429 among others. */
-export async function readRevisionStatus(
+async function readRevisionStatus(
   deps: RevisionStatusDeps,
   caller: Caller,
   org: string,

@@ -9,13 +9,10 @@ import {
   startRolloutRequestSchema,
 } from '@palisade/protocol'
 import { z } from 'zod'
-import { createKnownRules } from '../../governance/known-rules.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { requireRollout } from './require-rollout.ts'
 import { createRolloutService, type RolloutServiceDeps } from './rollout-service.ts'
-
-export type RolloutRouteDeps = Omit<RolloutServiceDeps, 'knownRules'>
 
 const ROLLOUTS = '/api/v1/orgs/:org/rollouts'
 const ROLLOUT = `${ROLLOUTS}/:rollout` as const
@@ -23,8 +20,8 @@ const tags = ['rollouts']
 const permission = 'policies:write'
 
 /** `/api/v1/orgs/:org/rollouts` */
-export function rolloutRoutes(deps: RolloutRouteDeps): Route[] {
-  const rollouts = createRolloutService({ ...deps, knownRules: createKnownRules() })
+export function rolloutRoutes(deps: RolloutServiceDeps): Route[] {
+  const rollouts = createRolloutService(deps)
   return [
     defineRoute(
       {

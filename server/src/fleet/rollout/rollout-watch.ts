@@ -10,7 +10,6 @@ import { countStage } from './count-stage.ts'
 import { nextRolloutStep } from './next-rollout-step.ts'
 import { stepRollout, type RolloutStep } from './rollout-machine.ts'
 import type { Log } from '../../operations/log/create-log.ts'
-import type { Sources } from '../../platform/sources.ts'
 
 const INTERVAL_MS = 10_000
 /** A multiple of the time of an evaluation. It bounds the share of time that large fleets take. */
@@ -73,21 +72,22 @@ async function evaluateRollout(deps: RolloutWatchDeps, rollout: RolloutRecord): 
   const watch = await claim(deps, rollout)
   if (watch === null) return
   const author = authorOf(rollout)
-  const { machines } = await countStage({ ...deps, store: deps.audited }, rollout, nextTurn)
+  const { audited, views, now } = deps
+  const { machines } = await countStage({ store: audited, views, now }, rollout, nextTurn)
   const step = nextRolloutStep(rollout, {
     machines,
     actor: author.actor,
     settledMs: Date.parse(watch.policies_since),
-    nowMs: deps.now().getTime(),
+    nowMs: now().getTime(),
   })
   if (step === null) return
-  await deps.audited.write(author, async (writer) => {
+  await audited.write(author, async (writer) => {
     const current = await writer.rollouts.find(rollout.org, rollout.id)
     // A concurrent change by a user wins.
     if (current === null || !isSame(current, rollout)) return
     // There are no reports yet about a change made just now.
     if (goesOn(step) && (await hashPolicies(writer, rollout.org)) !== watch.policies_hash) return
-    const stepped = stepRollout(current, step, deps.now().toISOString())
+    const stepped = stepRollout(current, step, now().toISOString())
     if (stepped.ok) await writer.rollouts.update({ ...current, ...stepped.rollout })
   })
 }
@@ -133,12 +133,9 @@ function authorOf({ org, id }: RolloutRecord): Author {
 
 /** The watch of a server; it logs the errors that keep it from evaluating. */
 export function openRolloutWatch(
-  deps: Pick<RolloutWatchDeps, 'store' | 'audited' | 'views'> & {
-    readonly sources: Pick<Sources, 'now'>
-    readonly log: Log
-  },
+  deps: Omit<RolloutWatchDeps, 'onError'> & { readonly log: Log },
 ): RolloutWatch {
-  const { log, sources, ...rest } = deps
+  const { store, audited, views, now, log } = deps
   const onError = (err: unknown): void => log.error({ err }, 'rollouts cannot be evaluated')
-  return createRolloutWatch({ ...rest, ...sources, onError })
+  return createRolloutWatch({ store, audited, views, now, onError })
 }

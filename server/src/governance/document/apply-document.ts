@@ -14,9 +14,13 @@ import type {
   TeamRecord,
 } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
-import type { LargeAnswerDeps } from '../answer-policies.ts'
 import { createAnswerTurns, type AnswerTurns } from '../../work/answer-turns.ts'
-import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
+import {
+  noQuerySchema,
+  type GovernanceCall,
+  type GovernanceDeps,
+  type GovernanceRouteDeps,
+} from '../governance-call.ts'
 import { answerOnce, readOnceRequest } from '../../identity/idempotency/answer-once.ts'
 import { readCommittedLoads } from '../compilation/path-loads.ts'
 import { readAsOf, readInTurns } from '../policy-lookup.ts'
@@ -51,10 +55,6 @@ const MAX_WAITING = 8
 /** Turns of documents that are validated: each holds policies and a parsed document. */
 export const createDocumentTurns = (): AnswerTurns => createAnswerTurns(MAX_WAITING)
 
-export interface DocumentDeps extends GovernanceDeps, Pick<LargeAnswerDeps, 'beingSent'> {
-  readonly documents: AnswerTurns
-}
-
 /** Aborts a transaction whose document was validated against an earlier revision. */
 class OrganizationChanged extends Error {}
 
@@ -64,7 +64,10 @@ class OrganizationChanged extends Error {}
  * before the transaction, so that other writers do not wait for it, and again when the organization
  * changed meanwhile. Throws 409 when it changed at every attempt.
  */
-export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): Promise<Answer> {
+export async function applyDocument(
+  deps: GovernanceRouteDeps,
+  call: GovernanceCall,
+): Promise<Answer> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const validated = await deps.documents.run(call.org, () => readAndValidate(deps, call))
     if (validated.planned !== null) return validated.planned
@@ -82,7 +85,7 @@ export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): P
 
 /** Throws `OrganizationChanged` unless the organization still has the validated revision. */
 function writeValidated(
-  deps: DocumentDeps,
+  deps: GovernanceRouteDeps,
   call: GovernanceCall,
   { body, ahead }: Awaited<ReturnType<typeof readAndValidate>>,
 ): Promise<Answer> {
@@ -115,7 +118,7 @@ function writeValidated(
 }
 
 /** Runs once at a time in an organization: a parsed document takes many times its size in bytes. */
-async function readAndValidate(deps: DocumentDeps, call: GovernanceCall) {
+async function readAndValidate(deps: GovernanceRouteDeps, call: GovernanceCall) {
   const body = await parse(call.body)
   if (!body.ok) return { body, planned: null, ahead: null }
   const isDryRun = asksForDryRun(body.json)
@@ -125,7 +128,7 @@ async function readAndValidate(deps: DocumentDeps, call: GovernanceCall) {
 }
 
 async function answerPlan(
-  { beingSent }: DocumentDeps,
+  { beingSent }: GovernanceRouteDeps,
   org: string,
   { revision, validation, work }: ValidatedAhead,
 ): Promise<Answer> {
@@ -188,7 +191,7 @@ interface ValidatedAhead {
  * as a rejected promise, because a kept answer for the same idempotency key takes precedence.
  */
 async function validateAhead(
-  deps: DocumentDeps,
+  deps: GovernanceRouteDeps,
   call: DocumentCall,
   permission: 'policies:read' | 'policies:write',
 ): Promise<ValidatedAhead> {
@@ -213,7 +216,7 @@ interface Reading {
 }
 
 export async function readCurrent(
-  { store }: Pick<DocumentDeps, 'store'>,
+  { store }: Pick<GovernanceDeps, 'store'>,
   enter: (reader: StoreReader) => Promise<Access>,
   { affects, work }: Reading,
 ): Promise<OrganizationState> {

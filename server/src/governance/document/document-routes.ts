@@ -7,13 +7,13 @@ import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { permissionDenied } from '../../platform/api-error.ts'
 import { callOf, type GovernanceRouteDeps } from '../governance-call.ts'
 import { getHeadersSchema } from '../route-headers.ts'
-import { applyDocument, type DocumentDeps } from './apply-document.ts'
+import { applyDocument } from './apply-document.ts'
 import { exportDocument } from './export-document.ts'
 
 const tags = ['policies']
 
 /** Endpoints that apply and export all policies of an organization at once. */
-export function documentRoutes(deps: GovernanceRouteDeps & DocumentDeps): Route[] {
+export function documentRoutes(deps: GovernanceRouteDeps): Route[] {
   return [
     defineRoute(
       {

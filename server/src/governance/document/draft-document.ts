@@ -3,9 +3,7 @@ import { payerOf } from '../../identity/payer.ts'
 import type { Work } from '../../work/work-budget.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
-import { createKnownPathLoads } from '../compilation/path-loads.ts'
 import type { GovernanceDeps } from '../governance-call.ts'
-import { createKnownRules } from '../known-rules.ts'
 import { readCurrent, validateDocument, type DocumentCall } from './apply-document.ts'
 
 /** The policies of an organization in force, and as a document would have them. */
@@ -26,19 +24,16 @@ export type DraftDocument = (
   call: Pick<DocumentCall, 'principal' | 'org' | 'json'>,
 ) => Promise<DraftedPolicies>
 
-export function createDraftDocument(
-  deps: Omit<GovernanceDeps, 'knownRules' | 'pathLoads'>,
-): DraftDocument {
-  const known = { ...deps, knownRules: createKnownRules(), pathLoads: createKnownPathLoads() }
+export function createDraftDocument(deps: GovernanceDeps): DraftDocument {
   return async ({ principal, org, json }) => {
     const enter = (reader: StoreReader) => authorize(reader, principal, org, 'policies:read')
     const payer = payerOf(principal, await deps.store.read(enter))
     const work = deps.budget.begin(payer)
     try {
-      const state = await readCurrent(known, enter, { affects: () => true, work })
+      const state = await readCurrent(deps, enter, { affects: () => true, work })
       const otherLoads = () => Promise.resolve([])
       const call = { org, json, query: new Map(), ifMatch: undefined }
-      const { plan } = await validateDocument(known, { ...state, otherLoads }, call, work)
+      const { plan } = await validateDocument(deps, { ...state, otherLoads }, call, work)
       const { created, updated, deleted } = plan
       const replaced = new Map(updated.map(({ old, policy }) => [old.id, policy]))
       const removed = new Set(deleted.map(({ id }) => id))

@@ -1,4 +1,3 @@
-import type { Sources } from '../../platform/sources.ts'
 import type { Store } from '../../store/store.ts'
 import { createDeviceTokens, loadDeviceTokenKey, type DeviceTokens } from './device-tokens.ts'
 import { createReplayGuard } from './replay-guard.ts'
@@ -15,11 +14,12 @@ export interface ProofSettings {
 export async function openProofs(deps: {
   readonly settings: ProofSettings
   readonly store: Store
-  readonly sources: Sources
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
 }): Promise<{ readonly tokens: DeviceTokens; readonly proofs: Proofs }> {
-  const { now, random } = deps.sources
+  const { store, now, random } = deps
   const { publicUrl, deviceTokenMinutes } = deps.settings
-  const key = await loadDeviceTokenKey(deps.store, random)
+  const key = await loadDeviceTokenKey(store, random)
   const tokens = createDeviceTokens({ key, lifeSeconds: deviceTokenMinutes * 60, now })
   const proofs = createProofs({
     replays: createReplayGuard(now),

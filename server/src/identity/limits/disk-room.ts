@@ -3,7 +3,7 @@ import { statfsSync } from 'node:fs'
 import { ApiError } from '../../platform/api-error.ts'
 import type { RequireHistoryRoom } from '../../history/change-log.ts'
 import type { Change } from '../../store/change.ts'
-import { isCaller, needOf } from './history-quota.ts'
+import { createHistoryQuota, isCaller, needOf } from './history-quota.ts'
 
 const MIB = 1024 * 1024
 /** A tenth of a small disk: more than the ballast, whose room is for other reductions alone. */
@@ -44,6 +44,19 @@ export function createDiskRoom({
         'credentials, machines, members and grants can still be revoked',
       { headers: { 'retry-after': '5' } },
     )
+  }
+}
+
+/** Refuses changes for which an organization has no quota left, or the server no disk. */
+export function createHistoryRoom(
+  maxMib: number,
+  disk: Parameters<typeof createDiskRoom>[0],
+): RequireHistoryRoom {
+  const requireQuota = createHistoryQuota(maxMib)
+  const requireDiskRoom = createDiskRoom(disk)
+  return async (reader, org, made) => {
+    await requireQuota(reader, org, made)
+    await requireDiskRoom(reader, org, made)
   }
 }
 

@@ -34,19 +34,22 @@ export interface MachineSettings extends ProofSettings {
   readonly hints: HintLimits
 }
 
-export async function openMachines(deps: {
+/** Composes the services that answer machines. */
+export async function composeMachines(deps: {
   readonly settings: MachineSettings
   readonly store: Store
   readonly log: Log
-  readonly sources: Sources
+  readonly sources: Pick<Sources, 'now' | 'random'>
 }): Promise<Machines> {
-  const { settings, store, log, sources } = deps
+  const { settings, store, log } = deps
+  const { now, random } = deps.sources
   const lastSeen = rememberLastSeen({ store, intervalMs: settings.lastSeenMs, log })
   const reports = openReportLog({ store, log })
-  const proving = await openProofs({ settings, store, sources })
-  const views = createViewService({ store, lastSeen, ...proving, ...sources })
+  const { tokens, proofs } = await openProofs({ settings, store, now, random })
+  const views = createViewService({ store, lastSeen, tokens, now, random })
   return {
-    ...proving,
+    tokens,
+    proofs,
     lastSeen,
     reports,
     views,

@@ -10,6 +10,7 @@ import { webhookRoutes, type WebhookRouteDeps } from './webhook-routes.ts'
 /** For one delivery, from resolving its name to the status of the answer. */
 const TIMEOUT_MS = 15_000
 
+/** Webhooks: the courier is there before the history that it delivers, the routes after. */
 export interface Webhooks {
   readonly courier: Courier
   routes(
@@ -17,25 +18,39 @@ export interface Webhooks {
   ): FastifyPluginAsyncZod
 }
 
-/** The whole of webhooks: their administration and their deliveries. */
-export function createWebhooks(deps: {
+/** Composes the administration of webhooks and their deliveries. */
+export function composeWebhooks(deps: {
   readonly store: Store
   /** Addresses and ranges that may be reached besides the public internet. */
   readonly networks: readonly string[]
   readonly log: Log
   readonly sources: Sources
 }): Webhooks {
-  const { store, log, sources } = deps
+  const { store, log } = deps
+  const { now, random, newId } = deps.sources
   const reachable = createReachableAddresses(deps.networks)
   const courier = createCourier({
     store,
-    ...sources,
     send: createSendDelivery({ reachable, timeoutMs: TIMEOUT_MS }),
+    now,
+    random,
+    newId,
     onError: (error) => log.error({ err: error }, 'webhooks cannot be delivered'),
   })
   return {
     courier,
-    routes: (routeDeps) =>
-      webhookRoutes({ ...routeDeps, reachable, ...sources, wake: () => courier.wake() }),
+    routes: ({ store: audited, authenticate, quotas, budget, pageTokenKey }) =>
+      webhookRoutes({
+        store: audited,
+        authenticate,
+        quotas,
+        budget,
+        pageTokenKey,
+        reachable,
+        now,
+        random,
+        newId,
+        wake: () => courier.wake(),
+      }),
   }
 }
