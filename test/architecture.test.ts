@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { AGENT } from './architecture/agent-floors.ts'
 import { ANALYSIS } from './architecture/analysis-floors.ts'
 import { CLI } from './architecture/cli-floors.ts'
+import { longContainers, strayBags } from './architecture/composition.ts'
 import { CORE } from './architecture/core-floors.ts'
 import {
   deadLinks,
@@ -147,6 +148,16 @@ describe('the workspace', () => {
   it('composes with tsyringe in the two containers only', () => {
     const why = 'a collaborator that arrives as an argument is visible'
     expect(strayTsyringe(files), why).toEqual([])
+  })
+
+  it('composes with named collaborators', () => {
+    const why = 'a reader sees who gets what, and the compiler refuses what a part does not take'
+    expect(strayBags(files), why).toEqual([])
+  })
+
+  it('has short composing files', () => {
+    const why = 'a container reads like a table of contents'
+    expect(longContainers(files), why).toEqual([])
   })
 
   it('has queues, caches, limiters and threads of the server in the rooms for all', () => {
@@ -307,6 +318,14 @@ describe('each rule can fail', () => {
       undeclaredImports(sample('server/src/a.ts', `import 'pg'`), one('server', 'zod')),
     ],
     ['tsyringe', strayTsyringe(sample('server/src/a.ts', `import { container } from 'tsyringe'`))],
+    ['bag in a container', strayBags(sample('server/src/container.ts', 'f({ a, ', '...shared })'))],
+    ['bag of a member', strayBags(sample('server/src/fleet/compose-a.ts', 'f({ ...a.b })'))],
+    [
+      'bag of the rest',
+      strayBags(sample('server/src/compose-a.ts', 'const { a, ...rest } = deps')),
+    ],
+    ['bag elsewhere', strayBags(sample('server/src/fleet/a.ts', 'f({ ...deps, a })'))],
+    ['long container', longContainers(sample('server/src/container.ts', 'a\n'.repeat(151)))],
     ['types', strayTypeScript(sample('packages/launcher/a.mjs', `import x from './b.ts'`))],
     [
       'node',
@@ -409,6 +428,9 @@ describe('each rule accepts good code', () => {
       'container',
       strayTsyringe(sample('agent/src/container.ts', `import { container } from 'tsyringe'`)),
     ],
+    ['list of a call', strayBags(sample('server/src/compose-a.ts', '[...a(b), ...c.d(e)]'))],
+    ['spread of a value', strayBags(sample('server/src/fleet/a.ts', '({ ...policy, name })'))],
+    ['short container', longContainers(sample('server/src/container.ts', 'a\n'.repeat(150)))],
     [
       'word in a comment',
       impurities(sample('packages/policy-core/src/a.ts', '// no Date here\nx()')),
