@@ -8,8 +8,24 @@
  * @property {string} name of the bundle, `NAME.cjs` and `NAME.*.cjs` beside `main`
  * @property {readonly string[]} nodeOptions
  * @property {Readonly<Record<string, string>>} [environment] where the caller sets no other
- * @property {readonly string[]} external packages that are not bundled
  */
+
+/**
+ * Packages that are not bundled: with native parts or pages beside their code, one that finds its
+ * other copies through the process, and those that only few servers load.
+ */
+export const EXTERNAL = [
+  'better-sqlite3',
+  'koffi',
+  '@fastify/swagger',
+  '@fastify/swagger-ui',
+  '@opentelemetry/api',
+  '@opentelemetry/core',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace',
+  'pg',
+]
 
 /**
  * The agent runs as long as the machine and is idle most of the time, so its options save memory
@@ -24,7 +40,6 @@ export const AGENT = {
   main: 'agent/dist/main.js',
   name: 'palisade-agent',
   nodeOptions: ['--max-semi-space-size=1', '--v8-pool-size=1', '--heap-growing-percent=40'],
-  external: ['koffi'],
 }
 
 /**
@@ -36,7 +51,6 @@ export const HOLDER = {
   main: 'agent/dist/sandbox/holder/holder-main.js',
   name: 'palisade-holder',
   nodeOptions: [],
-  external: [],
 }
 
 /** @type {BundledProgram} */
@@ -44,7 +58,6 @@ export const CLI = {
   main: 'packages/cli/dist/main.js',
   name: 'palisade',
   nodeOptions: [],
-  external: [],
 }
 
 /**
@@ -58,9 +71,6 @@ export const CLI = {
  *
  * The environment is for the allocator of glibc, which by default keeps freed blocks in as many
  * arenas as there are threads: a quarter of the memory after loads (bench: server/hostile).
- *
- * External are packages with native parts or pages beside their code, a package that finds its
- * other copies through the process, and packages that only few servers load.
  *
  * @type {BundledProgram}
  */
@@ -77,102 +87,29 @@ export const SERVER = {
     MALLOC_MMAP_THRESHOLD_: '131072',
     MALLOC_TRIM_THRESHOLD_: '131072',
   },
-  external: [
-    'better-sqlite3',
-    '@fastify/swagger',
-    '@fastify/swagger-ui',
-    '@opentelemetry/api',
-    '@opentelemetry/core',
-    '@opentelemetry/exporter-trace-otlp-http',
-    '@opentelemetry/resources',
-    '@opentelemetry/sdk-trace',
-    'pg',
-  ],
 }
 
-/**
- * A worker thread of the server; not a program of its own.
- *
- * @type {BundledProgram}
- */
-export const POLICY_WORKER = {
-  main: 'server/dist/workers/policy-worker.js',
-  name: 'palisade-policy-worker',
-  nodeOptions: [],
-  external: [],
-}
+/** Threads and child processes of the server; not programs of their own. */
+const WORKERS = [
+  'policy-worker',
+  'checkpoint-worker',
+  'ingest-worker',
+  'replay-worker',
+  'suggest-worker',
+  'review-worker',
+]
 
-/**
- * A worker thread of the server; not a program of its own.
- *
- * @type {BundledProgram}
- */
-export const CHECKPOINT_WORKER = {
-  main: 'server/dist/workers/checkpoint-worker.js',
-  name: 'palisade-checkpoint-worker',
-  nodeOptions: [],
-  external: ['better-sqlite3'],
-}
-
-/**
- * A worker thread of the server; not a program of its own.
- *
- * @type {BundledProgram}
- */
-export const INGEST_WORKER = {
-  main: 'server/dist/workers/ingest-worker.js',
-  name: 'palisade-ingest-worker',
-  nodeOptions: [],
-  external: ['better-sqlite3', 'pg'],
-}
-
-/**
- * A child process of the server; not a program of its own.
- *
- * @type {BundledProgram}
- */
-export const REPLAY_WORKER = {
-  main: 'server/dist/workers/replay-worker.js',
-  name: 'palisade-replay-worker',
-  nodeOptions: [],
-  external: ['better-sqlite3', 'pg'],
-}
-
-/**
- * A child process of the server that suggests policies.
- *
- * @type {BundledProgram}
- */
-export const SUGGEST_WORKER = {
-  main: 'server/dist/workers/suggest-worker.js',
-  name: 'palisade-suggest-worker',
-  nodeOptions: [],
-  external: ['better-sqlite3', 'pg'],
-}
-
-/**
- * A worker thread of the server that reviews an access request.
- *
- * @type {BundledProgram}
- */
-export const REVIEW_WORKER = {
-  main: 'server/dist/workers/review-worker.js',
-  name: 'palisade-review-worker',
-  nodeOptions: [],
-  external: [],
-}
-
+/** @type {readonly BundledProgram[]} */
 export const BUNDLED = [
   AGENT,
   HOLDER,
   CLI,
   SERVER,
-  POLICY_WORKER,
-  CHECKPOINT_WORKER,
-  INGEST_WORKER,
-  REPLAY_WORKER,
-  SUGGEST_WORKER,
-  REVIEW_WORKER,
+  ...WORKERS.map((name) => ({
+    main: `server/dist/workers/${name}.js`,
+    name: `palisade-${name}`,
+    nodeOptions: [],
+  })),
 ]
 
 /**

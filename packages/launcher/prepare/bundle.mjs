@@ -2,7 +2,7 @@
 // launcher's own may be too old for the bundler.
 import { dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
-import { BUNDLED, bundleOf } from '../programs.mjs'
+import { BUNDLED, bundleOf, EXTERNAL } from '../programs.mjs'
 import { toPlainText } from './plain-text.mjs'
 
 /**
@@ -13,11 +13,11 @@ import { toPlainText } from './plain-text.mjs'
  * @param {import('../programs.mjs').BundledProgram} program
  */
 async function bundle(root, program) {
-  const { main, name, external } = program
+  const { main, name } = program
   const build = await rolldown({
     input: { [name]: join(root, main) },
     platform: 'node',
-    external: [...external],
+    external: EXTERNAL,
     onLog(level, log) {
       // A warning such as an unresolved import would fail only when the import runs.
       if (level === 'warn') throw new Error(log.message)
