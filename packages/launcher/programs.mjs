@@ -1,11 +1,10 @@
 /**
- * A program that is bundled after compilation: Node takes longer to find and link hundreds of
+ * A program that is bundled from its sources: Node takes longer to find and link hundreds of
  * modules than to run them. Dynamic imports get files of their own, loaded only if they are needed.
- * The compiler's output stays beside the bundle, for tests.
  *
  * @typedef {object} BundledProgram
- * @property {string} main output of the compiler, relative to the root
- * @property {string} name of the bundle, `NAME.cjs` and `NAME.*.cjs` beside `main`
+ * @property {string} main source, relative to the root
+ * @property {string} name of the bundle, `NAME.cjs` and `NAME.*.cjs`
  * @property {readonly string[]} nodeOptions
  * @property {Readonly<Record<string, string>>} [environment] where the caller sets no other
  */
@@ -37,7 +36,7 @@ export const EXTERNAL = [
  * @type {BundledProgram}
  */
 export const AGENT = {
-  main: 'agent/dist/main.js',
+  main: 'agent/src/main.ts',
   name: 'palisade-agent',
   nodeOptions: ['--max-semi-space-size=1', '--v8-pool-size=1', '--heap-growing-percent=40'],
 }
@@ -48,14 +47,14 @@ export const AGENT = {
  * @type {BundledProgram}
  */
 export const HOLDER = {
-  main: 'agent/dist/sandbox/holder/holder-main.js',
+  main: 'agent/src/sandbox/holder/holder-main.ts',
   name: 'palisade-holder',
   nodeOptions: [],
 }
 
 /** @type {BundledProgram} */
 export const CLI = {
-  main: 'packages/cli/dist/main.js',
+  main: 'packages/cli/src/main.ts',
   name: 'palisade',
   nodeOptions: [],
 }
@@ -75,7 +74,7 @@ export const CLI = {
  * @type {BundledProgram}
  */
 export const SERVER = {
-  main: 'server/dist/main.js',
+  main: 'server/src/main.ts',
   name: 'palisade-server',
   nodeOptions: [
     '--max-semi-space-size=32',
@@ -106,18 +105,18 @@ export const BUNDLED = [
   CLI,
   SERVER,
   ...WORKERS.map((name) => ({
-    main: `server/dist/workers/${name}.js`,
+    main: `server/src/workers/${name}.ts`,
     name: `palisade-${name}`,
     nodeOptions: [],
   })),
 ]
 
 /**
- * The bundle of a program, relative to the root. Those of workers are beside that of the server,
- * which starts them from there.
+ * The bundle of a program, relative to the root: in `dist`, in the folder of its source. Those of
+ * workers are beside that of the server, which starts them from there.
  *
  * @param {BundledProgram} program
  */
 export function bundleOf({ main, name }) {
-  return main.replace(/(?:\/workers)?\/[^/]+$/, `/${name}.cjs`)
+  return main.replace('/src/', '/dist/').replace(/(?:\/workers)?\/[^/]+$/, `/${name}.cjs`)
 }

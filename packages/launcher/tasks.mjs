@@ -4,7 +4,7 @@ import { AGENT, bundleOf, CLI, SERVER } from './programs.mjs'
  * @typedef {object} Task
  * @property {string} summary
  * @property {import('./prepare/build.mjs').BuildScope | 'nothing'} build the part
- *   that must be compiled first
+ *   that must be built first
  * @property {boolean} product whether it runs for a user, in the user's folder, with a data
  *   directory
  * @property {string} [extra] folder with an installation of its own that only this task needs
@@ -55,14 +55,14 @@ export const TASKS = {
   },
   'test:full': {
     summary: 'every test: laws at full size, processes, sandboxes, PostgreSQL',
-    build: 'product',
+    build: 'everything',
     product: false,
     extra: 'test/browser',
     steps: [['test/lanes/main.ts', 'full']],
   },
   bench: {
     summary: 'measures decisions and programs beside others; lists its subjects',
-    build: 'everything',
+    build: 'product',
     product: false,
     extra: 'bench/peers',
     steps: [['bench/src/main.ts']],

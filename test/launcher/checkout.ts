@@ -15,7 +15,7 @@ import { removeDirectory } from '../remove-directory.ts'
 
 const OURS = join(import.meta.dirname, '..', '..', 'packages', 'launcher')
 
-/** A checkout of the launcher only, with an npx and a compiler that log their calls. */
+/** A checkout of the launcher only, with stand-ins of other programs that log their calls. */
 export interface Checkout {
   readonly root: string
   /** Runs `run.mjs`; `env` is laid over a bare environment. */
@@ -25,7 +25,7 @@ export interface Checkout {
   startInShell(args: readonly string[], options?: RunOptions): ChildProcess
   write(path: string, text: string): void
   /** The log of a stand-in program, such as one line for each compilation. */
-  logged(program: 'npx' | 'tsc'): string[]
+  logged(program: 'npx' | 'tsc' | 'bundler'): string[]
   remove(): void
 }
 
@@ -54,31 +54,28 @@ setTimeout(() => {
 }, 100)
 `
 
-/** Stands in for the compiler: writes the build info and the programs of every package. */
+/** Stands in for the compiler: writes the build info of every package. */
 const TSC = `
 const fs = require('node:fs')
-const path = require('node:path')
-const PROGRAMS = ${JSON.stringify(BUNDLED.map(({ main }) => main))}
 fs.appendFileSync('tsc.log', process.argv.slice(2).join(' ') + '\\n')
 if (process.env.TSC_FAILS) { console.log('server/src/a.ts(1,1): error TS1005'); process.exit(2) }
 for (const folder of ['packages/cli', 'server', 'agent', 'packages/policy-core']) {
   fs.mkdirSync(folder + '/dist', { recursive: true })
   fs.writeFileSync(folder + '/dist/tsconfig.tsbuildinfo', '')
 }
-for (const main of PROGRAMS) {
-  fs.mkdirSync(path.dirname(main), { recursive: true })
-  fs.copyFileSync('program-stand-in', main)
-}
 `
 
-/** Stands in for the bundler: copies the output of the compiler. */
+/** Stands in for the bundler: copies the main source of a program, and logs its name. */
 const BUNDLER = `
 if (process.env.BUNDLER_FAILS) throw new Error('an import was not found')
 const fs = require('node:fs')
 exports.rolldown = async ({ input }) => ({
   write: async ({ dir }) => {
-    for (const [name, main] of Object.entries(input))
+    for (const [name, main] of Object.entries(input)) {
+      fs.mkdirSync(dir, { recursive: true })
       fs.copyFileSync(main, dir + '/' + name + '.cjs')
+      fs.appendFileSync('bundler.log', name + '\\n')
+    }
   },
   close: async () => {},
 })
@@ -116,13 +113,12 @@ export function createCheckout(): Checkout {
   for (const folder of ['packages/cli', 'packages/policy-core', 'server', 'agent']) {
     write(`${folder}/package.json`, `{"name":"${folder}","type":"commonjs"}`)
     write(`${folder}/tsconfig.json`, '{}')
-    write(`${folder}/src/main.ts`, 'export {}')
   }
+  for (const { main } of BUNDLED) write(main, PROGRAM)
   for (const file of ['package.json', 'tsconfig.json']) write(file, '{}')
   write('pnpm-lock.yaml', 'lockfileVersion: 9')
   write('pnpm-workspace.yaml', 'packages: [packages/*]')
   write('tsc-stand-in', TSC)
-  write('program-stand-in', PROGRAM)
   write('bundler-stand-in', BUNDLER)
   write('bin/npx', NPX)
   chmodSync(join(root, 'bin', 'npx'), 0o755)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { AGENT, SERVER } from '../../packages/launcher/programs.mjs'
+import { AGENT, BUNDLED, SERVER } from '../../packages/launcher/programs.mjs'
 import { createCheckout, finish, type Checkout } from './checkout.ts'
 
 let checkout: Checkout
@@ -21,7 +21,8 @@ describe('a first run', () => {
 
     expect(run.code).toBe(3)
     expect(checkout.logged('npx')).toEqual(['--yes pnpm@12.21.0 install --frozen-lockfile'])
-    expect(checkout.logged('tsc')).toEqual(['-b packages/cli server agent --force'])
+    expect(checkout.logged('bundler')).toEqual(BUNDLED.map(({ name }) => name))
+    expect(checkout.logged('tsc')).toEqual([])
     expect(JSON.parse(run.stdout)).toMatchObject({ args: ['check', '3'] })
     expect(run.stderr).toContain('installing packages')
   })
@@ -31,7 +32,7 @@ describe('a first run', () => {
 
     expect(runs.map((run) => run.code)).toEqual([0, 0])
     expect(checkout.logged('npx')).toHaveLength(1)
-    expect(checkout.logged('tsc')).toHaveLength(1)
+    expect(checkout.logged('bundler')).toHaveLength(BUNDLED.length)
   })
 
   it('says that a checkout below `node_modules` must be moved', () => {
@@ -83,13 +84,13 @@ describe('a later run', () => {
     await checkout.run(['palisade'])
   })
 
-  it('uses neither registry nor compiler and prints only the command’s output', async () => {
+  it('uses neither registry nor bundler and prints only the command’s output', async () => {
     const run = await checkout.run(['palisade'])
 
     expect(run.stderr).toBe('')
     expect(run.stdout.trim().split('\n')).toHaveLength(1)
     expect(checkout.logged('npx')).toHaveLength(1)
-    expect(checkout.logged('tsc')).toHaveLength(1)
+    expect(checkout.logged('bundler')).toHaveLength(BUNDLED.length)
   })
 
   it.each([
@@ -104,29 +105,15 @@ describe('a later run', () => {
     expect(checkout.logged('npx')).toHaveLength(2)
   })
 
-  it('builds again when a source changed', async () => {
-    checkout.write('agent/src/new.ts', 'export const a = 1')
+  it.each([
+    ['a source', 'agent/src/new.ts'],
+    ['the lock file', 'pnpm-lock.yaml'],
+  ])('bundles again when %s changed', async (_what, file) => {
+    checkout.write(file, 'export const a = 1')
 
     await checkout.run(['palisade'])
 
-    expect(checkout.logged('tsc').slice(1)).toEqual(['-b packages/cli server agent'])
-  })
-
-  it('builds everything when the compiler’s settings changed', async () => {
-    checkout.write('tsconfig.json', '{"compilerOptions":{}}')
-
-    await checkout.run(['palisade'])
-
-    expect(checkout.logged('tsc').slice(1)).toEqual(['-b packages/cli server agent --force'])
-  })
-
-  it('builds again when the output is missing', async () => {
-    rmSync(join(checkout.root, 'server', 'dist'), { recursive: true })
-
-    const run = await checkout.run(['palisade-server'])
-
-    expect(run.code).toBe(0)
-    expect(checkout.logged('tsc')).toHaveLength(2)
+    expect(checkout.logged('bundler')).toHaveLength(2 * BUNDLED.length)
   })
 
   it('bundles again when the bundle of a program is missing', async () => {
@@ -173,11 +160,22 @@ describe('a later run', () => {
       expect(run.stderr).toContain('an import was not found')
     }
   })
+})
 
-  it('prints the compiler’s errors, exits with 1 and runs no program', async () => {
-    checkout.write('server/src/a.ts', 'const')
+describe('a build', () => {
+  it('compiles everything, anew when the settings changed or an output is missing', async () => {
+    await checkout.run(['build'])
+    await checkout.run(['build'])
+    checkout.write('tsconfig.json', '{"compilerOptions":{}}')
+    await checkout.run(['build'])
+    rmSync(join(checkout.root, 'server', 'dist', 'tsconfig.tsbuildinfo'))
+    await checkout.run(['build'])
 
-    const run = await checkout.run(['palisade'], { env: { TSC_FAILS: '1' } })
+    expect(checkout.logged('tsc')).toEqual(['-b --force', '-b --force', '-b'])
+  })
+
+  it('prints the compiler’s errors and exits with 1', async () => {
+    const run = await checkout.run(['build'], { env: { TSC_FAILS: '1' } })
 
     expect(run).toMatchObject({ code: 1, stdout: '' })
     expect(run.stderr).toContain('server/src/a.ts(1,1): error TS1005')

@@ -7,22 +7,19 @@ import { LaunchError } from './launch-error.mjs'
 import { withLock } from './lock.mjs'
 import { readStamp, stampPath, writeStamp } from './stamp.mjs'
 
-/** Projects that the commands need; `everything` also compiles tests and the launcher's types. */
-const PRODUCT = ['packages/cli', 'server', 'agent']
-
 /** Projects without output: Node runs their sources, and the compiler only checks them. */
 const CHECKED_ONLY = ['test', 'bench', 'packages/launcher', 'examples/demo']
 
-/** @typedef {'product' | 'everything'} BuildScope */
+/** @typedef {'product' | 'everything'} BuildScope `everything` also compiles, to check all types */
 
 /**
- * Compiles the scope, unless it is unchanged since its last successful build.
+ * Bundles the programs, unless the scope is unchanged since its last successful build.
  *
  * @param {string} root
  * @param {string} node
  * @param {BuildScope} scope
  * @param {(line: string) => void} tell
- * @returns {Promise<void>} rejects with the compiler's errors
+ * @returns {Promise<void>} rejects with the errors of the bundler or the compiler
  */
 export async function ensureBuilt(root, node, scope, tell) {
   if (isBuilt(root, scope)) return
@@ -61,13 +58,14 @@ async function build(root, node, scope, tell) {
   // Taken before compiling, so that the next run sees an edit made meanwhile.
   const sources = sourcesOf(root, scope)
   const known = readStamp(root, `build-${scope}.json`)['config']
-  if (known === undefined) tell('compiling, about 20 s the first time')
-  const args = [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b']
-  if (scope === 'product') args.push(...PRODUCT)
-  // TypeScript 7.0.2: after an edit of an extended tsconfig, `-b` reports fixed errors again.
-  if (known !== config) args.push('--force')
-  const run = await captureChild(node, args, { cwd: root, env: process.env })
-  if (run.code !== 0) throw new LaunchError(`the build failed\n${run.output.trimEnd()}`)
+  if (known === undefined) tell('building, about 5 s the first time')
+  if (scope === 'everything') {
+    const args = [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b']
+    // TypeScript 7.0.2: after an edit of an extended tsconfig, `-b` reports fixed errors again.
+    if (known !== config) args.push('--force')
+    const run = await captureChild(node, args, { cwd: root, env: process.env })
+    if (run.code !== 0) throw new LaunchError(`the build failed\n${run.output.trimEnd()}`)
+  }
   const bundling = await captureChild(
     node,
     [join(root, 'packages', 'launcher', 'prepare', 'bundle.mjs'), root],
@@ -87,19 +85,15 @@ async function build(root, node, scope, tell) {
  */
 function sourcesOf(root, scope, known) {
   const projects = workspaceFolders(root).filter(
-    (folder) => folder !== '.' && (scope === 'everything' || isProduct(folder)),
+    (folder) => folder !== '.' && (scope === 'everything' || emits(folder)),
   )
   const sources = known?.split(' ')[0] ?? sourceFingerprint(root, projects)
-  const missing = projects.filter(
-    (folder) => emits(folder) && !existsSync(join(root, folder, 'dist', 'tsconfig.tsbuildinfo')),
+  const compiled = scope === 'everything' ? projects.filter(emits) : []
+  const missing = compiled.filter(
+    (folder) => !existsSync(join(root, folder, 'dist', 'tsconfig.tsbuildinfo')),
   )
   const unbundled = BUNDLED.map(bundleOf).filter((file) => !existsSync(join(root, file)))
   return `${sources} ${[...missing, ...unbundled].join(',')}`.trimEnd()
-}
-
-/** @param {string} folder */
-function isProduct(folder) {
-  return emits(folder) && folder !== 'packages/console'
 }
 
 /** @param {string} folder */

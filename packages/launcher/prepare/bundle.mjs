@@ -17,6 +17,10 @@ async function bundle(root, program) {
   const build = await rolldown({
     input: { [name]: join(root, main) },
     platform: 'node',
+    // Of our packages, their sources.
+    resolve: { conditionNames: ['palisade-source', 'module', 'node', 'default'] },
+    transform: { target: 'es2024' },
+    tsconfig: false,
     external: EXTERNAL,
     onLog(level, log) {
       // A warning such as an unresolved import would fail only when the import runs.
