@@ -63,10 +63,7 @@ function findExcess(extent: JsonExtent, limits: ExtentLimits): JsonProblem | nul
   if (extent.values > limits.values)
     return tooMuch('too_many_values', `the text holds more than ${limits.values} values`)
   if (extent.shapes > limits.shapes)
-    return tooMuch(
-      'too_many_shapes',
-      `the objects have more than ${limits.shapes} different lists of member names`,
-    )
+    return tooMuch('too_many_shapes', `more than ${limits.shapes} different lists of member names`)
   return null
 }
 

@@ -233,7 +233,7 @@ describe('a document with one fault', () => {
     [
       'members of one object',
       { policies: [{ name: 'x', rules: [wide(10_000)] }] },
-      'the body is not acceptable JSON: the objects have more than 1000 different lists of member names',
+      'the body is not acceptable JSON: more than 1000 different lists of member names',
       undefined,
     ],
   ])('refuses too many %s', async (_title, document, message, field) => {
