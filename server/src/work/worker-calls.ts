@@ -124,9 +124,10 @@ export function callWorker(worker: RunningWorker, options: WorkerCallOptions): W
         throw refuse({ cause: new Error('it has ended'), isRunning: false, silentMs: 0 })
       const { promise, resolve, reject } = Promise.withResolvers<never>()
       const id = (numbers += 1)
+      // Throws for a message that cannot be copied, which no worker would answer.
+      post({ id, message }, transfer)
       waiting.set(id, { refuse, resolve, reject })
       if (waiting.size === 1) watch()
-      post({ id, message }, transfer)
       return promise
     },
     send(message, transfer) {

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ApiError } from '../../../server/src/platform/api-error.ts'
@@ -88,6 +89,17 @@ describe('calls of a worker', () => {
       ]),
     ).toEqual(['running: no answer within 30 ms', 'running: no answer within 20 ms'])
     expect([dead.terminated(), silent.terminated()]).toEqual([1, 1])
+  })
+
+  it('are refused alone when their message cannot be copied', async () => {
+    const { worker, terminated } = startWorker({ handle: (message) => message })
+    const calls = callWorker(worker, { answerWithinMs: 10, startWithinMs: 10, refuse })
+
+    await expect(calls.call(() => 0)).rejects.toMatchObject({ name: 'DataCloneError' })
+    await setTimeout(30)
+
+    expect(terminated()).toBe(0)
+    await expect(calls.call('next')).resolves.toBe('next')
   })
 
   it('are all answered before a worker closes what it has open', async () => {
