@@ -97,7 +97,7 @@ export async function composeRooms(deps: {
     knownRules,
     budget,
     pageTokenKey,
-    startWorker,
+    startProcess,
     log,
     sources,
   })

@@ -55,11 +55,11 @@ export function composeFleet(deps: {
   readonly knownRules: KnownRules
   readonly budget: WorkBudget
   readonly pageTokenKey: Uint8Array
-  readonly startWorker: StartWorker
+  readonly startProcess: StartWorker
   readonly log: Log
   readonly sources: Sources
 }): Fleet {
-  const { audited: store, evidence, knownRules, budget, pageTokenKey, startWorker, log } = deps
+  const { audited: store, evidence, knownRules, budget, pageTokenKey, startProcess, log } = deps
   const { quotas, limits } = deps.settings
   const { authenticate, signInLimits, writeLimits } = deps.identity
   const { tokens, proofs, lastSeen, reports, views, hints } = deps.machines
@@ -70,7 +70,7 @@ export function composeFleet(deps: {
     writeLimits,
     budget,
     pageTokenKey,
-    startWorker,
+    startProcess,
     now,
     random,
   })

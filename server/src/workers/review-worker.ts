@@ -1,7 +1,7 @@
 import { serveReviews } from '../fleet/access/serve-reviews.ts'
-import { serveThread } from '../platform/start-worker.ts'
+import { serveProcess } from '../work/serve-process.ts'
 
-/** A review takes up to a second; this gives it a third of the request thread's share of a CPU. */
+/** A review takes seconds; this gives it a third of the request thread's share of a busy CPU. */
 const NICENESS = 5
 
-serveThread(NICENESS, serveReviews)
+serveProcess(NICENESS, serveReviews)

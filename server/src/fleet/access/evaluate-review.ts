@@ -14,7 +14,7 @@ export interface Approval {
   readonly once: boolean
 }
 
-/** All data of a review, for a thread of its own. */
+/** All data of a review, for a process of its own. */
 export interface ReviewJob extends Allowed {
   /** Null for a review that only shows. */
   readonly approval: Approval | null

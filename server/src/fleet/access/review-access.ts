@@ -13,14 +13,16 @@ import type { Approval, RecordedDenial, ReviewJob } from './evaluate-review.ts'
 import type { Allowed } from './require-grantable.ts'
 import type { EvaluatedReview } from './serve-reviews.ts'
 
-/** A set of this size compiles in some milliseconds; a review compiles it for each resource. */
+/** A set of this size compiles in a fifth of a second; a review compiles it for each resource. */
 const MAX_RESOURCES = 2_000
+/** Of their text, in UTF-16 code units: each segment of a long path takes time and memory. */
+const MAX_TEXT = 128 * 1024
 /** Denials that are looked at. */
 const PAGE = { rows: 500, pages: 4 } as const
 const RECENT_MS = 30 * 24 * 60 * 60_000
-/** The thread of one review: its memory, and its time on a busy machine. */
+/** The process of one review: its memory, and its time on a busy machine. */
 const MAX_HEAP_MIB = 128
-const TIME_LIMIT_MS = 30_000
+const TIME_LIMIT_MS = 20_000
 
 /** A grant, or a request for one, of a user. */
 export interface Reviewed extends Allowed {
@@ -33,7 +35,8 @@ export interface ReviewsDeps {
   readonly now: () => Date
   readonly store: Pick<Store, 'read'>
   readonly budget: Pick<WorkBudget, 'begin' | 'count'>
-  readonly startWorker: StartWorker
+  /** Starts a child process: V8 may abort the process of a thread that has too little memory. */
+  readonly startProcess: StartWorker
 }
 
 /**
@@ -48,16 +51,14 @@ export type MakeReview = (
 ) => Promise<AccessReview>
 
 export function createReviews(deps: ReviewsDeps): MakeReview {
-  const { budget, startWorker } = deps
+  const { budget, startProcess } = deps
   const turns = createAnswerTurns()
 
   async function review(payer: Payer, reviewed: Reviewed, approval: Approval | null) {
     const work = approval === null ? budget.begin(payer) : budget.count(payer)
     try {
       const job = { ...(await readJob(deps, reviewed, work)), approval }
-      const { review: made, tookMs } = await evaluateInThread(startWorker, job)
-      work.charge(tookMs)
-      return made
+      return await evaluateInProcess(startProcess, job, work)
     } finally {
       work.end()
     }
@@ -67,12 +68,14 @@ export function createReviews(deps: ReviewsDeps): MakeReview {
     turns.run(payer.org, () => review(payer, reviewed, approval), payer.caller)
 }
 
-/** In a thread of its own: reviews are rare, and its memory is freed. */
-async function evaluateInThread(
-  startWorker: StartWorker,
+/** In a process of its own: reviews are rare, and its memory is freed. Charges failed ones too. */
+async function evaluateInProcess(
+  startProcess: StartWorker,
   job: ReviewJob,
-): Promise<EvaluatedReview> {
-  const worker = startWorker('review-worker', {
+  work: Pick<Work, 'charge'>,
+): Promise<AccessReview> {
+  const beganMs = performance.now()
+  const worker = startProcess('review-worker', {
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
   })
   const calls = callWorker(worker, {
@@ -80,7 +83,12 @@ async function evaluateInThread(
     refuse: () => limitExceeded('the review takes too much time or memory; ask for less at once'),
   })
   try {
-    return await calls.call<EvaluatedReview>(job)
+    const { review, tookMs } = await calls.call<EvaluatedReview>(job)
+    work.charge(tookMs)
+    return review
+  } catch (error) {
+    work.charge(performance.now() - beganMs)
+    throw error
   } finally {
     await calls.end(new Error('the review is made'))
   }
@@ -106,15 +114,18 @@ async function readUserRules(
 ): Promise<ReviewJob['rules']> {
   const teams = new Set(await reader.teams.listOfUser(org, username))
   const policies: Policy[] = []
-  let count = 0
+  let [count, text] = [0, 0]
   for (const { id, teams: scope } of await listHeads(reader, org)) {
     if (scope.length > 0 && !scope.some((team) => teams.has(team))) continue
     await work.turn()
     const record = await reader.policies.find(org, id)
     if (record === null) continue
     const rules = record.rules.filter(({ actions }) => actions.includes(action))
-    count += rules.reduce((sum, { resources }) => sum + resources.length, 0)
-    if (count > MAX_RESOURCES) return null
+    for (const { resources } of rules) {
+      count += resources.length
+      text += resources.reduce((sum, { length }) => sum + length, 0)
+    }
+    if (count > MAX_RESOURCES || text > MAX_TEXT) return null
     if (rules.length > 0) policies.push(formatPolicy({ ...record, rules }))
   }
   return policies

@@ -512,7 +512,7 @@ describe('access requests', () => {
     it('are refused when its user is removed while the request is on its way', async () => {
       const store = createAuditedStore({ store: test.store, now: () => new Date() })
       const service = createAccessService({
-        startWorker: startInProcess,
+        startProcess: startInProcess,
         store,
         evidence: { list: async () => ({ rows: [], next: null }) },
         now: () => new Date(test.now()),

@@ -17,7 +17,7 @@ it('judges requests that arrive together in turns of their own', async () => {
     write: async () => void rounds.push(round),
   } as unknown as AuditedStore
   const service = createAccessService({
-    startWorker: startInProcess,
+    startProcess: startInProcess,
     store,
     evidence: { list: async () => ({ rows: [], next: null }) },
     now: () => new Date(),

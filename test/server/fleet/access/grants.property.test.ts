@@ -111,7 +111,7 @@ async function openRun(store: Store) {
   const servers = SERVERS.map(open)
   const evidence = { list: async () => ({ rows: [], next: null }) }
   const service: AccessService = createAccessService({
-    startWorker: startInProcess,
+    startProcess: startInProcess,
     store: audited,
     evidence,
     now,

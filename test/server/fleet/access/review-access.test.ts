@@ -72,6 +72,17 @@ describe('the review of an access request', () => {
     expect((await reviewOf())?.resources).toMatchObject([{ effect: 'unknown' }])
   })
 
+  it('tells that the text of policies is too long to compare', async () => {
+    const long = Array.from({ length: 40 }, (_, index) => `/data${index}/${'k/'.repeat(1_900)}z`)
+    await addRule({ actions: ['read'], decision: 'deny', resources: long.slice(0, 20) })
+    const asked = { action: 'read', resources: ['/data0/**'] }
+    expect((await reviewOf(asked))?.resources).toMatchObject([{ effect: 'partly_denied' }])
+
+    await addRule({ actions: ['read'], decision: 'deny', resources: long.slice(20) })
+
+    expect((await reviewOf(asked))?.resources).toMatchObject([{ effect: 'unknown' }])
+  })
+
   it('has the findings of the linter', async () => {
     const review = await reviewOf({ resources: ['*.example.com:443'] })
 
@@ -141,10 +152,10 @@ describe('the review of an access request', () => {
   const reviewsOf = (
     list: () => Promise<object>,
     budget: WorkBudget = createWorkBudget(),
-    startWorker = startInProcess,
+    startProcess = startInProcess,
   ) =>
     createReviews({
-      startWorker,
+      startProcess,
       store: test.store,
       budget,
       evidence: { list } as never,
@@ -216,50 +227,57 @@ describe('the review of an access request', () => {
     expect(charged).toEqual([1])
   })
 
-  it('is made in a thread of its own, which ends, and whose time is charged', async () => {
-    const threads: { name: string; heapMib: unknown; ended: number }[] = []
-    const startWorker: StartWorker = (name, options) => {
+  it('is made in a process of its own, which ends, and whose time is charged', async () => {
+    const processes: { name: string; heapMib: unknown; ended: number }[] = []
+    const startProcess: StartWorker = (name, options) => {
       const worker = startInProcess(name, options)
       const heapMib = options.resourceLimits?.maxOldGenerationSizeMb
-      const thread = { name, heapMib, ended: 0 }
-      threads.push(thread)
+      const process = { name, heapMib, ended: 0 }
+      processes.push(process)
       return Object.assign(worker, {
-        terminate: async () => (thread.ended += 1),
+        terminate: async () => (process.ended += 1),
       })
     }
-    const charged: number[] = []
-    const work = { turn: async () => {}, end: () => {}, charge: (ms: number) => charged.push(ms) }
-    const budget = { begin: () => work, count: () => work, require: () => undefined }
+    const { budget, charged } = recordCharges()
     const rows = Array.from({ length: 500 }, (_, i) => denialOf(`/data/${i % 5}`))
-    const review = reviewsOf(async () => ({ rows, next: null }), budget, startWorker)
+    const review = reviewsOf(async () => ({ rows, next: null }), budget, startProcess)
     const asked = { org: scene.org, username: scene.names.bob, action: 'read' } as const
 
     const made = await review(payerOf(scene.org), { ...asked, resources: ['/data/3'] })
 
     expect(made.recorded).toEqual({ requests: 100, last_at: expect.any(String), complete: true })
-    expect(threads).toEqual([{ name: 'review-worker', heapMib: 128, ended: 1 }])
+    expect(processes).toEqual([{ name: 'review-worker', heapMib: 128, ended: 1 }])
     expect(charged).toEqual([expect.any(Number)])
   })
 
-  it('is refused when its thread ends early, and the next one is made', async () => {
+  it('is refused and charged when its process ends early, and the next one is made', async () => {
     let isEnding = true
-    const startWorker: StartWorker = (name, options) => {
+    const startProcess: StartWorker = (name, options) => {
       const worker = startInProcess(name, options)
       if (isEnding) void worker.terminate()
       return worker
     }
     const list = async () => ({ rows: [], next: null })
-    const review = reviewsOf(list, createWorkBudget(), startWorker)
+    const { budget, charged } = recordCharges()
+    const review = reviewsOf(list, budget, startProcess)
 
     await expect(review(payerOf(scene.org), reviewed(scene.org))).rejects.toMatchObject({
       status: 403,
       code: 'limit_exceeded',
     })
     isEnding = false
+    expect(charged).toEqual([expect.any(Number)])
 
     expect((await review(payerOf(scene.org), reviewed(scene.org))).resources).toHaveLength(1)
   })
 })
+
+/** A budget that refuses nothing. */
+function recordCharges() {
+  const charged: number[] = []
+  const work = { turn: async () => {}, end: () => {}, charge: (ms: number) => charged.push(ms) }
+  return { charged, budget: { begin: () => work, count: () => work, require: () => undefined } }
+}
 
 function denialOf(path: string) {
   const tuple = { action: 'read', host: null, path, path_cut: false, reason: 'default_deny' }
