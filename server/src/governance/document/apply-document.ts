@@ -1,10 +1,10 @@
 import { authorize, type Access } from '../../identity/authorize.ts'
 import { payerOf } from '../../identity/payer.ts'
+import { formatPrincipal } from '../../identity/principal.ts'
 import type { Answer } from '../../http/answer.ts'
 import { ApiError, conflict } from '../../platform/api-error.ts'
 import { formatEntityTag, readEntityTags, requireMatch } from '../../http/input/entity-tag.ts'
 import { readLargeJson } from '../../http/body/read-body.ts'
-import type { RawBody } from '../../http/body/raw-body.ts'
 import { readQuery } from '../../http/input/read-query.ts'
 import type { Work } from '../../work/work-budget.ts'
 import type {
@@ -69,7 +69,11 @@ export async function applyDocument(
   call: GovernanceCall,
 ): Promise<Answer> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    const validated = await deps.documents.run(call.org, () => readAndValidate(deps, call))
+    const validated = await deps.documents.run(
+      call.org,
+      () => readAndValidate(deps, call),
+      formatPrincipal(call.principal),
+    )
     if (validated.planned !== null) return validated.planned
     try {
       return await writeValidated(deps, call, validated)
@@ -119,7 +123,7 @@ function writeValidated(
 
 /** Runs once at a time in an organization: a parsed document takes many times its size in bytes. */
 async function readAndValidate(deps: GovernanceRouteDeps, call: GovernanceCall) {
-  const body = await parse(call.body)
+  const body = await parse(deps, call)
   if (!body.ok) return { body, planned: null, ahead: null }
   const isDryRun = asksForDryRun(body.json)
   const permission = isDryRun ? 'policies:read' : 'policies:write'
@@ -150,14 +154,21 @@ async function showPlan(
   return { status: 200, headers, body: await formatPlan(plan, teamNames, shown) }
 }
 
+/** Charges the time, also of a body that is refused. Throws 429 before it. */
 async function parse(
-  body: RawBody,
+  { store, budget }: Pick<GovernanceDeps, 'budget' | 'store'>,
+  { principal, org, body }: GovernanceCall,
 ): Promise<{ ok: true; json: unknown } | { ok: false; error: ApiError }> {
+  const access = await store.read((reader) => authorize(reader, principal, org, null))
+  const work = budget.begin(payerOf(principal, access))
+  const read = { maxValues: MAX_VALUES, advice: ADVICE, endTurn: () => work.turn() }
   try {
-    return { ok: true, json: await readLargeJson(body, { maxValues: MAX_VALUES, advice: ADVICE }) }
+    return { ok: true, json: await readLargeJson(body, read) }
   } catch (error) {
     if (error instanceof ApiError) return { ok: false, error }
     throw error
+  } finally {
+    work.end()
   }
 }
 

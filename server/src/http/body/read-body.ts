@@ -31,11 +31,18 @@ export function readJson(body: RawBody): unknown {
  */
 export async function readLargeJson(
   body: RawBody,
-  { maxValues, advice }: { readonly maxValues: number; readonly advice?: string },
+  {
+    maxValues,
+    advice,
+    endTurn = createTurnEnds(),
+  }: {
+    readonly maxValues: number
+    readonly advice?: string
+    readonly endTurn?: () => Promise<void>
+  },
 ): Promise<unknown> {
   if (advice !== undefined && body.tooLarge) requireJson(body, `; ${advice}`)
   if (body.bytes.length <= MAX_BYTES_AT_ONCE) return readJson(body)
-  const endTurn = createTurnEnds()
   const text = readText(body)
   await endTurn()
   const steps = parseJsonInSteps(text, { maxValues, maxShapes: MAX_SHAPES })
