@@ -18,7 +18,7 @@ export interface Admitted {
   readonly expiresMs: number
   readonly deviceId: string
   readonly user: string | null
-  readonly place: ViewRef
+  readonly viewRef: ViewRef
   /** The newest one that was kept, which may be of a former view; null before the first. */
   readonly assignment: AssignmentState | null
 }
@@ -62,8 +62,8 @@ export function createAdmissions(deps: {
       readDevice(reader, deps, token),
     )
     const { id: deviceId, username: user } = device
-    const place = await assignView(deps, inputs)
-    const admitted = { generation, expiresMs, deviceId, user, place, assignment }
+    const viewRef = await assignView(deps, inputs)
+    const admitted = { generation, expiresMs, deviceId, user, viewRef, assignment }
     devices.keep(token, admitted)
     return admitted
   }

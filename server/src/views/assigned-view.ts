@@ -49,10 +49,10 @@ function assignedView(secret: Uint8Array, { device, teams, rollout }: Assignment
   const { org } = device
   const isHeldBack =
     rollout !== null && !isReached(rollout, createDraw(org, rollout.id, secret), device)
-  return placeOf(secret, org, { teams, base: isHeldBack ? baseOf(rollout) : null })
+  return viewRefOf(secret, org, { teams, base: isHeldBack ? baseOf(rollout) : null })
 }
 
-export function placeOf(secret: Uint8Array, org: string, { teams, base }: ViewSource): ViewRef {
+export function viewRefOf(secret: Uint8Array, org: string, { teams, base }: ViewSource): ViewRef {
   return { org, id: formatViewId(secret, org, { teams, base }), teams, base }
 }
 

@@ -17,7 +17,7 @@ const TRANSACTIONS_AT_ONCE = 4
 /** A device for which an assignment is to be signed. */
 export interface Assignee {
   readonly deviceId: string
-  readonly place: ViewRef
+  readonly viewRef: ViewRef
   /** The newest version that it says to have accepted; 0 before the first. */
   readonly heldVersion: number
 }
@@ -95,7 +95,7 @@ export function createAssignmentVersions(deps: {
 
   return (assignee) =>
     new Promise((resolve, reject) => {
-      waiting.push([assignee.place.org], { ...assignee, resolve, reject })
+      waiting.push([assignee.viewRef.org], { ...assignee, resolve, reject })
       if (!isRunning) void run()
     })
 }
@@ -110,20 +110,20 @@ async function assign(
   const known = await writer.deviceAssignments.list(some.map(({ deviceId }) => deviceId))
   const found: (AssignmentState | null)[] = []
   const made = new Map<string, DeviceAssignmentRecord>()
-  for (const { deviceId, place, heldVersion } of some) {
+  for (const { deviceId, viewRef, heldVersion } of some) {
     const before = made.get(deviceId) ?? known.get(deviceId) ?? null
-    const device = await writer.devices.find(place.org, deviceId)
-    if (device === null || !(await isOwn(writer, device, place))) {
+    const device = await writer.devices.find(viewRef.org, deviceId)
+    if (device === null || !(await isOwn(writer, device, viewRef))) {
       found.push(null)
       continue
     }
     const grants = await readGrants(writer, device, now)
-    if (before !== null && isGood(before, { place, heldVersion }, nowSeconds))
+    if (before !== null && isGood(before, { viewRef, heldVersion }, nowSeconds))
       found.push({ ...before, grants })
     else {
       const least = heldVersion > nowSeconds ? 0 : heldVersion + 1
       const version = Math.max(nowSeconds, (before?.version ?? 0) + 1, least)
-      const assignment = { device_id: deviceId, view_id: place.id, version }
+      const assignment = { device_id: deviceId, view_id: viewRef.id, version }
       made.set(deviceId, assignment)
       found.push({ ...assignment, grants })
     }
@@ -146,8 +146,12 @@ export async function readGrants(
 /** Shared, because most devices of a fleet have none. */
 const NO_GRANTS: readonly AccessGrant[] = []
 
-async function isOwn(writer: StoreWriter, device: DeviceRecord, place: ViewRef): Promise<boolean> {
-  return findAssignedView(await readAssignmentInputs(writer, device))?.id === place.id
+async function isOwn(
+  writer: StoreWriter,
+  device: DeviceRecord,
+  viewRef: ViewRef,
+): Promise<boolean> {
+  return findAssignedView(await readAssignmentInputs(writer, device))?.id === viewRef.id
 }
 
 /**
@@ -157,8 +161,8 @@ async function isOwn(writer: StoreWriter, device: DeviceRecord, place: ViewRef):
  */
 export function isGood(
   { view_id, version }: DeviceAssignmentRecord,
-  { place, heldVersion }: Pick<Assignee, 'place' | 'heldVersion'>,
+  { viewRef, heldVersion }: Pick<Assignee, 'viewRef' | 'heldVersion'>,
   nowSeconds: number,
 ): boolean {
-  return view_id === place.id && (version >= heldVersion || heldVersion > nowSeconds)
+  return view_id === viewRef.id && (version >= heldVersion || heldVersion > nowSeconds)
 }

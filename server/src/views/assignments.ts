@@ -47,7 +47,7 @@ export interface AskedAssignment {
 /** Signs which view is a device's own; as of now, or of some minutes ago when it was the same. */
 export type Assign = (device: Device, asked: AskedAssignment) => Promise<DeviceView>
 
-type Device = Pick<Admitted, 'deviceId' | 'user' | 'place' | 'assignment'>
+type Device = Pick<Admitted, 'deviceId' | 'user' | 'viewRef' | 'assignment'>
 
 /**
  * Signs the assignments of devices. The key is read again after each commit, because a fleet that
@@ -88,27 +88,27 @@ export function createAssignments(deps: {
 
   /** From memory while the view is the same. */
   async function findCurrent(
-    { deviceId, place, assignment }: Device,
+    { deviceId, viewRef, assignment }: Device,
     before: Made | null,
     heldVersion: number,
   ): Promise<AssignmentState> {
-    const assignee = { deviceId, place, heldVersion }
+    const assignee = { deviceId, viewRef, heldVersion }
     const known = newerOf(assignment, before?.kept ?? null)
     if (known !== null && isGood(known, assignee, secondsOf(now()))) return known
     return findAssignment(assignee)
   }
 
   return async (device, { heldVersion, nonce }) => {
-    const { deviceId, user, place } = device
+    const { deviceId, user, viewRef } = device
     const before = assignments.find(deviceId)
     const kept = await findCurrent(device, before, heldVersion)
-    const { key, lifeMs } = await findSigner(place.org)
+    const { key, lifeMs } = await findSigner(viewRef.org)
     const issuedMs = now().getTime()
     const content: Content = {
-      org: place.org,
+      org: viewRef.org,
       device_id: deviceId,
       user,
-      view: place.id,
+      view: viewRef.id,
       version: kept.version,
       ...formatGrants(kept, issuedMs),
       ...(nonce === null ? {} : { nonce }),

@@ -26,7 +26,7 @@ export interface FoundView {
 
 /** Which view somebody asks for. */
 export interface Question {
-  readonly place: ViewRef
+  readonly viewRef: ViewRef
   /** As it was when it was last found. */
   readonly before: FoundView | null
   /** Whether a timestamp that is some minutes old does not do. */
@@ -51,18 +51,18 @@ export type Inspected =
 /** Reads the policies only when something was changed since they were compared with the view. */
 export async function inspectView(
   { reader, contents, organization, now, ...trust }: Seen,
-  { place, before, isRenewal }: Question,
+  { viewRef, before, isRenewal }: Question,
 ): Promise<Inspected> {
-  const record = await reader.views.find(place.org, place.id)
+  const record = await reader.views.find(viewRef.org, viewRef.id)
   const isCompared =
     before?.revision === organization.revision &&
     before.record.content_hash === record?.content_hash
-  const content = isCompared ? null : await contents.read(reader, organization, place)
+  const content = isCompared ? null : await contents.read(reader, organization, viewRef)
   const contentHash = content?.hash ?? record?.content_hash ?? ''
   const nowMs = now.getTime()
   if (record !== null && isNothingDue(record, trust, { contentHash, nowMs, isRenewal }))
     return { content: null, record }
-  return { content: content ?? (await contents.read(reader, organization, place)) }
+  return { content: content ?? (await contents.read(reader, organization, viewRef)) }
 }
 
 /** Throws `ERR_STORE_NOT_FOUND`. */

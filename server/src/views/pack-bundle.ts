@@ -31,9 +31,9 @@ export async function packBundle(
 ): Promise<Buffer> {
   const { store } = deps
   const inputs = await store.read((reader) => readLive(reader, org, deviceId))
-  const place = await assignView(deps, inputs)
-  const timestamp = (await deps.publisher.current(place)).body
-  const device = { deviceId, user: inputs.device.username, place, assignment: null }
+  const viewRef = await assignView(deps, inputs)
+  const timestamp = (await deps.publisher.current(viewRef)).body
+  const device = { deviceId, user: inputs.device.username, viewRef, assignment: null }
   // Always anew: the machine cannot say which version it has, which a restored store may have
   // forgotten.
   const asked = { heldVersion: secondsOf(deps.now()), nonce: null }
@@ -45,7 +45,7 @@ export async function packBundle(
     Buffer.from('}}'),
   ]
   let length = texts.reduce((sum, text) => sum + text.byteLength, 0)
-  for await (const { name, body } of listViewFiles((read) => store.read(read), place, wanted)) {
+  for await (const { name, body } of listViewFiles((read) => store.read(read), viewRef, wanted)) {
     const comma = texts.length > 2 ? ',' : ''
     const text = Buffer.from(`${comma}${JSON.stringify(name)}:${JSON.stringify(body.toString())}`)
     length += text.byteLength

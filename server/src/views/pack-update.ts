@@ -28,7 +28,7 @@ export interface Updates {
   /**
    * `files` of a bundle as JSON. Throws ApiError 409 when somebody has changed policies meanwhile.
    */
-  files(place: ViewRef, timestamp: ServedTimestamp, held: Held): Promise<string>
+  files(viewRef: ViewRef, timestamp: ServedTimestamp, held: Held): Promise<string>
 }
 
 /**
@@ -40,23 +40,23 @@ export function createUpdates(deps: { readonly store: Store; readonly now: () =>
   const running = new Map<string, Promise<string>>()
 
   async function make(
-    place: ViewRef,
+    viewRef: ViewRef,
     { body: timestamp }: ServedTimestamp,
     { root, targets }: Held,
   ): Promise<string> {
     const since = startOfKept(deps.now())
     const bounds = { maxRoots: MAX_UPDATE_ROOTS, maxDocuments: MAX_UPDATE_DOCUMENTS }
     const wanted = { timestamp, since, root, targets, ...bounds }
-    return JSON.stringify(await deps.store.read((reader) => readViewFiles(reader, place, wanted)))
+    return JSON.stringify(await deps.store.read((reader) => readViewFiles(reader, viewRef, wanted)))
   }
 
   return {
-    async files(place, timestamp, { view, root, targets }) {
-      const held = { view, root, targets: view === place.id ? targets : null }
-      const key = `${place.id} ${timestamp.etag} ${root} ${held.targets}`
+    async files(viewRef, timestamp, { view, root, targets }) {
+      const held = { view, root, targets: view === viewRef.id ? targets : null }
+      const key = `${viewRef.id} ${timestamp.etag} ${root} ${held.targets}`
       const known = texts.find(key)
       if (known !== null) return known
-      const begun = running.get(key) ?? make(place, timestamp, held)
+      const begun = running.get(key) ?? make(viewRef, timestamp, held)
       running.set(key, begun)
       try {
         const text = await begun

@@ -41,11 +41,11 @@ export type ReadStore = <T>(work: (reader: StoreReader) => Promise<T>) => Promis
  */
 export async function readViewFiles(
   reader: StoreReader,
-  place: Pick<ViewRef, 'org' | 'id'>,
+  viewRef: Pick<ViewRef, 'org' | 'id'>,
   wanted: WantedFiles,
 ): Promise<Record<string, string>> {
   const files: Record<string, string> = {}
-  for await (const { name, body } of listViewFiles((work) => work(reader), place, wanted))
+  for await (const { name, body } of listViewFiles((work) => work(reader), viewRef, wanted))
     files[name] = body.toString()
   return files
 }

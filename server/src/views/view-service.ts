@@ -9,7 +9,7 @@ import { createAdmissions, type Admitted } from './admissions.ts'
 import { createAssignments, type AskedAssignment } from './assignments.ts'
 import { startOfKept } from './publication/renewal.ts'
 import { createRecent } from '../platform/recent.ts'
-import { placeOf } from './assigned-view.ts'
+import { viewRefOf } from './assigned-view.ts'
 import type { ViewRef } from './inspect-view.ts'
 import { rememberOpenedKeys } from './keys/role-key.ts'
 import { packBundle } from './pack-bundle.ts'
@@ -137,7 +137,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     requested: Requested,
   ): Promise<Admitted> {
     const device = await admissions.admit(authorizationHeader)
-    if (!isOwn(device.place, requested)) throw notFound('view not found')
+    if (!isOwn(device.viewRef, requested)) throw notFound('view not found')
     return device
   }
 
@@ -160,14 +160,14 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
 
     async revisionOf(org, teams) {
       const secret = await ensureViewSecret(store, org, random)
-      return publisher.revision(placeOf(secret, org, { teams, base: null }))
+      return publisher.revision(viewRefOf(secret, org, { teams, base: null }))
     },
 
     async identify(authorizationHeader) {
-      const { deviceId, user, place, expiresMs, assignment } =
+      const { deviceId, user, viewRef, expiresMs, assignment } =
         await admissions.admit(authorizationHeader)
       const assignmentVersion = assignment?.version ?? 0
-      return { org: place.org, deviceId, user, assignmentVersion, expiresMs }
+      return { org: viewRef.org, deviceId, user, assignmentVersion, expiresMs }
     },
 
     async assign(authorizationHeader, asked) {
@@ -180,8 +180,8 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     known(authorizationHeader, requested, heldVersion) {
       const token = findDeviceToken(authorizationHeader)
       const device = token === null ? null : admissions.find(token)
-      if (device === null || !isOwn(device.place, requested)) return null
-      const timestamp = publisher.known(device.place)
+      if (device === null || !isOwn(device.viewRef, requested)) return null
+      const timestamp = publisher.known(device.viewRef)
       if (timestamp === null) return null
       deps.lastSeen.record(device.deviceId, now().getTime())
       return { ...timestamp, isBehind: isBehind(device, heldVersion) }
@@ -189,28 +189,28 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
 
     async timestamp(authorizationHeader, requested, heldVersion) {
       const device = await enter(authorizationHeader, requested)
-      const timestamp = await publisher.current(device.place)
+      const timestamp = await publisher.current(device.viewRef)
       deps.lastSeen.record(device.deviceId, now().getTime())
       return { ...timestamp, isBehind: isBehind(device, heldVersion) }
     },
 
     async update(authorizationHeader, { held, assignment: asked, issuedAfterMs, hasTag }) {
       const device = await admissions.admit(authorizationHeader)
-      const { deviceId, place } = device
+      const { deviceId, viewRef } = device
       const timestamp =
         issuedAfterMs === null
-          ? await publisher.current(place)
-          : await publisher.renewed(place, issuedAfterMs)
+          ? await publisher.current(viewRef)
+          : await publisher.renewed(viewRef, issuedAfterMs)
       deps.lastSeen.record(deviceId, now().getTime())
       const { etag } = timestamp
-      const isCurrent = held.view === place.id && !isBehind(device, asked.heldVersion || null)
+      const isCurrent = held.view === viewRef.id && !isBehind(device, asked.heldVersion || null)
       if (isCurrent && hasTag(etag)) return { etag, body: null }
-      const missing = await updates.files(place, timestamp, held)
+      const missing = await updates.files(viewRef, timestamp, held)
       return { etag, body: joinUpdate(await assignTo(device, asked), missing) }
     },
 
     async metadata(authorizationHeader, requested, name) {
-      const { org, id } = (await enter(authorizationHeader, requested)).place
+      const { org, id } = (await enter(authorizationHeader, requested)).viewRef
       const version = /^([1-9]\d{0,14})\.root\.json$/.exec(name)?.[1]
       return readFile(`${org}/${id}/${name}`, () =>
         store.read(async (reader) =>
@@ -222,7 +222,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     },
 
     async document(authorizationHeader, requested, path) {
-      const { org, id } = (await enter(authorizationHeader, requested)).place
+      const { org, id } = (await enter(authorizationHeader, requested)).viewRef
       return readFile(`${org}/${id}/${path}`, () =>
         store.read((reader) => reader.views.document(org, id, path, startOfKept(now()))),
       )
@@ -236,6 +236,6 @@ function isBehind({ assignment }: Admitted, heldVersion: number | null): boolean
 }
 
 /** Letter for letter: another spelling of a name is another name. */
-function isOwn(place: ViewRef, requested: Requested): boolean {
-  return requested.org === place.org && requested.view === place.id
+function isOwn(viewRef: ViewRef, requested: Requested): boolean {
+  return requested.org === viewRef.org && requested.view === viewRef.id
 }

@@ -47,7 +47,7 @@ describe('versions of assignments', () => {
     return createAssignmentVersions({ store, now: () => new Date(test.now() + aheadMs) })
   }
 
-  async function placeOf(id = deviceId): Promise<ViewRef> {
+  async function viewRefOf(id = deviceId): Promise<ViewRef> {
     const inputs = await test.store.read(async (reader) => {
       const device = await reader.devices.find(org, id)
       if (device === null) throw new Error('no device')
@@ -71,7 +71,7 @@ describe('versions of assignments', () => {
     async (aheadMs) => {
       const [one, other] = [openServer(), openServer(aheadMs)]
       const find = async (server: FindAssignment) =>
-        server({ deviceId, place: await placeOf(), heldVersion: 0 })
+        server({ deviceId, viewRef: await viewRefOf(), heldVersion: 0 })
 
       const first = await find(one)
       const leave = await joinTeam()
@@ -88,12 +88,12 @@ describe('versions of assignments', () => {
   it('are not created for a view that the device has left', async () => {
     const find = openServer()
     const leave = await joinTeam()
-    const place = await placeOf()
-    const inTeam = await find({ deviceId, place, heldVersion: 0 })
+    const viewRef = await viewRefOf()
+    const inTeam = await find({ deviceId, viewRef, heldVersion: 0 })
     await leave()
-    const outside = await find({ deviceId, place: await placeOf(), heldVersion: 0 })
+    const outside = await find({ deviceId, viewRef: await viewRefOf(), heldVersion: 0 })
 
-    await expect(find({ deviceId, place, heldVersion: 0 })).rejects.toMatchObject({ status: 409 })
+    await expect(find({ deviceId, viewRef, heldVersion: 0 })).rejects.toMatchObject({ status: 409 })
 
     const kept = await test.store.read((reader) => reader.deviceAssignments.list([deviceId]))
     expect({ ...kept.get(deviceId), grants: [] }).toEqual(outside)
@@ -104,9 +104,11 @@ describe('versions of assignments', () => {
     const find = openServer()
     const ids = [deviceId]
     while (ids.length < 20) ids.push(await enrol())
-    const place = await placeOf()
+    const viewRef = await viewRefOf()
 
-    const found = await Promise.all(ids.map((id) => find({ deviceId: id, place, heldVersion: 0 })))
+    const found = await Promise.all(
+      ids.map((id) => find({ deviceId: id, viewRef, heldVersion: 0 })),
+    )
 
     expect(found.map(({ device_id }) => device_id)).toEqual(ids)
     expect(transactions).toBe(2)
@@ -114,9 +116,9 @@ describe('versions of assignments', () => {
 
   it('are shared by concurrent requests of one device', async () => {
     const find = openServer()
-    const place = await placeOf()
+    const viewRef = await viewRefOf()
 
-    const found = await Promise.all([1, 2].map(() => find({ deviceId, place, heldVersion: 0 })))
+    const found = await Promise.all([1, 2].map(() => find({ deviceId, viewRef, heldVersion: 0 })))
 
     expect(found[0]).toEqual(found[1])
   })
@@ -126,10 +128,10 @@ describe('versions of assignments', () => {
       store: { transaction: () => Promise.reject(new Error('the disk is full')) },
       now: () => new Date(test.now()),
     })
-    const place = await placeOf()
+    const viewRef = await viewRefOf()
 
-    await expect(broken({ deviceId, place, heldVersion: 0 })).rejects.toThrow('the disk is full')
-    await expect(broken({ deviceId, place, heldVersion: 0 })).rejects.toThrow('the disk is full')
+    await expect(broken({ deviceId, viewRef, heldVersion: 0 })).rejects.toThrow('the disk is full')
+    await expect(broken({ deviceId, viewRef, heldVersion: 0 })).rejects.toThrow('the disk is full')
   })
 
   it('are written once for a machine that polls and updates', async () => {

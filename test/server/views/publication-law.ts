@@ -172,10 +172,10 @@ export async function createWorld(store: Store) {
 
 export function createSeenView(
   deps: { readonly store: Store; readonly publisher: ViewPublisher; readonly now: () => Date },
-  place: { readonly org: string; readonly id: string; readonly teams: readonly string[] },
+  viewRef: { readonly org: string; readonly id: string; readonly teams: readonly string[] },
 ) {
   const { store, publisher, now } = deps
-  const { org, id } = place
+  const { org, id } = viewRef
   const seen: Targets[] = []
   const file = (name: string) =>
     store.read((reader) => reader.views.file(org, id, name, startOfKept(now())))
@@ -190,7 +190,7 @@ export function createSeenView(
     seenPaths: () => seen.flatMap(({ paths }) => paths),
     newestPaths: () => seen.at(-1)?.paths ?? [],
     async look(): Promise<void> {
-      const { body } = await publisher.current({ ...place, base: null })
+      const { body } = await publisher.current({ ...viewRef, base: null })
       const snapshot = await readLinked(Buffer.from(body), 'snapshot', file)
       const targets = await readLinked(snapshot.body, 'targets', file)
       const { version, sha256 } = targets

@@ -109,15 +109,15 @@ async function expectOther(
       () => 200,
       (error: unknown) => (error as { status?: number }).status,
     )
-  const isOwn = own.place.view === other.place.view
+  const isOwn = own.viewRef.view === other.viewRef.view
   // A claim to hold files of another view is ignored.
   const sent = await fetchDocuments(service, header, other)
   expect(sent).toEqual(isOwn ? new Map() : own.documents)
-  expect(await statusOf(service.timestamp(header, other.place, null))).toBe(isOwn ? 200 : 404)
+  expect(await statusOf(service.timestamp(header, other.viewRef, null))).toBe(isOwn ? 200 : 404)
   for (const path of other.documents.keys()) {
-    expect(await statusOf(service.document(header, other.place, path))).toBe(isOwn ? 200 : 404)
+    expect(await statusOf(service.document(header, other.viewRef, path))).toBe(isOwn ? 200 : 404)
     const expected = own.documents.has(path) ? 200 : 404
-    expect(await statusOf(service.document(header, own.place, path))).toBe(expected)
+    expect(await statusOf(service.document(header, own.viewRef, path))).toBe(expected)
   }
 }
 
@@ -127,16 +127,16 @@ const ASKED = { heldVersion: 0, nonce: null }
 interface Seen {
   /** Version of the targets file. */
   readonly targets: number
-  readonly place: Requested
+  readonly viewRef: Requested
   readonly metadata: readonly string[]
   readonly documents: ReadonlyMap<string, string>
 }
 
 async function fetchAll(service: ViewService, header: string): Promise<Seen> {
-  const place = (await service.assign(header, ASKED)).signed
+  const viewRef = (await service.assign(header, ASKED)).signed
   const text = async (name: string) =>
-    Buffer.from(await service.metadata(header, place, name)).toString()
-  const timestamp = Buffer.from((await service.timestamp(header, place, null)).body).toString()
+    Buffer.from(await service.metadata(header, viewRef, name)).toString()
+  const timestamp = Buffer.from((await service.timestamp(header, viewRef, null)).body).toString()
   const snapshot = await text(`${versionOf(timestamp, 'snapshot.json')}.snapshot.json`)
   const version = versionOf(snapshot, 'targets.json')
   const targets = await text(`${version}.targets.json`)
@@ -146,19 +146,19 @@ async function fetchAll(service: ViewService, header: string): Promise<Seen> {
   }
   for (const [name, { hashes }] of Object.entries(signed.targets)) {
     const path = name.replace('/', `/${hashes.sha256}.`)
-    const body = await service.document(header, place, path)
+    const body = await service.document(header, viewRef, path)
     expect(createHash('sha256').update(body).digest('hex')).toBe(hashes.sha256)
     documents.set(path, Buffer.from(body).toString())
   }
   const metadata = [timestamp, snapshot, targets, await text('1.root.json')]
-  return { place, targets: version, metadata, documents }
+  return { viewRef, targets: version, metadata, documents }
 }
 
 /** The files of an update for a machine that claims to hold those of a view. */
 async function fetchDocuments(
   service: ViewService,
   header: string,
-  { place: { view }, targets }: Seen,
+  { viewRef: { view }, targets }: Seen,
 ): Promise<ReadonlyMap<string, string>> {
   const held = { view, root: 1, targets }
   const { body } = await service.update(header, {

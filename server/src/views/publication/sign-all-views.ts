@@ -1,5 +1,5 @@
 import type { Store, StoreReader } from '../../store/store.ts'
-import { baseOf, placeOf } from '../assigned-view.ts'
+import { baseOf, viewRefOf } from '../assigned-view.ts'
 import type { ViewRef } from '../inspect-view.ts'
 import { findViewSecret } from '../content/view-id.ts'
 import { createViewPublisher } from './view-publisher.ts'
@@ -16,9 +16,9 @@ export async function signAllViews(
   org: string,
   now: () => Date,
 ): Promise<SignedViews> {
-  const places = await store.read((reader) => listPlaces(reader, org))
+  const viewRefs = await store.read((reader) => listViewRefs(reader, org))
   const publisher = createViewPublisher({ store, now })
-  const outcomes = await Promise.allSettled(places.map((place) => publisher.current(place)))
+  const outcomes = await Promise.allSettled(viewRefs.map((viewRef) => publisher.current(viewRef)))
   const refused = outcomes.flatMap((outcome) =>
     outcome.status === 'rejected' ? [(outcome.reason as Error).message] : [],
   )
@@ -26,18 +26,18 @@ export async function signAllViews(
 }
 
 /** The views of the users of all machines; a view without such a user is signed on request. */
-async function listPlaces(reader: StoreReader, org: string): Promise<ViewRef[]> {
+async function listViewRefs(reader: StoreReader, org: string): Promise<ViewRef[]> {
   const secret = await findViewSecret(reader, org)
   if (secret === null) return []
   const rollout = await reader.rollouts.findOpen(org)
   const bases = rollout === null ? [null] : [null, baseOf(rollout)]
-  const places = new Map<string, ViewRef>()
+  const viewRefs = new Map<string, ViewRef>()
   for (const username of await reader.devices.listLiveUsers(org)) {
     const teams = username === null ? [] : await reader.teams.listOfUser(org, username)
     for (const base of bases) {
-      const place = placeOf(secret, org, { teams, base })
-      places.set(place.id, place)
+      const viewRef = viewRefOf(secret, org, { teams, base })
+      viewRefs.set(viewRef.id, viewRef)
     }
   }
-  return [...places.values()]
+  return [...viewRefs.values()]
 }

@@ -34,7 +34,7 @@ export function signTargets(
   { listing, settings }: Pick<ViewContent, 'listing' | 'settings'>,
 ): SignedTargets {
   const { version, specVersion: spec_version, expires } = common(signing, TARGETS_LIFE_MS)
-  const members = { version, spec_version, expires, ...place(signing), 'x-settings': settings }
+  const members = { version, spec_version, expires, ...bindingOf(signing), 'x-settings': settings }
   const { head, tail } = formatAroundListing(members)
   const signed = Buffer.from(`${head}${listing}${tail}`)
   const start = `{"signatures":${JSON.stringify([signing.key.signBytes(signed).toJSON()])},"signed":`
@@ -56,7 +56,7 @@ export function signTimestamp(signing: Signing, snapshot: FileVersion, lifeMs: n
   const timestamp = new Timestamp({
     ...common(signing, lifeMs),
     snapshotMeta: describeFile(snapshot.version, snapshot.body),
-    unrecognizedFields: { ...place(signing), 'x-issued': formatTufTime(signing.atMs) },
+    unrecognizedFields: { ...bindingOf(signing), 'x-issued': formatTufTime(signing.atMs) },
   })
   return finish(signing, new Metadata(timestamp))
 }
@@ -66,7 +66,7 @@ function common({ version, atMs }: Signing, lifeMs: number) {
 }
 
 /** The specification binds metadata to keys alone, and those are the same for all views. */
-function place({ org, view }: Signing) {
+function bindingOf({ org, view }: Signing) {
   return { 'x-org': org, 'x-view': view }
 }
 

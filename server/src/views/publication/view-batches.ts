@@ -61,7 +61,9 @@ export function createViewBatches(deps: {
     const documents = new Set(changed.flatMap(({ content }) => content.documents))
     await placeDocuments(store, org, [...documents], now)
     // In the order of their rows: each commit then writes other pages of the database.
-    const inOrder = changed.toSorted((a, b) => (a.inquiry.place.id < b.inquiry.place.id ? -1 : 1))
+    const inOrder = changed.toSorted((a, b) =>
+      a.inquiry.viewRef.id < b.inquiry.viewRef.id ? -1 : 1,
+    )
     const parts = split(inOrder, VIEWS_OF_TRANSACTION)
     const publishParts = async (): Promise<void> => {
       for (let part = parts.shift(); part !== undefined; part = parts.shift())
@@ -119,14 +121,14 @@ export function createViewBatches(deps: {
     const publishing = { writer, trust: await ensureTrust(writer, org, at, openKey), now: at }
     const signed: (SignedView | null)[] = []
     for (const { inquiry, revision, content: inspected } of part) {
-      const { place, isRenewal } = inquiry
+      const { viewRef, isRenewal } = inquiry
       const content =
         organization.revision === revision
           ? inspected
           : await settleRefusal(inquiry, () =>
-              contents.readUncommitted(writer, organization, place),
+              contents.readUncommitted(writer, organization, viewRef),
             )
-      signed.push(content && (await signView({ ...publishing, isRenewal }, place, content)))
+      signed.push(content && (await signView({ ...publishing, isRenewal }, viewRef, content)))
     }
     await storeViews(
       publishing,
@@ -142,11 +144,11 @@ export function createViewBatches(deps: {
     })
   })
   return (question) =>
-    new Promise((resolve, reject) => gather(question.place.org, { ...question, resolve, reject }))
+    new Promise((resolve, reject) => gather(question.viewRef.org, { ...question, resolve, reject }))
 }
 
 function basesOf(inquiries: readonly Inquiry[]): Iterable<ViewBase | null> {
-  return new Map(inquiries.map(({ place: { base } }) => [base?.rollout, base])).values()
+  return new Map(inquiries.map(({ viewRef: { base } }) => [base?.rollout, base])).values()
 }
 
 /**

@@ -22,22 +22,22 @@ export interface ServedTimestamp {
 
 export interface ViewPublisher {
   /** The timestamp in force if there was no commit since it was read; else null. */
-  known(place: ViewRef): ServedTimestamp | null
+  known(viewRef: ViewRef): ServedTimestamp | null
   /**
    * The timestamp of everything that was committed before the call, signed now where that is due.
    * Throws ApiError 403 for more policies than a view may have, and StoreError.
    */
-  current(place: ViewRef): Promise<ServedTimestamp>
+  current(viewRef: ViewRef): Promise<ServedTimestamp>
   /**
    * The same for a machine that needs one issued after `afterMs`, milliseconds since 1970: signed
    * before its hour, but no sooner than `RENEWAL_SECONDS` after the last, so it may be earlier than
    * asked for.
    */
-  renewed(place: ViewRef, afterMs: number): Promise<ServedTimestamp>
+  renewed(viewRef: ViewRef, afterMs: number): Promise<ServedTimestamp>
   /**
    * The revision at which that view last became another; signed now where that is due, likewise.
    */
-  revision(place: ViewRef): Promise<number>
+  revision(viewRef: ViewRef): Promise<number>
   /** Called after a commit: views that machines fetched lately are signed before they ask again. */
   changed(orgs: readonly string[]): void
   close(): Promise<void>
@@ -73,25 +73,25 @@ export function createViewPublisher(deps: {
     return isWithin(term, now().getTime()) ? view : null
   }
 
-  async function inquire(place: ViewRef, isRenewal: boolean): Promise<KnownView> {
-    const before = views.find(place.id)
-    const found = await findView({ place, before, isRenewal })
+  async function inquire(viewRef: ViewRef, isRenewal: boolean): Promise<KnownView> {
+    const before = views.find(viewRef.id)
+    const found = await findView({ viewRef, before, isRenewal })
     const isSame = before?.record.timestamp_version === found.record.timestamp_version
     const served = isSame ? before.served : serve(found.record.timestamp_body)
     const view = { ...found, served, term: termOfTimestamp(found.record) }
-    views.keep(place.id, view)
+    views.keep(viewRef.id, view)
     return view
   }
 
-  async function current(place: ViewRef, isRenewal = false): Promise<KnownView> {
-    const known = findKnown(place.id, isRenewal)
+  async function current(viewRef: ViewRef, isRenewal = false): Promise<KnownView> {
+    const known = findKnown(viewRef.id, isRenewal)
     if (known !== null) return known
     const generation = store.generation()
     // Concurrent requests for the same state share one run of the work.
-    const key = `${place.id} ${isRenewal}`
+    const key = `${viewRef.id} ${isRenewal}`
     const started = running.get(key)
     if (started?.generation === generation) return started.view
-    const look = { generation, view: inquire(place, isRenewal) }
+    const look = { generation, view: inquire(viewRef, isRenewal) }
     running.set(key, look)
     try {
       return await look.view
@@ -100,20 +100,20 @@ export function createViewPublisher(deps: {
     }
   }
 
-  const sweeper = createViewSweeper({ sign: (place) => current(place), now })
+  const sweeper = createViewSweeper({ sign: (viewRef) => current(viewRef), now })
   return {
     known: ({ id }) => findKnown(id)?.served ?? null,
-    async current(place) {
-      sweeper.asked(place)
-      return (await current(place)).served
+    async current(viewRef) {
+      sweeper.asked(viewRef)
+      return (await current(viewRef)).served
     },
-    async renewed(place, afterMs) {
-      sweeper.asked(place)
-      const view = await current(place)
+    async renewed(viewRef, afterMs) {
+      sweeper.asked(viewRef)
+      const view = await current(viewRef)
       const isLater = Date.parse(view.record.timestamp_signed_at) >= afterMs + 1000
-      return (isLater ? view : await current(place, true)).served
+      return (isLater ? view : await current(viewRef, true)).served
     },
-    revision: async (place) => (await current(place)).record.revision,
+    revision: async (viewRef) => (await current(viewRef)).record.revision,
     changed: (orgs) => sweeper.changed(orgs),
     close: () => sweeper.close(),
   }

@@ -10,7 +10,7 @@ const PAUSE = 3
 /** Signs changes for machines before they ask. */
 export interface ViewSweeper {
   /** Somebody has asked for this view and not found it known. */
-  asked(place: ViewRef): void
+  asked(viewRef: ViewRef): void
   /** Something was committed in these organizations. Returns at once. */
   changed(orgs: readonly string[]): void
   /** Begins no further sweep, and resolves when the current one has ended. */
@@ -18,13 +18,13 @@ export interface ViewSweeper {
 }
 
 interface Asked {
-  readonly place: ViewRef
+  readonly viewRef: ViewRef
   readonly atMs: number
 }
 
 /** `sign` brings one view up to date; those that are asked in one turn are signed together. */
 export function createViewSweeper(deps: {
-  readonly sign: (place: ViewRef) => Promise<unknown>
+  readonly sign: (viewRef: ViewRef) => Promise<unknown>
   readonly now: () => Date
 }): ViewSweeper {
   const asked = new Map<string, Asked>()
@@ -34,11 +34,11 @@ export function createViewSweeper(deps: {
 
   function listAsked(orgs: ReadonlySet<string>): ViewRef[] {
     const sinceMs = deps.now().getTime() - LATELY_MS
-    const places: ViewRef[] = []
-    for (const [id, { place, atMs }] of asked)
+    const viewRefs: ViewRef[] = []
+    for (const [id, { viewRef, atMs }] of asked)
       if (atMs < sinceMs) asked.delete(id)
-      else if (orgs.has(place.org)) places.push(place)
-    return places
+      else if (orgs.has(viewRef.org)) viewRefs.push(viewRef)
+    return viewRefs
   }
 
   async function sweep(): Promise<void> {
@@ -66,9 +66,9 @@ export function createViewSweeper(deps: {
   }
 
   return {
-    asked(place) {
+    asked(viewRef) {
       if (asked.size >= MAX_VIEWS) asked.clear()
-      asked.set(place.id, { place, atMs: deps.now().getTime() })
+      asked.set(viewRef.id, { viewRef, atMs: deps.now().getTime() })
     },
     changed(orgs) {
       if (asked.size === 0 || closing.signal.aborted) return

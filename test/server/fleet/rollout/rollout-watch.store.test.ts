@@ -7,7 +7,7 @@ import {
 } from '../../../../server/src/fleet/rollout/rollout-watch.ts'
 import { createViewPublisher } from '../../../../server/src/views/publication/view-publisher.ts'
 import { ensureViewSecret } from '../../../../server/src/views/content/view-id.ts'
-import { placeOf } from '../../../../server/src/views/assigned-view.ts'
+import { viewRefOf } from '../../../../server/src/views/assigned-view.ts'
 import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
 import type { TestServer } from '../../test-server.ts'
 import { atEndOfTests } from '../../temporary-directory.ts'
@@ -25,7 +25,7 @@ function openWatch(): RolloutWatch {
   const publisher = createViewPublisher({ store, now })
   const revisionOf = async (org: string, teams: readonly string[]) => {
     const secret = await ensureViewSecret(store, org, (bytes) => randomBytes(bytes))
-    return publisher.revision(placeOf(secret, org, { teams, base: null }))
+    return publisher.revision(viewRefOf(secret, org, { teams, base: null }))
   }
   const audited = createAuditedStore({ store, now })
   const onError = (error: unknown) => void errors.push(error)

@@ -33,7 +33,7 @@ function documents(count: number, bytes: number) {
 }
 
 /** Bytes of documents inserted by each transaction. */
-async function place(listed: ReturnType<typeof documents>): Promise<number[]> {
+async function viewRef(listed: ReturnType<typeof documents>): Promise<number[]> {
   const transactions: number[] = []
   const observed: Pick<Store, 'read' | 'transaction'> = {
     read: (work) => store.read(work),
@@ -59,15 +59,15 @@ describe('documents of a view', () => {
   it('are inserted ahead in transactions of at most a mebibyte or one document', async () => {
     const listed = [...documents(7, 400 * KIB), ...documents(1, 1500 * KIB)]
 
-    expect(await place(listed)).toEqual([800, 800, 800, 400, 1500].map((kib) => kib * KIB))
+    expect(await viewRef(listed)).toEqual([800, 800, 800, 400, 1500].map((kib) => kib * KIB))
     expect(await store.read(({ views }) => views.unplaced('acme', listed))).toEqual([])
   })
 
   it('are left to the publication if they are small or few', async () => {
-    expect(await place(documents(100, 10 * KIB))).toEqual([])
+    expect(await viewRef(documents(100, 10 * KIB))).toEqual([])
 
     const listed = documents(7, 400 * KIB)
-    await place(listed.slice(0, 5))
-    expect(await place(listed)).toEqual([])
+    await viewRef(listed.slice(0, 5))
+    expect(await viewRef(listed)).toEqual([])
   })
 })

@@ -70,20 +70,20 @@ export function describeRaces(name: string, prepare: () => OpenStore | Promise<O
       const newest = new Map<string, number>()
       let served = 0
 
-      async function poll(index: number, place: ViewRef): Promise<void> {
+      async function poll(index: number, viewRef: ViewRef): Promise<void> {
         const server = servers[index % 2]
         if (server === undefined) throw new Error('there is no such server')
         // A server sees its own commits at once, those of another server a moment later.
-        const floor = index < 2 ? (newest.get(place.id) ?? 0) : 0
-        const { body } = await server.publisher.current(place)
+        const floor = index < 2 ? (newest.get(viewRef.id) ?? 0) : 0
+        const { body } = await server.publisher.current(viewRef)
         const { version } = parse(body)
-        const key = `${place.id} ${version}`
+        const key = `${viewRef.id} ${version}`
         const text = Buffer.from(body).toString()
         expect(bodies.get(key) ?? text).toBe(text)
         bodies.set(key, text)
         expect(version).toBeGreaterThanOrEqual(floor)
-        newest.set(place.id, Math.max(version, newest.get(place.id) ?? 0))
-        await follow(server.store, place, body)
+        newest.set(viewRef.id, Math.max(version, newest.get(viewRef.id) ?? 0))
+        await follow(server.store, viewRef, body)
         served += 1
       }
 
@@ -99,12 +99,12 @@ export function describeRaces(name: string, prepare: () => OpenStore | Promise<O
       }
 
       expect(served).toBe(96)
-      for (const [place, policies] of [[BASE, 9] as const, [OF_TEAM, 17] as const])
+      for (const [viewRef, policies] of [[BASE, 9] as const, [OF_TEAM, 17] as const])
         await expect
           .poll(async () => {
             const both = servers.map(async ({ store, publisher }) => {
-              const { body } = await publisher.current(place)
-              return Object.keys((await follow(store, place, body)).targets.targets).length
+              const { body } = await publisher.current(viewRef)
+              return Object.keys((await follow(store, viewRef, body)).targets.targets).length
             })
             return Promise.all(both)
           })

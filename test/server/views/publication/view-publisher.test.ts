@@ -34,9 +34,9 @@ describe('a publisher', () => {
     await seed(store)
     let nowMs = Date.parse(NOW)
     const publisher = createViewPublisher({ store, now: () => new Date(nowMs) })
-    const look = async (place = BASE) => {
-      const { body } = await publisher.current(place)
-      return { timestamp: parse(body), ...(await follow(store, place, body)) }
+    const look = async (viewRef = BASE) => {
+      const { body } = await publisher.current(viewRef)
+      return { timestamp: parse(body), ...(await follow(store, viewRef, body)) }
     }
     return { store, publisher, look, advance: (ms: number) => (nowMs += ms) }
   }
@@ -210,18 +210,18 @@ describe('a publisher', () => {
     const { store } = await open()
     const { counted, transactions } = countTransactions(store)
     const publisher = createViewPublisher({ store: counted, now: () => new Date(NOW) })
-    const places = Array.from({ length: 100 }, (_, index) => ({
+    const viewRefs = Array.from({ length: 100 }, (_, index) => ({
       ...BASE,
       id: String(index).padStart(32, '0'),
     }))
 
-    const bodies = await Promise.all(places.map((place) => publisher.current(place)))
+    const bodies = await Promise.all(viewRefs.map((viewRef) => publisher.current(viewRef)))
 
     expect(transactions()).toBeLessThan(10)
-    for (const [index, place] of places.entries()) {
+    for (const [index, viewRef] of viewRefs.entries()) {
       const body = bodies[index]?.body ?? ''
-      expect(parse(body)).toMatchObject({ 'x-view': place.id })
-      expect(Object.keys((await follow(store, place, body)).targets.targets)).toHaveLength(1)
+      expect(parse(body)).toMatchObject({ 'x-view': viewRef.id })
+      expect(Object.keys((await follow(store, viewRef, body)).targets.targets)).toHaveLength(1)
     }
   })
 
