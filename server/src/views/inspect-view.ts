@@ -24,8 +24,8 @@ export interface FoundView {
   readonly record: ViewRecord
 }
 
-/** Which view somebody asks for. */
-export interface Question {
+/** The view that a caller asks for. */
+export interface ViewRequest {
   readonly viewRef: ViewRef
   /** As it was when it was last found. */
   readonly before: FoundView | null
@@ -51,7 +51,7 @@ export type Inspected =
 /** Reads the policies only when something was changed since they were compared with the view. */
 export async function inspectView(
   { reader, contents, organization, now, ...trust }: Seen,
-  { viewRef, before, isRenewal }: Question,
+  { viewRef, before, isRenewal }: ViewRequest,
 ): Promise<Inspected> {
   const record = await reader.views.find(viewRef.org, viewRef.id)
   const isCompared =

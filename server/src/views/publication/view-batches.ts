@@ -3,7 +3,12 @@ import { ApiError } from '../../platform/api-error.ts'
 import type { ViewRecord } from '../../store/distribution-records.ts'
 import type { Store, StoreWriter } from '../../store/store.ts'
 import type { ViewBase } from '../content/formatted-policies.ts'
-import { inspectView, requireOrganization, type FoundView, type Question } from '../inspect-view.ts'
+import {
+  inspectView,
+  requireOrganization,
+  type FoundView,
+  type ViewRequest,
+} from '../inspect-view.ts'
 import type { OpenKey } from '../keys/role-key.ts'
 import { placeDocuments } from './place-documents.ts'
 import { signView, type SignedView } from './publish-view.ts'
@@ -22,16 +27,16 @@ const TRANSACTIONS_AT_ONCE = 4
  * Finds the view, signed now where that is due. Throws ApiError 403 for more policies than a view
  * may have, and StoreError.
  */
-export type FindView = (question: Question) => Promise<FoundView>
+export type FindView = (request: ViewRequest) => Promise<FoundView>
 
-interface Inquiry extends Question {
+interface PendingRequest extends ViewRequest {
   readonly resolve: (found: FoundView) => void
   readonly reject: (error: unknown) => void
 }
 
 /** A view to be signed; the content is that of `revision`. */
 interface Changed {
-  readonly inquiry: Inquiry
+  readonly pending: PendingRequest
   readonly generation: number
   readonly revision: number
   readonly content: ViewContent
@@ -50,10 +55,10 @@ export function createViewBatches(deps: {
   const contents = createViewContents()
   const storeViews = createViewStorage()
 
-  async function answer(org: string, inquiries: readonly Inquiry[]): Promise<void> {
-    for (const base of basesOf(inquiries)) await contents.prepare(store, org, base)
+  async function answer(org: string, requests: readonly PendingRequest[]): Promise<void> {
+    for (const base of basesOf(requests)) await contents.prepare(store, org, base)
     const changed: Changed[] = []
-    const left = [...inquiries]
+    const left = [...requests]
     while (left.length > 0) {
       changed.push(...(await inspectSlice(org, left)))
       if (left.length > 0) await nextTurn()
@@ -62,7 +67,7 @@ export function createViewBatches(deps: {
     await placeDocuments(store, org, [...documents], now)
     // In the order of their rows: each commit then writes other pages of the database.
     const inOrder = changed.toSorted((a, b) =>
-      a.inquiry.viewRef.id < b.inquiry.viewRef.id ? -1 : 1,
+      a.pending.viewRef.id < b.pending.viewRef.id ? -1 : 1,
     )
     const parts = split(inOrder, VIEWS_OF_TRANSACTION)
     const publishParts = async (): Promise<void> => {
@@ -73,7 +78,7 @@ export function createViewBatches(deps: {
   }
 
   /** Takes as many from `left` as there is time for; answers those that are to be signed. */
-  async function inspectSlice(org: string, left: Inquiry[]): Promise<Changed[]> {
+  async function inspectSlice(org: string, left: PendingRequest[]): Promise<Changed[]> {
     const generation = store.generation()
     return store.read(async (reader) => {
       const untilMs = performance.now() + SLICE_MS
@@ -84,13 +89,13 @@ export function createViewBatches(deps: {
       const seen = { reader, contents, organization, root, isRootMissing: isMissing, now: at }
       const changed: Changed[] = []
       while (left[0] !== undefined && performance.now() < untilMs) {
-        const inquiry = left[0]
-        const found = await settleRefusal(inquiry, () => inspectView(seen, inquiry))
+        const pending = left[0]
+        const found = await settleRefusal(pending, () => inspectView(seen, pending))
         left.shift()
         if (found === null) continue
         const { revision } = organization
-        if (found.content === null) inquiry.resolve({ generation, revision, record: found.record })
-        else changed.push({ inquiry, generation, revision, content: found.content })
+        if (found.content === null) pending.resolve({ generation, revision, record: found.record })
+        else changed.push({ pending, generation, revision, content: found.content })
       }
       return changed
     })
@@ -100,13 +105,13 @@ export function createViewBatches(deps: {
   async function publishPart(org: string, part: readonly Changed[]): Promise<void> {
     try {
       const records = await store.transaction((writer) => publish(writer, org, part))
-      for (const [index, { inquiry, generation, revision }] of part.entries()) {
+      for (const [index, { pending, generation, revision }] of part.entries()) {
         const record = records[index]
-        if (record) inquiry.resolve({ generation, revision, record })
+        if (record) pending.resolve({ generation, revision, record })
       }
     } catch (error) {
       if (part.length > 1) for (const each of part) await publishPart(org, [each])
-      else part[0]?.inquiry.reject(error)
+      else part[0]?.pending.reject(error)
     }
   }
 
@@ -120,12 +125,12 @@ export function createViewBatches(deps: {
     const at = now()
     const publishing = { writer, trust: await ensureTrust(writer, org, at, openKey), now: at }
     const signed: (SignedView | null)[] = []
-    for (const { inquiry, revision, content: inspected } of part) {
-      const { viewRef, isRenewal } = inquiry
+    for (const { pending, revision, content: inspected } of part) {
+      const { viewRef, isRenewal } = pending
       const content =
         organization.revision === revision
           ? inspected
-          : await settleRefusal(inquiry, () =>
+          : await settleRefusal(pending, () =>
               contents.readUncommitted(writer, organization, viewRef),
             )
       signed.push(content && (await signView({ ...publishing, isRenewal }, viewRef, content)))
@@ -138,17 +143,17 @@ export function createViewBatches(deps: {
     return signed.map((each) => each && (each.publication?.view ?? each.former))
   }
 
-  const gather = createGathering((org, inquiries: readonly Inquiry[]) => {
-    answer(org, inquiries).catch((error: unknown) => {
-      for (const { reject } of inquiries) reject(error)
+  const gather = createGathering((org, requests: readonly PendingRequest[]) => {
+    answer(org, requests).catch((error: unknown) => {
+      for (const { reject } of requests) reject(error)
     })
   })
-  return (question) =>
-    new Promise((resolve, reject) => gather(question.viewRef.org, { ...question, resolve, reject }))
+  return (request) =>
+    new Promise((resolve, reject) => gather(request.viewRef.org, { ...request, resolve, reject }))
 }
 
-function basesOf(inquiries: readonly Inquiry[]): Iterable<ViewBase | null> {
-  return new Map(inquiries.map(({ viewRef: { base } }) => [base?.rollout, base])).values()
+function basesOf(requests: readonly PendingRequest[]): Iterable<ViewBase | null> {
+  return new Map(requests.map(({ viewRef: { base } }) => [base?.rollout, base])).values()
 }
 
 /**
@@ -173,8 +178,11 @@ function createGathering<T>(
   }
 }
 
-/** Null when this inquiry alone was refused. */
-async function settleRefusal<T>({ reject }: Inquiry, work: () => Promise<T>): Promise<T | null> {
+/** Null when this request alone was refused. */
+async function settleRefusal<T>(
+  { reject }: PendingRequest,
+  work: () => Promise<T>,
+): Promise<T | null> {
   try {
     return await work()
   } catch (error) {

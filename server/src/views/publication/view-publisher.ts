@@ -73,7 +73,7 @@ export function createViewPublisher(deps: {
     return isWithin(term, now().getTime()) ? view : null
   }
 
-  async function inquire(viewRef: ViewRef, isRenewal: boolean): Promise<KnownView> {
+  async function find(viewRef: ViewRef, isRenewal: boolean): Promise<KnownView> {
     const before = views.find(viewRef.id)
     const found = await findView({ viewRef, before, isRenewal })
     const isSame = before?.record.timestamp_version === found.record.timestamp_version
@@ -91,7 +91,7 @@ export function createViewPublisher(deps: {
     const key = `${viewRef.id} ${isRenewal}`
     const started = running.get(key)
     if (started?.generation === generation) return started.view
-    const look = { generation, view: inquire(viewRef, isRenewal) }
+    const look = { generation, view: find(viewRef, isRenewal) }
     running.set(key, look)
     try {
       return await look.view
