@@ -33,16 +33,16 @@ const [A, B, C] = [document('a'), document('b'), document('c')]
  * Guarantees of every driver for documents placed ahead; `store` holds the seed of `describeStore`.
  */
 export function describeDocuments(store: () => Store): void {
-  const place = (...documents: DocumentRecord[]) =>
-    store().transaction(({ views }) => views.placeAhead('acme', documents, VERSION))
+  const insert = (...documents: DocumentRecord[]) =>
+    store().transaction(({ views }) => views.insertAhead('acme', documents, VERSION))
   const publish = (...documents: DocumentRecord[]) =>
     store().transaction(({ views }) =>
       views.publish('acme', [
         { view: VIEW, files: { snapshot: '{}', targets: { head: '{', documents, tail: '}' } } },
       ]),
     )
-  const unplaced = (...documents: DocumentRecord[]) =>
-    store().read(({ views }) => views.unplaced('acme', documents))
+  const missing = (...documents: DocumentRecord[]) =>
+    store().read(({ views }) => views.missing('acme', documents))
   const served = async ({ path }: DocumentRecord) => {
     const body = await store().read(({ views }) => views.document('acme', VIEW_ID, path, VERSION))
     return body && Buffer.from(body).toString()
@@ -50,7 +50,7 @@ export function describeDocuments(store: () => Store): void {
 
   describe('documents placed ahead', () => {
     it('are served once a view lists them, beside those that publishing inserts', async () => {
-      await place(A)
+      await insert(A)
       expect(await served(A)).toBeNull()
 
       await publish(A, B)
@@ -58,31 +58,31 @@ export function describeDocuments(store: () => Store): void {
     })
 
     it('need not be inserted again by a publication', async () => {
-      await place(A)
-      expect(await unplaced(A, B)).toEqual([B])
-      expect(await unplaced({ ...A, entry: `${A.entry} ` })).toHaveLength(1)
+      await insert(A)
+      expect(await missing(A, B)).toEqual([B])
+      expect(await missing({ ...A, entry: `${A.entry} ` })).toHaveLength(1)
 
-      await place(A, B)
-      expect(await unplaced(A, B)).toEqual([])
+      await insert(A, B)
+      expect(await missing(A, B)).toEqual([])
     })
 
     it('are kept as long as documents dropped by views at that time', async () => {
       // The last row always stays.
-      await place(A, B, C)
+      await insert(A, B, C)
       await publish(B)
       const deleteUnlisted = (since: number) =>
         store().transaction(({ views }) => views.deleteUnlisted('acme', since))
 
       await deleteUnlisted(VERSION)
-      expect(await unplaced(A, B)).toEqual([])
+      expect(await missing(A, B)).toEqual([])
       await deleteUnlisted(VERSION + 1)
-      expect(await unplaced(A, B)).toEqual([A])
+      expect(await missing(A, B)).toEqual([A])
       expect(await served(B)).toBe('b')
     })
 
     it('do not invalidate the caches of readers', async () => {
       const before = store().generation()
-      await place(A)
+      await insert(A)
       expect(store().generation()).toBe(before)
       await publish(A)
       expect(store().generation()).not.toBe(before)

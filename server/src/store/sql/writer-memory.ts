@@ -8,8 +8,8 @@ import type {
 import { createRemembered, type Remembered } from './remembered.ts'
 
 const MAX_ROWS = 10_000
-/** Of places; a view may list 300. */
-const MAX_PLACES = 1_000_000
+/** Row ids that are kept for views; a view may list 300. */
+const MAX_ROW_IDS = 1_000_000
 /** A policy may have 400 KB, and sizes differ a thousandfold, so the bound is in bytes. */
 const MAX_POLICY_BYTES = 32 * 1024 * 1024
 /** Estimated bytes of a policy, a rule and a resource beside their texts, rounded up. */
@@ -37,7 +37,7 @@ export interface WriterMemory {
   readonly eventHeads: Remembered<StoredHead>
   /** Whether each organization has a rollout that has not ended. */
   readonly openRollouts: Remembered<OpenRollout>
-  /** Places of the documents that the newest targets file of a view lists, in their order. */
+  /** Row ids of the documents that the newest targets file of a view lists, in their order. */
   readonly listings: Remembered<readonly number[]>
   /** Begins work that may be undone by itself. */
   mark(): void
@@ -54,7 +54,7 @@ export function createWriterMemory(maxPolicyBytes = MAX_POLICY_BYTES): WriterMem
     policies: createRemembered<PolicyRecord>(maxPolicyBytes, weighPolicy),
     eventHeads: createRemembered<StoredHead>(MAX_ROWS),
     openRollouts: createRemembered<OpenRollout>(MAX_ROWS),
-    listings: createRemembered<readonly number[]>(MAX_PLACES, ({ length }) => length + 1),
+    listings: createRemembered<readonly number[]>(MAX_ROW_IDS, ({ length }) => length + 1),
   }
   const each = Object.values(rows)
   return {

@@ -10,7 +10,7 @@ import {
   type ViewRequest,
 } from '../inspect-view.ts'
 import type { OpenKey } from '../keys/role-key.ts'
-import { placeDocuments } from './place-documents.ts'
+import { insertDocuments } from './insert-documents.ts'
 import { signView, type SignedView } from './publish-view.ts'
 import { createViewStorage } from './store-views.ts'
 import { ensureTrust, isRootMissing } from '../keys/trust.ts'
@@ -64,7 +64,7 @@ export function createViewBatches(deps: {
       if (left.length > 0) await nextTurn()
     }
     const documents = new Set(changed.flatMap(({ content }) => content.documents))
-    await placeDocuments(store, org, [...documents], now)
+    await insertDocuments(store, org, [...documents], now)
     // In the order of their rows: each commit then writes other pages of the database.
     const inOrder = changed.toSorted((a, b) =>
       a.pending.viewRef.id < b.pending.viewRef.id ? -1 : 1,

@@ -302,7 +302,7 @@ describe('the audited store', () => {
       // Creates the keys of an organization that has none.
       'views/assignments.ts',
       // Inserts documents that are about to be signed.
-      'views/publication/place-documents.ts',
+      'views/publication/insert-documents.ts',
       // Signs changes.
       'views/publication/view-batches.ts',
       'webhooks/courier.ts',

@@ -487,7 +487,7 @@ export const NOT_AUDITED: Record<string, readonly string[]> = {
   deviceReports: ['put'],
   trust: ['insertKey', 'insertRoot'],
   views: [
-    'placeAhead',
+    'insertAhead',
     'publish',
     'outdateAll',
     'deleteReplaced',

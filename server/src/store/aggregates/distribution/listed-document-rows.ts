@@ -3,40 +3,40 @@ import type { Connection } from '../../sql/connection.ts'
 import { createSelectIn } from '../../sql/select-in.ts'
 
 /** A document that targets files list, by the number under which they are kept. */
-interface PlaceRow {
+interface ListedRow {
   readonly place: number
   readonly entry: string
 }
 
 /** In how many views' newest targets files a document appears, and from how many it goes. */
 export interface Relisted {
-  readonly place: number
+  readonly rowId: number
   readonly added: number
   readonly dropped: number
 }
 
-/** Finds the entries of places, in their order; null when one of them is not there. */
+/** Finds the entries of rows, in their order; null when one of them is missing. */
 export function createFindEntries(
   connection: Connection,
-): (org: string, places: readonly number[]) => Promise<readonly string[] | null> {
-  const select = createSelectIn<PlaceRow>(
+): (org: string, rowIds: readonly number[]) => Promise<readonly string[] | null> {
+  const select = createSelectIn<ListedRow>(
     connection,
     (list) => `SELECT place, entry FROM listed_documents WHERE org = ? AND place IN (${list})`,
   )
-  return async (org, places) => {
+  return async (org, rowIds) => {
     const found = new Map(
-      (await select([org], places)).map(({ place, entry }) => [place, entry] as const),
+      (await select([org], rowIds)).map(({ place, entry }) => [place, entry] as const),
     )
-    const entries = places.flatMap((place) => found.get(place) ?? [])
-    return entries.length === places.length ? entries : null
+    const entries = rowIds.flatMap((rowId) => found.get(rowId) ?? [])
+    return entries.length === rowIds.length ? entries : null
   }
 }
 
-/** Finds the documents that have no place yet. */
-export function createFindUnplaced(
+/** Finds the documents that have no row yet. */
+export function createFindMissing(
   connection: Connection,
 ): (org: string, documents: readonly DocumentRecord[]) => Promise<DocumentRecord[]> {
-  const select = createSelectPlaces(connection)
+  const select = createSelectRows(connection)
   return async (org, documents) => {
     const paths = documents.map(({ path }) => path)
     const known = new Set((await select([org], paths)).map(({ entry }) => entry))
@@ -44,16 +44,16 @@ export function createFindUnplaced(
   }
 }
 
-function createSelectPlaces(connection: Connection) {
-  return createSelectIn<PlaceRow>(
+function createSelectRows(connection: Connection) {
+  return createSelectIn<ListedRow>(
     connection,
     (list) => `SELECT place, entry FROM listed_documents WHERE org = ? AND path IN (${list})`,
   )
 }
 
 export interface ListedDocumentWriter {
-  /** The places of the documents. Missing ones are made as if dropped in `version`. */
-  place(
+  /** Returns the rows of the documents. Missing ones are made as if dropped in `version`. */
+  insertMissing(
     org: string,
     documents: readonly DocumentRecord[],
     version: number,
@@ -64,14 +64,14 @@ export interface ListedDocumentWriter {
 }
 
 export function createListedDocumentWriter(connection: Connection): ListedDocumentWriter {
-  const selectPlaces = createSelectPlaces(connection)
+  const selectRows = createSelectRows(connection)
   // No reader sees a document before a publication lists it.
   const insertBody = connection.prepare(
     `INSERT INTO policy_documents (org, sha256, body) VALUES (?, ?, ?)
      ON CONFLICT (org, sha256) DO NOTHING`,
     'progress',
   )
-  const insert = connection.prepare<Pick<PlaceRow, 'place'>>(
+  const insert = connection.prepare<Pick<ListedRow, 'place'>>(
     `INSERT INTO listed_documents (org, path, entry, sha256, shown_by, dropped_in)
      VALUES (?, ?, ?, ?, 0, ?) RETURNING place`,
     'progress',
@@ -87,7 +87,7 @@ export function createListedDocumentWriter(connection: Connection): ListedDocume
     'governance',
   )
   // The last one stays: databases may give the highest number again when its row is gone.
-  const deletePlaces = connection.prepare(
+  const deleteRows = connection.prepare(
     `DELETE FROM listed_documents WHERE org = ? AND shown_by = 0 AND dropped_in < ?
        AND place < (SELECT MAX(place) FROM listed_documents)`,
     'governance',
@@ -111,27 +111,27 @@ export function createListedDocumentWriter(connection: Connection): ListedDocume
   }
 
   return {
-    async place(org, documents, version) {
+    async insertMissing(org, documents, version) {
       const paths = documents.map(({ path }) => path)
       const known = new Map(
-        (await selectPlaces([org], paths)).map(({ place, entry }) => [entry, place] as const),
+        (await selectRows([org], paths)).map(({ place, entry }) => [entry, place] as const),
       )
-      const places = new Map<DocumentRecord, number>()
+      const rowIds = new Map<DocumentRecord, number>()
       for (const document of documents) {
         // An entry names its path, so that one of another path is another entry.
-        const place = known.get(document.entry) ?? (await create(org, document, version))
-        known.set(document.entry, place)
-        places.set(document, place)
+        const rowId = known.get(document.entry) ?? (await create(org, document, version))
+        known.set(document.entry, rowId)
+        rowIds.set(document, rowId)
       }
-      return places
+      return rowIds
     },
     async relist(documents, version) {
-      for (const { place, added, dropped } of documents)
-        if (dropped === 0) await add.run(added, place)
-        else await drop.run(added - dropped, version, version, place)
+      for (const { rowId, added, dropped } of documents)
+        if (dropped === 0) await add.run(added, rowId)
+        else await drop.run(added - dropped, version, version, rowId)
     },
     async deleteUnlisted(org, since) {
-      if ((await deletePlaces.run(org, since)) > 0) await deleteBodies.run(org)
+      if ((await deleteRows.run(org, since)) > 0) await deleteBodies.run(org)
     },
   }
 }

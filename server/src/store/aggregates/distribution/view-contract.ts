@@ -11,7 +11,7 @@ export interface ViewReader {
   /** The body of a document that a targets file of this view lists. */
   document(org: string, id: string, path: string, since: number): Promise<Uint8Array | null>
   /** Those of the documents that publishing would have to insert. */
-  unplaced(org: string, documents: readonly DocumentRecord[]): Promise<DocumentRecord[]>
+  missing(org: string, documents: readonly DocumentRecord[]): Promise<DocumentRecord[]>
 }
 
 /** A view as it is from now on, with the files signed beside the timestamp. */
@@ -28,7 +28,7 @@ export interface ViewWriter extends ViewReader {
    * No view serves them until then, and `deleteUnlisted` deletes those that no view has listed
    * since `version`.
    */
-  placeAhead(org: string, documents: readonly DocumentRecord[], version: number): Promise<void>
+  insertAhead(org: string, documents: readonly DocumentRecord[], version: number): Promise<void>
   /** For views of one organization, each of them once. The replaced files stay. */
   publish(org: string, publications: readonly Publication[]): Promise<void>
   /** Has every view of the organization signed whole when it is asked for next. */

@@ -1,7 +1,7 @@
 import { defineAggregate, type WriterContext } from '../aggregate.ts'
 import {
   createFindEntries,
-  createFindUnplaced,
+  createFindMissing,
   createListedDocumentWriter,
   type Relisted,
 } from './listed-document-rows.ts'
@@ -90,7 +90,7 @@ function createViewReader(connection: Connection): ViewReader {
   async function composeTargets(org: string, row: TargetsRow): Promise<Uint8Array | null> {
     const { targets_head: head, targets_tail: tail, listing } = row
     if (head === null || tail === null || listing === null) return null
-    const entries = await findEntries(org, parsePlaces(listing))
+    const entries = await findEntries(org, parseListing(listing))
     return entries && Buffer.from(`${head}${entries.join(',')}${tail}`)
   }
 
@@ -111,7 +111,7 @@ function createViewReader(connection: Connection): ViewReader {
     async document(org, id, path, since) {
       return (await document.get(org, path, id, org, id, since))?.body ?? null
     },
-    unplaced: createFindUnplaced(connection),
+    missing: createFindMissing(connection),
   }
 }
 
@@ -152,12 +152,12 @@ function createViewWriter(
   const deleteView = connection.prepare('DELETE FROM views WHERE org = ? AND id = ?', 'governance')
   const documents = createListedDocumentWriter(connection)
 
-  async function placesOf(org: string, id: string): Promise<readonly number[]> {
-    const places = await listings.read(keyOf(org, id), async () => {
+  async function rowIdsOf(org: string, id: string): Promise<readonly number[]> {
+    const rowIds = await listings.read(keyOf(org, id), async () => {
       const row = await newest.get(org, id)
-      return row === undefined ? [] : parsePlaces(row.listing)
+      return row === undefined ? [] : parseListing(row.listing)
     })
-    return places ?? []
+    return rowIds ?? []
   }
 
   async function putView(view: ViewRecord): Promise<void> {
@@ -166,22 +166,22 @@ function createViewWriter(
 
   return {
     ...createViewReader(connection),
-    async placeAhead(org, listed, version) {
-      await documents.place(org, listed, version)
+    async insertAhead(org, listed, version) {
+      await documents.insertMissing(org, listed, version)
     },
     async publish(org, publications) {
       const listed = new Set<DocumentRecord>()
       for (const { files } of publications)
         for (const document of files?.targets?.documents ?? []) listed.add(document)
-      const places = await documents.place(org, [...listed], NEVER)
+      const rowIds = await documents.insertMissing(org, [...listed], NEVER)
       const relisted = createRelisting()
       const rows: Value[][] = []
       for (const { view, files } of publications) {
-        const now = files?.targets?.documents.flatMap((each) => places.get(each) ?? [])
+        const now = files?.targets?.documents.flatMap((each) => rowIds.get(each) ?? [])
         if (files !== null) rows.push(toRow({ view, files }, now))
         if (now === undefined) await putView(view)
         else {
-          relisted.replace(await placesOf(org, view.id), now)
+          relisted.replace(await rowIdsOf(org, view.id), now)
           await listings.write(
             keyOf(org, view.id),
             () => putView(view),
@@ -203,7 +203,7 @@ function createViewWriter(
     async deleteAbandoned(org, before) {
       for (const { id, targets_version } of await abandoned.all(org, before)) {
         const relisted = createRelisting()
-        relisted.replace(await placesOf(org, id), [])
+        relisted.replace(await rowIdsOf(org, id), [])
         await documents.relist(relisted.changes(), targets_version)
         await listings.write(keyOf(org, id), () => deleteView.run(org, id))
       }
@@ -213,21 +213,21 @@ function createViewWriter(
 
 function toRow(
   { view, files }: { view: ViewRecord; files: NonNullable<Publication['files']> },
-  places: readonly number[] | undefined,
+  rowIds: readonly number[] | undefined,
 ): Value[] {
   const { snapshot, targets } = files
   const key = [view.org, view.id, view.snapshot_version, snapshot]
-  if (targets === null || places === undefined) return [...key, null, null, null]
-  return [...key, targets.head, targets.tail, formatPlaces(places)]
+  if (targets === null || rowIds === undefined) return [...key, null, null, null]
+  return [...key, targets.head, targets.tail, formatListing(rowIds)]
 }
 
 /** The sum of changes to listings, for all views together: most change the same few documents. */
 function createRelisting() {
   const changed = new Map<number, Relisted>()
 
-  function count(place: number, kind: 'added' | 'dropped'): void {
-    const known = changed.get(place) ?? { place, added: 0, dropped: 0 }
-    changed.set(place, { ...known, [kind]: known[kind] + 1 })
+  function count(rowId: number, kind: 'added' | 'dropped'): void {
+    const known = changed.get(rowId) ?? { rowId, added: 0, dropped: 0 }
+    changed.set(rowId, { ...known, [kind]: known[kind] + 1 })
   }
 
   return {
@@ -240,21 +240,21 @@ function createRelisting() {
       while (end < most && before.at(-1 - end) === after.at(-1 - end)) end += 1
       const old = new Set(before.slice(start, before.length - end))
       const young = new Set(after.slice(start, after.length - end))
-      for (const place of young) if (!old.has(place)) count(place, 'added')
-      for (const place of old) if (!young.has(place)) count(place, 'dropped')
+      for (const rowId of young) if (!old.has(rowId)) count(rowId, 'added')
+      for (const rowId of old) if (!young.has(rowId)) count(rowId, 'dropped')
     },
     changes: () => changed.values(),
   }
 }
 
 /**
- * Places in their order as `,3,17,4,`, so that `LIKE '%,17,%'` finds one of them in the database
- * itself; an empty list gives an empty text.
+ * Formats row ids in their order as `,3,17,4,`, so that `LIKE '%,17,%'` finds one of them in the
+ * database itself; an empty list gives an empty text.
  */
-function formatPlaces(places: readonly number[]): string {
-  return places.length === 0 ? '' : `,${places.join()},`
+function formatListing(rowIds: readonly number[]): string {
+  return rowIds.length === 0 ? '' : `,${rowIds.join()},`
 }
 
-function parsePlaces(text: string): number[] {
+function parseListing(text: string): number[] {
   return text === '' ? [] : text.slice(1, -1).split(',').map(Number)
 }

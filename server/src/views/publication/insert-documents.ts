@@ -10,7 +10,7 @@ const TRANSACTION_BYTES = 1024 * 1024
  * one inserts every document that is still missing, so a view lists no document that the store does
  * not have. Documents left unlisted by a crash are deleted like those that views have dropped.
  */
-export async function placeDocuments(
+export async function insertDocuments(
   store: Pick<Store, 'read' | 'transaction'>,
   org: string,
   documents: readonly DocumentRecord[],
@@ -18,10 +18,10 @@ export async function placeDocuments(
 ): Promise<void> {
   // Most views fit into one transaction, even if no document is stored yet.
   if (bytesOf(documents) <= TRANSACTION_BYTES) return
-  const missing = await store.read(({ views }) => views.unplaced(org, documents))
+  const missing = await store.read(({ views }) => views.missing(org, documents))
   if (bytesOf(missing) <= TRANSACTION_BYTES) return
   for (const part of splitByBytes(missing))
-    await store.transaction(({ views }) => views.placeAhead(org, part, secondsOf(now())))
+    await store.transaction(({ views }) => views.insertAhead(org, part, secondsOf(now())))
 }
 
 /** Parts of at most `TRANSACTION_BYTES`, or of one larger document. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { placeDocuments } from '../../../../server/src/views/publication/place-documents.ts'
+import { insertDocuments } from '../../../../server/src/views/publication/insert-documents.ts'
 import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../../server/src/store/store.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
@@ -43,15 +43,15 @@ async function viewRef(listed: ReturnType<typeof documents>): Promise<number[]> 
           ...writer,
           views: {
             ...writer.views,
-            async placeAhead(org, part, version) {
+            async insertAhead(org, part, version) {
               transactions.push(part.reduce((sum, { body }) => sum + body.byteLength, 0))
-              await writer.views.placeAhead(org, part, version)
+              await writer.views.insertAhead(org, part, version)
             },
           },
         }),
       ),
   }
-  await placeDocuments(observed, 'acme', listed, () => NOW)
+  await insertDocuments(observed, 'acme', listed, () => NOW)
   return transactions
 }
 
@@ -60,7 +60,7 @@ describe('documents of a view', () => {
     const listed = [...documents(7, 400 * KIB), ...documents(1, 1500 * KIB)]
 
     expect(await viewRef(listed)).toEqual([800, 800, 800, 400, 1500].map((kib) => kib * KIB))
-    expect(await store.read(({ views }) => views.unplaced('acme', listed))).toEqual([])
+    expect(await store.read(({ views }) => views.missing('acme', listed))).toEqual([])
   })
 
   it('are left to the publication if they are small or few', async () => {
