@@ -32,7 +32,7 @@ export function createPostgresEnd(url: string): CopyEnd {
            ${TAKE_WRITE_LOCK}`,
         )
         const result = await work(connection)
-        await advancePlaces(connection)
+        await advanceSerials(connection)
         await connection.execute(
           `UPDATE palisade_store SET commits = commits + 1; NOTIFY ${CHANNEL}; COMMIT`,
         )
@@ -55,8 +55,8 @@ async function requireSchema(connection: PostgresConnection, label: string): Pro
     )
 }
 
-/** Rows that brought their places along have not moved the counters from which new ones come. */
-async function advancePlaces(connection: PostgresConnection): Promise<void> {
+/** Rows that brought their numbers along have not moved the counters from which new ones come. */
+async function advanceSerials(connection: PostgresConnection): Promise<void> {
   const tables = await connection.execute(
     `SELECT table_name FROM information_schema.columns
      WHERE table_schema = current_schema() AND column_name = 'place' AND is_identity = 'YES'`,

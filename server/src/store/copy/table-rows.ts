@@ -34,10 +34,10 @@ export function createRowWriter(
     const [first] = rows
     if (first === undefined) return
     const columns = Object.keys(first)
-    const places = `(${columns.map(() => '?').join(', ')})`
+    const placeholders = `(${columns.map(() => '?').join(', ')})`
     const insert = connection.prepare(
       `INSERT INTO ${table.name} (${columns.join(', ')})
-         VALUES ${rows.map(() => places).join(', ')}`,
+         VALUES ${rows.map(() => placeholders).join(', ')}`,
     )
     await insert.run(...rows.flatMap((row) => columns.map((column) => row[column] ?? null)))
   }

@@ -6,11 +6,11 @@ export interface Dialect {
   readonly integer: string
   readonly bytes: string
   /** A primary key that counts insertions upwards. */
-  readonly place: string
+  readonly serial: string
   /** The text after the columns of a table with a primary key of its own. */
   readonly keyed: string
-  /** The text after the columns of a table with a `place`. */
-  readonly placed: string
+  /** The text after the columns of a table with a `serial`. */
+  readonly numbered: string
   /** The text after the columns of a table whose primary key begins with a `day`, to drop days. */
   readonly byDay: (table: string) => string
 }

@@ -47,8 +47,8 @@ const SQLITE: Dialect = {
   text: 'TEXT',
   integer: 'INTEGER',
   bytes: 'BLOB',
-  place: 'INTEGER PRIMARY KEY',
+  serial: 'INTEGER PRIMARY KEY',
   keyed: 'STRICT, WITHOUT ROWID',
-  placed: 'STRICT',
+  numbered: 'STRICT',
   byDay: () => 'STRICT, WITHOUT ROWID',
 }

@@ -56,7 +56,7 @@ function initial(dialect: Dialect): string {
   return `${sharedTables(dialect)} ${recordTables(dialect)}`
 }
 
-function exports({ text, integer, place, keyed, placed }: Dialect): string {
+function exports({ text, integer, serial, keyed, numbered }: Dialect): string {
   return `
     CREATE TABLE exporters (
       name ${text} PRIMARY KEY,
@@ -64,7 +64,7 @@ function exports({ text, integer, place, keyed, placed }: Dialect): string {
       until_ms ${integer} NOT NULL
     ) ${keyed};
     CREATE TABLE unexported (
-      id ${place},
+      id ${serial},
       exporter ${text} NOT NULL,
       org ${integer} NOT NULL,
       day ${integer} NOT NULL,
@@ -75,7 +75,7 @@ function exports({ text, integer, place, keyed, placed }: Dialect): string {
       to_ms ${integer} NOT NULL,
       records ${integer} NOT NULL,
       received_ms ${integer} NOT NULL
-    ) ${placed};
+    ) ${numbered};
     CREATE INDEX unexported_exporter ON unexported (exporter, id);
     CREATE INDEX unexported_day ON unexported (day);
   `
@@ -104,13 +104,13 @@ function accounts({ text, integer, keyed }: Dialect): string {
   `
 }
 
-function sharedTables({ text, integer, place, keyed, placed }: Dialect): string {
+function sharedTables({ text, integer, serial, keyed, numbered }: Dialect): string {
   return `
     CREATE TABLE organizations (
-      id ${place},
+      id ${serial},
       name ${text} NOT NULL UNIQUE,
       last_record ${integer} NOT NULL
-    ) ${placed};
+    ) ${numbered};
     CREATE TABLE chains (
       device_id ${text} PRIMARY KEY,
       org ${integer} NOT NULL,
@@ -127,19 +127,19 @@ function sharedTables({ text, integer, place, keyed, placed }: Dialect): string 
       received_ms ${integer} NOT NULL
     ) ${keyed};
     CREATE TABLE sources (
-      id ${place},
+      id ${serial},
       org ${integer} NOT NULL,
       device_id ${text} NOT NULL,
       session ${text} NOT NULL,
       username ${text},
       first_day ${integer} NOT NULL,
       last_day ${integer} NOT NULL
-    ) ${placed};
+    ) ${numbered};
     CREATE INDEX sources_device ON sources (org, device_id, session);
     CREATE INDEX sources_session ON sources (org, session);
     CREATE INDEX sources_user ON sources (org, username);
     CREATE TABLE tuples (
-      id ${place},
+      id ${serial},
       org ${integer} NOT NULL,
       hash ${text} NOT NULL,
       point ${text} NOT NULL,
@@ -163,7 +163,7 @@ function sharedTables({ text, integer, place, keyed, placed }: Dialect): string 
       first_day ${integer} NOT NULL,
       last_day ${integer} NOT NULL,
       UNIQUE (org, hash)
-    ) ${placed};
+    ) ${numbered};
     CREATE INDEX tuples_org ON tuples (org, id);
     CREATE INDEX tuples_target ON tuples (org, target);
     CREATE INDEX tuples_program ON tuples (org, program);
@@ -177,7 +177,7 @@ function sharedTables({ text, integer, place, keyed, placed }: Dialect): string 
   `
 }
 
-function recordTables({ text, integer, place, keyed, placed, byDay }: Dialect): string {
+function recordTables({ text, integer, serial, keyed, numbered, byDay }: Dialect): string {
   return `
     CREATE TABLE records (
       day ${integer} NOT NULL,
@@ -204,14 +204,14 @@ function recordTables({ text, integer, place, keyed, placed, byDay }: Dialect): 
     ) ${keyed};
     CREATE INDEX days_day ON days (day);
     CREATE TABLE losses (
-      id ${place},
+      id ${serial},
       org ${integer} NOT NULL,
       day ${integer} NOT NULL,
       at_ms ${integer} NOT NULL,
       device_id ${text} NOT NULL,
       reason ${text} NOT NULL,
       lost ${integer} NOT NULL
-    ) ${placed};
+    ) ${numbered};
     CREATE INDEX losses_device ON losses (org, device_id, at_ms);
     CREATE INDEX losses_day ON losses (day);
   `

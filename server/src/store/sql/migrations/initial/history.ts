@@ -5,7 +5,7 @@ export function history(dialect: Dialect): string {
   return [eventTables(dialect), webhookTables(dialect)].join('\n')
 }
 
-function eventTables({ text, integer, keyed, placed }: Dialect): string {
+function eventTables({ text, integer, keyed, numbered }: Dialect): string {
   return `
   -- One chain of hashes for each organization; states and subject are JSON.
   CREATE TABLE events (
@@ -23,7 +23,7 @@ function eventTables({ text, integer, keyed, placed }: Dialect): string {
     previous_hash ${text} NOT NULL,
     hash ${text} NOT NULL,
     PRIMARY KEY (org, sequence)
-  ) ${placed};
+  ) ${numbered};
   -- All columns that filters ask about, in the order of the history, so that a write appends.
   CREATE INDEX events_by_filter ON events (org, sequence, kind, actor, at);
 

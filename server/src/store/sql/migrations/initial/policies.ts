@@ -5,7 +5,7 @@ export function policies(dialect: Dialect): string {
   return [ruleTables(dialect), rolloutTables(dialect)].join('\n')
 }
 
-function ruleTables({ text, integer, place, keyed, placed }: Dialect): string {
+function ruleTables({ text, integer, serial, keyed, numbered }: Dialect): string {
   return `
   CREATE TABLE policies (
     id ${text} PRIMARY KEY,
@@ -34,14 +34,14 @@ function ruleTables({ text, integer, place, keyed, placed }: Dialect): string {
   -- Ids begin with the time and come first in their index, so that new ids are neighbours: a
   -- commit of rules of many policies writes one page of it.
   CREATE TABLE rules (
-    place ${place},
+    place ${serial},
     policy_id ${text} NOT NULL REFERENCES policies (id) ON DELETE CASCADE,
     id ${text} NOT NULL,
     name ${text} NOT NULL,
     actions ${text} NOT NULL,
     decision ${text} NOT NULL CHECK (decision IN ('allow', 'deny')),
     resources ${text} NOT NULL
-  ) ${placed};
+  ) ${numbered};
   CREATE UNIQUE INDEX rules_id_policy_id_key ON rules (id, policy_id);
   CREATE UNIQUE INDEX rules_policy_id_name_key ON rules (policy_id, name);
   `

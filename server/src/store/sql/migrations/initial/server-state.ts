@@ -1,7 +1,7 @@
 import type { Dialect } from '../../dialect.ts'
 
 /** State of the server itself: its keys and secrets, and answers to repeated requests. */
-export function serverState({ text, integer, bytes, keyed, placed }: Dialect): string {
+export function serverState({ text, integer, bytes, keyed, numbered }: Dialect): string {
   return `
   -- Keys of the access tokens that this server issues.
   CREATE TABLE signing_keys (
@@ -27,7 +27,7 @@ export function serverState({ text, integer, bytes, keyed, placed }: Dialect): s
     headers ${text} NOT NULL,
     body ${text} NOT NULL,
     expires_at ${text} NOT NULL
-  ) ${placed};
+  ) ${numbered};
   CREATE INDEX idempotency_by_expiry ON idempotency (expires_at);
 
   -- The number and bytes of the answers that are kept for each caller.

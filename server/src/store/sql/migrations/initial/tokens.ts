@@ -4,11 +4,11 @@ import type { Dialect } from '../../dialect.ts'
  * Tokens of people, organizations and machines, and revocations of many of them. Indexes hold live
  * tokens alone, because revoked tokens stay in the table.
  */
-export function tokens({ text, integer, place, keyed, placed }: Dialect): string {
+export function tokens({ text, integer, serial, keyed, numbered }: Dialect): string {
   return `
   -- Personal tokens have a username, tokens of an organization an org.
   CREATE TABLE access_tokens (
-    place ${place},
+    place ${serial},
     id ${text} NOT NULL UNIQUE,
     org ${text} REFERENCES organizations (name),
     username ${text} REFERENCES users (username),
@@ -23,7 +23,7 @@ export function tokens({ text, integer, place, keyed, placed }: Dialect): string
     expires_at ${text} NOT NULL,
     revoked_at ${text},
     CHECK ((org IS NULL) <> (username IS NULL))
-  ) ${placed};
+  ) ${numbered};
   CREATE INDEX access_tokens_by_org ON access_tokens (org, place)
     WHERE org IS NOT NULL AND revoked_at IS NULL;
   CREATE INDEX access_tokens_by_user ON access_tokens (username, place)
@@ -40,7 +40,7 @@ export function tokens({ text, integer, place, keyed, placed }: Dialect): string
 
   -- Tokens with which machines enrol themselves.
   CREATE TABLE enrolment_tokens (
-    place ${place},
+    place ${serial},
     id ${text} NOT NULL UNIQUE,
     org ${text} NOT NULL REFERENCES organizations (name),
     name ${text} NOT NULL,
@@ -57,7 +57,7 @@ export function tokens({ text, integer, place, keyed, placed }: Dialect): string
     expires_at ${text} NOT NULL,
     revoked_at ${text},
     CHECK (uses <= max_uses)
-  ) ${placed};
+  ) ${numbered};
   CREATE INDEX enrolment_tokens_by_org ON enrolment_tokens (org, place)
     WHERE revoked_at IS NULL;
   CREATE INDEX enrolment_tokens_by_author ON enrolment_tokens (org, created_by)

@@ -5,7 +5,7 @@ export function views(dialect: Dialect): string {
   return [trustTables(dialect), viewTables(dialect)].join('\n')
 }
 
-function trustTables({ text, integer, bytes, keyed, placed }: Dialect): string {
+function trustTables({ text, integer, bytes, keyed, numbered }: Dialect): string {
   return `
   CREATE TABLE distribution_keys (
     kid ${text} PRIMARY KEY,
@@ -23,11 +23,11 @@ function trustTables({ text, integer, bytes, keyed, placed }: Dialect): string {
     body ${bytes} NOT NULL,
     expires_at ${text} NOT NULL,
     PRIMARY KEY (org, version)
-  ) ${placed};
+  ) ${numbered};
   `
 }
 
-function viewTables({ text, integer, bytes, place, placed }: Dialect): string {
+function viewTables({ text, integer, bytes, serial, numbered }: Dialect): string {
   return `
   -- The versions in force for one set of teams.
   CREATE TABLE views (
@@ -44,7 +44,7 @@ function viewTables({ text, integer, bytes, place, placed }: Dialect): string {
     timestamp_signed_at ${text} NOT NULL,
     timestamp_body ${bytes} NOT NULL,
     PRIMARY KEY (org, id)
-  ) ${placed};
+  ) ${numbered};
 
   -- Files that were signed together. A targets file is kept without the entries of its documents,
   -- which views share: a change would otherwise write the whole listing anew for each view.
@@ -60,7 +60,7 @@ function viewTables({ text, integer, bytes, place, placed }: Dialect): string {
     listing ${text},
     PRIMARY KEY (org, view_id, version),
     FOREIGN KEY (org, view_id) REFERENCES views (org, id) ON DELETE CASCADE
-  ) ${placed};
+  ) ${numbered};
 
   -- Bodies of policies; one row for all views that show the same document.
   CREATE TABLE policy_documents (
@@ -68,11 +68,11 @@ function viewTables({ text, integer, bytes, place, placed }: Dialect): string {
     sha256 ${text} NOT NULL,
     body ${bytes} NOT NULL,
     PRIMARY KEY (org, sha256)
-  ) ${placed};
+  ) ${numbered};
 
   -- A document as targets files list it; its place is never given to another.
   CREATE TABLE listed_documents (
-    place ${place},
+    place ${serial},
     org ${text} NOT NULL,
     path ${text} NOT NULL,
     entry ${text} NOT NULL,
@@ -83,7 +83,7 @@ function viewTables({ text, integer, bytes, place, placed }: Dialect): string {
     dropped_in ${integer} NOT NULL,
     UNIQUE (org, path, entry),
     FOREIGN KEY (org, sha256) REFERENCES policy_documents (org, sha256)
-  ) ${placed};
+  ) ${numbered};
   CREATE INDEX listed_documents_by_body ON listed_documents (org, sha256);
   CREATE INDEX listed_documents_by_end ON listed_documents (org, shown_by, dropped_in);
   `
