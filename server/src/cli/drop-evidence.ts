@@ -39,7 +39,7 @@ export async function dropEvidenceCommand(
       throw new CommandFailure('refused', `\`${org}\` has no device \`${device}\``)
     const audited = createAuditedStore({ store, now: sources.now })
     await audited.note(OPERATOR, {
-      place: { org },
+      scope: { org },
       kind: 'evidence.dropped',
       subject: { id: device ?? org, name: found.device?.username ?? org },
       before: null,

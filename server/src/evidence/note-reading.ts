@@ -27,7 +27,7 @@ export function createNoteReading(
       running.get(key) ??
       store
         .note(caller.author, {
-          place: { org },
+          scope: { org },
           kind: 'audit_log.read',
           subject: { id: org, name: org },
           before: null,

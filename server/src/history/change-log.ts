@@ -3,7 +3,7 @@ import { nextTurn } from '../platform/next-turn.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
 import type { Author } from './author.ts'
 import { formatCanonicalJson } from './canonical-json.ts'
-import type { Change, ChangePlace, ChangeRecorder } from '../store/change.ts'
+import type { Change, ChangeScope, ChangeRecorder } from '../store/change.ts'
 import { EMPTY_HISTORY, eventText, hashEventText } from './event-hash.ts'
 
 /** Events written in one go: of a large document there are tens of thousands. */
@@ -30,7 +30,7 @@ export interface ChangeLog extends ChangeRecorder {
   append(author: Author, at: Date): Promise<string[]>
 }
 
-interface PlacedChange extends Change {
+interface ScopedChange extends Change {
   /** As it was recorded. */
   readonly orgs: readonly string[]
 }
@@ -43,7 +43,7 @@ export function createChangeLog(
   writer: StoreWriter,
   requireRoom: RequireHistoryRoom = async () => {},
 ): ChangeLog {
-  const changes: PlacedChange[] = []
+  const changes: ScopedChange[] = []
   let keepsAnswer = false
 
   return {
@@ -53,17 +53,17 @@ export function createChangeLog(
 
     async record(change) {
       if (change.hidden !== true && isSame(change)) return
-      const { place } = change
-      const orgs = isOfOne(place) ? [place.org] : await organizationsOf(writer, place)
+      const { scope } = change
+      const orgs = isOfOne(scope) ? [scope.org] : await organizationsOf(writer, scope)
       changes.push({ ...change, orgs })
     },
 
     async append(author, at) {
       const [only] = changes
       if (only === undefined && keepsAnswer) await requireRoom(writer, null, { author, changes })
-      if (only !== undefined && changes.length === 1 && isOfOne(only.place)) {
+      if (only !== undefined && changes.length === 1 && isOfOne(only.scope)) {
         // Nearly always.
-        const { org } = only.place
+        const { org } = only.scope
         await requireRoom(writer, org, { author, changes })
         await appendInSlices(writer, org, { author, at, changes })
         return [org]
@@ -71,7 +71,7 @@ export function createChangeLog(
       const perOrganization = new Map<string, Change[]>()
       for (const change of changes) {
         // Before and after: a user who leaves is a member before, a user who joins is one after.
-        const orgs = new Set([...change.orgs, ...(await organizationsOf(writer, change.place))])
+        const orgs = new Set([...change.orgs, ...(await organizationsOf(writer, change.scope))])
         for (const org of orgs) {
           const list = perOrganization.get(org)
           if (list === undefined) perOrganization.set(org, [change])
@@ -126,14 +126,14 @@ async function appendInSlices(
   await writer.events.append(org, slice)
 }
 
-async function organizationsOf(writer: StoreWriter, place: ChangePlace): Promise<string[]> {
-  if (place === 'everywhere') return writer.organizations.names()
-  if (isOfOne(place)) return [place.org]
-  return writer.memberships.ownersOfAccount(place.username)
+async function organizationsOf(writer: StoreWriter, scope: ChangeScope): Promise<string[]> {
+  if (scope === 'everywhere') return writer.organizations.names()
+  if (isOfOne(scope)) return [scope.org]
+  return writer.memberships.ownersOfAccount(scope.username)
 }
 
-function isOfOne(place: ChangePlace): place is { readonly org: string } {
-  return place !== 'everywhere' && 'org' in place
+function isOfOne(scope: ChangeScope): scope is { readonly org: string } {
+  return scope !== 'everywhere' && 'org' in scope
 }
 
 function isSame({ before, after }: Change): boolean {

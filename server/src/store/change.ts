@@ -3,7 +3,7 @@ import type { EventRecord } from './records.ts'
 
 /** A change that is to become an event, without its author and time. */
 export interface Change {
-  readonly place: ChangePlace
+  readonly scope: ChangeScope
   readonly kind: EventKind
   readonly subject: EventRecord['subject']
   readonly before: ChangeState | null
@@ -17,7 +17,7 @@ export interface Change {
  * every one. Other organizations of the user are left out, because any organization can add a user
  * whose name it knows.
  */
-export type ChangePlace = { readonly org: string } | { readonly username: string } | 'everywhere'
+export type ChangeScope = { readonly org: string } | { readonly username: string } | 'everywhere'
 
 /** A wire representation. It is made member by member, so that no secret slips in with a column. */
 export type ChangeState = object

@@ -99,7 +99,7 @@ it('begins with the first kept event where the removal tells no time', async () 
     events.prune(SETTINGS.name, { ...pruning, last_removed_at: pruning.at }),
   )
   await audited().note(OPERATOR, {
-    place: { org: SETTINGS.name },
+    scope: { org: SETTINGS.name },
     kind: 'history.pruned',
     subject: { id: SETTINGS.name, name: SETTINGS.name },
     before: null,
@@ -120,7 +120,7 @@ it('stays at the beginning of the time after the removal of events before it', a
 it('begins anew when records are dropped or refused because of a limit', async () => {
   nowMs = NOON_MS + HOUR_MS
   await audited().note(OPERATOR, {
-    place: { org: SETTINGS.name },
+    scope: { org: SETTINGS.name },
     kind: 'evidence.dropped',
     subject: { id: 'dev_1', name: null },
     before: null,

@@ -49,7 +49,7 @@ export function createNoteProbe({
     told.keep(deviceId, before)
     if (noted.waitSeconds(key) > 0) return
     await store.note(SERVER, {
-      place: { org },
+      scope: { org },
       kind,
       subject: { id: deviceId, name },
       before: { probe: 'proxy', result: before },

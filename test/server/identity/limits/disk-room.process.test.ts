@@ -10,7 +10,7 @@ const MIB = 1024 * 1024
 const AUTHOR = { actor: 'user:ed', address: null, request_id: null } satisfies Author
 
 const change = (kind: Change['kind'], after: object | null = null): Change => ({
-  place: { org: 'acme' },
+  scope: { org: 'acme' },
   kind,
   subject: { id: 'one', name: null },
   before: null,

@@ -47,8 +47,8 @@ function auditAccessTokens(
 }
 
 function ofToken(token: AccessTokenRecord) {
-  const place = token.kind === 'personal' ? { username: token.username } : { org: token.org }
-  return { place, subject: { id: token.id, name: token.name } }
+  const scope = token.kind === 'personal' ? { username: token.username } : { org: token.org }
+  return { scope, subject: { id: token.id, name: token.name } }
 }
 
 function showToken(token: AccessTokenRecord) {

@@ -76,7 +76,7 @@ function auditEnrolmentTokens(
 }
 
 function ofEnrolmentToken({ id, org, name }: EnrolmentTokenRecord) {
-  return { place: { org }, subject: { id, name } }
+  return { scope: { org }, subject: { id, name } }
 }
 
 function showEnrolmentToken(token: EnrolmentTokenRecord) {

@@ -49,7 +49,7 @@ function auditSigningKeys(
 }
 
 function ofKey({ kid }: SigningKeyRecord) {
-  return { place: 'everywhere' as const, subject: { id: kid, name: null } }
+  return { scope: 'everywhere' as const, subject: { id: kid, name: null } }
 }
 
 function showKey({ kid, purpose, created_at, verifies_until }: SigningKeyRecord) {

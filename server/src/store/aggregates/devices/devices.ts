@@ -107,7 +107,7 @@ function auditDevices(
 }
 
 function ofDevice({ id, org, username }: DeviceRecord) {
-  return { place: { org }, subject: { id, name: username } }
+  return { scope: { org }, subject: { id, name: username } }
 }
 
 function showDevice(device: DeviceRecord) {

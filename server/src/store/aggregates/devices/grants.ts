@@ -29,7 +29,7 @@ function auditGrants(
       await grants.insert(grant)
       const { org, over_at: _over, ...after } = grant
       const subject = { id: grant.id, name: null }
-      await record({ place: { org }, subject, kind: 'break_glass.issued', before: null, after })
+      await record({ scope: { org }, subject, kind: 'break_glass.issued', before: null, after })
     },
   }
 }

@@ -73,7 +73,7 @@ async function findKey(
 }
 
 function ofKey({ kid, org, role }: DistributionKeyRecord) {
-  return { place: { org }, subject: { id: kid, name: role } }
+  return { scope: { org }, subject: { id: kid, name: role } }
 }
 
 function showKey({ kid, role, created_at, private_jwk }: DistributionKeyRecord) {

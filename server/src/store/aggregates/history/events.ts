@@ -51,7 +51,7 @@ function auditEvents(
       const after = await describeCheckpoint(events, org)
       const { last_removed_at } = pruning
       await record({
-        place: { org },
+        scope: { org },
         kind: 'history.pruned',
         subject: { id: org, name: org },
         before: before === null ? null : { removed_through: before.sequence },

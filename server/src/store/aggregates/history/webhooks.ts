@@ -65,7 +65,7 @@ function auditWebhooks(
     const before = await current(org, id)
     await work()
     const after = await current(org, id)
-    await record({ ...what, place: { org }, subject: { id, name: after.url }, before, after })
+    await record({ ...what, scope: { org }, subject: { id, name: after.url }, before, after })
   }
 
   return {
@@ -73,7 +73,7 @@ function auditWebhooks(
       await webhooks.insert(webhook, after)
       const { org, id, url } = webhook
       const change = {
-        place: { org },
+        scope: { org },
         kind: 'webhook.created' as const,
         subject: { id, name: url },
       }
@@ -89,7 +89,7 @@ function auditWebhooks(
     async delete(org, id) {
       const before = await current(org, id)
       await webhooks.delete(org, id)
-      const change = { place: { org }, kind: 'webhook.deleted' as const }
+      const change = { scope: { org }, kind: 'webhook.deleted' as const }
       await record({ ...change, subject: { id, name: before.url }, before, after: null })
     },
   }

@@ -35,7 +35,7 @@ function auditInvitations(
       await invitations.insert(invitation)
       const { org, username, role } = invitation
       await record({
-        place: { org },
+        scope: { org },
         kind: 'invitation.created',
         subject: { id: username, name: username },
         before: null,
@@ -46,7 +46,7 @@ function auditInvitations(
       const before = await invitations.find(org, username)
       await invitations.delete(org, username)
       await record({
-        place: { org },
+        scope: { org },
         kind: 'invitation.ended',
         subject: { id: username, name: username },
         before: before === null ? null : { username, role: before.role },

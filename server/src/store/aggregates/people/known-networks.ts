@@ -30,7 +30,7 @@ function auditKnownNetworks(
       const before = await knownNetworks.seenAt(username, network)
       await knownNetworks.note(username, network, at)
       await record({
-        place: { username },
+        scope: { username },
         kind: 'user.signed_in',
         subject: { id: username, name: username },
         before: before === null ? null : { username, network, seen_at: before },

@@ -66,20 +66,20 @@ function auditMemberships(
       const { org, username } = membership
       const subject = subjectOf(username)
       const after = await showMember(org, username)
-      await record({ place: { org }, kind: 'member.added', subject, before: null, after })
+      await record({ scope: { org }, kind: 'member.added', subject, before: null, after })
     },
     async updateRole(org, username, role) {
       const before = await showMember(org, username)
       await memberships.updateRole(org, username, role)
       const after = await showMember(org, username)
       const subject = subjectOf(username)
-      await record({ place: { org }, kind: 'member.role_changed', subject, before, after })
+      await record({ scope: { org }, kind: 'member.role_changed', subject, before, after })
     },
     async delete(org, username) {
       const before = await showMember(org, username)
       await memberships.delete(org, username)
       const subject = subjectOf(username)
-      await record({ place: { org }, kind: 'member.removed', subject, before, after: null })
+      await record({ scope: { org }, kind: 'member.removed', subject, before, after: null })
     },
   }
 }

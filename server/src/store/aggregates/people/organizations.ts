@@ -79,7 +79,7 @@ function auditOrganizations(
 }
 
 function change(name: string) {
-  return { place: { org: name }, subject: { id: name, name } }
+  return { scope: { org: name }, subject: { id: name, name } }
 }
 
 /** Without the revision, which every event carries by itself. */

@@ -57,14 +57,14 @@ function auditTeams(
   return {
     async insert(team) {
       await teams.insert(team)
-      const change = { place: { org: team.org }, kind: 'team.created' as const }
+      const change = { scope: { org: team.org }, kind: 'team.created' as const }
       await record({ ...change, subject: nameTeam(team), before: null, after: showTeam(team) })
     },
     async updateDefault(org, id, chosen) {
       const before = showTeam(await findTeam(teams, org, id))
       await teams.updateDefault(org, id, chosen)
       const after = showTeam(await findTeam(teams, org, id))
-      const change = { place: { org }, kind: 'team.updated' as const, subject: nameTeam(after) }
+      const change = { scope: { org }, kind: 'team.updated' as const, subject: nameTeam(after) }
       await record({ ...change, before, after })
     },
     async delete(org, id) {
@@ -73,7 +73,7 @@ function auditTeams(
       const members = await teams.listMembers(org, id)
       await teams.delete(org, id)
       const before = { ...showTeam(team), members }
-      const change = { place: { org }, kind: 'team.deleted' as const, subject: nameTeam(team) }
+      const change = { scope: { org }, kind: 'team.deleted' as const, subject: nameTeam(team) }
       await record({ ...change, before, after: null })
     },
     async addMember(org, id, username) {
@@ -81,14 +81,14 @@ function auditTeams(
       await teams.addMember(org, id, username)
       const subject = nameTeam(await findTeam(teams, org, id))
       const after = await showMember(org, username)
-      await record({ place: { org }, kind: 'team.member_added', subject, before, after })
+      await record({ scope: { org }, kind: 'team.member_added', subject, before, after })
     },
     async removeMember(org, id, username) {
       const before = await showMember(org, username)
       if (!(await teams.removeMember(org, id, username))) return false
       const subject = nameTeam(await findTeam(teams, org, id))
       const after = await showMember(org, username)
-      await record({ place: { org }, kind: 'team.member_removed', subject, before, after })
+      await record({ scope: { org }, kind: 'team.member_removed', subject, before, after })
       return true
     },
   }

@@ -53,7 +53,7 @@ function auditUsers(users: UserWriter, { record }: ChangeRecorder): Writes<UserW
       await users.insert(user)
       const { username, created_at } = user
       await record({
-        place: { username },
+        scope: { username },
         kind: 'user.created',
         subject: { id: username, name: username },
         before: null,
@@ -65,7 +65,7 @@ function auditUsers(users: UserWriter, { record }: ChangeRecorder): Writes<UserW
       await users.updatePassword(username, passwordHash)
       const after = await users.find(username)
       await record({
-        place: { username },
+        scope: { username },
         kind: 'user.password_changed',
         subject: { id: username, name: username },
         before: showPassword(before),
@@ -77,7 +77,7 @@ function auditUsers(users: UserWriter, { record }: ChangeRecorder): Writes<UserW
       await users.noteFailedSignIns(username, failures)
       const after = await users.find(username)
       await record({
-        place: { username },
+        scope: { username },
         kind: 'user.sign_in_failed',
         subject: { id: username, name: username },
         before: { username, failed_sign_ins: before?.failed_sign_ins ?? 0 },
@@ -91,7 +91,7 @@ function auditUsers(users: UserWriter, { record }: ChangeRecorder): Writes<UserW
       const before = await users.find(username)
       await users.endExternalSessions(username, at)
       await record({
-        place: { username },
+        scope: { username },
         kind: 'user.sessions_ended',
         subject: { id: username, name: username },
         before: { username, external_not_before: before?.external_not_before ?? null },

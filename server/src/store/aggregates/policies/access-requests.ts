@@ -33,9 +33,9 @@ function auditAccessRequests(
   { record }: ChangeRecorder,
   { teams }: { readonly teams: Pick<TeamReader, 'find'> },
 ): Writes<AccessRequestWriter, AccessRequestReader> {
-  async function ofTeam(org: string, id: string): Promise<Pick<Change, 'place' | 'subject'>> {
+  async function ofTeam(org: string, id: string): Promise<Pick<Change, 'scope' | 'subject'>> {
     const team = await teams.find(org, id)
-    return { place: { org }, subject: { id, name: team?.name ?? null } }
+    return { scope: { org }, subject: { id, name: team?.name ?? null } }
   }
 
   return {
@@ -79,5 +79,5 @@ function formatEnd({ state, decided_at, decided_by, answer }: AccessRequestRecor
 }
 
 function ofRequest({ org, id, username }: AccessRequestRecord) {
-  return { place: { org }, subject: { id, name: username } }
+  return { scope: { org }, subject: { id, name: username } }
 }

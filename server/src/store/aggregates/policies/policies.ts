@@ -123,11 +123,11 @@ function show(policy: PolicyRecord) {
 }
 
 function subjectOf(kind: EventKind, { org, id, name }: PolicyRecord) {
-  return { place: { org }, kind, subject: { id, name } }
+  return { scope: { org }, kind, subject: { id, name } }
 }
 
 function ruleChange(kind: EventKind, policy: PolicyRecord, { id, name }: RuleRecord) {
-  return { place: { org: policy.org }, kind, subject: { id, name, policy_id: policy.id } }
+  return { scope: { org: policy.org }, kind, subject: { id, name, policy_id: policy.id } }
 }
 
 function findRule(policy: PolicyRecord, id: string): RuleRecord {

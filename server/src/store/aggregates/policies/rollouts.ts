@@ -60,5 +60,5 @@ function kindOf(before: RolloutRecord, { state }: RolloutRecord): EventKind {
 }
 
 function ofRollout({ id, org }: RolloutRecord) {
-  return { place: { org }, subject: { id, name: null } }
+  return { scope: { org }, subject: { id, name: null } }
 }
