@@ -19,7 +19,7 @@ import { createId } from './object-id.ts'
 import { requirePolicySize, requireRoomForPolicy } from './policy-limits.ts'
 import { findPolicy } from './policy-lookup.ts'
 import { formatTimestamp, nextTimestamp } from '../platform/timestamp.ts'
-import { CONTRACT, placeOf, type WireForm } from './wire-form.ts'
+import { CONTRACT, operationOf, type WireForm } from './wire-form.ts'
 
 /** Creates a policy without rules. */
 export async function createPolicy(
@@ -34,10 +34,10 @@ export async function createPolicy(
     const once = readOnceRequest({
       key: call.idempotencyKey,
       principal: call.principal,
-      place: ['POST', org, ...placeOf(form, 'policies')],
+      operation: ['POST', org, ...operationOf(form, 'policies')],
       body: call.body.bytes,
     })
-    const judge = async () => {
+    const validate = async () => {
       const { name, scope, mode } = readInput(form.createPolicy, json)
       const teams = scope?.teams ?? []
       await requireTeams(writer, org, teams)
@@ -46,7 +46,7 @@ export async function createPolicy(
       return { name, teams, ...modeOf(mode), ifMatch }
     }
     return answerOnce(writer, once, deps.now(), {
-      judge,
+      validate,
       async act({ ifMatch, ...wanted }) {
         // The collection has no entity tag.
         requireMatch(ifMatch, null)

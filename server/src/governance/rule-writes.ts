@@ -23,7 +23,7 @@ import { requireCompilable, requireCompilableWith } from './compilation/require-
 import { keepFindings } from './checked-resources.ts'
 import { readRuleInput, requireJsonOf, requireRuleOf } from './rule-input.ts'
 import { nextTimestamp } from '../platform/timestamp.ts'
-import { CONTRACT, placeOf, type WireForm } from './wire-form.ts'
+import { CONTRACT, operationOf, type WireForm } from './wire-form.ts'
 
 /** The answer of a write, with the path load that the policy has by it. */
 interface RuleAnswer extends Answer {
@@ -46,11 +46,11 @@ export async function createRule(
     const once = readOnceRequest({
       key: call.idempotencyKey,
       principal: call.principal,
-      place: ['POST', call.org, policy.id, ...placeOf(form, 'rules')],
+      operation: ['POST', call.org, policy.id, ...operationOf(form, 'rules')],
       body: call.body.bytes,
     })
     return answerOnce(writer, once, deps.now(), {
-      async judge() {
+      async validate() {
         const body = requireRuleOf(input, ruleDomain(policy.rules))
         const rule: RuleRecord = { id: createId('rule', deps.now(), deps.random), ...body }
         keepFindings(deps.knownRules, rule, input.checked)

@@ -39,9 +39,9 @@ export interface WireForm {
   readonly adviseOn: (rule: RuleRecord) => object
 }
 
-/** The place of a POST among idempotency keys; equal bodies of two forms are two requests. */
-export function placeOf({ name }: WireForm, place: string): readonly string[] {
-  return name === 'contract' ? [place] : [place, name]
+/** Names a POST for its idempotency key; equal bodies of two forms are two requests. */
+export function operationOf({ name }: WireForm, operation: string): readonly string[] {
+  return name === 'contract' ? [operation] : [operation, name]
 }
 
 /** The governance API. Its writes keep the members that it does not have. */

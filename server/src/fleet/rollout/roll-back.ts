@@ -69,7 +69,7 @@ export async function rollBack(
     const { organization } = await authorize(writer, caller, org, 'policies:write')
     const rollout = await requireRollout(writer, org, id)
     return answerOnce(writer, once, deps.now(), {
-      judge: async () => {
+      validate: async () => {
         const rolledBack = requireStep(rollout, { kind: 'roll_back' }, deps.now())
         requireSeen(at, organization)
         if (ahead?.revision === organization.revision) return { rolledBack, ...ahead }

@@ -99,11 +99,11 @@ function writeValidated(
     const once = readOnceRequest({
       key: call.idempotencyKey,
       principal: call.principal,
-      place: ['POST', call.org, 'apply'],
+      operation: ['POST', call.org, 'apply'],
       body: call.body.bytes,
     })
     return answerOnce(writer, once, deps.now(), {
-      async judge() {
+      async validate() {
         if (!body.ok) throw body.error
         if (ahead === null) throw new TypeError('a document that was read is validated ahead')
         deps.beingSent.requireRoom(call.org)

@@ -34,18 +34,18 @@ export function readOnceRequest(request: {
   readonly key: string | undefined
   readonly principal: Principal
   /** Method, path and parameters, which together identify the resource. */
-  readonly place: readonly string[]
+  readonly operation: readonly string[]
   readonly body: Uint8Array
   readonly hasSecret?: boolean
 }): OnceRequest {
-  const { key, principal, place, body, hasSecret = false } = request
+  const { key, principal, operation, body, hasSecret = false } = request
   if (key !== undefined && !/^[\x21-\x7E]{1,255}$/.test(key))
     throw invalidArgument(`\`${HEADER}\` must be 1 to 255 visible ASCII characters`, {
       field: HEADER,
     })
   const caller = formatPrincipal(principal)
   if (key === undefined) return { scope: null, caller, bodyHash: '', hasSecret }
-  const scope = sha256(JSON.stringify([caller, ...place, key]))
+  const scope = sha256(JSON.stringify([caller, ...operation, key]))
   // No hash of a body with a password: a fast hash would defeat the slow password hash.
   return { scope, caller, bodyHash: hasSecret ? '' : sha256(body), hasSecret }
 }
@@ -53,8 +53,8 @@ export function readOnceRequest(request: {
 /**
  * Returns the kept answer of an earlier request with the same key and body. Otherwise it validates
  * the request, acts, and keeps the answer for 24 hours. It runs in the transaction of the write, so
- * that of two requests with one key the second sees the first. Errors of `judge` and `act` are not
- * kept. Throws 409 for a key that was sent with another body; an invalid body is refused first.
+ * that of two requests with one key the second sees the first. Errors of `validate` and `act` are
+ * not kept. Throws 409 for a key that was sent with another body; an invalid body is refused first.
  * Throws 403 when the caller's room for kept answers is full.
  *
  * The answer of `act` is returned as it is; what it has beside an answer is not kept.
@@ -66,12 +66,12 @@ export async function answerOnce<Input, Acted extends Answer>(
   writer: StoreWriter,
   request: OnceRequest,
   now: Date,
-  work: { judge: () => Promise<Input>; act: (input: Input) => Promise<Acted> },
+  work: { validate: () => Promise<Input>; act: (input: Input) => Promise<Acted> },
 ): Promise<Acted | Answer> {
-  if (request.scope === null) return await work.act(await work.judge())
+  if (request.scope === null) return await work.act(await work.validate())
   const kept = await findKept(writer, request.scope, now)
   if (kept !== null && kept.body_hash === request.bodyHash) return replay(kept)
-  const input = await work.judge()
+  const input = await work.validate()
   if (kept !== null) throw otherBody()
   requireRoom(await writer.idempotency.keptFor(request.caller))
   const answer = await work.act(input)

@@ -30,7 +30,7 @@ export function onceOf(
   return readOnceRequest({
     key: Array.isArray(key) ? key.join(', ') : key,
     principal: admission.principalOf(request),
-    place: [
+    operation: [
       method,
       routeOptions.url ?? '',
       ...Object.values(params as Record<string, string>),
@@ -70,5 +70,5 @@ function doOnce(
   now: Date,
   act: () => Promise<Answer>,
 ): Promise<Answer> {
-  return answerOnce(writer, once, now, { judge: async () => undefined, act })
+  return answerOnce(writer, once, now, { validate: async () => undefined, act })
 }

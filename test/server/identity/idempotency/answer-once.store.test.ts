@@ -134,7 +134,7 @@ describe('an idempotency key', () => {
         const idempotency = { ...writer.idempotency, keptFor: async () => kept }
         const request = { scope, caller: 'user:ed', bodyHash: '', hasSecret: false }
         return answerOnce({ ...writer, idempotency }, request, new Date(), {
-          judge: async () => undefined,
+          validate: async () => undefined,
           act: async () => {
             acted.push(scope)
             return answer
