@@ -29,7 +29,7 @@ export async function listPolicies(
     const list = { of: 'policies', owner: org } as const
     const { rows, next_page_token } = await readPage(deps, list, query, {
       read: ({ after, limit }) => reader.policies.list(org, { afterId: after, limit }),
-      placeOf: ({ id }) => id,
+      positionOf: ({ id }) => id,
     })
     const body = { data: rows.map(form.formatSummary), next_page_token }
     return { status: 200, headers: {}, body }

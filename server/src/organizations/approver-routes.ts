@@ -47,7 +47,7 @@ export function approverRoutes(deps: ApproverRouteDeps): Route[] {
           const list = { of: 'team_approvers', owner: `${org} ${id}` } as const
           const { rows, next_page_token } = await readPage(deps, list, query, {
             read: (page) => reader.accessRequests.approvers(org, id, page),
-            placeOf: (username) => username,
+            positionOf: (username) => username,
           })
           return { data: rows.map((username) => ({ username })), next_page_token }
         }),

@@ -49,7 +49,7 @@ export function createInvitationService(deps: InvitationServiceDeps): Invitation
         const list = { of: 'organization_invitations', owner: org } as const
         const { rows, next_page_token } = await readPage(deps, list, query, {
           read: (page) => reader.invitations.page(org, page),
-          placeOf: ({ username }) => username,
+          positionOf: ({ username }) => username,
         })
         return { data: [...rows], next_page_token }
       }),
@@ -67,7 +67,7 @@ export function createInvitationService(deps: InvitationServiceDeps): Invitation
         const list = { of: 'user_invitations', owner: username } as const
         const { rows, next_page_token } = await readPage(deps, list, query, {
           read: (page) => reader.invitations.pageOfUser(username, page),
-          placeOf: ({ org }) => org,
+          positionOf: ({ org }) => org,
         })
         return { data: [...rows], next_page_token }
       }),

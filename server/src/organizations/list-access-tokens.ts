@@ -29,7 +29,7 @@ export async function listPersonalTokens(
     const list = { of: 'personal_tokens', owner: user.username } as const
     const { rows, next_page_token } = await readPage(deps, list, query, {
       read: (page) => readWithin(reader, user, page, now),
-      placeOf: ({ id }) => id,
+      positionOf: ({ id }) => id,
     })
     return { data: rows.map((token) => formatAccessToken(token, now, null)), next_page_token }
   })
@@ -48,7 +48,7 @@ export async function listOrganizationTokens(
     const list = { of: 'organization_tokens', owner: org } as const
     const { rows, next_page_token } = await readPage(deps, list, query, {
       read: (page) => reader.accessTokens.pageOfOrganization(org, { ...page, expiresAfter }),
-      placeOf: ({ id }) => id,
+      positionOf: ({ id }) => id,
     })
     const exceeds = await compareWithCreators(reader, org, rows)
     const data = rows.map((token) => formatAccessToken(token, now, exceeds(token)))

@@ -78,7 +78,7 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
         const list = { of: 'members', owner: org } as const
         const { rows, next_page_token } = await readPage(deps, list, query, {
           read: (page) => reader.memberships.page(org, page),
-          placeOf: ({ username }) => username,
+          positionOf: ({ username }) => username,
         })
         const usernames = rows.map(({ username }) => username)
         const teams = await reader.teams.listOfSome(org, usernames)

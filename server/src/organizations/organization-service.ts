@@ -64,7 +64,7 @@ export function createOrganizationService(deps: {
         const list = { of: 'user_organizations', owner: username } as const
         const { rows, next_page_token } = await readPage(deps, list, query, {
           read: (page) => reader.memberships.pageOfUser(username, page),
-          placeOf: ({ org }) => org,
+          positionOf: ({ org }) => org,
         })
         const data: UserOrganization[] = []
         for (const { org, role } of rows) {

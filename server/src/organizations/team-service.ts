@@ -52,7 +52,7 @@ export function createTeamService(deps: {
         const list = { of: 'teams', owner: org } as const
         const { rows, next_page_token } = await readPage(deps, list, query, {
           read: (page) => reader.teams.page(org, page),
-          placeOf: ({ name }) => name,
+          positionOf: ({ name }) => name,
         })
         return { data: rows.map(formatTeam), next_page_token }
       }),

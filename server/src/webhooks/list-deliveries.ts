@@ -34,7 +34,7 @@ export async function listDeliveries(
   const list = { of: 'deliveries', owner: at.id } as const
   const { rows, next_page_token } = await readPage(deps, list, query, {
     read: (page) => readInSlices(deps, caller, { ...at, state: state ?? null }, page),
-    placeOf: ({ sequence }) => sequence.toString(),
+    positionOf: ({ sequence }) => sequence.toString(),
   })
   return { data: rows.map(formatDelivery), next_page_token }
 }

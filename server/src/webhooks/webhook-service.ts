@@ -198,14 +198,14 @@ async function readWebhooks(
 ): Promise<ListWebhooksResponse> {
   const list = { of: 'webhooks', owner: org } as const
   const { rows, next_page_token } = await readPage(deps, list, query, {
-    read: ({ after, limit }) => reader.webhooks.page(org, { after: parsePlace(after), limit }),
-    placeOf: ({ created_at, id }) => `${created_at} ${id}`,
+    read: ({ after, limit }) => reader.webhooks.page(org, { after: parsePosition(after), limit }),
+    positionOf: ({ created_at, id }) => `${created_at} ${id}`,
   })
   return { data: rows.map(formatWebhook), next_page_token }
 }
 
-/** A place in the list of webhooks: when one was made, and its id. */
-function parsePlace(text: string): Pick<WebhookRecord, 'created_at' | 'id'> {
+/** A position in the list of webhooks: when one was made, and its id. */
+function parsePosition(text: string): Pick<WebhookRecord, 'created_at' | 'id'> {
   const [created_at = '', id = ''] = text.split(' ')
   return { created_at, id }
 }

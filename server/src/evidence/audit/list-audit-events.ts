@@ -43,7 +43,7 @@ export async function listAuditEvents(
 ): Promise<AuditPage> {
   const list: PageList = { of: 'audit_log', owner: org, parameter: 'page_token' }
   const { page_token: token = '' } = query
-  const before = token === '' ? null : parsePlace(readPageToken(pageTokenKey, list, token))
+  const before = token === '' ? null : parsePosition(readPageToken(pageTokenKey, list, token))
   const filter = readFilter(query, now().getTime())
   if (filter === null) return { events: [], next_page_token: '' }
   const page = { before, limit: readLimit(query.page_size) }
@@ -112,8 +112,8 @@ function readLimit(text: string | undefined): number {
   return wanted === 0 ? DEFAULT_AUDIT_PAGE : Math.min(wanted, MAX_AUDIT_PAGE)
 }
 
-/** The token is authentic, so its place is one that was formatted here. */
-function parsePlace(place: string): EvidencePlace {
-  const [last_ms = 0, id = 0] = place.split(' ').map(Number)
+/** The token is authentic, so its position was formatted here. */
+function parsePosition(position: string): EvidencePlace {
+  const [last_ms = 0, id = 0] = position.split(' ').map(Number)
   return { last_ms, id }
 }

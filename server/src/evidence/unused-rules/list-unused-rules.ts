@@ -62,7 +62,7 @@ export async function listUnusedRules(
     const list = { of: 'unused_rules', owner: org } as const
     const { rows, ...page } = await readPage(deps, list, query, {
       read: ({ after, limit }) => reader.policies.list(org, { afterId: after, limit }),
-      placeOf: ({ id }) => id,
+      positionOf: ({ id }) => id,
     })
     const read = await Promise.all(rows.map(({ id }) => reader.policies.find(org, id)))
     return {

@@ -115,7 +115,7 @@ export function createAccessQuestions(
     const { rows, next_page_token } = await readPage(deps, list, query, {
       read: ({ after, limit }) =>
         reader.accessRequests.page(org, { before: after, limit, seenBy, ...filter }),
-      placeOf: ({ id }) => id,
+      positionOf: ({ id }) => id,
     })
     return { data: rows.map(formatAccessRequest), next_page_token }
   }

@@ -69,7 +69,7 @@ export function createEnrolmentTokenService(
         const expiresAfter = listedSince(now())
         const { rows, next_page_token } = await readPage(deps, list, query, {
           read: (page) => reader.enrolmentTokens.page(org, { ...page, expiresAfter }),
-          placeOf: ({ id }) => id,
+          positionOf: ({ id }) => id,
         })
         return { data: rows.map((token) => formatToken(token, now())), next_page_token }
       }),

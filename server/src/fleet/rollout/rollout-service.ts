@@ -106,8 +106,8 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
         const list = { of: 'rollouts', owner: org } as const
         const { rows, next_page_token } = await readPage(deps, list, query, {
           read: ({ after, limit }) =>
-            reader.rollouts.page(org, { before: parsePlace(after), limit }),
-          placeOf: formatPlace,
+            reader.rollouts.page(org, { before: parsePosition(after), limit }),
+          positionOf: formatPosition,
         })
         return { data: rows.map(formatRollout), next_page_token }
       }),
@@ -170,13 +170,13 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
   }
 }
 
-type Place = Pick<RolloutRecord, 'created_at' | 'id'>
+type Position = Pick<RolloutRecord, 'created_at' | 'id'>
 
-function formatPlace({ created_at, id }: RolloutRecord): string {
+function formatPosition({ created_at, id }: RolloutRecord): string {
   return `${created_at} ${id}`
 }
 
-function parsePlace(text: string): Place | null {
+function parsePosition(text: string): Position | null {
   const [created_at = '', id = ''] = text.split(' ')
   return text === '' ? null : { created_at, id }
 }

@@ -11,7 +11,7 @@ export interface RowPage {
 export interface PageSource<Row> {
   read(page: RowPage): Promise<readonly Row[]>
   /** The position of a row in the list: unique, and constant while the row exists. */
-  placeOf(row: Row): string
+  positionOf(row: Row): string
 }
 
 export interface Page<Row> {
@@ -28,7 +28,7 @@ export async function readPage<Row>(
   { pageTokenKey }: { readonly pageTokenKey: Uint8Array },
   list: Omit<PageList, 'parameter'>,
   { page_size, page_token }: PageQuery,
-  { read, placeOf }: PageSource<Row>,
+  { read, positionOf }: PageSource<Row>,
 ): Promise<Page<Row>> {
   const from: PageList = { ...list, parameter: 'page_token' }
   const limit = readPageSize(page_size)
@@ -41,7 +41,7 @@ export async function readPage<Row>(
     rows,
     next_page_token:
       last !== undefined && found.length > limit
-        ? formatPageToken(pageTokenKey, from, placeOf(last))
+        ? formatPageToken(pageTokenKey, from, positionOf(last))
         : null,
   }
 }
