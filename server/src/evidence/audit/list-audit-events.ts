@@ -14,7 +14,7 @@ import { formatPageToken, readPageToken, type PageList } from '../../http/input/
 import { invalidArgument } from '../../platform/api-error.ts'
 import type { Store } from '../../store/store.ts'
 import { MAX_AHEAD_MS } from '../store/evidence-record.ts'
-import type { EvidenceFilter, EvidencePlace, EvidenceStore } from '../store/evidence-store.ts'
+import type { EvidenceFilter, EvidencePosition, EvidenceStore } from '../store/evidence-store.ts'
 import { describeRows } from './audited-devices.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -113,7 +113,7 @@ function readLimit(text: string | undefined): number {
 }
 
 /** The token is authentic, so its position was formatted here. */
-function parsePosition(position: string): EvidencePlace {
+function parsePosition(position: string): EvidencePosition {
   const [last_ms = 0, id = 0] = position.split(' ').map(Number)
   return { last_ms, id }
 }

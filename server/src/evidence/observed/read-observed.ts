@@ -2,7 +2,7 @@ import { QUESTION_POINT } from '@palisade/protocol'
 import type { EvidenceTuple } from '../store/evidence-record.ts'
 import type {
   EvidenceFilter,
-  EvidencePlace,
+  EvidencePosition,
   EvidenceStore,
   EvidenceTally,
 } from '../store/evidence-store.ts'
@@ -141,9 +141,9 @@ export async function sumUpObserved(
 ): Promise<ObservedRows> {
   const { subjects, indexOf } = createSubjects(evidence, bounds.sightings)
   const sums = createSums(bounds.sightings, (subject) => subjects[subject]?.device_id ?? '')
-  let before: EvidencePlace | null = null
+  let before: EvidencePosition | null = null
   do {
-    const page: EvidencePlace | null = before
+    const page: EvidencePosition | null = before
     const slice = await evidence.tally(org, time, { before: page, records: bounds.records })
     const indices = await indexOf(new Set(slice.tallies.map(({ source }) => source)))
     for (const tally of slice.tallies) {

@@ -14,7 +14,7 @@ export interface ReplayJob {
   readonly resolve_unlisted_names: boolean
   /** The policies of both sides, each once. */
   readonly policies: EncodedPolicies
-  /** Places in `policies`. */
+  /** Indices in `policies`. */
   readonly before: readonly number[]
   readonly after: readonly number[]
   /** Members of the organization, with the ids of their teams. */

@@ -171,8 +171,9 @@ async function prepare(deps: ReplayRouteDeps, call: ReplayCall): Promise<ReplayJ
   const { drafted, time, ...asked } = await validate(deps, call)
   const { revision, before, after, work } = drafted
   const all = [...new Set([...before, ...after])]
-  const placeOf = new Map(all.map((policy, place) => [policy, place]))
-  const places = (side: readonly PolicyRecord[]) => side.map((policy) => placeOf.get(policy) ?? 0)
+  const indexOf = new Map(all.map((policy, index) => [policy, index]))
+  const indicesOf = (side: readonly PolicyRecord[]) =>
+    side.map((policy) => indexOf.get(policy) ?? 0)
   const policies = await encodePolicies(all, work)
   work.end()
   return {
@@ -182,8 +183,8 @@ async function prepare(deps: ReplayRouteDeps, call: ReplayCall): Promise<ReplayJ
     ...asked,
     revision,
     policies,
-    before: places(before),
-    after: places(after),
+    before: indicesOf(before),
+    after: indicesOf(after),
     ...(await readOrganization(deps, org, time)),
   }
 }

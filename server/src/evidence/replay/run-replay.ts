@@ -24,8 +24,8 @@ export async function runReplay(
 ): Promise<ReplayResult> {
   const { org, fromMs, toMs, nowMs, revision, resolve_unlisted_names, members, defaults } = job
   const policies = decodePolicies(job.policies)
-  const side = (places: readonly number[]) => ({
-    policies: places.flatMap((place): Policy[] => policies.slice(place, place + 1)),
+  const side = (indices: readonly number[]) => ({
+    policies: indices.flatMap((index): Policy[] => policies.slice(index, index + 1)),
     resolve_unlisted_names,
   })
   let leftOut = 0

@@ -51,8 +51,8 @@ export interface EvidenceFilter {
   readonly text: string | null
 }
 
-/** A place in the order of rows, newest first. */
-export interface EvidencePlace {
+/** A position in the order of rows, newest first. */
+export interface EvidencePosition {
   readonly last_ms: number
   readonly id: number
 }
@@ -60,7 +60,7 @@ export interface EvidencePlace {
 /** Newest first. */
 export interface EvidencePage {
   /** `next` of the page before; null for the first page. */
-  readonly before: EvidencePlace | null
+  readonly before: EvidencePosition | null
   readonly limit: number
 }
 
@@ -71,7 +71,7 @@ export interface EvidenceSlice {
    * Where the next page begins; null at the end. One call does a bounded amount of work, so a page
    * of rare rows may be short, or empty, before the end.
    */
-  readonly next: EvidencePlace | null
+  readonly next: EvidencePosition | null
 }
 
 /** Equal decisions of one source in the rows of one call of `tally`. */
@@ -88,7 +88,7 @@ export interface EvidenceTally {
 
 export interface TallyPage {
   /** `next` of the page before; null for the first page. */
-  readonly before: EvidencePlace | null
+  readonly before: EvidencePosition | null
   /** Rows that the call reads at most, which bounds its work. */
   readonly records: number
 }
@@ -97,7 +97,7 @@ export interface TallySlice {
   /** At most one for each source and tuple; later pages may have the same ones again. */
   readonly tallies: readonly EvidenceTally[]
   /** Where the next page begins; null at the end. A page before the end may be empty. */
-  readonly next: EvidencePlace | null
+  readonly next: EvidencePosition | null
 }
 
 /** Device and user of rows. Several sources have the same ones: there is one for each session. */

@@ -75,19 +75,19 @@ export async function openPostgresEvidence(
       ),
     async append(batch, work) {
       const days = partitionedDays(daysOf(batch.rows), batch.chain.received_ms)
-      const place = { org: batch.org, days }
-      const first = await appendWherePrepared(writers, place, work)
+      const target = { org: batch.org, days }
+      const first = await appendWherePrepared(writers, target, work)
       if (first !== null) return first.appended
       // Once for all the first batches of a day or an organization, and without them: they would
       // come one after the other.
-      await preparing.once(JSON.stringify(place), () =>
-        alone((writer, connection) => prepare(writer, connection, place)),
+      await preparing.once(JSON.stringify(target), () =>
+        alone((writer, connection) => prepare(writer, connection, target)),
       )
-      const second = await appendWherePrepared(writers, place, work)
+      const second = await appendWherePrepared(writers, target, work)
       if (second !== null) return second.appended
       // In one transaction: the upkeep of another server has removed the days again between two.
       return alone(async (writer, connection) => {
-        await prepare(writer, connection, place)
+        await prepare(writer, connection, target)
         return work(writer)
       })
     },
@@ -125,7 +125,7 @@ export function openPostgresEvidenceReading(url: string): EvidenceReading {
   }
 }
 
-interface BatchPlace {
+interface BatchTarget {
   readonly org: string
   readonly days: readonly number[]
 }
@@ -133,7 +133,7 @@ interface BatchPlace {
 /** Appends. Returns null and leaves all as it was where a day or the organization is missing. */
 function appendWherePrepared<T>(
   writers: Sessions<EvidenceWriter>,
-  { org, days }: BatchPlace,
+  { org, days }: BatchTarget,
   work: (writer: EvidenceWriter) => Promise<T>,
 ): Promise<{ readonly appended: T } | null> {
   return writers.use(beginAppending, (writer, connection) =>
@@ -161,7 +161,7 @@ function shareWork(): { once(key: string, work: () => Promise<void>): Promise<vo
 async function prepare(
   writer: EvidenceWriter,
   connection: PostgresConnection,
-  { org, days }: BatchPlace,
+  { org, days }: BatchTarget,
 ): Promise<void> {
   for (const day of days) await createPartition(connection, day)
   await writer.organizations.ensure(org)

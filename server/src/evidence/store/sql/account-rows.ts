@@ -38,14 +38,14 @@ export function createAccount(connection: Connection): Account {
      ON CONFLICT (org, holder, day, device_id)
      DO UPDATE SET bytes = stored_bytes.bytes + excluded.bytes`,
   )
-  const placeOf = ({ org, batch }: BatchBytes) =>
+  const keyOf = ({ org, batch }: BatchBytes) =>
     [org, holderOf(batch), dayOf(batch.chain.received_ms), batch.device_id] as const
 
   return {
     async exceeded(adding, limits) {
       const { org, bytes } = adding
       if (bytes === 0) return null
-      const [, holder, day, device] = placeOf(adding)
+      const [, holder, day, device] = keyOf(adding)
       const ofDay = (await ofDevice.get(org, holder, day, device))?.bytes ?? 0
       if (ofDay + bytes > limits.ofDeviceADay) return 'device_quota'
       const { ofOrganization: most } = limits
@@ -55,7 +55,7 @@ export function createAccount(connection: Connection): Account {
       return whole + bytes > most ? 'organization_quota' : null
     },
     async book(adding) {
-      if (adding.bytes > 0) await add.run(...placeOf(adding), adding.bytes)
+      if (adding.bytes > 0) await add.run(...keyOf(adding), adding.bytes)
     },
   }
 }

@@ -1,6 +1,6 @@
 import { NO_LIMITS } from '../evidence-limits.ts'
 import type { EvidenceBatch, EvidenceStore } from '../evidence-store.ts'
-import type { UnusedPlace } from './drop-rows.ts'
+import type { UnusedPosition } from './drop-rows.ts'
 import type { EvidenceReader, EvidenceWriter } from './evidence-rows.ts'
 import type { RemovedParts } from './unexported-rows.ts'
 
@@ -27,10 +27,10 @@ export interface EvidenceDriver {
 
 export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
   async function dropUnused(before: number): Promise<void> {
-    let after: UnusedPlace | null = { tuple: 0, source: 0 }
+    let after: UnusedPosition | null = { tuple: 0, source: 0 }
     while (after !== null) {
-      const place: UnusedPlace = after
-      after = await driver.alone((writer) => writer.dropUnused(before, place))
+      const position: UnusedPosition = after
+      after = await driver.alone((writer) => writer.dropUnused(before, position))
     }
   }
 
@@ -80,8 +80,8 @@ export function createEvidenceStore(driver: EvidenceDriver): EvidenceStore {
       const rows = await removeParts((writer) => writer.dropSome(owner), driver.giveBack)
       let after: number | null = 0
       while (after !== null) {
-        const place: number = after
-        after = await driver.alone((writer) => writer.dropTuplesAfter(owner.org, place))
+        const position: number = after
+        after = await driver.alone((writer) => writer.dropTuplesAfter(owner.org, position))
         await driver.giveBack()
       }
       return rows

@@ -18,10 +18,10 @@ export interface DropRows {
    * Removes tuples and sources without a row on this day or later, of the next ids after `after`;
    * returns the last of them, or null at the end.
    */
-  dropUnused(before: number, after: UnusedPlace): Promise<UnusedPlace | null>
+  dropUnused(before: number, after: UnusedPosition): Promise<UnusedPosition | null>
 }
 
-export interface UnusedPlace {
+export interface UnusedPosition {
   readonly tuple: number
   readonly source: number
 }

@@ -2,7 +2,7 @@ import type { Connection } from '../../../store/sql/connection.ts'
 import type {
   EvidenceFilter,
   EvidencePage,
-  EvidencePlace,
+  EvidencePosition,
   EvidenceSlice,
   StoredEvidence,
 } from '../evidence-store.ts'
@@ -59,7 +59,7 @@ interface Search {
   readonly days: DayCount[]
   readonly rows: StoredEvidence[]
   /** Everything from here on, in the order of the rows, is not yet searched. */
-  below: EvidencePlace
+  below: EvidencePosition
 }
 
 /**
@@ -86,7 +86,7 @@ export function createListRecords(connection: Connection, pause: () => Promise<v
     page: EvidencePage,
   ): Promise<Search> {
     const end = { last_ms: filter.toMs, id: 0 }
-    // The place may be of a list with other filters, and so be later than this one ends.
+    // The position may be of a list with other filters, and so be later than this one ends.
     const below = page.before === null || newestFirst(page.before, end) < 0 ? end : page.before
     const days = await findDays.all(org.id, dayOf(filter.fromMs), dayOf(below.last_ms), MOST_DAYS)
     return {
@@ -113,7 +113,7 @@ export function createListRecords(connection: Connection, pause: () => Promise<v
       const rows = await records.scan(range, search.conditions, { visited, limit: room(search) })
       take(search, rows)
       if (isFull(search)) return
-      const end = await records.placeAfter(range, visited)
+      const end = await records.positionAfter(range, visited)
       if (end === undefined) leaveDay(search, first.day)
       else search.below = end
       left -= end === undefined ? Math.min(visited, first.records) : visited
@@ -224,6 +224,6 @@ function leaveDay(search: Search, day: number): void {
   search.below = { last_ms: startOfDay(day), id: 0 }
 }
 
-function newestFirst(one: EvidencePlace, other: EvidencePlace): number {
+function newestFirst(one: EvidencePosition, other: EvidencePosition): number {
   return other.last_ms - one.last_ms || other.id - one.id
 }

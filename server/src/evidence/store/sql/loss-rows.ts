@@ -58,9 +58,9 @@ export function createStoreLosses(
   )
   return async (org, { device_id, losses }) => {
     for (const { at_ms, lost, reason } of sumByDay(losses)) {
-      const place = [org, device_id, dayOf(at_ms), reason]
-      if ((await add.run(lost, lost, at_ms, at_ms, ...place)) === 0)
-        await insert.run(lost, at_ms, ...place)
+      const key = [org, device_id, dayOf(at_ms), reason]
+      if ((await add.run(lost, lost, at_ms, at_ms, ...key)) === 0)
+        await insert.run(lost, at_ms, ...key)
     }
   }
 }

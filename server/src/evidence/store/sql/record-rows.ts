@@ -1,5 +1,5 @@
 import type { Connection, Statement, Value } from '../../../store/sql/connection.ts'
-import type { EvidencePlace, StoredEvidence } from '../evidence-store.ts'
+import type { EvidencePosition, StoredEvidence } from '../evidence-store.ts'
 import type { Condition } from './record-conditions.ts'
 import { readTuple, TUPLE_COLUMNS, type TupleRow } from './tuple-columns.ts'
 
@@ -32,12 +32,12 @@ interface RecordRow extends TupleRow {
   readonly session: string
 }
 
-/** A part of one day's records of an organization, below a place and not before a time. */
+/** A part of one day's records of an organization, below a position and not before a time. */
 export interface RecordRange {
   readonly org: { readonly id: number; readonly name: string }
   readonly day: number
   readonly fromMs: number
-  readonly below: EvidencePlace
+  readonly below: EvidencePosition
 }
 
 /** Records of a source that arrived together. */
@@ -57,8 +57,8 @@ export interface RecordReader {
     conditions: Condition,
     bounds: { readonly visited: number; readonly limit: number },
   ): Promise<StoredEvidence[]>
-  /** The place of the last of so many newest; undefined when there are fewer. */
-  placeAfter(range: RecordRange, visited: number): Promise<EvidencePlace | undefined>
+  /** The position of the last of so many newest; undefined when there are fewer. */
+  positionAfter(range: RecordRange, visited: number): Promise<EvidencePosition | undefined>
   /** Records of one source with an id and a time within bounds, all inclusive. */
   ofSource(part: SourceRange): Promise<StoredEvidence[]>
   /** Records of these sources or tuples. */
@@ -96,7 +96,7 @@ function fillUp(wanted: SoughtIds['wanted']): Value[] {
 
 export function createRecordReader(connection: Connection): RecordReader {
   const statements = new Map<string, Statement<RecordRow>>()
-  const placeAfter = connection.prepare<EvidencePlace>(
+  const positionAfter = connection.prepare<EvidencePosition>(
     `SELECT r.last_ms, r.id FROM records r WHERE ${IN_RANGE} ${NEWEST_FIRST} LIMIT 1 OFFSET ?`,
   )
 
@@ -125,7 +125,7 @@ export function createRecordReader(connection: Connection): RecordReader {
       ).all(day, org.id, source, from_ms, to_ms, first_id, last_id)
       return rows.map((row) => readRecord(org.name, row))
     },
-    placeAfter: (range, visited) => placeAfter.get(...valuesOf(range), visited - 1),
+    positionAfter: (range, visited) => positionAfter.get(...valuesOf(range), visited - 1),
     async seek(range, { column, wanted }, { sql, values }, limit) {
       const ids = fillUp(wanted)
       const rows = await statementOf(

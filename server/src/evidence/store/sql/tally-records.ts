@@ -1,7 +1,7 @@
 import type { Connection } from '../../../store/sql/connection.ts'
 import { createSelectIn } from '../../../store/sql/select-in.ts'
 import type {
-  EvidencePlace,
+  EvidencePosition,
   EvidenceSource,
   EvidenceStore,
   EvidenceTally,
@@ -36,7 +36,7 @@ export function createTallyRecords(connection: Connection): EvidenceStore['tally
     'SELECT day FROM days WHERE org = ? AND day >= ? AND day <= ? ORDER BY day DESC LIMIT 1',
   )
   const tally = connection.prepare<EvidenceTally>(TALLY)
-  const placeAfter = connection.prepare<EvidencePlace>(
+  const positionAfter = connection.prepare<EvidencePosition>(
     `SELECT r.last_ms, r.id FROM records r WHERE ${IN_PART} ${NEWEST_FIRST} LIMIT 1 OFFSET ?`,
   )
 
@@ -48,12 +48,12 @@ export function createTallyRecords(connection: Connection): EvidenceStore['tally
     if (found === undefined) return END
     const part = [found.day, org.id, fromMs, below.last_ms, below.id]
     const tallies = await tally.all(...part, records)
-    const end = await placeAfter.get(...part, records - 1)
+    const end = await positionAfter.get(...part, records - 1)
     return { tallies, next: end ?? { last_ms: startOfDay(found.day), id: 0 } }
   }
 }
 
-function lastDayBelow({ last_ms, id }: EvidencePlace): number {
+function lastDayBelow({ last_ms, id }: EvidencePosition): number {
   return dayOf(id === 0 ? last_ms - 1 : last_ms)
 }
 
