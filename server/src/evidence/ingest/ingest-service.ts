@@ -4,7 +4,7 @@ import type { RawBody } from '../../http/body/raw-body.ts'
 import { NO_LIMITS, type EvidenceLimits, type ExceededLimit } from '../store/evidence-limits.ts'
 import type { ChainMark } from '../store/evidence-record.ts'
 import type { EvidenceStore } from '../store/evidence-store.ts'
-import { extendChain, judgeChain } from './judge-chain.ts'
+import { extendChain, checkChain } from './check-chain.ts'
 import { limitLines } from './limit-lines.ts'
 import { readBatch } from './read-batch.ts'
 import { sumBatch } from './batch-rows.ts'
@@ -35,8 +35,8 @@ export interface IngestDeps {
 
 /**
  * Reads a batch that arrived at `receivedMs` (epoch) and writes the part that the settings want. Of
- * the rest only the place in the chain is kept, so that a stricter setting makes no gap. Throws the
- * errors of `readBatch`, ApiError 409 when the machine must ask for its position first, and
+ * the rest only the position in the chain is kept, so that a stricter setting makes no gap. Throws
+ * the errors of `readBatch`, ApiError 409 when the machine must ask for its position first, and
  * `StoreError`.
  */
 export async function ingestBatch(
@@ -48,15 +48,15 @@ export async function ingestBatch(
   const batch = await readBatch(body)
   const { header } = batch
   const chain = await evidence.chain(sender.deviceId)
-  const judged = judgeChain(chain, batch)
-  if (judged.kind === 'known' && chain !== null)
+  const outcome = checkChain(chain, batch)
+  if (outcome.kind === 'known' && chain !== null)
     return { position: chain.position, mark: null, exceeded: null }
-  if (judged.kind !== 'continues')
+  if (outcome.kind !== 'continues')
     throw conflict('the batch overlaps the known records; ask for their position first')
-  const { mark, missing } = judged
-  const lines = limitLines(judged.lines, sender)
+  const { mark, missing } = outcome
+  const lines = limitLines(outcome.lines, sender)
   const { rows, losses, ...counts } = sumBatch(lines, { boot: header.boot, receivedMs })
-  const next = extendChain(chain, header, judged, { ...counts, receivedMs })
+  const next = extendChain(chain, header, outcome, { ...counts, receivedMs })
   const batchRows = {
     org: sender.org,
     device_id: sender.deviceId,

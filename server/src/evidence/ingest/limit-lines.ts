@@ -12,11 +12,11 @@ export function limitLines(
   const by = { deviceId, hash: sha256 }
   return lines.map((line) => {
     if ('left_out' in line) return line
-    const { seq, hash: place } = line
-    const leftOut = (left_out: number): BatchLine => ({ seq, hash: place, left_out })
+    const { seq, hash: lineHash } = line
+    const leftOut = (left_out: number): BatchLine => ({ seq, hash: lineHash, left_out })
     if ('lost' in line) return settings.upload === 'off' ? leftOut(line.lost) : line
     const record = limitRecord(line.record, settings)
-    if (isUploaded(record, settings, by)) return { seq, hash: place, record }
+    if (isUploaded(record, settings, by)) return { seq, hash: lineHash, record }
     // Ended connections were counted when they began.
     return leftOut(record.flow === undefined ? record.count : 0)
   })

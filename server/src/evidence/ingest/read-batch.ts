@@ -16,7 +16,7 @@ import type { RawBody } from '../../http/body/raw-body.ts'
 import { describeIssue, quote } from '../../http/input/describe-issue.ts'
 import { ApiError, invalidArgument } from '../../platform/api-error.ts'
 import { createTurnEnds } from '../../platform/next-turn.ts'
-import type { ReadBatch } from './judge-chain.ts'
+import type { ReadBatch } from './check-chain.ts'
 
 const unpack = promisify(gunzip)
 const LEAST_CHUNK_BYTES = 16 * 1024

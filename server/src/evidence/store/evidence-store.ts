@@ -11,7 +11,7 @@ export interface EvidenceBatch {
   readonly losses: readonly EvidenceLoss[]
   /** The chain after the batch. */
   readonly chain: DeviceChain
-  /** `received_ms` of the chain that the batch was judged by; null for the first batch. */
+  /** `received_ms` of the chain that the batch was checked against; null for the first batch. */
   readonly follows: number | null
 }
 

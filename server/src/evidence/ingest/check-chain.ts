@@ -18,7 +18,7 @@ export interface ReadBatch {
  *   the position and sends another batch.
  * - `continues`: `lines` are new. `mark` says that the chain does not hold at the first of them.
  */
-export type ChainJudgement =
+export type ChainOutcome =
   | { readonly kind: 'known' | 'unclear' }
   | {
       readonly kind: 'continues'
@@ -29,7 +29,7 @@ export type ChainJudgement =
     }
 
 /**
- * Judges a batch by the numbers and hashes of its lines.
+ * Checks a batch by the numbers and hashes of its lines.
  *
  * - A gap: lines are missing between the chain and the batch.
  * - A fork: another line has the number of one that was there before, as where two machines share
@@ -37,12 +37,12 @@ export type ChainJudgement =
  * - A rewind: the machine goes on from an earlier line, as after a restored snapshot, or begins
  *   anew without the records it had.
  */
-export function judgeChain(chain: DeviceChain | null, batch: ReadBatch): ChainJudgement {
-  const judged = judgePlace(chain, batch)
-  if (judged.kind !== 'continues') return judged
-  const skipped = countSkipped(batch, judged.lines)
-  if (skipped === 0) return judged
-  return { ...judged, mark: judged.mark ?? 'gap', missing: judged.missing + skipped }
+export function checkChain(chain: DeviceChain | null, batch: ReadBatch): ChainOutcome {
+  const outcome = checkPosition(chain, batch)
+  if (outcome.kind !== 'continues') return outcome
+  const skipped = countSkipped(batch, outcome.lines)
+  if (skipped === 0) return outcome
+  return { ...outcome, mark: outcome.mark ?? 'gap', missing: outcome.missing + skipped }
 }
 
 /** Lines that are missing within a batch: a number of decisions left out covers all before it. */
@@ -57,15 +57,15 @@ function countSkipped({ header, lines }: ReadBatch, taken: readonly BatchLine[])
   return skipped
 }
 
-function judgePlace(chain: DeviceChain | null, batch: ReadBatch): ChainJudgement {
+function checkPosition(chain: DeviceChain | null, batch: ReadBatch): ChainOutcome {
   const { header, lines } = batch
   if (chain === null) return continues(lines)
   const { position, earlier } = chain
-  if (header.boot === position.boot) return judgeSameBoot(position, batch)
+  if (header.boot === position.boot) return checkSameBoot(position, batch)
   const former = earlier.find(({ boot }) => boot === header.boot)
   if (former !== undefined) {
-    const judged = judgeSameBoot(former, batch)
-    return judged.kind === 'continues' ? { ...judged, mark: 'rewind' } : judged
+    const outcome = checkSameBoot(former, batch)
+    return outcome.kind === 'continues' ? { ...outcome, mark: 'rewind' } : outcome
   }
   if (header.first > 1) return continues(lines, 'gap', header.first - 1)
   if (header.previous === position.hash) return continues(lines)
@@ -74,10 +74,10 @@ function judgePlace(chain: DeviceChain | null, batch: ReadBatch): ChainJudgement
   return continues(lines, isBefore ? 'rewind' : 'gap')
 }
 
-function judgeSameBoot(
+function checkSameBoot(
   { seq, hash }: DeviceChain['position'],
   { header, lines }: ReadBatch,
-): ChainJudgement {
+): ChainOutcome {
   const { first, previous } = header
   if (first > seq + 1) return continues(lines, 'gap', first - seq - 1)
   if (first === seq + 1) return continues(lines, previous === hash ? null : 'fork')
@@ -92,7 +92,7 @@ function continues(
   lines: readonly BatchLine[],
   mark: ChainMark | null = null,
   missing = 0,
-): ChainJudgement {
+): ChainOutcome {
   return { kind: 'continues', lines, mark, missing }
 }
 
@@ -109,7 +109,7 @@ export interface BatchCounts {
 export function extendChain(
   chain: DeviceChain | null,
   { boot }: BatchHeader,
-  { lines, mark }: Pick<Extract<ChainJudgement, { kind: 'continues' }>, 'lines' | 'mark'>,
+  { lines, mark }: Pick<Extract<ChainOutcome, { kind: 'continues' }>, 'lines' | 'mark'>,
   { lost, left_out, receivedMs }: BatchCounts & { readonly receivedMs: number },
 ): DeviceChain {
   const last = lines.at(-1)

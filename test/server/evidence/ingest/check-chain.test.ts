@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   extendChain,
-  judgeChain,
+  checkChain,
   type ReadBatch,
-} from '../../../../server/src/evidence/ingest/judge-chain.ts'
+} from '../../../../server/src/evidence/ingest/check-chain.ts'
 import type { DeviceChain } from '../../../../server/src/evidence/store/evidence-record.ts'
 import { linesOf, recordOf } from './batch-text.ts'
 
@@ -28,21 +28,21 @@ function batchOf(boot: string, first: number, last: number, before?: string): Re
 }
 
 function follow(chain: DeviceChain | null, batch: ReadBatch): DeviceChain {
-  const judged = judgeChain(chain, batch)
-  if (judged.kind !== 'continues') throw new TypeError(judged.kind)
-  return extendChain(chain, batch.header, judged, { lost: 0, left_out: 0, receivedMs: 1000 })
+  const outcome = checkChain(chain, batch)
+  if (outcome.kind !== 'continues') throw new TypeError(outcome.kind)
+  return extendChain(chain, batch.header, outcome, { lost: 0, left_out: 0, receivedMs: 1000 })
 }
 
 const first = follow(null, batchOf('a', 1, 5, FIRST_PREVIOUS))
 
-describe('judgeChain', () => {
+describe('checkChain', () => {
   it('takes the first batch of a device as it is', () => {
-    expect(judgeChain(null, batchOf('a', 7, 9))).toMatchObject({ kind: 'continues', mark: null })
+    expect(checkChain(null, batchOf('a', 7, 9))).toMatchObject({ kind: 'continues', mark: null })
   })
 
   it('continues a boot', () => {
-    const judged = judgeChain(first, batchOf('a', 6, 8))
-    expect(judged).toMatchObject({ kind: 'continues', mark: null, missing: 0 })
+    const outcome = checkChain(first, batchOf('a', 6, 8))
+    expect(outcome).toMatchObject({ kind: 'continues', mark: null, missing: 0 })
     expect(follow(first, batchOf('a', 6, 8)).position).toEqual({
       boot: 'a',
       seq: 8,
@@ -51,22 +51,22 @@ describe('judgeChain', () => {
   })
 
   it('knows a batch that arrives again, and takes the new lines of a longer one', () => {
-    expect(judgeChain(first, batchOf('a', 1, 5, FIRST_PREVIOUS))).toEqual({ kind: 'known' })
-    expect(judgeChain(first, batchOf('a', 2, 3))).toEqual({ kind: 'known' })
-    const longer = judgeChain(first, batchOf('a', 3, 7))
+    expect(checkChain(first, batchOf('a', 1, 5, FIRST_PREVIOUS))).toEqual({ kind: 'known' })
+    expect(checkChain(first, batchOf('a', 2, 3))).toEqual({ kind: 'known' })
+    const longer = checkChain(first, batchOf('a', 3, 7))
     expect(longer).toMatchObject({ kind: 'continues', mark: null })
     expect(longer.kind === 'continues' && longer.lines.map(({ seq }) => seq)).toEqual([6, 7])
   })
 
   it('asks for another batch where none of its lines is the last known one', () => {
     const { header } = batchOf('a', 4, 4)
-    expect(judgeChain(first, { header, lines: [lineOf('a', 7)] })).toEqual({ kind: 'unclear' })
+    expect(checkChain(first, { header, lines: [lineOf('a', 7)] })).toEqual({ kind: 'unclear' })
   })
 
   it('marks a gap, and counts its lines', () => {
-    expect(judgeChain(first, batchOf('a', 9, 9))).toMatchObject({ mark: 'gap', missing: 3 })
-    expect(judgeChain(first, batchOf('b', 3, 4))).toMatchObject({ mark: 'gap', missing: 2 })
-    expect(judgeChain(first, batchOf('b', 1, 4, lineOf('a', 8).hash))).toMatchObject({
+    expect(checkChain(first, batchOf('a', 9, 9))).toMatchObject({ mark: 'gap', missing: 3 })
+    expect(checkChain(first, batchOf('b', 3, 4))).toMatchObject({ mark: 'gap', missing: 2 })
+    expect(checkChain(first, batchOf('b', 1, 4, lineOf('a', 8).hash))).toMatchObject({
       mark: 'gap',
     })
   })
@@ -77,25 +77,25 @@ describe('judgeChain', () => {
       header: { boot: 'a', first: 6, previous: lineOf('a', 5).hash },
       lines: [head, ...rest],
     })
-    expect(judgeChain(first, batchWith(record(6), record(9)))).toMatchObject({
+    expect(checkChain(first, batchWith(record(6), record(9)))).toMatchObject({
       mark: 'gap',
       missing: 2,
     })
-    expect(judgeChain(first, batchWith(record(8)))).toMatchObject({ mark: 'gap', missing: 2 })
-    expect(judgeChain(first, batchWith(record(6), lineOf('a', 9), record(10)))).toMatchObject({
+    expect(checkChain(first, batchWith(record(8)))).toMatchObject({ mark: 'gap', missing: 2 })
+    expect(checkChain(first, batchWith(record(6), lineOf('a', 9), record(10)))).toMatchObject({
       mark: null,
       missing: 0,
     })
   })
 
   it('marks a fork where a line of the same number differs', () => {
-    expect(judgeChain(first, batchOf('a', 6, 8, hashOf('f')))).toMatchObject({ mark: 'fork' })
+    expect(checkChain(first, batchOf('a', 6, 8, hashOf('f')))).toMatchObject({ mark: 'fork' })
     const other = batchOf('a', 5, 6)
     const [, ...rest] = other.lines
     const forged = { ...other, lines: [{ ...lineOf('a', 5), hash: hashOf('f') }, ...rest] } as const
-    const judged = judgeChain(first, forged)
-    expect(judged).toMatchObject({ kind: 'continues', mark: 'fork' })
-    expect(judged.kind === 'continues' && judged.lines).toEqual(rest)
+    const outcome = checkChain(first, forged)
+    expect(outcome).toMatchObject({ kind: 'continues', mark: 'fork' })
+    expect(outcome.kind === 'continues' && outcome.lines).toEqual(rest)
   })
 
   it('counts a fork without a new line, and keeps its position', () => {
@@ -106,20 +106,20 @@ describe('judgeChain', () => {
 
   it('follows a restart that goes on from the last line', () => {
     const restarted = batchOf('b', 1, 2, lineOf('a', 5).hash)
-    expect(judgeChain(first, restarted)).toMatchObject({ mark: null, missing: 0 })
+    expect(checkChain(first, restarted)).toMatchObject({ mark: null, missing: 0 })
     expect(follow(first, restarted).earlier).toEqual([first.position])
   })
 
   it('marks a rewind where a machine goes on from an earlier line, or begins anew', () => {
     const second = follow(first, batchOf('b', 1, 2, lineOf('a', 5).hash))
-    expect(judgeChain(second, batchOf('c', 1, 1, lineOf('a', 5).hash))).toMatchObject({
+    expect(checkChain(second, batchOf('c', 1, 1, lineOf('a', 5).hash))).toMatchObject({
       mark: 'rewind',
     })
-    expect(judgeChain(second, batchOf('c', 1, 1, FIRST_PREVIOUS))).toMatchObject({
+    expect(checkChain(second, batchOf('c', 1, 1, FIRST_PREVIOUS))).toMatchObject({
       mark: 'rewind',
     })
-    expect(judgeChain(second, batchOf('a', 6, 6))).toMatchObject({ mark: 'rewind' })
-    expect(judgeChain(second, batchOf('a', 3, 5))).toEqual({ kind: 'known' })
+    expect(checkChain(second, batchOf('a', 6, 6))).toMatchObject({ mark: 'rewind' })
+    expect(checkChain(second, batchOf('a', 3, 5))).toEqual({ kind: 'known' })
   })
 
   it('remembers a bounded number of boots', () => {
@@ -132,11 +132,11 @@ describe('judgeChain', () => {
 
   it('counts no further than the safe integers', () => {
     const most = Number.MAX_SAFE_INTEGER
-    const judged = judgeChain({ ...first, lost: most - 1, left_out: most }, batchOf('a', 6, 6))
-    if (judged.kind !== 'continues') throw new Error(judged.kind)
+    const outcome = checkChain({ ...first, lost: most - 1, left_out: most }, batchOf('a', 6, 6))
+    if (outcome.kind !== 'continues') throw new Error(outcome.kind)
     const counts = { lost: 5, left_out: 5, receivedMs: 1 }
     const { header } = batchOf('a', 6, 6)
-    const next = extendChain({ ...first, lost: most - 1, left_out: most }, header, judged, counts)
+    const next = extendChain({ ...first, lost: most - 1, left_out: most }, header, outcome, counts)
     expect(next).toMatchObject({ lost: most, left_out: most })
   })
 
@@ -149,11 +149,11 @@ describe('judgeChain', () => {
         for (const [start, more] of pieces) {
           const before = start === 1 ? FIRST_PREVIOUS : undefined
           const batch = batchOf('a', start, start + more, before)
-          const judged = judgeChain(chain, batch)
-          if (judged.kind !== 'continues') continue
-          taken.push(...judged.lines.map(({ seq }) => seq))
+          const outcome = checkChain(chain, batch)
+          if (outcome.kind !== 'continues') continue
+          taken.push(...outcome.lines.map(({ seq }) => seq))
           const counts = { lost: 0, left_out: 0, receivedMs: 1 }
-          const next: DeviceChain = extendChain(chain, batch.header, judged, counts)
+          const next: DeviceChain = extendChain(chain, batch.header, outcome, counts)
           expect(next.received_ms).toBeGreaterThan(chain?.received_ms ?? 0)
           expect(next.forks + next.rewinds).toBe(0)
           chain = next
