@@ -14,9 +14,9 @@ export interface AudienceInput {
 }
 
 /** Decides a recorded request by both sides. */
-export type Judge = (tuple: EvidenceTuple) => Judged | NotJudged
+export type Evaluator = (tuple: EvidenceTuple) => DecisionPair | NotJudged
 
-export interface Judged {
+export interface DecisionPair {
   readonly before: Decision
   readonly after: Decision
 }
@@ -34,7 +34,7 @@ export type NotJudged = 'path_cut' | 'home_unknown' | 'invalid_request' | 'not_a
 /** Users to whom the same policies apply, before and after. */
 export interface Audience {
   /** Compiles both sides, which are not kept. */
-  compile(): Judge
+  compile(): Evaluator
 }
 
 /** Devices without a user have the policies of everybody. */
@@ -53,7 +53,7 @@ export function createAudiences(input: AudienceInput) {
     const key = JSON.stringify([isObserving, policies])
     const known = byPolicies.get(key)
     if (known !== undefined) return known
-    const compile = (): Judge => compileJudge(input, teams)
+    const compile = (): Evaluator => compileEvaluator(input, teams)
     const audience = { compile: () => (isObserving ? observe(compile()) : compile()) }
     byPolicies.set(key, audience)
     return audience
@@ -88,7 +88,10 @@ function numberPolicies(sides: readonly ReplaySide[]): (policy: Policy) => numbe
   return (policy) => numbers.get(policy) ?? -1
 }
 
-function compileJudge({ before, after, now }: AudienceInput, teams: readonly string[]): Judge {
+function compileEvaluator(
+  { before, after, now }: AudienceInput,
+  teams: readonly string[],
+): Evaluator {
   const one = compileSide(before, teams, now)
   const other = hasSame(before, after, teams) ? one : compileSide(after, teams, now)
   return (tuple) => {
@@ -105,13 +108,13 @@ function compileJudge({ before, after, now }: AudienceInput, teams: readonly str
  * A replay shows how machines would enforce. While they observe, a request that no rule matches is
  * allowed nevertheless, so that a deny rule changes more than enforcement shows.
  */
-function observe(judge: Judge): Judge {
+function observe(evaluate: Evaluator): Evaluator {
   return (tuple) => {
-    const judged = judge(tuple)
-    if (typeof judged === 'string') return judged
-    const { before, after } = judged
-    if (before.decision === 'allow' || after.decision === 'allow') return judged
-    if (before.reason === after.reason) return judged
+    const outcome = evaluate(tuple)
+    if (typeof outcome === 'string') return outcome
+    const { before, after } = outcome
+    if (before.decision === 'allow' || after.decision === 'allow') return outcome
+    if (before.reason === after.reason) return outcome
     return { before: toObserved(before), after: toObserved(after) }
   }
 }

@@ -10,8 +10,8 @@ import {
   createAudiences,
   type Audience,
   type AudienceInput,
-  type Judge,
-  type Judged,
+  type Evaluator,
+  type DecisionPair,
   type NotJudged,
 } from './replay-audiences.ts'
 import {
@@ -35,7 +35,7 @@ export interface ReplayResult {
   readonly unchanged: ReplayCount
   readonly drift: ReadonlyMap<DriftCause, ReplayCount>
   readonly notJudged: ReadonlyMap<NotJudged, ReplayCount>
-  /** Of those judged: names that were decided without an address, which may change the decision. */
+  /** Names among them that were decided without an address, which may change the decision. */
   readonly withoutAddress: ReplayCount
 }
 
@@ -61,9 +61,9 @@ export function createReplay(input: ReplayInput, observed: ObservedRows): Replay
     const row = rows[position] ?? 0
     return { tuple: observed.table.tupleOf(row), sighting: sightingOf(observed, row) }
   })
-  let current: { readonly rank: number; readonly judge: Judge } = {
+  let current: { readonly rank: number; readonly evaluate: Evaluator } = {
     rank: NO_MEMBER,
-    judge: () => 'not_a_member',
+    evaluate: () => 'not_a_member',
   }
   let decided = 0
 
@@ -93,10 +93,10 @@ export function createReplay(input: ReplayInput, observed: ObservedRows): Replay
       const rank = rankOf(part[0]?.from ?? 0)
       const audience = audiences[rank]
       if (rank !== current.rank && audience !== undefined)
-        current = { rank, judge: audience.compile() }
+        current = { rank, evaluate: audience.compile() }
       for (const each of part) {
         const tuple = tuples.get(each.tuple)
-        if (tuple !== undefined) sums.add(each, tuple, current.judge(tuple))
+        if (tuple !== undefined) sums.add(each, tuple, current.evaluate(tuple))
       }
       if (rank !== NO_MEMBER) decided += part.length
     },
@@ -131,9 +131,9 @@ function createSums({ revision, shown }: ReplayInput, length: number, at: RowAt)
   const unchanged = createReplayTally()
   const withoutAddress = createReplayTally()
 
-  const talliesOf = (tuple: EvidenceTuple, judged: Judged | NotJudged): ReplayTally[] => {
-    if (typeof judged === 'string') return [recorded, notJudged.of(judged)]
-    const { before, after } = judged
+  const talliesOf = (tuple: EvidenceTuple, outcome: DecisionPair | NotJudged): ReplayTally[] => {
+    if (typeof outcome === 'string') return [recorded, notJudged.of(outcome)]
+    const { before, after } = outcome
     return [
       recorded,
       ...(before.decision === after.decision ? [unchanged] : []),
@@ -145,14 +145,14 @@ function createSums({ revision, shown }: ReplayInput, length: number, at: RowAt)
   }
 
   return {
-    add(rows: TupleRows, tuple: EvidenceTuple, judged: Judged | NotJudged): void {
-      const tallies = talliesOf(tuple, judged)
+    add(rows: TupleRows, tuple: EvidenceTuple, outcome: DecisionPair | NotJudged): void {
+      const tallies = talliesOf(tuple, outcome)
       for (let position = rows.from; position < rows.to; position += 1) {
         const { sighting } = at(position)
         for (const each of tallies) each.add(rows.tuple, sighting)
       }
-      if (typeof judged === 'string' || judged.before.decision === judged.after.decision) return
-      const { before, after } = judged
+      if (typeof outcome === 'string' || outcome.before.decision === outcome.after.decision) return
+      const { before, after } = outcome
       const changes = after.decision === 'deny' ? denied : allowed
       changes.add(rows, before, after)
     },
