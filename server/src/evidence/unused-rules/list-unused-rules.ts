@@ -37,12 +37,12 @@ export interface UnusedRulesDeps {
 }
 
 /** One look at the evidence of an organization. */
-interface Inquiry {
+interface RuleSearch {
   readonly org: string
   readonly nowMs: number
   /** The first day that counts, since 1970. */
   readonly day: number
-  readonly judges: Readonly<Record<RuleRecord['decision'], boolean>>
+  readonly covers: Readonly<Record<RuleRecord['decision'], boolean>>
   readonly isGone: (deviceId: string) => Promise<boolean>
 }
 
@@ -76,30 +76,30 @@ export async function listUnusedRules(
   const nowMs = deps.now().getTime()
   const time = { fromMs: day * DAY_MS, toMs: nowMs + MAX_AHEAD_MS }
   const newest = await evidence.list(org, { ...ANY_RECORD, ...time }, { before: null, limit: 1 })
-  const judgesDenies = newest.rows.length > 0 && !uploads.includes('off')
+  const coversDenies = newest.rows.length > 0 && !uploads.includes('off')
   // A machine draws the same requests each time, so those of a rule may never be in the sample.
-  const judgesAllows = judgesDenies && uploads.every((each) => each === 'full')
-  const inquiry: Inquiry = {
+  const coversAllows = coversDenies && uploads.every((each) => each === 'full')
+  const search: RuleSearch = {
     org,
     nowMs,
     day,
-    judges: { allow: judgesAllows, deny: judgesDenies },
+    covers: { allow: coversAllows, deny: coversDenies },
     isGone: createIsGone(store),
   }
   return {
     evidence: {
       upload,
       since: firstDay === null ? null : new Date(day * DAY_MS).toISOString(),
-      judges_allows: judgesAllows,
+      judges_allows: coversAllows,
     },
-    data: await listRules(evidence, inquiry, policies),
+    data: await listRules(evidence, search, policies),
     next_page_token,
   }
 }
 
 async function listRules(
   evidence: UnusedRulesDeps['evidence'],
-  inquiry: Inquiry,
+  search: RuleSearch,
   policies: readonly PolicyRecord[],
 ): Promise<UnusedRule[]> {
   const found: UnusedRule[] = []
@@ -108,8 +108,8 @@ async function listRules(
     for (const rule of policy.rules) {
       looked += 1
       if (looked % RULES_IN_A_TURN === 0) await nextTurn()
-      const use = await findUse(evidence, inquiry, rule)
-      const shown = formatRule(policy, rule, { use, nowMs: inquiry.nowMs })
+      const use = await findUse(evidence, search, rule)
+      const shown = formatRule(policy, rule, { use, nowMs: search.nowMs })
       if (use !== 'used' || shown.expired) found.push(shown)
     }
   return found
@@ -121,26 +121,29 @@ async function listRules(
  */
 async function findUse(
   evidence: UnusedRulesDeps['evidence'],
-  { org, day, judges, isGone }: Inquiry,
+  { org, day, covers, isGone }: RuleSearch,
   { id, actions, decision }: RuleRecord,
 ): Promise<RuleUse> {
   const first = await evidence.ruleUse(org, id, { day, seeks: FEW_SEEKS })
   if (first.devices.length === 0 && first.isComplete) {
     if (first.isShadowed) return 'shadowed'
-    return judges[decision] && actions.every(isNetworkAction) ? 'never' : 'unknown'
+    return covers[decision] && actions.every(isNetworkAction) ? 'never' : 'unknown'
   }
   if (!(await areAllGone(first.devices, isGone))) return 'used'
   const whole = await evidence.ruleUse(org, id, { day, seeks: MOST_SEEKS })
   return whole.isComplete && (await areAllGone(whole.devices, isGone)) ? 'gone_devices' : 'used'
 }
 
-async function areAllGone(devices: readonly string[], isGone: Inquiry['isGone']): Promise<boolean> {
+async function areAllGone(
+  devices: readonly string[],
+  isGone: RuleSearch['isGone'],
+): Promise<boolean> {
   for (const device of devices) if (!(await isGone(device))) return false
   return true
 }
 
 /** Asks once for each device. */
-function createIsGone(store: Pick<Store, 'read'>): Inquiry['isGone'] {
+function createIsGone(store: Pick<Store, 'read'>): RuleSearch['isGone'] {
   const known = new Map<string, boolean>()
   return async (deviceId) => {
     const before = known.get(deviceId)
