@@ -185,7 +185,7 @@ function createSums(mostSightings: number, deviceOf: (subject: number) => string
     largest = [...shares.values()].reduce(larger, share)
   }
 
-  const hasPlace = (share: DeviceShare): boolean => {
+  const hasRoom = (share: DeviceShare): boolean => {
     if (share.isCut) return false
     if (table.size() < mostSightings) return true
     const isSmall = share.rows.length < mostSightings * SMALL_PART
@@ -201,7 +201,7 @@ function createSums(mostSightings: number, deviceOf: (subject: number) => string
       if (table.addTo(subject, tally)) return
       const device = deviceOf(subject)
       const share = shares.get(device) ?? { rows: [], isCut: false }
-      if (!hasPlace(share)) {
+      if (!hasRoom(share)) {
         leftOut += tally.decisions
         return
       }

@@ -19,7 +19,7 @@ type DocumentPolicy = SuggestedDocument['policies'][number]
 type DocumentRule = DocumentPolicy['rules'][number]
 
 /** A proposal with the names of its policy and rule. */
-export interface PlacedProposal {
+export interface WrittenProposal {
   readonly proposal: Proposal
   readonly policy: string
   readonly rule: string
@@ -28,7 +28,7 @@ export interface PlacedProposal {
 export interface ComposedDocument {
   readonly document: SuggestedDocument
   /** All proposals but those beyond the limits, which have the fewest devices. */
-  readonly placed: readonly PlacedProposal[]
+  readonly written: readonly WrittenProposal[]
 }
 
 /**
@@ -52,7 +52,7 @@ export function composeDocument(
     .map((group) => composePolicy(group, names.take(describePolicy(group[0]))))
   return {
     document: { policies: parts.map(({ policy }) => policy) },
-    placed: parts.flatMap(({ placed }) => placed),
+    written: parts.flatMap(({ written }) => written),
   }
 }
 
@@ -73,10 +73,10 @@ function describePolicy(proposal: Proposal | undefined): string {
 function composePolicy(
   proposals: readonly Proposal[],
   name: string,
-): { readonly policy: DocumentPolicy; readonly placed: readonly PlacedProposal[] } {
+): { readonly policy: DocumentPolicy; readonly written: readonly WrittenProposal[] } {
   const names = createNames([])
   const rules: DocumentRule[] = []
-  const placed: PlacedProposal[] = []
+  const written: WrittenProposal[] = []
   let characters = 0
   for (const [title, group] of Map.groupBy(proposals, describeRule))
     for (let first = 0; first < group.length; first += MOST_RESOURCES_OF_RULE) {
@@ -88,11 +88,11 @@ function composePolicy(
       characters += length
       const rule = names.take(title)
       rules.push({ name: rule, actions: [action], decision: 'allow', resources })
-      placed.push(...some.map((proposal) => ({ proposal, policy: name, rule })))
+      written.push(...some.map((proposal) => ({ proposal, policy: name, rule })))
     }
   const team = proposals[0]?.audience.team ?? null
   const scope = team === null ? {} : { teams: [writeTeam(team)] }
-  return { policy: { name, scope, rules }, placed }
+  return { policy: { name, scope, rules }, written }
 }
 
 /** The name; a name in the form of a UUID would be read as an id. */

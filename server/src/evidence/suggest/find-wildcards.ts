@@ -26,11 +26,11 @@ export function findWildcards(
   candidates: readonly Candidate[],
   rules: WildcardRules,
 ): readonly Wildcard[] {
-  const trees = groupNodes(candidates.flatMap(placeInTree), ({ tree }) => tree)
+  const trees = groupNodes(candidates.flatMap(nodesOf), ({ tree }) => tree)
   return trees.flatMap((nodes) => findInTree(nodes, rules))
 }
 
-/** A candidate with its place in a tree of names, from the right, or of directories. */
+/** A candidate with its position in a tree of names, from the right, or of directories. */
 interface Node {
   readonly candidate: Candidate
   /** Only nodes of one tree have a common wildcard. */
@@ -42,7 +42,7 @@ interface Node {
 type Nodes = readonly [Node, ...Node[]]
 
 /** Addresses have no tree: a range of them belongs to different owners. */
-function placeInTree(candidate: Candidate): readonly Node[] {
+function nodesOf(candidate: Candidate): readonly Node[] {
   const { action, program, host, port, path } = candidate.target
   if (path !== null) {
     const segments = segmentsOf(path)

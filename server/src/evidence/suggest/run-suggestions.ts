@@ -48,7 +48,7 @@ async function runSuggestions(
   const long = createLongBound()
   const requests: ObservedRequest[] = []
   for await (const part of observed)
-    for (const request of part) if (long.hasPlace(request)) requests.push(request)
+    for (const request of part) if (long.hasRoom(request)) requests.push(request)
   const organization = { policies: decodePolicies(policies), teams, members }
   const made = suggest(requests, organization, rules, nowMs)
   return { ...made, left_out: leftOut + long.leftOut() }
@@ -56,13 +56,13 @@ async function runSuggestions(
 
 /** Leaves out requests with long texts once they have `most` characters together. */
 export function createLongBound(most: number = LONG_CHARACTERS): {
-  readonly hasPlace: (request: ObservedRequest) => boolean
+  readonly hasRoom: (request: ObservedRequest) => boolean
   /** Decisions. */
   readonly leftOut: () => number
 } {
   let [characters, leftOut] = [0, 0]
   return {
-    hasPlace({ tuple, sightings }) {
+    hasRoom({ tuple, sightings }) {
       const length = charactersOf(tuple)
       if (length <= LONG) return true
       if (characters + length > most) {

@@ -1,6 +1,6 @@
 import type { Suggestion, SuggestionsResponse, UncoveredReason } from '@palisade/protocol'
 import { createAudiences } from './choose-audience.ts'
-import { composeDocument, writeTeam, type PlacedProposal } from './compose-document.ts'
+import { composeDocument, writeTeam, type WrittenProposal } from './compose-document.ts'
 import { createPolicySets, evaluateRequest } from './evaluate-request.ts'
 import { documentPolicies, findOpenings } from './find-openings.ts'
 import { proposeResources, reasonOfFew, type Proposal } from './propose-resources.ts'
@@ -46,17 +46,17 @@ export function suggest(
   })
   const audiences = createAudiences(organization, rules)
   const proposals = proposeResources(candidates, audiences, rules)
-  const { document, placed } = composeDocument(proposals, organization.policies)
-  addLeftOver(uncovered, candidates, { proposals, placed, rules })
+  const { document, written } = composeDocument(proposals, organization.policies)
+  addLeftOver(uncovered, candidates, { proposals, written, rules })
 
   const ids = new Map(organization.teams.map((team) => [writeTeam(team), team.id]))
-  const added = documentPolicies(document, (written) => ids.get(written) ?? written)
-  const used = new Set(placed.map(({ proposal }) => proposal.audience))
+  const added = documentPolicies(document, (team) => ids.get(team) ?? team)
+  const used = new Set(written.map(({ proposal }) => proposal.audience))
   const marksOf = createMarks(organization.policies, candidates)
   return {
     examined: { ...examined, targets },
     document,
-    suggestions: placed.map((each) => formatSuggestion(each, marksOf)),
+    suggestions: written.map((each) => formatSuggestion(each, marksOf)),
     opens: findOpenings(organization.policies, added, used, now),
     ...uncovered.format(),
   }
@@ -98,22 +98,22 @@ function resourceOf(
     : { reason: few, detail: describeLeftOver(few, rules) }
 }
 
-/** Adds the sightings of candidates that no placed proposal covers. */
+/** Adds the sightings of candidates that no written proposal covers. */
 function addLeftOver(
   uncovered: UncoveredList,
   candidates: readonly Candidate[],
   {
     proposals,
-    placed,
+    written,
     rules,
   }: {
     readonly proposals: readonly Proposal[]
-    readonly placed: readonly PlacedProposal[]
+    readonly written: readonly WrittenProposal[]
     readonly rules: SuggestRules
   },
 ): void {
   const proposed = new Set(proposals.flatMap(({ seen }) => seen))
-  const covered = new Set(placed.flatMap(({ proposal: { seen } }) => seen))
+  const covered = new Set(written.flatMap(({ proposal: { seen } }) => seen))
   for (const { target, seen } of candidates) {
     const few = reasonOfFew(seen, rules)
     const reasonFor = (each: Seen): UncoveredReason => {
@@ -153,7 +153,7 @@ function describeLeftOver(
 }
 
 function formatSuggestion(
-  { proposal, policy, rule }: PlacedProposal,
+  { proposal, policy, rule }: WrittenProposal,
   marksOf: ReturnType<typeof createMarks>,
 ): Suggestion {
   const { marks, similarTo } = marksOf(proposal)

@@ -7,7 +7,7 @@ import { createLongBound } from '../../../../server/src/evidence/suggest/run-sug
 
 describe('the bound of long texts', () => {
   it('leaves out and counts the long ones beyond it, and never a short one', () => {
-    const { hasPlace, leftOut } = createLongBound(2_500)
+    const { hasRoom: hasPlace, leftOut } = createLongBound(2_500)
     const paths = [1_000, 1_000, 1_000, 200, 1_000].map((length) => '/'.padEnd(length, 'x'))
 
     const kept = paths.map((path) => hasPlace(requestOf(path, 3)))
