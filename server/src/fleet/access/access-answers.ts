@@ -15,7 +15,7 @@ import { findSeenRequest, requireMayAnswer, requireWholeApprover } from './may-a
 import type { MakeReview } from './review-access.ts'
 
 /** A request in its organization. */
-export interface AccessPlace {
+export interface AccessRequestKey {
   readonly org: string
   readonly id: string
 }
@@ -25,11 +25,11 @@ export interface AccessAnswers {
   /** 400 for a grant that opens more than was asked for, or that denies close entirely. */
   approve(
     caller: Caller,
-    place: AccessPlace,
+    key: AccessRequestKey,
     body: ApproveAccessRequest,
   ): Promise<ReviewedAccessRequest>
-  reject(caller: Caller, place: AccessPlace, answer: string): Promise<AccessRequest>
-  revoke(caller: Caller, place: AccessPlace, answer: string): Promise<AccessRequest>
+  reject(caller: Caller, key: AccessRequestKey, answer: string): Promise<AccessRequest>
+  revoke(caller: Caller, key: AccessRequestKey, answer: string): Promise<AccessRequest>
 }
 
 export interface AccessAnswersDeps {
@@ -44,7 +44,7 @@ export function createAccessAnswers(
   const { store, now } = deps
 
   /** Loads the request for an answer; `author` of the answer is the caller, who pays. */
-  async function enterToAnswer(reader: StoreReader, caller: Caller, { org, id }: AccessPlace) {
+  async function enterToAnswer(reader: StoreReader, caller: Caller, { org, id }: AccessRequestKey) {
     const access = await authorize(reader, caller, org, null)
     requireEntitled(access.organization)
     const asker = { principal: caller, access }
@@ -56,19 +56,19 @@ export function createAccessAnswers(
 
   function end(
     caller: Caller,
-    place: AccessPlace,
+    key: AccessRequestKey,
     [from, state]: readonly [from: AccessState, to: AccessState],
     answer: string,
   ): Promise<AccessRequest> {
     return store.write(caller.author, async (writer) => {
-      const { request } = await enterToAnswer(writer, caller, place)
+      const { request } = await enterToAnswer(writer, caller, key)
       return decideRequest(writer, request, from, { state, answer, ...byWhom(caller), now: now() })
     })
   }
 
   return {
-    async approve(caller, place, body) {
-      const { request, payer } = await store.read((reader) => enterToAnswer(reader, caller, place))
+    async approve(caller, key, body) {
+      const { request, payer } = await store.read((reader) => enterToAnswer(reader, caller, key))
       requireState(request, 'pending', now())
       const { resources = request.resources, duration_seconds = request.duration_seconds } = body
       const once = request.once || body.once === true
@@ -81,14 +81,14 @@ export function createAccessAnswers(
           { field: 'resources', reason: 'denied' },
         )
       const approved = await store.write(caller.author, async (writer) => {
-        const { request: present } = await enterToAnswer(writer, caller, place)
+        const { request: present } = await enterToAnswer(writer, caller, key)
         const wanted = { resources, duration_seconds, once, answer: body.answer ?? null }
         return approveRequest(writer, present, { ...wanted, ...byWhom(caller), now: now() })
       })
       return { ...approved, review }
     },
 
-    reject: (caller, place, answer) => end(caller, place, ['pending', 'rejected'], answer),
-    revoke: (caller, place, answer) => end(caller, place, ['approved', 'revoked'], answer),
+    reject: (caller, key, answer) => end(caller, key, ['pending', 'rejected'], answer),
+    revoke: (caller, key, answer) => end(caller, key, ['approved', 'revoked'], answer),
   }
 }

@@ -23,14 +23,14 @@ import { createAnswerTurns } from '../../work/answer-turns.ts'
 import { permissionDenied, unauthenticatedDevice } from '../../platform/api-error.ts'
 import { nextTurn } from '../../platform/next-turn.ts'
 import type { StoreReader } from '../../store/store.ts'
-import type { AccessPlace } from './access-answers.ts'
+import type { AccessRequestKey } from './access-answers.ts'
 import { insertRequest } from './create-request.ts'
 import { byWhom, decideRequest } from './decide-request.ts'
 import { findSeenRequest, mayAnswer } from './may-answer.ts'
 import { requireGrantable } from './require-grantable.ts'
 import type { MakeReview } from './review-access.ts'
 
-/** Requests of one organization that wait to be judged, and those of all. */
+/** Requests that wait to be evaluated, of one organization and of all. */
 const WAITING = { each: 32, all: 256 } as const
 
 /** The machine that asks for its user. */
@@ -64,9 +64,9 @@ export interface AccessQuestions {
     query: PageQuery,
   ): Promise<ListAccessRequestsResponse>
   /** 429 while reviews wait, or the work budget is used up. */
-  get(caller: Caller, place: AccessPlace): Promise<ReviewedAccessRequest>
+  get(caller: Caller, key: AccessRequestKey): Promise<ReviewedAccessRequest>
   /** By the requester alone. */
-  withdraw(caller: Caller, place: AccessPlace): Promise<AccessRequest>
+  withdraw(caller: Caller, key: AccessRequestKey): Promise<AccessRequest>
 }
 
 export interface AccessQuestionsDeps {
@@ -170,10 +170,10 @@ export function createAccessQuestions(
       return { ...formatAccessRequest(request), review }
     },
 
-    withdraw: (caller, place) =>
+    withdraw: (caller, key) =>
       store.write(caller.author, async (writer) => {
-        const access = await authorize(writer, caller, place.org, null)
-        const request = await findSeenRequest(writer, { principal: caller, access }, place.id)
+        const access = await authorize(writer, caller, key.org, null)
+        const request = await findSeenRequest(writer, { principal: caller, access }, key.id)
         if (caller.kind !== 'user' || caller.username !== request.username)
           throw permissionDenied('only the requester withdraws a request; reject it instead')
         const decision = {

@@ -83,7 +83,7 @@ function requestRoutes(service: AccessService): Route[] {
         answers: { 200: reviewedAccessRequestSchema },
         errors: [429],
       },
-      async ({ caller, params }) => service.get(caller, placeOf(params)),
+      async ({ caller, params }) => service.get(caller, keyOf(params)),
     ),
     defineRoute(
       {
@@ -98,7 +98,7 @@ function requestRoutes(service: AccessService): Route[] {
         answers: { 200: accessRequestSchema },
         errors: [403, 409],
       },
-      async ({ caller, params }) => service.withdraw(caller, placeOf(params)),
+      async ({ caller, params }) => service.withdraw(caller, keyOf(params)),
     ),
   ]
 }
@@ -118,7 +118,7 @@ function answerRoutes(service: AccessService): Route[] {
         answers: { 200: reviewedAccessRequestSchema },
         errors: [403, 409, 429],
       },
-      async ({ caller, params, body }) => service.approve(caller, placeOf(params), body),
+      async ({ caller, params, body }) => service.approve(caller, keyOf(params), body),
     ),
     defineRoute(
       {
@@ -134,7 +134,7 @@ function answerRoutes(service: AccessService): Route[] {
         answers: { 200: accessRequestSchema },
         errors: [403, 409],
       },
-      async ({ caller, params, body }) => service.reject(caller, placeOf(params), body.answer),
+      async ({ caller, params, body }) => service.reject(caller, keyOf(params), body.answer),
     ),
     defineRoute(
       {
@@ -150,12 +150,12 @@ function answerRoutes(service: AccessService): Route[] {
         answers: { 200: accessRequestSchema },
         errors: [403, 409],
       },
-      async ({ caller, params, body }) => service.revoke(caller, placeOf(params), body.answer),
+      async ({ caller, params, body }) => service.revoke(caller, keyOf(params), body.answer),
     ),
   ]
 }
 
-const placeOf = ({ org, request }: Params) => ({ org, id: request })
+const keyOf = ({ org, request }: Params) => ({ org, id: request })
 
 async function lookUpSeen(reader: StoreReader, { request }: Params, asker: Asker): Promise<void> {
   await findSeenRequest(reader, asker, request)

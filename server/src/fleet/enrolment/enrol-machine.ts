@@ -71,13 +71,13 @@ async function enrolWith(
   const root = await writer.trust.root(org, root_version)
   // INVARIANT: roots are kept for ever; without this one the token's pin could not be met.
   if (root === null) throw new TypeError(`root ${root_version} of \`${org}\` is missing`)
-  const place = { server: deps.publicUrl(), root }
+  const origin = { server: deps.publicUrl(), root }
   const known = await writer.devices.findByThumbprint(thumbprint)
   if (known !== null && known.enrolment_token_id === id && known.revoked_at === null)
-    return formatEnrolment(known, place)
+    return formatEnrolment(known, origin)
   await requireRoomForDevice(writer, deps.quotas, { org, user: null, isOwn: false })
   const device = { org, user: null, thumbprint, name, labels, enrolment_token_id: id }
-  const enrolment = await enrolDevice(deps, writer, device, place)
+  const enrolment = await enrolDevice(deps, writer, device, origin)
   if ((await writer.enrolmentTokens.use(id, deps.now().toISOString())) === null) throw refusal()
   return enrolment
 }

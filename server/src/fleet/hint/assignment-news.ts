@@ -1,13 +1,13 @@
 import type { Hint } from '@palisade/protocol'
 import { nextTurn } from '../../platform/next-turn.ts'
-import type { Place, WaitingRoom } from './waiting-room.ts'
+import type { WaiterKey, WaitingRoom } from './waiting-room.ts'
 import type { Changes } from './watch-revisions.ts'
 
 /** Asked in one turn. */
 const AT_ONCE = 64
 
 /** A machine that may wait for a later assignment. */
-export interface AssignmentWaiter extends Place {
+export interface AssignmentWaiter extends WaiterKey {
   readonly since: number | null
   /** Of the device; null without one. */
   readonly user: string | null

@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts'
 import type { Proof } from '../../identity/device/verify-proof.ts'
 import { createAssignmentNews } from './assignment-news.ts'
 import { countHintCallers } from './hint-callers.ts'
-import { createWaitingRoom, type Place } from './waiting-room.ts'
+import { createWaitingRoom, type WaiterKey } from './waiting-room.ts'
 import { watchRevisions, type Changes } from './watch-revisions.ts'
 
 /** The interval at which disconnected and expired waiters are removed. */
@@ -20,7 +20,7 @@ const MACHINES_PER_SECOND = 800
 const AT_ONCE = 64
 
 /** A machine that asks to be told. */
-export interface Asking extends Place {
+export interface Asking extends WaiterKey {
   /** The revision that the machine knows; null without one. */
   readonly since: number | null
   /** Of the device; null without one. */

@@ -1,15 +1,15 @@
-/** A waiter has a place of its own in a room. */
-export interface Place {
+/** Identifies a waiter of a room. */
+export interface WaiterKey {
   readonly org: string
   readonly deviceId: string
 }
 
 /** Waiters by organization and device: one of each. */
-export interface WaitingRoom<W extends Place> {
-  find(place: Place): W | undefined
-  /** The former waiter of that place must have left. */
+export interface WaitingRoom<W extends WaiterKey> {
+  find(key: WaiterKey): W | undefined
+  /** The former waiter of that key must have left. */
   enter(waiter: W): void
-  /** False when it has left before, or another one is in its place. */
+  /** False when it has left before, or another one has replaced it. */
   leave(waiter: W): boolean
   size(): number
   sizeOf(org: string): number
@@ -17,7 +17,7 @@ export interface WaitingRoom<W extends Place> {
   orgs(): Iterable<[org: string, waiters: Iterable<W>]>
 }
 
-export function createWaitingRoom<W extends Place>(): WaitingRoom<W> {
+export function createWaitingRoom<W extends WaiterKey>(): WaitingRoom<W> {
   const byOrg = new Map<string, Map<string, W>>()
   let size = 0
 

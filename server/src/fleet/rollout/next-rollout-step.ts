@@ -1,7 +1,7 @@
 import type { RejectionLimit, RolloutMachines } from '@palisade/protocol'
 import type { RolloutProgress, RolloutStep } from './rollout-machine.ts'
 
-/** The facts by which a rollout is judged. */
+/** The facts that decide the next step of a rollout. */
 export interface StageFacts {
   readonly machines: Omit<RolloutMachines, 'held_back' | 'never_seen'>
   /** `Author.actor` of the rollout itself. */

@@ -38,7 +38,7 @@ export interface RollBackDeps {
 }
 
 /** A rollout, and the organization that the caller saw. */
-export interface RollBackPlace {
+export interface RollBackTarget {
   readonly org: string
   readonly id: string
   readonly ifMatch: string | undefined
@@ -58,7 +58,7 @@ interface PlannedRollBack {
 export async function rollBack(
   deps: RollBackDeps,
   caller: Caller,
-  at: RollBackPlace,
+  at: RollBackTarget,
   once: OnceRequest,
 ): Promise<Answer> {
   const { org, id } = at
@@ -101,7 +101,7 @@ export async function rollBack(
 async function planAhead(
   deps: RollBackDeps,
   caller: Caller,
-  at: RollBackPlace,
+  at: RollBackTarget,
   work: Work,
 ): Promise<PlannedRollBack | null> {
   try {
@@ -119,7 +119,7 @@ async function planAhead(
   }
 }
 
-function requireSeen({ ifMatch }: RollBackPlace, { revision }: OrganizationRecord): void {
+function requireSeen({ ifMatch }: RollBackTarget, { revision }: OrganizationRecord): void {
   requireMatch(readEntityTags('If-Match', ifMatch), formatEntityTag(revision), 'organization')
 }
 
@@ -130,7 +130,7 @@ function requireSeen({ ifMatch }: RollBackPlace, { revision }: OrganizationRecor
 async function planRollBack(
   deps: RollBackDeps,
   store: Pick<Store, 'read'>,
-  { org, id }: RollBackPlace,
+  { org, id }: RollBackTarget,
   work: Work,
 ): Promise<PlannedRollBack | null> {
   const { revision, heads, teams, baseIds } = await store.read(async (reader) => ({

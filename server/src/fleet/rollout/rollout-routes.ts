@@ -64,7 +64,7 @@ export function rolloutRoutes(deps: RolloutServiceDeps): Route[] {
         answers: { 200: rolloutStatusSchema },
         errors: [429],
       },
-      async ({ caller, params }) => rollouts.status(caller, placeOf(params)),
+      async ({ caller, params }) => rollouts.status(caller, keyOf(params)),
     ),
     defineRoute(
       {
@@ -80,7 +80,7 @@ export function rolloutRoutes(deps: RolloutServiceDeps): Route[] {
         answers: { 200: rolloutSchema },
       },
       async ({ caller, params, body, once, send }) =>
-        send(await rollouts.advance(caller, placeOf(params), body, once())),
+        send(await rollouts.advance(caller, keyOf(params), body, once())),
     ),
     defineRoute(
       {
@@ -96,7 +96,7 @@ export function rolloutRoutes(deps: RolloutServiceDeps): Route[] {
         answers: { 200: rolloutSchema },
       },
       async ({ caller, params, body, once, send }) =>
-        send(await rollouts.resume(caller, placeOf(params), body, once())),
+        send(await rollouts.resume(caller, keyOf(params), body, once())),
     ),
     defineRoute(
       {
@@ -111,7 +111,7 @@ export function rolloutRoutes(deps: RolloutServiceDeps): Route[] {
         answers: { 200: rolloutSchema },
       },
       async ({ caller, params, once, send }) =>
-        send(await rollouts.pause(caller, placeOf(params), once())),
+        send(await rollouts.pause(caller, keyOf(params), once())),
     ),
     defineRoute(
       {
@@ -126,7 +126,7 @@ export function rolloutRoutes(deps: RolloutServiceDeps): Route[] {
         answers: { 200: rolloutSchema },
       },
       async ({ caller, params, once, send }) =>
-        send(await rollouts.finish(caller, placeOf(params), once())),
+        send(await rollouts.finish(caller, keyOf(params), once())),
     ),
     defineRoute(
       {
@@ -147,7 +147,7 @@ export function rolloutRoutes(deps: RolloutServiceDeps): Route[] {
         errors: [412, 429],
       },
       async ({ caller, params, headers, once, send }) => {
-        const at = { ...placeOf(params), ifMatch: headers['if-match'] }
+        const at = { ...keyOf(params), ifMatch: headers['if-match'] }
         return send(await rollouts.rollBack(caller, at, once()))
       },
     ),
@@ -159,7 +159,7 @@ interface RolloutParams {
   readonly rollout: string
 }
 
-function placeOf({ org, rollout: id }: RolloutParams) {
+function keyOf({ org, rollout: id }: RolloutParams) {
   return { org, id }
 }
 

@@ -23,7 +23,7 @@ import { createRememberedCounts, type RememberedCountDeps } from '../machines/re
 import { countStage, type CountedStage } from './count-stage.ts'
 import { formatRollout } from '../../store/aggregates/policies/format-rollout.ts'
 import { requireRollout, requireStep } from './require-rollout.ts'
-import { rollBack, type RollBackDeps, type RollBackPlace } from './roll-back.ts'
+import { rollBack, type RollBackDeps, type RollBackTarget } from './roll-back.ts'
 import { beginRollout, isEnded, type RolloutStep } from './rollout-machine.ts'
 
 export interface RolloutServiceDeps
@@ -32,7 +32,7 @@ export interface RolloutServiceDeps
   readonly pageTokenKey: Uint8Array
 }
 
-export interface RolloutPlace {
+export interface RolloutKey {
   readonly org: string
   readonly id: string
 }
@@ -45,7 +45,7 @@ export interface RolloutService {
   /** The newest first. */
   list(caller: Caller, org: string, query: PageQuery): Promise<ListRolloutsResponse>
   /** With how its machines fare, while it is open. */
-  status(caller: Caller, at: RolloutPlace): Promise<RolloutStatus>
+  status(caller: Caller, at: RolloutKey): Promise<RolloutStatus>
   /**
    * From now on machines outside the first stage keep the policies as they are. 409 while one is
    * open.
@@ -58,21 +58,21 @@ export interface RolloutService {
   ): Promise<Answer>
   advance(
     caller: Caller,
-    at: RolloutPlace,
+    at: RolloutKey,
     request: AdvanceRolloutRequest,
     once: OnceRequest,
   ): Promise<Answer>
-  pause(caller: Caller, at: RolloutPlace, once: OnceRequest): Promise<Answer>
+  pause(caller: Caller, at: RolloutKey, once: OnceRequest): Promise<Answer>
   resume(
     caller: Caller,
-    at: RolloutPlace,
+    at: RolloutKey,
     request: ResumeRolloutRequest,
     once: OnceRequest,
   ): Promise<Answer>
   /** Every machine gets the current policies, whichever stage is reached. */
-  finish(caller: Caller, at: RolloutPlace, once: OnceRequest): Promise<Answer>
+  finish(caller: Caller, at: RolloutKey, once: OnceRequest): Promise<Answer>
   /** See `roll-back.ts`. */
-  rollBack(caller: Caller, at: RollBackPlace, once: OnceRequest): Promise<Answer>
+  rollBack(caller: Caller, at: RollBackTarget, once: OnceRequest): Promise<Answer>
 }
 
 export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
@@ -84,7 +84,7 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
 
   function take(
     caller: Caller,
-    { org, id }: RolloutPlace,
+    { org, id }: RolloutKey,
     step: RolloutStep,
     once: OnceRequest,
   ): Promise<Answer> {
