@@ -41,9 +41,9 @@ async function run(from: CopyEnd, to: CopyEnd): Promise<readonly CopiedTable[]> 
   }
 }
 
-async function endOf(option: string, place: string, config: Config): Promise<CopyEnd> {
-  if (place === 'postgres' || /^postgres(ql)?:/.test(place)) {
-    const url = place === 'postgres' ? config.databaseUrl : place
+async function endOf(option: string, location: string, config: Config): Promise<CopyEnd> {
+  if (location === 'postgres' || /^postgres(ql)?:/.test(location)) {
+    const url = location === 'postgres' ? config.databaseUrl : location
     if (url === null)
       throw new CommandFailure('usage', `\`${option} postgres\` needs \`DATABASE_URL\`; set it`)
     // Loaded late, as in `openStore`.
@@ -56,7 +56,7 @@ async function endOf(option: string, place: string, config: Config): Promise<Cop
       throw error
     }
   }
-  const path = place === 'sqlite' ? join(config.dataDir, 'server.db') : resolve(place)
+  const path = location === 'sqlite' ? join(config.dataDir, 'server.db') : resolve(location)
   if (option === '--to') ensurePrivateDirectory(dirname(path))
   return createSqliteEnd(path)
 }

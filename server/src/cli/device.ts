@@ -40,7 +40,7 @@ export async function enrolDeviceCommand(
     const files: EnrolmentFile[] = []
     try {
       // The agent looks for it there, beside the enrolment.
-      for (const place of [`${path}.key`, path]) files.push(await prepare(place, options, sources))
+      for (const file of [`${path}.key`, path]) files.push(await prepare(file, options, sources))
       await publish(store, sources, { ...options, name }, files)
     } catch (error) {
       for (const file of files) await file.discard()

@@ -1,8 +1,8 @@
 /** Segments of a folded path: a name, `*` for any name, `?` for the letter of a drive. */
-export type Place = readonly string[]
+export type DirectoryPattern = readonly string[]
 
 /** The directory of one user each. */
-export const HOMES: readonly Place[] = [
+export const HOMES: readonly DirectoryPattern[] = [
   'root',
   'home/*',
   'users/*',
@@ -10,14 +10,14 @@ export const HOMES: readonly Place[] = [
   'var/root',
   'var/roothome',
   'export/home/*',
-].map(segmentsOfPlace)
+].map(parsePattern)
 
 /**
- * Places where the root of a system is too: those of macOS, drives of Windows, and those of a host
- * with images of its system, below a container, or in a changed root. Places that hold others come
- * last.
+ * Directories where the root of a system is too: those of macOS, drives of Windows, and those of a
+ * host with images of its system, below a container, or in a changed root. Those that hold others
+ * come last.
  */
-export const OTHER_ROOTS: readonly Place[] = [
+export const OTHER_ROOTS: readonly DirectoryPattern[] = [
   'private',
   'system/volumes/data',
   'volumes/*',
@@ -35,27 +35,34 @@ export const OTHER_ROOTS: readonly Place[] = [
   'var/chroot/*',
   'sysroot/ostree/deploy/*',
   'sysroot',
-].map(segmentsOfPlace)
+].map(parsePattern)
 
 /**
  * Directories of names for any file: `/proc/self/root` is another name of `/`, and there are such
  * of every open file. macOS has names by number, and names that follow links otherwise.
  */
-export const OTHER_NAMES: readonly Place[] = ['dev/fd', '.vol', '.nofollow', '.resolve'].map(
-  segmentsOfPlace,
-)
+export const OTHER_NAMES: readonly DirectoryPattern[] = [
+  'dev/fd',
+  '.vol',
+  '.nofollow',
+  '.resolve',
+].map(parsePattern)
 
-/** Tells whether a segment of a folded path has a name of a place. */
+/** Tells whether a segment of a folded path matches one of a pattern. */
 export function isNamed(segment: string, name: string): boolean {
   if (name === '?') return /^[a-z]:?$/.test(segment)
   return name === '*' || segment === name
 }
 
-/** Tells whether a place holds a path of these segments from an index on, or is it. */
-export function isInPlace(segments: readonly string[], place: Place, from = 0): boolean {
+/** Tells whether a directory is, or holds, the path of these segments from an index on. */
+export function isWithin(
+  segments: readonly string[],
+  directory: DirectoryPattern,
+  from = 0,
+): boolean {
   return (
-    segments.length >= from + place.length &&
-    place.every((name, index) => isNamed(segments[from + index] ?? '', name))
+    segments.length >= from + directory.length &&
+    directory.every((name, index) => isNamed(segments[from + index] ?? '', name))
   )
 }
 
@@ -73,11 +80,11 @@ export function* indicesBelowRoots(
 
 function indexBelowRoot(segments: readonly string[], from: number): number | null {
   const root = OTHER_ROOTS.find(
-    (each) => segments.length > from + each.length && isInPlace(segments, each, from),
+    (each) => segments.length > from + each.length && isWithin(segments, each, from),
   )
   return root === undefined ? null : from + root.length
 }
 
-function segmentsOfPlace(text: string): Place {
+function parsePattern(text: string): DirectoryPattern {
   return text.split('/')
 }

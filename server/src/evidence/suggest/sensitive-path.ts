@@ -1,10 +1,5 @@
 import { foldPath } from '../../platform/fold-path.ts'
-import {
-  HOMES,
-  indicesBelowRoots,
-  isInPlace,
-  OTHER_NAMES,
-} from '../../platform/home-directories.ts'
+import { HOMES, indicesBelowRoots, isWithin, OTHER_NAMES } from '../../platform/home-directories.ts'
 
 /** Directories of the system, closed with everything below them. In lower case. */
 const SYSTEM: readonly string[] = [
@@ -105,7 +100,7 @@ const LEAST_BELOW_HOME = 2
 
 /**
  * Tells why no suggestion opens a canonical path: the root, a home directory or what holds homes, a
- * part of the system, a place of secrets or a directory above one. Null for any other path.
+ * part of the system, a directory of secrets or a directory above one. Null for any other path.
  */
 export function describeSensitivePath(path: string): string | null {
   const segments = segmentsOf(foldPath(path))
@@ -116,7 +111,7 @@ export function describeSensitivePath(path: string): string | null {
 function describeFolded(segments: readonly string[]): string | null {
   if (segments.length < 2) return 'the root, or a directory of it'
   if (belowHome(segments) === 0 || isAboveHomes(segments)) return 'a home directory'
-  if (OTHER_NAMES.some((each) => isInPlace(segments, each))) return 'another name of any file'
+  if (OTHER_NAMES.some((each) => isWithin(segments, each))) return 'another name of any file'
   const path = `/${segments.join('/')}`
   if (SYSTEM.some((each) => isAtOrBelow(path, each))) return 'a part of the operating system'
   if (holdsSecret(segments)) return 'a place of credentials'
@@ -145,13 +140,13 @@ function belowOtherRoot(segments: readonly string[]): readonly string[] {
 
 /** Segments below the home that holds the path, 0 for the home itself; null outside of homes. */
 function belowHome(segments: readonly string[]): number | null {
-  const home = HOMES.find((each) => isInPlace(segments, each))
+  const home = HOMES.find((each) => isWithin(segments, each))
   return home === undefined ? null : segments.length - home.length
 }
 
 function isAboveHomes(segments: readonly string[]): boolean {
   return HOMES.some(
-    (each) => segments.length < each.length && isInPlace(segments, each.slice(0, segments.length)),
+    (each) => segments.length < each.length && isWithin(segments, each.slice(0, segments.length)),
   )
 }
 

@@ -26,7 +26,7 @@ import {
   isNamed,
   OTHER_NAMES,
   OTHER_ROOTS,
-  type Place,
+  type DirectoryPattern,
 } from '../../platform/home-directories.ts'
 
 /** Allows of one action, as a request asks for them or a grant gives them. */
@@ -46,7 +46,7 @@ const MAX_STEPS = 100_000
 const MAX_GRANT_COST = MAX_PATH_COST / 10
 /** Every address that is not protected. */
 const EVERY_ADDRESS = ['0.0.0.0/0', '::/0']
-const EVERY_HOME: readonly Place[] = [['~'], ...HOMES]
+const EVERY_HOME: readonly DirectoryPattern[] = [['~'], ...HOMES]
 
 /**
  * Throws ApiError 400 for resources that no grant may have: ones that are not patterns of the
@@ -132,7 +132,7 @@ const ENDING = /\*[^*]*\.[\p{L}\p{N}]+$/u
 /**
  * Whether a folded pattern is a home directory or one above it, or has wildcards there, for
  * directories or for everything, such as `~/.*` and `~/*o*`. `~/*.txt` has none of these. The
- * pattern begins at an index: below another name of the root it is judged anew.
+ * pattern begins at an index: below another name of the root it is checked anew.
  */
 function isAtHome(segments: readonly string[], from: number): boolean {
   if (OTHER_ROOTS.some((root) => endsIn(segments, root, from) === 'above')) return true
@@ -144,26 +144,26 @@ function isAtHome(segments: readonly string[], from: number): boolean {
   })
 }
 
-/** Where a pattern leads: to a place or what is above it, to what is below it, or elsewhere. */
+/** Where a pattern leads: to a directory or above it, below it, or elsewhere. */
 function endsIn(
   segments: readonly string[],
-  place: Place,
+  directory: DirectoryPattern,
   from: number,
 ): 'above' | 'below' | 'elsewhere' {
-  for (const [index, name] of place.entries()) {
+  for (const [index, name] of directory.entries()) {
     const segment = segments[from + index]
     if (segment === undefined) return 'above'
     if (segment.includes('**') || !isNamed(segment, name))
       return WILDCARD.test(segment) ? 'above' : 'elsewhere'
   }
-  return segments.length === from + place.length ? 'above' : 'below'
+  return segments.length === from + directory.length ? 'above' : 'below'
 }
 
 /** Names of the system's own files, such as `/proc/cpuinfo`, are none. */
 function isUnderOtherName(segments: readonly string[], from: number): boolean {
   if (segments[from] === 'proc')
     return segments.length > from + 2 || WILDCARD.test(segments[from + 1] ?? '')
-  return OTHER_NAMES.some((place) => endsIn(segments, place, from) !== 'elsewhere')
+  return OTHER_NAMES.some((directory) => endsIn(segments, directory, from) !== 'elsewhere')
 }
 
 function faultOfBreadth(allowed: Allowed): string | null {

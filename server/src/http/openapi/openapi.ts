@@ -151,7 +151,7 @@ function describeQueries<D extends object>(document: D): D {
     paths?: Record<string, Record<string, { parameters?: readonly Parameter[] }>>
   }
   const operations = Object.values(copy.paths ?? {}).flatMap((item) => Object.values(item))
-  for (const { in: place, schema } of operations.flatMap(({ parameters = [] }) => parameters))
-    if (place === 'query' && schema?.type === 'integer') delete schema.pattern
+  for (const { in: location, schema } of operations.flatMap(({ parameters = [] }) => parameters))
+    if (location === 'query' && schema?.type === 'integer') delete schema.pattern
   return copy
 }

@@ -58,16 +58,19 @@ export async function backUp(request: BackupRequest): Promise<Backup> {
 
 /** Throws CommandFailure for the database and its log, by any path to them. */
 function requireNotOwn(database: string, file: string): void {
-  const places = [realPlace(database), existsSync(database) ? realpathSync(database) : database]
-  const own = places.flatMap((place) => ['', '-wal', '-shm', '-journal'].map((end) => place + end))
-  if (own.includes(realPlace(file)))
+  const paths = [
+    resolveDirectory(database),
+    existsSync(database) ? realpathSync(database) : database,
+  ]
+  const own = paths.flatMap((path) => ['', '-wal', '-shm', '-journal'].map((end) => path + end))
+  if (own.includes(resolveDirectory(file)))
     throw new CommandFailure('refused', `\`${file}\` belongs to the database; name another file`)
 }
 
 /**
  * The path with all links of its directory followed, but not its own: a link is replaced itself.
  */
-function realPlace(path: string): string {
+function resolveDirectory(path: string): string {
   const directory = dirname(path)
   return existsSync(directory) ? join(realpathSync(directory), basename(path)) : path
 }
