@@ -6,7 +6,7 @@ import { quote } from '../http/input/describe-issue.ts'
 import { formatEntityTag, readEntityTags, requireMatch } from '../http/input/entity-tag.ts'
 import { readQuery } from '../http/input/read-query.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
-import type { RulePlace } from '../store/aggregates/policies/policy-contract.ts'
+import type { PolicyEdit } from '../store/aggregates/policies/policy-contract.ts'
 import { formatDetailedRule, ruleDomain } from '../store/aggregates/policies/format-policy.ts'
 import {
   noQuerySchema,
@@ -64,7 +64,7 @@ export async function createRule(
         requirePolicySize(deps.limits, { ...policy, rules: [...policy.rules, rule] })
         requireFreeName(policy, rule)
         const pathLoad = await requireRulePathCost(deps, writer, { policy, rule })
-        const changed = await writer.policies.insertRule(rulePlaceOf(deps, policy), rule)
+        const changed = await writer.policies.insertRule(editOf(deps, policy), rule)
         const body = { ...form.formatRule(rule), ...form.adviseOn(rule) }
         const written = { policy: changed, pathLoad }
         return { status: 201, headers: etagOf(changed), body, written }
@@ -110,7 +110,7 @@ export async function updateRule(
     requirePolicySize(deps.limits, changed)
     requireFreeName(policy, rule)
     const pathLoad = await requireRulePathCost(deps, writer, { policy, rule })
-    const updated = await writer.policies.updateRule(rulePlaceOf(deps, policy), rule)
+    const updated = await writer.policies.updateRule(editOf(deps, policy), rule)
     const written = { policy: updated, pathLoad }
     return { ...answerUpdate(form, updated, { old, new: rule }), written }
   })
@@ -126,7 +126,7 @@ export function deleteRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer
     readQuery(noQuerySchema, call.query)
     requireMatch(readEntityTags('If-Match', call.ifMatch), formatEntityTag(policy.revision))
 
-    const written = await writer.policies.deleteRule(rulePlaceOf(deps, policy), rule.id)
+    const written = await writer.policies.deleteRule(editOf(deps, policy), rule.id)
     return { status: 200, headers: etagOf(written), body: { deleted: CONTRACT.formatRule(rule) } }
   })
 }
@@ -143,7 +143,7 @@ function withRule(policy: PolicyRecord, rule: RuleRecord): PolicyRecord {
   return { ...policy, rules: policy.rules.map((other) => (other.id === rule.id ? rule : other)) }
 }
 
-function rulePlaceOf(deps: GovernanceDeps, policy: PolicyRecord): RulePlace {
+function editOf(deps: GovernanceDeps, policy: PolicyRecord): PolicyEdit {
   const updated_at = nextTimestamp(policy.updated_at, deps.now())
   return { org: policy.org, policyId: policy.id, updated_at }
 }

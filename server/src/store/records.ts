@@ -67,7 +67,7 @@ export interface TeamRecord {
   readonly default?: DefaultDecision
 }
 
-/** A rule with its verbatim patterns; its place in the policy is that of its insertion. */
+/** A rule with its verbatim patterns; its position in the policy is that of its insertion. */
 export interface RuleRecord {
   readonly id: string
   readonly name: string

@@ -166,7 +166,7 @@ function isOfNobody(policy: PolicyRecord, teams: ReadonlySet<string>): boolean {
 
 function toWanted(teams: ReadonlySet<string>) {
   return ({ name, teams: scope, mode, rules }: PolicyRecord, index: number): WantedPolicy => ({
-    place: `policies[${index}]`,
+    field: `policies[${index}]`,
     name,
     teams: scope.filter((team) => teams.has(team)),
     ...(mode === undefined ? {} : { mode }),

@@ -17,7 +17,7 @@ export interface DraftedPolicies {
 }
 
 /**
- * Validates a document like `apply`, without applying it. Throws ApiError: 400 with the place of
+ * Validates a document like `apply`, without applying it. Throws ApiError: 400 with the field of
  * the first fault.
  */
 export type DraftDocument = (

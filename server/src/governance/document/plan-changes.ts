@@ -32,8 +32,8 @@ export interface PolicyPlan {
 }
 
 export interface PlannedPolicy {
-  /** Its position in the document. */
-  readonly place: string
+  /** Its field in the document. */
+  readonly field: string
   /** The new state; the store assigns its revision. */
   readonly policy: PolicyRecord
 }
@@ -80,10 +80,10 @@ export async function planChanges(
   const updated: (PlannedPolicy & { old: PolicyRecord })[] = []
   for (const policy of wanted) {
     const old = byName.get(policy.name)
-    if (old === undefined) created.push({ place: policy.place, policy: create(policy, context) })
+    if (old === undefined) created.push({ field: policy.field, policy: create(policy, context) })
     else {
       const changed = change(old, policy, context)
-      if (changed !== null) updated.push({ place: policy.place, policy: changed, old })
+      if (changed !== null) updated.push({ field: policy.field, policy: changed, old })
     }
     await work.turn()
   }
@@ -108,12 +108,12 @@ export async function requireCompilablePlan(
   { hadAll }: { readonly hadAll: boolean } = { hadAll: false },
 ): Promise<void> {
   const all = [...created.map((planned) => ({ ...planned, old: null })), ...updated]
-  for (const { place, policy, old } of all) {
+  for (const { field, policy, old } of all) {
     for (const rule of policy.rules) {
       const found = knownRule(known, rule)
       found.problems ??= await findProblemsInTurns(rule, work)
     }
-    withinField(place, () => requireCompilablePolicy(known, policy, hadAll ? policy : old))
+    withinField(field, () => requireCompilablePolicy(known, policy, hadAll ? policy : old))
     await work.turn()
   }
 }
@@ -164,10 +164,10 @@ export async function requirePlanWithinLimits(
 ): Promise<void> {
   if (created.length > 0) requireRoomForPolicy(limits, stored - deleted.length + created.length - 1)
   const grown = updated.filter(({ old, policy }) => policy.rules.length > old.rules.length)
-  for (const { place, policy } of [...created, ...grown])
-    within(place, policy, () => requireRuleCount(limits, policy.rules.length))
-  for (const { place, policy } of [...created, ...updated]) {
-    within(place, policy, () => requirePolicySize(limits, policy))
+  for (const { field, policy } of [...created, ...grown])
+    within(field, policy, () => requireRuleCount(limits, policy.rules.length))
+  for (const { field, policy } of [...created, ...updated]) {
+    within(field, policy, () => requirePolicySize(limits, policy))
     await work.turn()
   }
 }
@@ -197,7 +197,7 @@ function change(
     throw invalidArgument(
       `policy ${quote(old.name)} applies to teams; ` +
         'write `scope: {"teams": []}` to apply it to the whole organization',
-      { field: `${wanted.place}.scope` },
+      { field: `${wanted.field}.scope` },
     )
   const teams = wanted.teams ?? []
   const ids = new Map(old.rules.map(({ id, name }) => [name, id]))
@@ -213,6 +213,6 @@ function modeOf({ mode }: WantedPolicy): Pick<PolicyRecord, 'mode'> {
   return mode === undefined ? {} : { mode }
 }
 
-function within(place: string, policy: PolicyRecord, check: () => void): void {
-  withinField(place, () => withinPolicy(policy.name, check))
+function within(field: string, policy: PolicyRecord, check: () => void): void {
+  withinField(field, () => withinPolicy(policy.name, check))
 }

@@ -20,8 +20,8 @@ import { withinPolicy } from './within-policy.ts'
 
 /** A parsed policy of a document, with known teams. It is compiled later, and only if changed. */
 export interface WantedPolicy {
-  /** Its position in the document, such as `policies[2]`. */
-  readonly place: string
+  /** Its field in the document, such as `policies[2]`. */
+  readonly field: string
   readonly name: string
   /** Team ids; null when the document gives no scope. */
   readonly teams: readonly string[] | null
@@ -84,8 +84,8 @@ export async function readDocument(
   const policies: WantedPolicy[] = []
   for (const [index, policy] of head.policies.entries()) {
     if (index >= count) requireRoomForPolicy(judging.limits, index)
-    const place = `policies[${index}]`
-    policies.push(await withinFieldInTurns(place, () => readPolicy(policy, place, context, work)))
+    const field = `policies[${index}]`
+    policies.push(await withinFieldInTurns(field, () => readPolicy(policy, field, context, work)))
   }
   requireUnique('policies', policies)
   return { policies, prune: head.prune ?? false, dryRun: head.dry_run ?? false }
@@ -108,7 +108,7 @@ export function selectAffected(json: unknown): (name: string) => boolean {
 
 async function readPolicy(
   json: unknown,
-  place: string,
+  field: string,
   { teamNames, old, limits }: PolicyContext,
   work: Pick<Work, 'turn'>,
 ): Promise<WantedPolicy> {
@@ -124,7 +124,7 @@ async function readPolicy(
     await work.turn()
   }
   requireUnique('rules', rules)
-  return { place, name, teams, ...(mode === 'shadow' ? { mode } : {}), rules }
+  return { field, name, teams, ...(mode === 'shadow' ? { mode } : {}), rules }
 }
 
 function readRule(json: unknown, before: readonly WantedRule[]): WantedRule {
@@ -167,13 +167,13 @@ function requireUnique(
   list: 'policies' | 'rules',
   named: readonly { readonly name: string }[],
 ): void {
-  const places = new Map<string, number>()
+  const indices = new Map<string, number>()
   for (const [index, { name }] of named.entries()) {
-    const first = places.get(name)
+    const first = indices.get(name)
     if (first !== undefined)
       throw invalidArgument(`${quote(name)} is already the name of \`${list}[${first}]\``, {
         field: `${list}[${index}].name`,
       })
-    places.set(name, index)
+    indices.set(name, index)
   }
 }

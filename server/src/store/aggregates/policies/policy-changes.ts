@@ -1,5 +1,5 @@
 import type { BumpRevision, WriterContext } from '../aggregate.ts'
-import type { PolicyReader, PolicyWriter, RulePlace } from './policy-contract.ts'
+import type { PolicyReader, PolicyWriter, PolicyEdit } from './policy-contract.ts'
 import { createPolicyReader } from './policy-rows.ts'
 import { createKeepBase, type KeepBase } from './rollout-base.ts'
 import { createRuleWrites } from './rule-changes.ts'
@@ -112,7 +112,7 @@ function createPolicyChange(
 
   /** The policy after `write`: as `become` says of the one that was known, or else read again. */
   async function change(
-    { org, policyId }: Pick<RulePlace, 'org' | 'policyId'>,
+    { org, policyId }: Pick<PolicyEdit, 'org' | 'policyId'>,
     write: () => Promise<number>,
     become?: (old: PolicyRecord, revision: number) => PolicyRecord,
   ): Promise<PolicyRecord> {
@@ -124,7 +124,7 @@ function createPolicyChange(
 
   /** A change of rules, after the policy's stamp: that proves that the organization has it. */
   async function changeRules(
-    at: RulePlace,
+    at: PolicyEdit,
     write: () => Promise<void>,
     become: (rules: readonly RuleRecord[]) => readonly RuleRecord[],
   ): Promise<PolicyRecord> {

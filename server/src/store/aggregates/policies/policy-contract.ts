@@ -22,12 +22,12 @@ export interface PolicyWriter extends PolicyReader {
   update(policy: PolicyUpdate): Promise<PolicyRecord>
   delete(org: string, id: string): Promise<void>
   /** Appends. Throws `ERR_STORE_CONFLICT` (`rule_name`), as does `updateRule`. */
-  insertRule(at: RulePlace, rule: RuleRecord): Promise<PolicyRecord>
-  /** Replaces the rule with `rule.id`; it keeps its place. */
-  updateRule(at: RulePlace, rule: RuleRecord): Promise<PolicyRecord>
-  deleteRule(at: RulePlace, ruleId: string): Promise<PolicyRecord>
+  insertRule(at: PolicyEdit, rule: RuleRecord): Promise<PolicyRecord>
+  /** Replaces the rule with `rule.id`; it keeps its position. */
+  updateRule(at: PolicyEdit, rule: RuleRecord): Promise<PolicyRecord>
+  deleteRule(at: PolicyEdit, ruleId: string): Promise<PolicyRecord>
   /** The policy has exactly these rules afterwards, in this order; one revision for all of them. */
-  replaceRules(at: RulePlace, rules: readonly RuleRecord[]): Promise<PolicyRecord>
+  replaceRules(at: PolicyEdit, rules: readonly RuleRecord[]): Promise<PolicyRecord>
 }
 
 /** `mode` is required, so that no change of another member ends a shadow policy by omission. */
@@ -38,8 +38,8 @@ export interface PolicyUpdate extends Pick<
   readonly mode: PolicyHeadRecord['mode'] | undefined
 }
 
-/** The policy that holds the rule, and when its change happens. */
-export interface RulePlace {
+/** The policy whose rules change, and when. */
+export interface PolicyEdit {
   readonly org: string
   readonly policyId: string
   readonly updated_at: string

@@ -1,4 +1,4 @@
-import type { PolicyWriter, RulePlace } from './policy-contract.ts'
+import type { PolicyWriter, PolicyEdit } from './policy-contract.ts'
 import type { PolicyRecord, RuleRecord } from '../../records.ts'
 import type { Connection, Value } from '../../sql/connection.ts'
 import { rowNotFound } from '../../sql/row-not-found.ts'
@@ -8,9 +8,9 @@ const CHUNK = 50
 
 type RuleWrites = Pick<PolicyWriter, 'insertRule' | 'updateRule' | 'deleteRule' | 'replaceRules'>
 
-/** Runs a write of the rules at a place, and returns the policy with the rules from `become`. */
+/** Runs a write of the rules of a policy, and returns the policy with the rules from `become`. */
 type ChangeRules = (
-  at: RulePlace,
+  at: PolicyEdit,
   write: () => Promise<void>,
   become: (rules: readonly RuleRecord[]) => readonly RuleRecord[],
 ) => Promise<PolicyRecord>
