@@ -5,7 +5,7 @@ import type { EventText } from '../store/aggregates/history/event-contract.ts'
 import type { ClaimedDelivery } from '../store/aggregates/history/deliveries.ts'
 import { nextAttempt } from './retry-schedule.ts'
 import type { SendDelivery, SendOutcome } from './send-delivery.ts'
-import { sharePlaces } from './share-places.ts'
+import { assignSlots } from './delivery-slots.ts'
 import { signDelivery } from './sign-delivery.ts'
 
 /** Beyond the longest attempt; then another server may send the event again. */
@@ -13,12 +13,12 @@ const LEASE_MS = 60_000
 /** The longest time until it notices an event of another server, or a retry that is due. */
 const LOOK_EVERY_MS = 5_000
 /** An attempt that waits costs a socket and its event. */
-const PLACES = { total: 32, perOrganization: 4 }
+const SLOTS = { total: 32, perOrganization: 4 }
 /**
  * Enough to choose from: those that are being sent to may be due again, having been changed
- * meanwhile, and organizations that have all of their places have turns of their own.
+ * meanwhile, and organizations that have all of their slots have turns of their own.
  */
-const LOOK_AT = { perOrganization: 2 * PLACES.perOrganization, limit: 4 * PLACES.total }
+const LOOK_AT = { perOrganization: 2 * SLOTS.perOrganization, limit: 4 * SLOTS.total }
 
 export interface CourierDeps {
   readonly store: Pick<Store, 'read' | 'transaction'>
@@ -68,7 +68,7 @@ export function createCourier(deps: CourierDeps): Courier {
         const due = await store.read((reader) => reader.deliveries.due(at, LOOK_AT))
         const idle = due.filter(({ id }) => !active.has(id))
         const busy = [...active.values()].map(({ org }) => org)
-        for (const { id, org } of sharePlaces(idle, busy, PLACES)) {
+        for (const { id, org } of assignSlots(idle, busy, SLOTS)) {
           const sent = deliverNext(deps, id, owner, stopping.signal)
           active.set(id, { org, sent: sent.finally(() => active.delete(id)) })
         }

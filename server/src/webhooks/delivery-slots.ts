@@ -1,20 +1,20 @@
 import type { DueWebhook } from '../store/aggregates/history/deliveries.ts'
 
 /** How many webhooks are sent to at a time, by one server. */
-export interface Places {
+export interface SlotLimits {
   readonly total: number
-  /** Of one organization: its receivers may all be slow. */
+  /** Most slots of one organization: its receivers may all be slow. */
   readonly perOrganization: number
 }
 
 /**
- * Which webhooks get the places that are free: always one of the organization that has the fewest,
+ * Assigns the free slots to webhooks: always to one of the organization that has the fewest,
  * among equals the first. `busy` are the organizations of those that are being sent to.
  */
-export function sharePlaces(
+export function assignSlots(
   due: readonly DueWebhook[],
   busy: Iterable<string>,
-  { total, perOrganization }: Places,
+  { total, perOrganization }: SlotLimits,
 ): DueWebhook[] {
   const taken = new Map<string, number>()
   const takenBy = (org: string): number => taken.get(org) ?? 0

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { sharePlaces } from '../../../server/src/webhooks/share-places.ts'
+import { assignSlots } from '../../../server/src/webhooks/delivery-slots.ts'
 
 const PLACES = { total: 6, perOrganization: 3 }
 const due = (...orgs: string[]) => orgs.map((org, index) => ({ id: `w${index}`, org }))
-const idsOf = (...args: Parameters<typeof sharePlaces>) => sharePlaces(...args).map(({ id }) => id)
+const idsOf = (...args: Parameters<typeof assignSlots>) => assignSlots(...args).map(({ id }) => id)
 
 describe('delivery slots', () => {
   it('go to organizations in turn, regardless of their number of webhooks', () => {
