@@ -7,7 +7,7 @@ import type { PasswordQueue } from '../identity/sign-in/password-queue.ts'
 /**
  * The hash of a password chosen by a user. Throws 400 naming `field`, then the error of
  * `precondition`, or 429 when too many wait. The checks come first: a hash that cannot be used must
- * not take a place in the queue of all sign-ins.
+ * not take a slot in the queue of all sign-ins.
  */
 export async function hashNewPassword(
   deps: {

@@ -72,7 +72,7 @@ export function createPasswordService(deps: PasswordServiceDeps): PasswordServic
     },
 
     async reset(caller, org, username, { password, revoke_tokens }) {
-      // A hash takes its place in a queue that everybody signs in by.
+      // A hash takes a slot in a queue that everybody signs in by.
       deps.signInLimits.countReset(formatCredential(caller))
       // Also before the hash, so that a refused request costs no slow hash.
       await store.read((reader) => requireMayReset(reader, caller, org, username))

@@ -46,7 +46,7 @@ interface Waiting extends Assignee {
 /**
  * Machines tell the order of assignments by their versions. So that a recorded one never follows
  * one of another view, a version is durable before anything is signed with it, and the view is
- * judged anew in the same transaction: of two servers, or before and after a restart, the later
+ * compared anew in the same transaction: of two servers, or before and after a restart, the later
  * always knows of the earlier, independent of their clocks.
  */
 export function createAssignmentVersions(deps: {

@@ -20,7 +20,7 @@ export function createDraw(org: string, rollout: string, secret: Uint8Array): Dr
 
 /**
  * Tells whether the machine is within a stage that is reached. Labels are set by administrators.
- * The place among the shares is drawn under a secret, for each rollout anew, so that a machine
+ * The position among the shares is drawn under a secret, for each rollout anew, so that a machine
  * cannot choose it and the same machines are not always first.
  */
 export function isReached(

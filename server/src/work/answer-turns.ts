@@ -52,7 +52,7 @@ export function createAnswerTurns(
     refused.refuse(tooManyLarge())
   }
 
-  /** The next in line that may run; the place is taken before any other looks. */
+  /** The next in line that may run; the slot is taken before any other looks. */
   function leave(org: string): void {
     running.splice(running.indexOf(org), 1)
     // It may have begun without waiting, and so have more turns than those that wait.

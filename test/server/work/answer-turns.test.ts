@@ -73,7 +73,7 @@ describe('large answers', () => {
     await Promise.all(all)
   })
 
-  it('free their place when they fail', async () => {
+  it('free their slot when they fail', async () => {
     const { begin, end, running } = openTurns()
     const failing = begin('a', 'a1').catch(String)
     const next = begin('a', 'a2')

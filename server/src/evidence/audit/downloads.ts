@@ -5,7 +5,7 @@ import { ApiError } from '../../platform/api-error.ts'
 const LIMITS = {
   most: 32,
   mostOfOrganization: 4,
-  /** Any member may download own records: two must not take the places of all others. */
+  /** Any member may download own records: two must not take the slots of all others. */
   mostOwnOfOrganization: 8,
   mostOfCaller: 2,
   /** 35 kB/s. */
@@ -22,13 +22,13 @@ export interface Download {
 }
 
 /**
- * Bounds the downloads that go on. Those of own records have places apart from those of all
- * records: two members could take every place of the organization from its auditor.
+ * Bounds the downloads that go on. Those of own records have slots apart from those of all
+ * records: two members could take every slot of the organization from its auditor.
  */
 export interface Downloads {
   /**
-   * Takes a place until the response closes. A client that is slower than the least rate while
-   * bytes wait for it, or that takes an hour, is cut. Throws ApiError 429 without a free place.
+   * Takes a slot until the response closes. A client that is slower than the least rate while
+   * bytes wait for it, or that takes an hour, is cut. Throws ApiError 429 without a free slot.
    */
   enter(download: Download, response: ServerResponse): void
 }
@@ -36,7 +36,7 @@ export interface Downloads {
 export function createDownloads(limits = LIMITS): Downloads {
   const running = new Set<Download>()
 
-  function requirePlace({ org, caller, own }: Download): void {
+  function requireSlot({ org, caller, own }: Download): void {
     const most = own ? limits.mostOwnOfOrganization : limits.mostOfOrganization
     const alike = [...running].filter((each) => each.own === own)
     const ofOrganization = alike.filter((each) => each.org === org)
@@ -53,7 +53,7 @@ export function createDownloads(limits = LIMITS): Downloads {
 
   return {
     enter(download, response) {
-      requirePlace(download)
+      requireSlot(download)
       const entry = { ...download }
       running.add(entry)
       const stop = cutSlow(response, limits)

@@ -12,7 +12,7 @@ import { createSightingTable, type SightingTable } from './sighting-table.ts'
 const TUPLES_AT_ONCE = 1_000
 
 /**
- * Once the bound of sightings is reached, a device with less than the small part of it takes places
+ * Once the bound of sightings is reached, a device with less than the small part of it takes rows
  * of the one with the most, if that has more than the large part: a machine that uploads very many
  * different requests, all of them newer, would keep out those of all others.
  */

@@ -54,7 +54,7 @@ export interface EvidenceLoss {
   readonly reason: string
 }
 
-/** A place where the chain of a device does not hold. */
+/** A position where the chain of a device does not hold. */
 export type ChainMark = 'gap' | 'fork' | 'rewind'
 
 /** The chain of a device's records, as far as the server has followed it. */

@@ -23,7 +23,7 @@ export interface SuggestJob extends Pick<SuggestOrganization, 'teams' | 'members
   readonly rules: SuggestRules
 }
 
-/** Suggestions with the decisions that had no place in memory. */
+/** Suggestions with the decisions that had no room in memory. */
 export interface MadeSuggestions extends Suggestions {
   readonly left_out: number
 }

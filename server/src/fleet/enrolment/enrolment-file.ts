@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { ensurePrivateDirectory } from '../../platform/private-directory.ts'
 import { requireReplaceable } from '../../platform/replaceable-file.ts'
 
-/** A file that is prepared beside its place and put there whole, or not at all. */
+/** A file that is prepared beside its path and moved there whole, or not at all. */
 export interface EnrolmentFile {
   publish(content: KeptEnrolment | DeviceKey): Promise<void>
   /** Removes the draft; must be called when `publish` did not succeed. */

@@ -7,7 +7,7 @@ import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import type { DeviceIdentity, ViewService } from '../../views/view-service.ts'
 import type { Hints } from './hints.ts'
 
-/** Callers that find no free place come back within this many seconds after the least. */
+/** Callers that find no free slot come back within this many seconds after the least. */
 const RETRY = { leastSeconds: 30, spreadSeconds: 256 } as const
 /** Before the token ends: an answer must still be given to it. */
 const TOKEN_MARGIN_MS = 1_000

@@ -75,15 +75,15 @@ interface PolicyContext extends Omit<DocumentContext, 'stored' | 'count'> {
  */
 export async function readDocument(
   json: unknown,
-  { stored, count, ...judging }: DocumentContext,
+  { stored, count, ...options }: DocumentContext,
   work: Pick<Work, 'turn'>,
 ): Promise<WantedDocument> {
   const head = readInput(headSchema, json)
   const byName = new Map(stored.map((policy) => [policy.name, policy]))
-  const context = { ...judging, old: (name: string) => byName.get(name) }
+  const context = { ...options, old: (name: string) => byName.get(name) }
   const policies: WantedPolicy[] = []
   for (const [index, policy] of head.policies.entries()) {
-    if (index >= count) requireRoomForPolicy(judging.limits, index)
+    if (index >= count) requireRoomForPolicy(options.limits, index)
     const field = `policies[${index}]`
     policies.push(await withinFieldInTurns(field, () => readPolicy(policy, field, context, work)))
   }

@@ -9,7 +9,7 @@ const MAX_OF = { organization: 16, caller: 4 } as const
 
 /**
  * Bounds the memory for bodies of some megabytes: before one is read, its caller and organization
- * must have a place left, which it keeps until its answer is sent.
+ * must have a slot left, which it keeps until its answer is sent.
  */
 export function limitLargeBodies(app: FastifyInstance): void {
   const counts = new Map<string, number>()

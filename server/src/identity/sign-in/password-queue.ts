@@ -28,7 +28,7 @@ export interface Requester {
  * newcomers go first.
  *
  * When the queue is full, a request replaces one of a worse standing, or one from a longer lane.
- * A request that gets no place, or loses it, is refused with 429.
+ * A request that gets no slot, or loses it, is refused with 429.
  */
 export interface PasswordQueue {
   run<T>(requester: Requester, work: () => Promise<T>): Promise<T>
@@ -83,7 +83,7 @@ export function createPasswordQueue(): PasswordQueue {
     return [known, stranger, doubtful]
   }
 
-  /** Passes the free place on: `running` only decreases when no work is waiting. */
+  /** Passes the free slot on: `running` only decreases when no work is waiting. */
   function leave(): void {
     const next = takeNext()
     if (next === undefined) running -= 1

@@ -13,7 +13,7 @@ export interface TableContent {
 
 interface Column {
   readonly name: string
-  /** Place in the primary key, from 1; 0 outside the key. */
+  /** Position in the primary key, from 1; 0 outside the key. */
   readonly pk: number
 }
 

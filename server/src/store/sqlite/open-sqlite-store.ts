@@ -84,7 +84,7 @@ export function openSqliteStore(
       ballast,
       readers,
       checkpoints: createCheckpoints(writing, path, { startWorker }),
-      requireInPlace: watchFiles([path, `${path}-wal`]),
+      requireSameFiles: watchFiles([path, `${path}-wal`]),
     })
   } catch (error) {
     writing.close()
@@ -99,13 +99,13 @@ function createStore(
     ballast,
     readers,
     checkpoints,
-    requireInPlace,
+    requireSameFiles,
   }: {
     readonly schema: number
     readonly ballast: Pick<Ballast, 'giveRoom'>
     readonly readers: ReadingPool<Reading>
     readonly checkpoints: Checkpoints
-    readonly requireInPlace: () => void
+    readonly requireSameFiles: () => void
   },
 ): Store {
   const memory = createWriterMemory()
@@ -131,7 +131,7 @@ function createStore(
       forgetOthers()
       effect = 'progress'
     },
-    beforeCommit: requireInPlace,
+    beforeCommit: requireSameFiles,
     ended(how) {
       if (how === 'failed') memory.forget()
       if (how === 'committed') checkpoints.committed()
@@ -153,7 +153,7 @@ function createStore(
     generation: (of) => generation.current(of),
     async ping() {
       await readers.read(({ connection }) => requireTables(connection))
-      requireInPlace()
+      requireSameFiles()
     },
     async close() {
       await Promise.all([readers.close(), writers.drained()])

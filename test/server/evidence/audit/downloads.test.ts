@@ -50,7 +50,7 @@ describe('the downloads that go on', () => {
     expect(enter('initech', 'user:ida')).toThrow(refusal)
   })
 
-  it('leave places to those who may read all records, and free them at the end', async () => {
+  it('leave slots to those who may read all records, and free them at the end', async () => {
     const { client, response } = await openResponse()
     const downloads = createDownloads(LIMITS)
     for (const caller of ['user:bob', 'user:eve']) downloads.enter({ ...own, caller }, response)
@@ -64,7 +64,7 @@ describe('the downloads that go on', () => {
     downloads.enter(own, auditor.response)
   })
 
-  it('leave most places of own records to other members', async () => {
+  it('leave most slots of own records to other members', async () => {
     const { response } = await openResponse()
     const downloads = createDownloads()
     for (const caller of ['user:bob', 'user:bob', 'user:eve', 'user:eve'])
@@ -73,7 +73,7 @@ describe('the downloads that go on', () => {
     downloads.enter({ ...own, caller: 'user:olga' }, response)
   })
 
-  it('leave places to other organizations', async () => {
+  it('leave slots to other organizations', async () => {
     const { response } = await openResponse()
     const downloads = createDownloads()
     const fill = (isOwn: boolean): number => {

@@ -95,7 +95,7 @@ describe('the process that suggests', () => {
     expect(failures).toMatchObject([tooMuch, tooMuch, { message: 'it exited with code 0' }])
   })
 
-  it('gives its place to the next caller when its own has gone', async () => {
+  it('gives its slot to the next caller when its own has gone', async () => {
     let isGone = false
     const startWorker = worker('setInterval(() => {}, 1000)')
 

@@ -213,7 +213,7 @@ describe('a hint', () => {
     waiting.push(ask(rivals, theirs[0]))
     await untilWaiting(3)
     expect((await ask(rivals, theirs[1])).statusCode).toBe(503)
-    // An answer without a wait needs no place.
+    // An answer without a wait needs no slot.
     await expect.poll(async () => (await ask(null, theirs[1])).statusCode, PATIENCE).toBe(200)
 
     await test.server.close()
@@ -284,7 +284,7 @@ describe('a hint', () => {
       )
     }
 
-    it('frees its place when the machine disconnects', async () => {
+    it('frees its slot when the machine disconnects', async () => {
       const revision = await change()
       const socket = await send([format(device, revision)])
       await untilWaiting(1)
@@ -292,7 +292,7 @@ describe('a hint', () => {
       await untilWaiting(0)
     })
 
-    it('frees the places of all pipelined requests of a connection', async () => {
+    it('frees the slots of all pipelined requests of a connection', async () => {
       const others = [await enrolTestDevice(test, owner.as, org), device]
       const revision = await change()
       const socket = await send(others.map((each) => format(each, revision)))

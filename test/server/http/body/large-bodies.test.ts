@@ -54,7 +54,7 @@ async function beginFour(): Promise<Document[]> {
   return four
 }
 
-it('keeps four places for the large bodies of a caller, and refuses the fifth', async () => {
+it('keeps four slots for the large bodies of a caller, and refuses the fifth', async () => {
   const four = await beginFour()
   const fifth = await beginDocument('olga', { isTaken: false })
   await expect.poll(fifth.answer).toMatch(/^HTTP\/1\.1 429 /)
@@ -83,7 +83,7 @@ it.each([
       await gone
     },
   ],
-])('gives the place of a client that has %s to the next', async (_title, end) => {
+])('gives the slot of a client that has %s to the next', async (_title, end) => {
   const four = await beginFour()
   await end(four[0] as Document)
 
@@ -93,7 +93,7 @@ it.each([
   for (const document of [...four, next]) document.abandon()
 })
 
-it('keeps sixteen places for an organization, and refuses a fifth caller', async () => {
+it('keeps sixteen slots for an organization, and refuses a fifth caller', async () => {
   const gate = Promise.withResolvers<void>()
   const app = Fastify({ logger: false })
   onTestFinished(() => app.close())

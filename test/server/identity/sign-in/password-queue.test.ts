@@ -11,7 +11,7 @@ const STRANGER: Requester = { path: ['a'], standing: 'stranger' }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** Occupies both running places until it is opened, so that later work waits. */
+/** Occupies both running slots until it is opened, so that later work waits. */
 function occupy(queue: PasswordQueue) {
   const gate = Promise.withResolvers<void>()
   const held = [0, 1].map(() => queue.run(KNOWN, () => gate.promise))
@@ -126,7 +126,7 @@ describe('the password queue', () => {
     ])
   })
 
-  it('refuses requests without a place with 429, and continues', async () => {
+  it('refuses requests without a slot with 429, and continues', async () => {
     const queue = createPasswordQueue()
     const gate = Promise.withResolvers<void>()
     const place = KNOWN
@@ -156,7 +156,7 @@ describe('the password queue', () => {
     expect(order.indexOf('newcomer')).toBe(1)
   })
 
-  it('keeps a place for a newcomer when addresses of one network fill the queue', async () => {
+  it('keeps a slot for a newcomer when addresses of one network fill the queue', async () => {
     const queue = createPasswordQueue()
     const release = occupy(queue)
     const { add, done, order, refused } = openTrace(queue)
@@ -202,7 +202,7 @@ describe('the password queue', () => {
     expect(refused.filter((label) => label === 'late').length).toBe(3)
   })
 
-  it('frees the place of work that fails', async () => {
+  it('frees the slot of work that fails', async () => {
     const queue = createPasswordQueue()
     const place = STRANGER
 

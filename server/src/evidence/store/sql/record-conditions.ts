@@ -143,7 +143,7 @@ const AFTER_SURROGATES = 0xe0_00
 
 /**
  * Both databases know `replace`, and it compares bytes. LIKE takes a step for each character of the
- * text at each place where it may begin, and machines choose targets where that is everywhere.
+ * text at each position where it may begin, and machines choose targets where that is everywhere.
  */
 function contains(text: string): Condition {
   return { sql: "replace(t.folded, ?, '') <> t.folded", values: [foldText(text)] }

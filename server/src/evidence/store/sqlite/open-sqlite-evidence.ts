@@ -67,7 +67,7 @@ export function openSqliteEvidence(
     return createStore(writing, openReading, {
       requireDiskRoom,
       checkpoints: createCheckpoints(writing, path, { startWorker }),
-      requireInPlace: watchFiles([path, `${path}-wal`]),
+      requireSameFiles: watchFiles([path, `${path}-wal`]),
     })
   } catch (error) {
     writing.close()
@@ -135,7 +135,7 @@ function createStore(
     },
     async ping() {
       await readers.read((reader) => reader.requireTables())
-      deps.requireInPlace()
+      deps.requireSameFiles()
     },
     async close() {
       await Promise.all([readers.close(), writers.drained()])
@@ -156,7 +156,7 @@ function shrink(writing: Database): boolean {
 
 interface WritingDeps {
   readonly checkpoints: Checkpoints
-  readonly requireInPlace: () => void
+  readonly requireSameFiles: () => void
 }
 
 /** Counts the batches of a transaction, all of which the disk must have room for. */
@@ -182,7 +182,7 @@ function createRoom(
 function createWriters(
   writing: Database,
   memory: TupleMemory,
-  { checkpoints, requireInPlace, ended }: WritingDeps & { readonly ended: () => void },
+  { checkpoints, requireSameFiles, ended }: WritingDeps & { readonly ended: () => void },
 ): GroupCommit {
   const beginImmediate = createBeginImmediate(writing)
   const requireKnownSchema = createSchemaCheck(writing)
@@ -197,7 +197,7 @@ function createWriters(
       if (current !== known) memory.forget()
       known = current
     },
-    beforeCommit: requireInPlace,
+    beforeCommit: requireSameFiles,
     ended(how) {
       ended()
       if (how === 'failed') memory.forget()

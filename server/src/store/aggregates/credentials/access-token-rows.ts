@@ -35,7 +35,7 @@ interface FoundRow extends AccessTokenRow {
   readonly ended_at: string | null
 }
 
-/** Revoked tokens stay in the table, so the place of each that was ever listed is known. */
+/** Revoked tokens stay in the table, so the position of each that was ever listed is known. */
 const IN_PAGE = `revoked_at IS NULL AND expires_at > ?
   AND place > coalesce((SELECT place FROM access_tokens WHERE id = ?), 0) ORDER BY place LIMIT ?`
 

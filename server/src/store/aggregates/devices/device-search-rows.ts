@@ -37,8 +37,8 @@ const WITH_LABEL: Source = {
 }
 
 /**
- * Conditions on a device beyond its place in the source; null lets every device through. PostgreSQL
- * asks for the type of each null.
+ * Conditions on a device beyond its position in the source; null lets every device through.
+ * PostgreSQL asks for the type of each null.
  */
 const CONDITIONS = `(CAST(? AS TEXT) IS NULL OR d.username = ?)
   AND (CAST(? AS TEXT) IS NULL OR substr(d.name, 1, CAST(? AS INTEGER)) = ?)

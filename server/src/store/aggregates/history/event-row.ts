@@ -26,7 +26,7 @@ export const COLUMNS: readonly InsertedColumn[] = [
   { name: 'hash', type: 'TEXT' },
 ]
 
-/** Hashes, times and names of an event, and its places in indexes. */
+/** Hashes, times and names of an event, and its keys in indexes. */
 export const EVENT_BYTES = 512
 /** Columns that may be long. */
 const COUNTED = ['subject', 'before_state', 'after_state'].map((name) =>
