@@ -105,7 +105,7 @@ interface OrganizationView extends OrganizationRecord, DistributionSettings {
   readonly policies: number
   /** Not revoked. */
   readonly devices: number
-  /** Of its events. */
+  /** Bytes of all events of the organization. */
   readonly history_bytes: number
 }
 

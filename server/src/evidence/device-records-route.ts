@@ -52,7 +52,7 @@ export function deviceRecordsRoute({ evidence, now }: DeviceRecordsDeps): Route 
   )
 }
 
-/** Of a device without an upload. */
+/** The answer for a device without an upload. */
 const NOTHING: DeviceRecords = {
   position: null,
   received_at: null,

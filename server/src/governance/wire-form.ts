@@ -57,7 +57,7 @@ export const CONTRACT: WireForm = {
   adviseOn: () => ({}),
 }
 
-/** The same with `mode`, `expires_at`, and warnings in the answers to writes of rules. */
+/** The governance API with `mode`, `expires_at`, and warnings in the answers to writes of rules. */
 export const DETAILED: WireForm = {
   name: 'detailed',
   createPolicy: createDetailedPolicyRequestSchema,

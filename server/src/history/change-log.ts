@@ -8,7 +8,7 @@ import { EMPTY_HISTORY, eventText, hashEventText } from './event-hash.ts'
 
 /** Events written in one go: of a large document there are tens of thousands. */
 const SLICE = 250
-/** The same by their texts; one event of a policy may have 800 KB. */
+/** Length of the texts written in one go; one event of a policy may have 800 KB. */
 const SLICE_BYTES = 256 * 1024
 
 /**
@@ -31,7 +31,7 @@ export interface ChangeLog extends ChangeRecorder {
 }
 
 interface ScopedChange extends Change {
-  /** As it was recorded. */
+  /** The organizations when the change was recorded. */
   readonly orgs: readonly string[]
 }
 

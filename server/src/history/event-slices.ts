@@ -2,7 +2,7 @@ import type { EventSize } from '../store/aggregates/history/event-contract.ts'
 
 /** Read between two turns, or one event that is larger: an update holds a policy twice. */
 const SLICE_BYTES = 64 * 1024
-/** Of an event beside its subject and states, about. */
+/** About the bytes of an event beside its subject and states. */
 const FRAME_BYTES = 512
 
 /** Events that are read at once: bounds of an `EventPage`. */
@@ -12,7 +12,7 @@ export interface EventSlice {
   /** Inclusive. */
   readonly through: number
   readonly limit: number
-  /** Of all of them, about. */
+  /** About the bytes of all of them. */
   readonly bytes: number
 }
 

@@ -22,7 +22,9 @@ export interface OrganizationPrincipal {
   readonly kind: 'organization'
   readonly org: string
   readonly tokenId: string
-  /** As for a user; a personal token when a session of one made this token. */
+  /**
+   * The first token of the line, as for a user; a personal token when its session made this token.
+   */
   readonly rootTokenId: string
   readonly permissions: readonly Permission[]
 }

@@ -212,7 +212,7 @@ export async function requireOrganizationToken(
     throw notFound('access token not found')
 }
 
-/** The same for a token of the user that the user's credential may see. */
+/** Throws 404 unless the user has a token with this id that the user's credential may see. */
 export async function requireWithin(
   reader: StoreReader,
   user: UserPrincipal,

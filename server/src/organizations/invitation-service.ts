@@ -35,7 +35,10 @@ export interface InvitationService {
   ): Promise<ListInvitationsResponse>
   withdraw(caller: Caller, org: string, username: string): Promise<void>
   listOfUser(caller: Caller, query: PageQuery): Promise<ListInvitationsResponse>
-  /** By a session with all rights of the user; otherwise 403. A member keeps the current role. */
+  /**
+   * Accepts an invitation. A session without all rights of the user gets 403. A member keeps the
+   * current role.
+   */
   accept(caller: Caller, org: string, once: OnceRequest): Promise<Answer>
   decline(caller: Caller, org: string): Promise<void>
 }

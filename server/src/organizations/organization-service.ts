@@ -22,7 +22,7 @@ export interface OrganizationService {
   get(caller: Caller, org: string): Promise<OrganizationBody>
   /** A request without an effective change writes no row. */
   update(caller: Caller, org: string, request: UpdateOrganizationRequest): Promise<OrganizationBody>
-  /** By name, with the caller's permissions in each. */
+  /** Lists organizations by name, with the caller's permissions in each. */
   listOfUser(caller: Caller, query: PageQuery): Promise<ListUserOrganizationsResponse>
 }
 

@@ -40,7 +40,7 @@ export function unauthenticated(message: string): ApiError {
   })
 }
 
-/** The same for a machine, which proves its key (RFC 9449). */
+/** 401: missing or invalid credentials of a machine, which proves its key (RFC 9449). */
 export function unauthenticatedDevice(message: string): ApiError {
   return new ApiError(401, 'unauthenticated', message, {
     headers: { 'www-authenticate': 'DPoP algs="EdDSA"' },

@@ -15,7 +15,10 @@ export async function nextTurn(): Promise<void> {
 /** A turn goes on until it has lasted so long: going round takes a twentieth of it. */
 export const LEAST_TURN_MS = 2
 
-/** As `nextTurn`, for pieces of work of any length: at once in a turn that has just begun. */
+/**
+ * Lets others have a turn between pieces of work of any length: at once in a turn that has just
+ * begun.
+ */
 export function createTurnEnds(): () => Promise<void> {
   let dueMs = performance.now() + LEAST_TURN_MS
   return async () => {

@@ -20,7 +20,7 @@ export interface EnrolmentTokenRecord {
   readonly secret_hash: string
   /** The first characters of the secret, to know it by. */
   readonly prefix: string
-  /** Of the root whose hash stands in the token. */
+  /** The version of the root whose hash stands in the token. */
   readonly root_version: number
   readonly max_uses: number
   /** Never above `max_uses`. */
@@ -39,7 +39,7 @@ export interface DeviceRecord {
   readonly id: string
   readonly org: string
   readonly username: string | null
-  /** Of its key (RFC 7638). */
+  /** The thumbprint of its key (RFC 7638). */
   readonly thumbprint: string
   /** For people; null if the machine gave no name. Not unique. */
   readonly name: string | null
@@ -112,7 +112,7 @@ export interface DistributionKeyRecord {
 export interface RootRecord {
   readonly org: string
   readonly version: number
-  /** As it is served. */
+  /** The file as it is served. */
   readonly body: Uint8Array
   readonly expires_at: string
 }
@@ -124,9 +124,9 @@ export interface ViewRecord {
   readonly id: string
   /** The organization's revision when the content last became another. */
   readonly revision: number
-  /** Of everything in the targets file but its version and life. */
+  /** The hash of everything in the targets file but its version and life. */
   readonly content_hash: string
-  /** Of the root whose keys have signed. */
+  /** The version of the root whose keys have signed. */
   readonly root_version: number
   readonly targets_version: number
   readonly targets_signed_at: string
@@ -162,7 +162,7 @@ export interface TargetsRecord {
 export interface DocumentRecord {
   /** Such as `policies/{sha256}.pol_….json`. */
   readonly path: string
-  /** Of the body, lower-case hexadecimal. */
+  /** The SHA-256 of the body, lower-case hexadecimal. */
   readonly sha256: string
   readonly body: Uint8Array
   /** The member of `targets` by which targets files list it. */
@@ -181,7 +181,7 @@ export interface RolloutRecord {
   readonly max_rejected: RejectionLimit
   /** Null when it advances by itself never. */
   readonly wait_seconds: number | null
-  /** Of the policies that machines outside the stages reached keep. */
+  /** The revision of the policies that machines outside the stages reached keep. */
   readonly base_revision: number
   /** Refusals that were reported before count no more. */
   readonly counted_from: string

@@ -148,7 +148,7 @@ export interface SigningKeyRecord {
 export interface IdempotencyRecord {
   /** Everything that the key belongs to: caller, organization, method, path and the key itself. */
   readonly scope: string
-  /** As an author's `actor`. */
+  /** The caller, in the form of an author's `actor`. */
   readonly caller: string
   readonly body_hash: string
   readonly status: number

@@ -14,7 +14,7 @@ const MAX_DEVICES = 250_000
 export interface Admitted {
   /** `Store.generation` of accounts, from before the store was asked. */
   readonly generation: number
-  /** Of the device token. */
+  /** The end of the device token. */
   readonly expiresMs: number
   readonly deviceId: string
   readonly user: string | null

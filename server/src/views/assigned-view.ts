@@ -8,7 +8,7 @@ import type { ViewSource } from './content/view-content.ts'
 /** The inputs that decide which view a device is assigned to, as of one snapshot of the store. */
 export interface AssignmentInputs {
   readonly device: DeviceRecord
-  /** Of its user. */
+  /** The teams of its user. */
   readonly teams: readonly string[]
   /** The one that has not ended. */
   readonly rollout: RolloutRecord | null

@@ -11,7 +11,7 @@ import type { ViewRef } from './inspect-view.ts'
 
 /** Each takes a read or two; other writers wait for no more than these. */
 const DEVICES_OF_TRANSACTION = 16
-/** Those that wait together share a commit. */
+/** Most transactions at a time; those that wait together share a commit. */
 const TRANSACTIONS_AT_ONCE = 4
 
 /** A device for which an assignment is to be signed. */
@@ -28,7 +28,7 @@ export interface Assignee {
  * for those that have ended by time.
  */
 export interface AssignmentState extends DeviceAssignmentRecord {
-  /** By id; none that had ended when they were read. */
+  /** Grants by id; none that had ended when they were read. */
   readonly grants: readonly AccessGrant[]
 }
 

@@ -11,7 +11,7 @@ export interface ViewRef {
   readonly org: string
   readonly id: string
   readonly teams: readonly string[]
-  /** Those that a rollout began with; null for the policies as they are. */
+  /** The policies that a rollout began with; null for the policies as they are. */
   readonly base: ViewBase | null
 }
 
@@ -27,7 +27,7 @@ export interface FoundView {
 /** The view that a caller asks for. */
 export interface ViewRequest {
   readonly viewRef: ViewRef
-  /** As it was when it was last found. */
+  /** The view as it was when it was last found. */
   readonly before: FoundView | null
   /** Whether a timestamp that is some minutes old does not do. */
   readonly isRenewal: boolean

@@ -38,7 +38,7 @@ export interface DeviceIdentity {
   readonly org: string
   readonly deviceId: string
   readonly user: string | null
-  /** Of the newest assignment that was kept; 0 before the first. */
+  /** The version of the newest assignment that was kept; 0 before the first. */
   readonly assignmentVersion: number
   /** When its token ends. */
   readonly expiresMs: number

@@ -3,7 +3,7 @@ import { ApiError } from '../platform/api-error.ts'
 
 /** Large answers in the making at once; each may hold 40 MB until it is sent. */
 const MAX_RUNNING = 2
-/** Of each organization. */
+/** Most waiting answers of each organization. */
 const MAX_WAITING_EACH = 4
 const MAX_WAITING = 64
 

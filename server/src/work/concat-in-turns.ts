@@ -3,7 +3,10 @@ import type { Work } from './work-budget.ts'
 /** Copied between two turns: one or two milliseconds, most of it for new pages of memory. */
 const BYTES_A_TURN = 256 * 1024
 
-/** As `Buffer.concat`, which takes 70 ms at once for 16 MiB (bench: server/hostile). */
+/**
+ * Concatenates as `Buffer.concat` does, which takes 70 ms at once for 16 MiB (bench:
+ * server/hostile).
+ */
 export async function concatInTurns(
   texts: readonly Buffer[],
   work: Pick<Work, 'turn'>,

@@ -6,7 +6,7 @@ export type LanePath = readonly string[]
  * many lanes within one has no more turns by them. A new lane is the last of its level.
  */
 export interface FairQueue<T> {
-  /** Of all items, or of those below `path`. */
+  /** Counts all items, or those below `path`. */
   size(path?: LanePath): number
   push(path: LanePath, item: T): void
   /**

@@ -35,7 +35,7 @@ export function createProcessPool(start: StartWorker = startProcess): ProcessPoo
 
 /** Bytes. */
 export interface ServerMemory {
-  /** Of the container, or of the machine. */
+  /** The memory of the container, or of the machine. */
   readonly limit: number
   readonly used: number
 }

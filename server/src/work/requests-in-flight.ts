@@ -1,4 +1,4 @@
-/** Of one caller; the server works on one of them at a time in any case. */
+/** Most requests of one caller; the server works on one of them at a time in any case. */
 const MAX_IN_FLIGHT = 16
 /**
  * Callers that are kept, idle or not. No entry is deleted by itself: V8 links each table that a

@@ -47,7 +47,7 @@ export interface WorkBudget {
    * Throws 429 with `Retry-After` while the budget of the caller or the organization is used up.
    */
   require(payer: Payer): void
-  /** The same, and begins to count. */
+  /** Throws as `require` does, and begins to count. */
   begin(payer: Payer): Work
   /** Begins to count though the budget may be used up, for work that must not wait for it. */
   count(payer: Payer): Work

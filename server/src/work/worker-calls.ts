@@ -16,7 +16,9 @@ export type Refuse = (end: WorkerEnd) => Error
 export interface WorkerCallOptions {
   /** Longest wait for an answer while calls wait. The worker is ended after it. */
   readonly answerWithinMs: number
-  /** The same for a worker that has just been started; a thread may take seconds. */
+  /**
+   * Longest wait for an answer of a worker that has just been started; a thread may take seconds.
+   */
   readonly startWithinMs?: number
   /** Makes the error of a call that is not answered. */
   readonly refuse: Refuse

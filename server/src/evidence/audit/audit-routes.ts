@@ -102,7 +102,7 @@ export function auditRoutes(deps: AuditRouteDeps): readonly Route[] {
   ]
 }
 
-/** Of the stream, in the OpenAPI document. */
+/** The body of the stream, for the OpenAPI document. */
 const DOWNLOAD = {
   description: 'Comma-separated values (RFC 4180), or lines of JSON',
   content: {

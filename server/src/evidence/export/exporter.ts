@@ -31,7 +31,7 @@ export interface ExportCounts {
   /** Records that the receiver will never take. */
   rejected: number
   failures: number
-  /** As last counted. */
+  /** Records that waited when they were last counted. */
   pending: number
   /** Epoch milliseconds of the oldest one; null without any. */
   oldestMs: number | null
@@ -224,7 +224,7 @@ async function describeInTurns(
   return events
 }
 
-/** As many of the first ones as one call may have. */
+/** Returns as many of the first events as one call may have. */
 function firstCall(events: readonly AuditEvent[], most: number): readonly AuditEvent[] {
   let length = 0
   const end = events.findIndex((event, index) => {

@@ -20,7 +20,10 @@ const tags = ['devices']
  * megabyte at most.
  */
 const TURNS = { each: 64, running: 8, waiting: 128, runningEach: 4 } as const
-/** Of one device. A full batch holds 5,000 lines, and an agent records 10,000 in a minute. */
+/**
+ * Limits the batches of one device. A full batch holds 5,000 lines, and an agent records 10,000 in
+ * a minute.
+ */
 const BATCHES_PER_MINUTE = 20
 const MINUTE_MS = 60_000
 

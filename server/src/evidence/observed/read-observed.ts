@@ -60,7 +60,7 @@ export type Subject = Pick<Sighting, 'device_id' | 'username'>
 
 /** The sums of a time. */
 export interface ObservedRows {
-  /** By the number that rows have. */
+  /** Devices with their users; a row holds an index into them. */
   readonly subjects: readonly Subject[]
   readonly table: SightingTable
 }
@@ -164,7 +164,7 @@ interface Sums {
 
 /** The sightings of a device. */
 interface DeviceShare {
-  /** Those of the newest records first. */
+  /** Rows of the newest records first. */
   readonly rows: number[]
   /** Whether it lost some to others; it gets no new ones. */
   isCut: boolean

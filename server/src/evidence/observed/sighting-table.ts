@@ -35,7 +35,7 @@ export function createSightingTable(most: number): SightingTable {
   const decisions = new Float64Array(most)
   const firsts = new Float64Array(most)
   const lasts = new Float64Array(most)
-  /** By a hash of tuple and subject: 1 + the number of a row, or 0. */
+  /** Slots by a hash of tuple and subject: 1 + the number of a row, or 0. */
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(SLOTS_OF_ROW * most + 1)))
   const free: number[] = []
   let used = 0

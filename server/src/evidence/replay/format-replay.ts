@@ -17,7 +17,7 @@ interface FormatReplayOptions {
   readonly job: ReplayJob
   /** Decisions beyond the bound of the reader. */
   readonly leftOut: number
-  /** Those of `examplesOf`, by their key. */
+  /** The tuples of `examplesOf`, by their key. */
   readonly examples: ReadonlyMap<number, EvidenceTuple>
 }
 

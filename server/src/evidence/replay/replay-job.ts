@@ -9,7 +9,7 @@ export interface ReplayJob {
   readonly fromMs: number
   readonly toMs: number
   readonly nowMs: number
-  /** Of the policies in force. */
+  /** The revision of the policies in force. */
   readonly revision: number
   readonly resolve_unlisted_names: boolean
   /** The policies of both sides, each once. */

@@ -25,7 +25,7 @@ import type { ReplayJob } from './replay-job.ts'
 import { startReplay } from './replay-process.ts'
 import { readReplayBody, readReplayTime } from './read-replay-body.ts'
 
-/** As of a document to apply. */
+/** Most JSON values of a body, as of a document to apply. */
 const MAX_VALUES = 500_000
 const DAY_MS = 24 * 60 * 60_000
 const NDJSON = 'application/x-ndjson'
@@ -66,7 +66,7 @@ export interface ReplayRouteDeps {
   readonly monotonicMs: () => number
   readonly budget: WorkBudget
   readonly processes: ProcessPool
-  /** Those of documents to apply: a validation holds all policies. */
+  /** The turns of documents to apply: a validation holds all policies. */
   readonly documents: AnswerTurns
 }
 

@@ -10,7 +10,7 @@ import {
 
 /** The policies of an organization, in force or as a draft would have them. */
 export interface ReplaySide {
-  /** Of everybody and of all teams. */
+  /** Policies for everybody and for all teams. */
   readonly policies: readonly Policy[]
   readonly resolve_unlisted_names: boolean
   /** `enforce` or `observe`; absent means `enforce`. */

@@ -4,7 +4,7 @@
  */
 export interface EvidenceLimits {
   readonly ofOrganization: number
-  /** Of a device in a day of the server, UTC. */
+  /** Most bytes of a device in a day of the server, UTC. */
   readonly ofDeviceADay: number
 }
 

@@ -9,11 +9,11 @@ export interface EvidenceTuple {
   readonly protocol: string
   /** Null for a request that could not be read. */
   readonly action: string | null
-  /** Of a network request, canonical, as are `port` and `address`; else null. */
+  /** The host of a network request, canonical, as are `port` and `address`; else null. */
   readonly host: string | null
   readonly port: number | null
   readonly address: string | null
-  /** Of a file request; else null. */
+  /** The path of a file request; else null. */
   readonly path: string | null
   /** Whether `path` has only the leading segments. */
   readonly path_cut: boolean
@@ -50,7 +50,7 @@ export interface EvidenceLoss {
   /** Epoch milliseconds. */
   readonly at_ms: number
   readonly lost: number
-  /** As the machine gives it, or `gap` for lines that never arrived. */
+  /** The reason that the machine gives, or `gap` for lines that never arrived. */
   readonly reason: string
 }
 

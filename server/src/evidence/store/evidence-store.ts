@@ -202,7 +202,10 @@ export interface EvidenceStore extends ExportStore {
     time: Pick<EvidenceFilter, 'fromMs' | 'toMs'>,
     page: TallyPage,
   ): Promise<TallySlice>
-  /** By the keys of tallies. Those whose last row was removed in the meantime are missing. */
+  /**
+   * Finds tuples by the keys of tallies. Those whose last row was removed in the meantime are
+   * missing.
+   */
   tuples(ids: readonly number[]): Promise<ReadonlyMap<number, EvidenceTuple>>
   sources(ids: readonly number[]): Promise<ReadonlyMap<number, EvidenceSource>>
   /** Losses of a device in a time, counted by reason; `at_ms` is that of the last one. */
@@ -223,7 +226,7 @@ export interface EvidenceStore extends ExportStore {
   ruleUse(org: string, ruleId: string, from: RuleUseBounds): Promise<RuleUse>
   /** The first day with a row of the organization, days since 1970; null without one. */
   firstDay(org: string): Promise<number | null>
-  /** By ascending day, over all organizations. */
+  /** Lists the days of all organizations, ascending. */
   days(): Promise<readonly EvidenceDay[]>
   /**
    * Removes all rows and losses of days before this one, and the tuples without a row. Returns the

@@ -6,11 +6,11 @@ import { countDevices } from './summarize-evidence.ts'
 
 /** An organization has 100 policies by default, and others are there already. */
 const MOST_POLICIES = 40
-/** Of one policy, below the limits of the server. */
+/** Most rules of one policy, below the limits of the server. */
 const MOST_RULES = 200
 const MOST_RESOURCES_OF_RULE = 50
 const MOST_CHARACTERS = 200_000
-/** Of the document: an editor reads all of them. */
+/** Most resources of the document: an editor reads all of them. */
 const MOST_RESOURCES = 1_000
 const LONGEST_NAME = 200
 

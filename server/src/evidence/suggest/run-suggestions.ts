@@ -76,7 +76,7 @@ export function createLongBound(most: number = LONG_CHARACTERS): {
   }
 }
 
-/** Of the members that a machine chooses freely. */
+/** Counts characters of the members that a machine chooses freely. */
 function charactersOf({ host, path, program }: ObservedRequest['tuple']): number {
   return (host?.length ?? 0) + (path?.length ?? 0) + (program?.length ?? 0)
 }

@@ -11,10 +11,10 @@ import type { UncoveredList } from './uncovered-requests.ts'
 /** A readable target of a record. */
 export interface Target {
   readonly action: Action
-  /** Of a network request; else null, as is `port`. */
+  /** The host of a network request; else null, as is `port`. */
   readonly host: string | null
   readonly port: number | null
-  /** Of a file request; else null. */
+  /** The path of a file request; else null. */
   readonly path: string | null
   /** Whether the path is a directory with everything below it. */
   readonly isTree: boolean

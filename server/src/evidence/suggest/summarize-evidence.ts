@@ -31,7 +31,7 @@ export function summarizeEvidence(seen: readonly Seen[]): SuggestionEvidence {
   }
 }
 
-/** Of all devices. */
+/** Counts the distinct devices. */
 export function countDevices(seen: readonly Seen[]): number {
   return new Set(seen.map(({ device_id }) => device_id)).size
 }

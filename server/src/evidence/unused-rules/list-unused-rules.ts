@@ -13,7 +13,7 @@ const DAY_MS = 24 * 60 * 60_000
 const MOST_POLICIES = 10
 /** Rules between two turns of the event loop. */
 const RULES_IN_A_TURN = 20
-/** Of the first look at a rule, and of the second one when it found devices that are gone. */
+/** Seeks of the first look at a rule, and of the second one when it found devices that are gone. */
 const [FEW_SEEKS, MOST_SEEKS] = [2, 300]
 
 const ANY_RECORD: Omit<EvidenceFilter, 'fromMs' | 'toMs'> = {

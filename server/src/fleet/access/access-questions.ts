@@ -65,7 +65,7 @@ export interface AccessQuestions {
   ): Promise<ListAccessRequestsResponse>
   /** 429 while reviews wait, or the work budget is used up. */
   get(caller: Caller, key: AccessRequestKey): Promise<ReviewedAccessRequest>
-  /** By the requester alone. */
+  /** Withdraws a request; only its requester may. */
   withdraw(caller: Caller, key: AccessRequestKey): Promise<AccessRequest>
 }
 

@@ -5,7 +5,7 @@ import { invalidArgument, limitExceeded } from '../../platform/api-error.ts'
 import type { AccessRequestRecord } from '../../store/access-records.ts'
 import type { StoreWriter } from '../../store/store.ts'
 
-/** Of one user, without an answer. */
+/** Most requests of one user without an answer. */
 const MAX_PENDING = 20
 
 /** The resources have passed `requireGrantable`. Throws ApiError 400 and 403. */

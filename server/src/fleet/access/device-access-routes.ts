@@ -17,7 +17,9 @@ import type { AccessService } from './access-service.ts'
 const PATH = '/api/v1/device/access-requests'
 const tags = ['devices']
 const MINUTE_MS = 60_000
-/** Of one machine in a minute: a person asks now and then, a program waits for an answer. */
+/**
+ * Most calls of one machine in a minute: a person asks now and then, a program waits for an answer.
+ */
 const MOST = { asked: 10, listed: 120 } as const
 
 export interface DeviceAccessRouteDeps {

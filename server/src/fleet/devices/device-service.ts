@@ -51,10 +51,10 @@ export interface DeviceService {
    * all permissions of the member's role.
    */
   enrol(caller: Caller, org: string, request: EnrolRequest, once: OnceRequest): Promise<Answer>
-  /** By ascending id; revoked ones too. */
+  /** Lists devices by ascending id; revoked ones too. */
   list(caller: Caller, org: string, query: ListDevicesQuery): Promise<ListDevicesResponse>
   update(caller: Caller, org: string, id: string, changed: UpdateDeviceRequest): Promise<Device>
-  /** By an administrator, or the user whose device it is; counts from its next request on. */
+  /** Revokes a device, for an administrator or its user; counts from its next request on. */
   revoke(caller: Caller, org: string, id: string): Promise<void>
 }
 

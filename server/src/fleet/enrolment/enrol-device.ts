@@ -13,7 +13,7 @@ export interface EnrolDeps {
 export interface NewDevice {
   readonly org: string
   readonly user: string | null
-  /** Of its key. */
+  /** The thumbprint of its key. */
   readonly thumbprint: string
   /** Null when the machine gave no name. */
   readonly name: string | null

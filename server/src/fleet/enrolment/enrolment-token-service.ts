@@ -42,9 +42,9 @@ export interface EnrolmentTokenService {
   /** Not revoked, by creation; expired ones for 30 days. */
   list(caller: Caller, org: string, query: PageQuery): Promise<ListEnrolmentTokensResponse>
   /**
-   * As with access tokens, a token made in the session of another token expires no later than that
-   * one, and is invalid once that one is revoked. A member's token ends when the member leaves or
-   * is no owner any more.
+   * Creates a token. As with access tokens, a token made in the session of another token expires no
+   * later than that one, and is invalid once that one is revoked. A member's token ends when the
+   * member leaves or is no owner any more.
    */
   create(
     caller: Caller,

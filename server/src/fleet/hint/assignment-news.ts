@@ -9,7 +9,7 @@ const AT_ONCE = 64
 /** A machine that may wait for a later assignment. */
 export interface AssignmentWaiter extends WaiterKey {
   readonly since: number | null
-  /** Of the device; null without one. */
+  /** The user of the device; null without one. */
   readonly user: string | null
   /** The version of the assignment that the machine has; null when it asks for none. */
   readonly assignment: number | null

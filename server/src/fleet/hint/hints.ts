@@ -23,7 +23,7 @@ const AT_ONCE = 64
 export interface Asking extends WaiterKey {
   /** The revision that the machine knows; null without one. */
   readonly since: number | null
-  /** Of the device; null without one. */
+  /** The user of the device; null without one. */
   readonly user: string | null
   /** The version of the assignment that the machine has; null when it asks for none. */
   readonly assignment: number | null

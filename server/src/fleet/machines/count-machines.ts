@@ -70,9 +70,7 @@ export async function* classifyMachines(
   for await (const { machines } of classifySlices(deps, question, turn, readAll)) yield machines
 }
 
-/**
- * The same, except that machines which have reported the revision or a later one are only counted.
- */
+/** Classifies machines, but only counts those that have reported the revision or a later one. */
 export function classifyBehind(
   deps: CountDeps,
   question: Question,
@@ -138,7 +136,7 @@ async function* classifySlices(
 /** Only users who are in a team have an entry. */
 type TeamsOfUsers = ReadonlyMap<string | null, readonly string[]>
 
-/** Of the users of devices that have not reached the revision. */
+/** Reads the teams of the users of devices that have not reached the revision. */
 async function readTeams(
   reader: StoreReader,
   { org, revision }: Question,

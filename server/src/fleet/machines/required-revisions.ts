@@ -25,7 +25,10 @@ export function createRequiredRevisions(
   }
 }
 
-/** Of a view that cannot be signed, as with too many policies, no machine has the newest. */
+/**
+ * Finds the newest revision of a view. No machine has that of a view that cannot be signed, as with
+ * too many policies.
+ */
 async function findRevision(
   views: Pick<ViewService, 'revisionOf'>,
   org: string,

@@ -13,7 +13,7 @@ import { readHeldMachines } from './held-machines.ts'
 const WITHOUT_POLICY: ReadonlySet<string> = new Set(CODES_WITHOUT_POLICY)
 
 export interface CountedStage {
-  /** Of the organization, when the counting began. */
+  /** The revision of the organization when the counting began. */
   readonly revision: number
   /** `Date.toISOString` */
   readonly counted_at: string

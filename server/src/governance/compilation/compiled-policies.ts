@@ -31,7 +31,7 @@ export interface EffectiveSet {
   readonly org: string
   readonly heads: readonly PolicyHeadRecord[]
   readonly resolve_unlisted_names: boolean
-  /** Of the user or the teams. */
+  /** The default decision of the user or the teams. */
   readonly default: DefaultDecision
 }
 

@@ -9,7 +9,7 @@ import type { Change } from '../../store/change.ts'
  * leaves its event in the same transaction.
  */
 export interface AuditedStore extends Pick<Store, 'read' | 'generation'> {
-  /** As `Store.transaction`. */
+  /** Runs `work` in a transaction, as `Store.transaction` does. */
   write<T>(author: Author, work: (writer: StoreWriter) => Promise<T>): Promise<T>
   /** Leaves an event that changes no row of this store. */
   note(author: Author, change: Change): Promise<void>

@@ -1,4 +1,4 @@
-/** Of each digest; no two digests that share so many are ever found. */
+/** Bytes kept of each digest; no two digests that share so many are ever found. */
 const BYTES = 16
 
 /** SHA-256 digests, of which the first 16 bytes count. */

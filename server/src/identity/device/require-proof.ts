@@ -48,8 +48,8 @@ export interface ProvenKey {
    */
   consume(): void
   /**
-   * The same for a key that is being enrolled, in the room of `payer`. Call this only for a caller
-   * who may enrol devices.
+   * Marks the proof of a key that is being enrolled as used, in the room of `payer`. Call this only
+   * for a caller who may enrol devices.
    */
   consumeToEnrol(payer?: string): void
 }

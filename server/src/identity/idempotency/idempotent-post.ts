@@ -54,7 +54,7 @@ export function createOnce(
   return doOnce(writer, once, now, async () => ({ status: 201, headers: {}, body: await create() }))
 }
 
-/** The same with status 200, for a POST that creates no resource. */
+/** Answers 200 with the result of `change`, for a POST that creates no resource. */
 export function changeOnce(
   writer: StoreWriter,
   once: OnceRequest,

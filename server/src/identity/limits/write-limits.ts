@@ -30,7 +30,7 @@ export interface WriteLimits {
   /** Call this before the body is read. */
   countRequest(request: FastifyRequest): void
   countOwn(caller: Principal, body?: object): void
-  /** The same for a machine, whose user is the person. */
+  /** Counts a write of a machine, whose user is the person. */
   countOwnOf(device: { readonly device_id: string; readonly username: string }, body: object): void
 }
 

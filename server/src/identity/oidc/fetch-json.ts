@@ -7,7 +7,7 @@ export class FetchError extends Error {
 export interface FetchLimits {
   /** For everything, from the name lookup to the last byte. */
   readonly timeoutMs: number
-  /** Of the decoded body, counted while it arrives. */
+  /** Most bytes of the decoded body, counted while it arrives. */
   readonly maxBytes: number
 }
 

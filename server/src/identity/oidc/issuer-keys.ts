@@ -33,7 +33,7 @@ interface KeySet {
 
 const discoverySchema = z.object({ issuer: z.string(), jwks_uri: z.string() })
 const keySetSchema = z.object({ keys: z.array(z.unknown()).max(MAX_KEYS) })
-/** Of other keys in the set, such as those for encryption, nothing is asked. */
+/** A key for signatures. Other keys in the set, such as those for encryption, need no member. */
 const signingKeySchema = z.looseObject({
   kty: z.enum(['RSA', 'EC', 'OKP']),
   kid: z.string().min(1).max(255),

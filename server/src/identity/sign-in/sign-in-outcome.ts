@@ -13,7 +13,7 @@ export type ObserveSignIn = (kind: SignInKind, result: SignInResult) => void
 export interface SignInRecord {
   readonly kind: SignInKind
   readonly result: SignInResult
-  /** As claimed. Null for an invalid name, which may be a secret in the wrong field. */
+  /** The claimed name. Null for an invalid name, which may be a secret in the wrong field. */
   readonly name: string | null
   readonly network: string
 }

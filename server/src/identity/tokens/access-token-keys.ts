@@ -26,7 +26,7 @@ export function createAccessTokenKeys(deps: {
   const { store, now } = deps
   let known: { generation: number; records: readonly SigningKeyRecord[] } | null = null
   let signing: SigningKey | null = null
-  /** By `kid`. Holds only keys of the store, so forged tokens cannot make it grow. */
+  /** Keys by `kid`. Holds only keys of the store, so forged tokens cannot make it grow. */
   const verifying = new Map<string, CryptoKey>()
 
   async function records(): Promise<readonly SigningKeyRecord[]> {

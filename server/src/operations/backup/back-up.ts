@@ -23,7 +23,7 @@ export interface BackupRequest {
 export interface Backup {
   readonly file: string
   readonly bytes: number
-  /** Of the whole file, seal included. */
+  /** The SHA-256 of the whole file, seal included. */
   readonly sha256: string
   readonly schema: number
   readonly rows: number

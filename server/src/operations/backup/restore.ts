@@ -31,7 +31,7 @@ export interface RestoreRequest {
   readonly unverified: boolean
   /** Makes the names of the draft and of the database that is moved aside. */
   readonly suffix: string
-  /** As for `raiseRevisions`. */
+  /** The time from which revisions are raised, as for `raiseRevisions`. */
   readonly nowMs: number
   readonly onProgress: OnProgress
 }
@@ -102,7 +102,7 @@ async function checkSeal({ file, sha256, unverified }: RestoreRequest): Promise<
   )
 }
 
-/** As `checkSeal`, for history and state. */
+/** Checks history and state, and handles faults as `checkSeal` does. */
 async function checkHistory(store: Store, request: RestoreRequest): Promise<string[]> {
   const faults = await store.read(async (reader) => {
     const found: string[] = []

@@ -3,7 +3,10 @@ import { ApiError } from '../../platform/api-error.ts'
 /** `reason` of the refusal, by which it is told from a failure. */
 export const OVERLOADED = 'overloaded'
 
-/** Of the requests that begin something, each second that is too slow or quick again. */
+/**
+ * Steps of the refused share of requests that begin something, each second that is too slow or
+ * quick.
+ */
 const GROWTH = 0.1
 const DECLINE = 0.05
 /** How much quicker than the limit it must be before more are served again. */

@@ -6,7 +6,9 @@ export function refuseFile(file: string, error: StoreError): Error {
   return refusalOf(describeRefusal(file, error), error)
 }
 
-/** The same for a PostgreSQL database. */
+/**
+ * ConfigError when a PostgreSQL database can never be opened as it is, and StoreError otherwise.
+ */
 export function refuseDatabase(label: string, error: StoreError): Error {
   if (error.code === 'ERR_STORE_ABSENT')
     return new ConfigError(

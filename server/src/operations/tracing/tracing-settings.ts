@@ -6,8 +6,8 @@ const httpUrl = z
   .default('')
 
 /**
- * By the names of OpenTelemetry, where an empty value counts as absent; its exporter reads the
- * rest.
+ * Settings by the names of OpenTelemetry, where an empty value counts as absent; its exporter reads
+ * the rest.
  */
 export const tracingSchema = z.object({
   OTEL_TRACES_EXPORTER: z.enum(['', 'otlp', 'none'], { error: 'must be otlp or none' }).default(''),

@@ -17,7 +17,7 @@ export interface CopyEnd {
 export interface CopiedTable {
   readonly name: string
   readonly rows: number
-  /** Of all rows as they arrived, read again from the target. */
+  /** The SHA-256 of all rows as they arrived, read again from the target. */
   readonly sha256: string
 }
 

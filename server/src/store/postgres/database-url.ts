@@ -60,8 +60,8 @@ function given(name: 'user' | 'password' | 'options', value: string): Record<str
 }
 
 /**
- * As libpq, but encryption always includes verification: `require` means `verify-full`, which is
- * also the default for a host beyond this machine.
+ * Reads TLS options as libpq does, but encryption always includes verification: `require` means
+ * `verify-full`, which is also the default for a host beyond this machine.
  */
 function tlsOf(host: string, parameters: URLSearchParams): ClientConfig['ssl'] {
   const mode = parameters.get('sslmode') ?? (isThisMachine(host) ? 'disable' : 'verify-full')

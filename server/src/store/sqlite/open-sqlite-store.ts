@@ -109,7 +109,7 @@ function createStore(
   },
 ): Store {
   const memory = createWriterMemory()
-  /** Of the writes since the transaction began. */
+  /** The effect of the writes since the transaction began. */
   let effect: Effect = 'progress'
   const forgetOthers = createOthersCheck(writing, () => memory.forget())
   const writer = createWriter(

@@ -7,7 +7,10 @@ import { createRecent } from '../../platform/recent.ts'
 import { byName } from './targets-text.ts'
 import { createDocumentFormat, type FormattedPolicy } from './view-document.ts'
 
-/** Of formatted policies; an organization may have 40 MB by default, half of this at most. */
+/**
+ * Most bytes of formatted policies; an organization may have 40 MB by default, half of this at
+ * most.
+ */
 const MAX_BYTES = 96 * 1024 * 1024
 /** Policies may change while they are read; the remaining ones are read with the view. */
 const MAX_ATTEMPTS = 3
@@ -23,15 +26,15 @@ export interface ViewBase {
 export interface MachineSettings {
   readonly distribution: DistributionSettings
   readonly evidence: EvidenceSettings
-  /** By the ids of teams that have chosen one. */
+  /** Default decisions by the ids of teams that have chosen one. */
   readonly teamDefaults: ReadonlyMap<string, DefaultDecision>
 }
 
 /** The policies of an organization, or those that a rollout began with, as documents. */
 export interface FormattedPolicies extends MachineSettings {
-  /** Of the organization. */
+  /** The revision of the organization. */
   readonly revision: number
-  /** By ascending name of their documents. */
+  /** Policies by ascending name of their documents. */
   readonly policies: readonly FormattedPolicy[]
   readonly bytes: number
 }
@@ -49,7 +52,7 @@ export interface PolicyFormats {
     organization: OrganizationRecord,
     base: ViewBase | null,
   ): Promise<FormattedPolicies>
-  /** The same for the reader of a transaction: the result is not cached, since it may be undone. */
+  /** Reads in a transaction: the result is not cached, since it may be undone. */
   readUncommitted(
     reader: StoreReader,
     organization: OrganizationRecord,

@@ -5,7 +5,7 @@ import { formatCanonicalJson } from '../../history/canonical-json.ts'
 export interface Listed {
   /** Name of the target, such as `policies/pol_….json`. */
   readonly name: string
-  /** Of the body, lower-case hexadecimal. */
+  /** The SHA-256 of the body, lower-case hexadecimal. */
   readonly sha256: string
   readonly body: Uint8Array
   readonly custom: ViewTarget
@@ -32,7 +32,7 @@ export function formatListing(documents: readonly Listed[]): string {
   return joinEntries(documents.toSorted(byName).map(formatEntry))
 }
 
-/** The same of entries that are there already, in the order of their names. */
+/** Joins entries into a listing, in the order of their names. */
 export function joinEntries(entries: readonly string[]): string {
   return `{${entries.join(',')}}`
 }

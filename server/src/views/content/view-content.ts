@@ -50,8 +50,8 @@ export interface ViewContents {
    */
   read: ReadContent
   /**
-   * The same for the reader of a transaction. The result is not cached: the transaction may be
-   * undone, and its revision then belongs to other content.
+   * Reads in a transaction. The result is not cached: the transaction may be undone, and its
+   * revision then belongs to other content.
    */
   readUncommitted: ReadContent
 }

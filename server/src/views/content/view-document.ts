@@ -13,7 +13,8 @@ import { createRecent } from '../../platform/recent.ts'
 import { formatEntry, type Listed } from './targets-text.ts'
 
 /**
- * Of self-tests in characters; most have about a thousand, so ten thousand policies are remembered.
+ * Most characters of self-tests; most have about a thousand, so ten thousand policies are
+ * remembered.
  */
 const MAX_SELF_TESTS = 16 * 1024 * 1024
 /** Estimated memory of one cached policy beside its text. */

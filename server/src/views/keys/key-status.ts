@@ -21,7 +21,8 @@ export interface KeyStatus {
 }
 
 /**
- * By role: root, targets, online. Empty until the first machine of the organization was enrolled.
+ * Reads keys by role: root, targets, online. Empty until the first machine of the organization was
+ * enrolled.
  */
 export async function readKeyStatus(
   reader: StoreReader,

@@ -13,7 +13,7 @@ import { createRecent } from '../../platform/recent.ts'
 /** A key of a role, able to sign. */
 export interface RoleKey {
   readonly role: DistributionRole
-  /** As it stands in a root. */
+  /** The key as it stands in a root. */
   readonly key: Key
   signBytes(bytes: Uint8Array): Signature
   /** Adds the signature of this key to `metadata`. */

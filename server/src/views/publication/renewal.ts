@@ -50,7 +50,7 @@ export function termOfTimestamp(view: ViewRecord, isRenewal = false): Term {
   return { fromMs: signedMs - HOUR_MS, untilMs }
 }
 
-/** Of the timestamp, in milliseconds. */
+/** Reads the life of the timestamp, in milliseconds. */
 function lifeOf({ timestamp_body }: ViewRecord): number {
   const { signed } = JSON.parse(Buffer.from(timestamp_body).toString()) as {
     readonly signed: { readonly 'x-issued': string; readonly expires: string }

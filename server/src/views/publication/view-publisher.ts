@@ -29,9 +29,9 @@ export interface ViewPublisher {
    */
   current(viewRef: ViewRef): Promise<ServedTimestamp>
   /**
-   * The same for a machine that needs one issued after `afterMs`, milliseconds since 1970: signed
-   * before its hour, but no sooner than `RENEWAL_SECONDS` after the last, so it may be earlier than
-   * asked for.
+   * Finds the timestamp for a machine that needs one issued after `afterMs`, milliseconds since
+   * 1970: signed before its hour, but no sooner than `RENEWAL_SECONDS` after the last, so it may be
+   * earlier than asked for.
    */
   renewed(viewRef: ViewRef, afterMs: number): Promise<ServedTimestamp>
   /**
@@ -51,7 +51,7 @@ interface Look {
 
 interface KnownView extends FoundView {
   readonly served: ServedTimestamp
-  /** Of the timestamp. */
+  /** The term of the timestamp. */
   readonly term: Term
 }
 
@@ -65,7 +65,7 @@ export function createViewPublisher(deps: {
   const running = new Map<string, Look>()
   const findView = createViewBatches({ store, now, openKey })
 
-  /** By the id alone: it is an HMAC under a secret of the organization's own. */
+  /** Finds a view by the id alone: it is an HMAC under a secret of the organization's own. */
   function findKnown(id: string, isRenewal = false): KnownView | null {
     const view = views.find(id)
     if (view === null || view.generation !== store.generation()) return null

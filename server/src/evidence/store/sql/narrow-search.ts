@@ -93,7 +93,7 @@ export function createNarrowSearch(
     return more.length === 0
   }
 
-  /** Of all tuples; null when there are more than one call tests. */
+  /** Tests all tuples; null when there are more than one call tests. */
   async function scanTuples(
     org: number,
     conditions: readonly Condition[],

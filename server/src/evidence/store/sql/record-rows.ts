@@ -51,7 +51,10 @@ export interface SourceRange extends Pick<RecordRange, 'day' | 'org'> {
 
 /** The newest records of a range, as statements that are bounded in their work. */
 export interface RecordReader {
-  /** Of the `visited` newest, those with `conditions` on `s` and `t`; at most `limit`. */
+  /**
+   * Reads the `visited` newest, and returns those with `conditions` on `s` and `t`; at most
+   * `limit`.
+   */
   scan(
     range: RecordRange,
     conditions: Condition,

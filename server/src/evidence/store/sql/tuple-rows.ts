@@ -37,7 +37,7 @@ export interface TupleFiling {
 }
 
 export interface FoundTuples {
-  /** Of each row. */
+  /** The hash of each row's tuple. */
   readonly hashes: readonly string[]
   readonly tuples: ReadonlyMap<string, BatchTuple>
   readonly known: ReadonlyMap<string, StoredTuple>

@@ -214,7 +214,7 @@ export function createExportWriter(connection: Connection): ExportWriter {
   }
 }
 
-/** Of an exporter, or of the days before one. */
+/** Removes the parts of an exporter, or those of the days before one. */
 function createRemoveParts(
   connection: Connection,
   by: 'day' | 'exporter',

@@ -18,7 +18,7 @@ export function weighBatch({
   sources,
 }: {
   readonly records: number
-  /** Those that are not stored yet. */
+  /** Tuples that are not stored yet. */
   readonly tuples: Iterable<HashedTuple>
   readonly sources: number
 }): number {

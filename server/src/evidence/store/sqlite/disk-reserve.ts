@@ -12,7 +12,7 @@ const PAGE_SHARE = 2
 
 /** Bytes that are about to be written. */
 export interface WrittenBytes {
-  /** Of batches whose commit is still to come. */
+  /** Bytes of batches whose commit is still to come. */
   readonly underWay: number
   /** Free pages of the file, which are used first. */
   readonly reusable: number

@@ -36,7 +36,7 @@ export interface AccessTokenReader {
   /** Neither revoked nor over at `at` (`Date.toISOString`). */
   countLiveOfUser(username: string, at: string): Promise<number>
   countLiveOfOrganization(org: string, at: string): Promise<number>
-  /** The same of the organization's that `actor` made. */
+  /** Counts live tokens of the organization that `actor` made. */
   countLiveMadeBy(org: string, actor: string, at: string): Promise<number>
   /** Not revoked, of every organization, by creation; `actor` as in `created_by`. */
   listMadeBy(actor: string): Promise<OrganizationTokenRecord[]>
@@ -51,9 +51,9 @@ export interface AccessTokenWriter extends AccessTokenReader {
    * Returns the token and the first hundred that this call revokes, by creation.
    */
   revoke(id: string, revokedAt: string): Promise<AccessTokenRecord[]>
-  /** The same for all tokens of the organization whose `created_by` is `actor`. */
+  /** Revokes all tokens of the organization whose `created_by` is `actor`, as `revoke` does. */
   revokeMadeBy(org: string, actor: string, revokedAt: string): Promise<AccessTokenRecord[]>
-  /** The same for all personal tokens of the user. */
+  /** Revokes all personal tokens of the user, as `revoke` does. */
   revokeOfUser(username: string, revokedAt: string): Promise<AccessTokenRecord[]>
   /** Marks a hundred more of those that are revoked already; null without pending ones. */
   revokePending(): Promise<AccessTokenRecord[] | null>

@@ -24,8 +24,8 @@ export interface EnrolmentTokenWriter extends EnrolmentTokenReader {
   /** Returns the token that this call revokes; null when it was revoked before. */
   revoke(org: string, id: string, revokedAt: string): Promise<EnrolmentTokenRecord | null>
   /**
-   * Those of the organization whose `created_by` is `actor`; answers the first hundred by creation.
-   * Others are found no more and keep their places in counts until `revokePending`.
+   * Revokes the tokens of the organization whose `created_by` is `actor`; answers the first hundred
+   * by creation. Others are found no more and stay in counts until `revokePending`.
    */
   revokeMadeBy(org: string, actor: string, revokedAt: string): Promise<EnrolmentTokenRecord[]>
   /** Marks a hundred more of those that are revoked already; null without pending ones. */
@@ -103,7 +103,7 @@ type Row = Omit<EnrolmentTokenRecord, 'labels'> & {
 const IS_LIVE = `revoked_at IS NULL AND (parent_id IS NULL OR EXISTS
   (SELECT 1 FROM access_tokens p WHERE p.id = enrolment_tokens.parent_id AND p.revoked_at IS NULL))`
 
-/** The same while revocations are pending. */
+/** Tells a live token also while revocations are pending. */
 const IS_USABLE = `${IS_LIVE} AND (NOT EXISTS (SELECT 1 FROM pending_revocations) OR (
   NOT EXISTS (SELECT 1 FROM pending_revocations made WHERE made.kind = 'enrolment'
     AND made.org = enrolment_tokens.org AND made.key = enrolment_tokens.created_by

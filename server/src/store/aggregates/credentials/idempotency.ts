@@ -13,7 +13,7 @@ export interface IdempotencyReader {
 
 export interface KeptAnswers {
   readonly answers: number
-  /** Of their bodies. */
+  /** Bytes of their bodies. */
   readonly bytes: number
 }
 

@@ -7,7 +7,7 @@ export interface DeviceFilter {
   readonly label?: string | null
   /** The beginning of the name. */
   readonly name?: string | null
-  /** Of the newest report, as is `revision`. */
+  /** The state in the newest report, as is `revision`. */
   readonly state?: AgentState | null
   readonly revision?: number | null
   readonly assurance?: AssuranceFilter | null
@@ -19,12 +19,12 @@ export interface DeviceFilter {
 export interface DevicePage {
   readonly after: string
   readonly window: number
-  /** Of the devices that are answered. */
+  /** Most devices that are answered. */
   readonly limit: number
 }
 
 export interface FoundDevices<Device = DeviceRecord> {
-  /** By ascending id; revoked ones too. */
+  /** Devices by ascending id; revoked ones too. */
   readonly devices: readonly Device[]
   /** The id of the last device of the window; null when there were fewer than `window`. */
   readonly through: string | null
@@ -60,7 +60,8 @@ export interface BehindPage {
 
 export interface BehindDevices {
   /**
-   * By ascending id: all whose report is not of the revision, or of a later one, in a usable state.
+   * Devices by ascending id: all whose report is not of the revision, or of a later one, in a
+   * usable state.
    */
   readonly devices: readonly DeviceStanding[]
   /** How many there are in the window, those that have reached the revision with them. */

@@ -28,9 +28,9 @@ export interface DeviceReader {
   listLiveUsers(org: string): Promise<(string | null)[]>
   /** With a label or a user in the filter, the window is of devices that have them. */
   search(org: string, filter: DeviceFilter, page: DevicePage): Promise<FoundDevices>
-  /** By ascending id, without those that were revoked. */
+  /** Lists devices that were not revoked, by ascending id. */
   listStandings(org: string, page: StandingPage): Promise<DeviceStanding[]>
-  /** The same, but for those that have reached the revision: most of a fleet is not read. */
+  /** Lists devices that have not reached the revision: most of a fleet is not read. */
   listBehind(org: string, page: BehindPage): Promise<BehindDevices>
 }
 

@@ -4,7 +4,7 @@ import type { GrantRecord } from '../../distribution-records.ts'
 import type { Connection } from '../../sql/connection.ts'
 
 export interface GrantReader {
-  /** Those that are not over at `at` (`Date.toISOString`), by time of issue. */
+  /** Lists grants that are not over at `at` (`Date.toISOString`), by time of issue. */
   listOutstanding(org: string, deviceId: string, at: string): Promise<GrantRecord[]>
 }
 

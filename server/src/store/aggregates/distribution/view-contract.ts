@@ -10,7 +10,7 @@ export interface ViewReader {
   file(org: string, id: string, name: string, since: number): Promise<Uint8Array | null>
   /** The body of a document that a targets file of this view lists. */
   document(org: string, id: string, path: string, since: number): Promise<Uint8Array | null>
-  /** Those of the documents that publishing would have to insert. */
+  /** Finds the documents that publishing would have to insert. */
   missing(org: string, documents: readonly DocumentRecord[]): Promise<DocumentRecord[]>
 }
 

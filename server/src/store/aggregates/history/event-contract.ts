@@ -1,9 +1,9 @@
 import type { EventHead, EventRecord } from '../../records.ts'
 
 export interface EventReader {
-  /** By ascending sequence. */
+  /** Lists events by ascending sequence. */
   list(org: string, page: EventPage): Promise<EventRecord[]>
-  /** The same for callers that only pass events on: large states are not parsed. */
+  /** Lists events for callers that only pass them on: large states are not parsed. */
   listTexts(org: string, page: EventPage): Promise<EventText[]>
   /** How large these events are, by ascending sequence, without reading their states. */
   measure(org: string, page: EventPage): Promise<EventSize[]>
@@ -15,7 +15,7 @@ export interface EventReader {
   bytes(org: string): Promise<number>
   /** Null while no event of the organization was removed. */
   checkpoint(org: string): Promise<HistoryCheckpoint | null>
-  /** By ascending item. */
+  /** Lists items, ascending. */
   listItems(org: string, page: ItemPage): Promise<HistoryItem[]>
 }
 
@@ -26,7 +26,7 @@ export interface EventText extends EventHead {
 
 export interface EventSize {
   readonly sequence: number
-  /** Of subject and states, as they are stored. */
+  /** Bytes of subject and states, as they are stored. */
   readonly bytes: number
 }
 

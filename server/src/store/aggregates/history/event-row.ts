@@ -75,7 +75,7 @@ export function toEvent(row: EventRow): EventRecord {
   }
 }
 
-/** As `JSON.stringify` of the event: a state is stored as that writes it. */
+/** Formats the event as `JSON.stringify` would: a state is stored as that writes it. */
 export function toText(row: EventRow): EventText {
   const head = JSON.stringify(toBegin(row)).slice(0, -1)
   const end = JSON.stringify(toEnd(row)).slice(1)

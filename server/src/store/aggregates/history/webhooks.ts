@@ -7,7 +7,7 @@ import { StoreError } from '../../store-error.ts'
 
 export interface WebhookReader {
   find(org: string, id: string): Promise<WebhookRecord | null>
-  /** By creation. */
+  /** Lists webhooks by creation. */
   list(org: string): Promise<WebhookRecord[]>
   page(org: string, page: WebhookPage): Promise<WebhookRecord[]>
 }

@@ -6,10 +6,10 @@ import type { Connection } from '../../sql/connection.ts'
 
 export interface InvitationReader {
   find(org: string, username: string): Promise<InvitationRecord | null>
-  /** By username. */
+  /** Lists invitations by username. */
   list(org: string): Promise<InvitationRecord[]>
   page(org: string, page: NamePage): Promise<InvitationRecord[]>
-  /** By organization. */
+  /** Lists invitations by organization. */
   pageOfUser(username: string, page: NamePage): Promise<InvitationRecord[]>
   count(org: string): Promise<number>
 }

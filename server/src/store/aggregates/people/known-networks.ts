@@ -42,7 +42,7 @@ function auditKnownNetworks(
   }
 }
 
-/** Of one user; a new one takes the place of the one that was seen longest ago. */
+/** Most networks of one user; a new one replaces the one that was seen longest ago. */
 const MAX_OF_USER = 16
 
 function createKnownNetworkReader(connection: Connection): KnownNetworkReader {

@@ -10,13 +10,13 @@ import { StoreError } from '../../store-error.ts'
 
 export interface MembershipReader {
   find(org: string, username: string): Promise<MembershipRecord | null>
-  /** By username. */
+  /** Lists members by username. */
   list(org: string): Promise<MembershipRecord[]>
   page(org: string, page: NamePage): Promise<MembershipRecord[]>
   count(org: string): Promise<number>
   /** Roles of those of the users that are members, by username. */
   rolesOfSome(org: string, usernames: readonly string[]): Promise<Map<string, Role>>
-  /** By organization. */
+  /** Lists memberships by organization. */
   listOfUser(username: string): Promise<MembershipRecord[]>
   pageOfUser(username: string, page: NamePage): Promise<MembershipRecord[]>
   /**

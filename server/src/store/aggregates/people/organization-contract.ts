@@ -9,9 +9,9 @@ import type { OrganizationRecord } from '../../records.ts'
 export interface OrganizationReader {
   find(name: string): Promise<OrganizationRecord | null>
   count(): Promise<number>
-  /** Of all organizations, ascending. */
+  /** Lists the names of all organizations, ascending. */
   names(): Promise<string[]>
-  /** Of all organizations, by name. */
+  /** Reads the revisions of all organizations, by name. */
   revisions(): Promise<Map<string, number>>
   /**
    * Settings that machines receive beside policies; a setting that is not chosen has its default.

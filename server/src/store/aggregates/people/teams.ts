@@ -10,7 +10,7 @@ import { StoreError } from '../../store-error.ts'
 
 export interface TeamReader {
   find(org: string, id: string): Promise<TeamRecord | null>
-  /** By name. */
+  /** Lists teams by name. */
   list(org: string): Promise<TeamRecord[]>
   page(org: string, page: NamePage): Promise<TeamRecord[]>
   count(org: string): Promise<number>
@@ -18,9 +18,9 @@ export interface TeamReader {
   listOfUser(org: string, username: string): Promise<string[]>
   /** Usernames of the team's members, ascending. */
   listMembers(org: string, id: string): Promise<string[]>
-  /** As `listOfUsers`, of these members. */
+  /** Reads `listOfUsers` for these members alone. */
   listOfSome(org: string, usernames: readonly string[]): Promise<Map<string, string[]>>
-  /** Of all teams that have chosen one, by team id. */
+  /** Reads the default decisions of all teams that have chosen one, by team id. */
   defaults(org: string): Promise<Map<string, DefaultDecision>>
   /** Team ids of every member of a team, ascending. */
   listOfUsers(org: string): Promise<Map<string, string[]>>

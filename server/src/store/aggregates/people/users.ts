@@ -33,7 +33,10 @@ export interface UserWriter extends UserReader {
    * Raises no revision and no generation. Throws `ERR_STORE_NOT_FOUND`.
    */
   noteTeamsSynced(username: string, issuedAt: number, names: readonly string[]): Promise<void>
-  /** Of an external issuer, those that were opened until `at`. Throws `ERR_STORE_NOT_FOUND`. */
+  /**
+   * Ends the sessions of an external issuer that were opened until `at`. Throws
+   * `ERR_STORE_NOT_FOUND`.
+   */
   endExternalSessions(username: string, at: string): Promise<void>
 }
 

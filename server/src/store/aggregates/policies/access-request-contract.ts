@@ -22,7 +22,7 @@ export interface AccessRequestReader {
   listOpen(org: string, username: string): Promise<AccessRequestRecord[]>
   /** Approved ones whose grant has not ended at `at` (`Date.toISOString`), by id. */
   listGrants(org: string, username: string, at: string): Promise<AccessRequestRecord[]>
-  /** Of all organizations, the first `limit` whose `due_at` is not after `at`. */
+  /** Lists requests of all organizations: the first `limit` whose `due_at` is not after `at`. */
   listDue(at: string, limit: number): Promise<AccessRequestRecord[]>
   /** Grows with each grant that begins or is revoked, in any organization; 0 before the first. */
   grantChanges(): Promise<number>

@@ -23,7 +23,7 @@ export function formatPolicy(policy: PolicyRecord): PolicyBody {
   }
 }
 
-/** The same with all members that a decision depends on. */
+/** Formats a policy with all members that a decision depends on. */
 export function formatDetailedPolicy(policy: PolicyRecord): DetailedPolicy {
   const domain = ruleDomain(policy.rules)
   const rules = policy.rules.map(formatDetailedRule)

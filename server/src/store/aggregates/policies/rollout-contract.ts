@@ -17,7 +17,7 @@ export interface RolloutReader {
   findOpenId(org: string): Promise<string | null>
   /** The newest first. */
   page(org: string, page: RolloutPage): Promise<RolloutRecord[]>
-  /** Those of all organizations that are running. */
+  /** Lists the rollouts of all organizations that are running. */
   listRunning(): Promise<RolloutRecord[]>
   /** Ids of the policies of `base_revision`, ascending; empty once the rollout has ended. */
   baseIds(org: string, id: string): Promise<string[]>
