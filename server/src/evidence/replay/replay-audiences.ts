@@ -1,4 +1,5 @@
 import { decide, effectivePolicies, type Decision, type Policy } from '@palisade/policy-core'
+import type { NotJudgedCause } from '@palisade/protocol'
 import type { EvidenceTuple } from '../store/evidence-record.ts'
 import { compileSide, type CompiledSide, type ReplaySide } from './replay-side.ts'
 
@@ -21,15 +22,8 @@ export interface DecisionPair {
   readonly after: Decision
 }
 
-/**
- * Why records cannot be decided anew.
- *
- * - `path_cut`: the record has only the first segments of the path, or none.
- * - `home_unknown`: a rule with `~` could match the path.
- * - `invalid_request`: the request cannot be read.
- * - `not_a_member`: the user is no member of the organization.
- */
-export type NotJudged = 'path_cut' | 'home_unknown' | 'invalid_request' | 'not_a_member'
+/** Why a record cannot be decided anew; a replay itself counts records that are too many. */
+export type NotJudged = Exclude<NotJudgedCause, 'too_many'>
 
 /** Users to whom the same policies apply, before and after. */
 export interface Audience {
