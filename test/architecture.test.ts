@@ -446,7 +446,7 @@ describe('each rule accepts good code', () => {
       emptyNames(['server/src/commons-clause.ts', 'agent/src/utility.ts']),
     ],
     ['name with shared letters', bannedNames(sample('agent/src/a.ts', `class Placeholder {}`))],
-    ['name of another part', bannedNames(sample('server/src/a.ts', `interface RulePlace {}`))],
+    ['name of another part', bannedNames(sample('bench/src/a.ts', `interface RulePlace {}`))],
     ['same noun', namelessComments(sample('agent/src/a.ts', `/** The same bundle, compiled. */`))],
     ['link to a heading', deadLinks(page('[a](docs/a.md#the-name), [docs](docs/)'))],
     ['short page', longDocuments(page('word '.repeat(500)))],

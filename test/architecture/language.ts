@@ -8,7 +8,8 @@ const RATES = [
 ] as const
 const MOST_COLUMNS = 100
 /** Parts whose names and doc comments are held to the rules below. */
-const NAMED_PARTS = /^(?:agent|packages\/(?:cli|protocol|policy-analysis|policy-core))\/src\//
+const NAMED_PARTS =
+  /^(?:agent|packages\/(?:cli|protocol|policy-analysis|policy-core)|server)\/src\//
 /** Words that no name has, with those that say more. */
 const BANNED: Readonly<Record<string, string>> = {
   crowd: 'group',
@@ -24,7 +25,7 @@ const BANNED: Readonly<Record<string, string>> = {
   trouble: 'fault',
 }
 /** Names that are published, or follow a word of the wire. */
-const KEPT_NAMES = new Set(['DenyPlace', 'NOT_JUDGED', 'NotJudgedCause'])
+const KEPT_NAMES = new Set(['DenyPlace', 'NOT_JUDGED', 'NotJudged', 'NotJudgedCause', 'notJudged'])
 const DECLARATION = /\b(?:class|const|function\*?|interface|let|type) (?<name>[A-Za-z_]\w*)/g
 /** Beginnings of a doc comment that leave out the thing it is on. */
 const NAMELESS =
