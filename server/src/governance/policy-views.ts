@@ -1,5 +1,5 @@
 import type { Principal } from '../identity/principal.ts'
-import { createRecent } from '../platform/recent.ts'
+import { createLruCache } from '../platform/lru-cache.ts'
 import type { WireForm } from './wire-form.ts'
 
 /** Bound in bytes, not entries: a policy may have 400 KB, a thousand times the smallest. */
@@ -46,7 +46,7 @@ export interface PolicyViews {
 export function createPolicyViews(generation: () => number, maxBytes = MAX_BYTES): PolicyViews {
   // The authenticator holds each principal; an entry is collected once it lets go of the principal.
   const readers = new WeakMap<Principal, { generation: number; orgs: Set<string> }>()
-  const views = createRecent<{ readonly generation: number; readonly view: PolicyView }>(
+  const views = createLruCache<{ readonly generation: number; readonly view: PolicyView }>(
     maxBytes,
     ({ view }) => sizeOf(view),
   )

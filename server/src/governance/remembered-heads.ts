@@ -1,4 +1,4 @@
-import { createRecent } from '../platform/recent.ts'
+import { createLruCache } from '../platform/lru-cache.ts'
 import type { OrganizationRecord, PolicyHeadRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { listHeads } from '../store/list-heads.ts'
@@ -23,12 +23,12 @@ interface Known {
  * gets the same revision.
  */
 export function rememberHeads(): ListHeads {
-  const recent = createRecent<Known>(MAX_HEADS, ({ heads }) => heads.length + 1)
+  const cache = createLruCache<Known>(MAX_HEADS, ({ heads }) => heads.length + 1)
   return async (reader, { name, revision }) => {
-    const known = recent.find(name)
+    const known = cache.find(name)
     if (known?.revision === revision) return known.heads
     const heads = await listHeads(reader, name)
-    recent.keep(name, { revision, heads })
+    cache.keep(name, { revision, heads })
     return heads
   }
 }

@@ -1,5 +1,5 @@
 import type { Store } from '../store/store.ts'
-import { createRecent } from '../platform/recent.ts'
+import { createLruCache } from '../platform/lru-cache.ts'
 import type { Authenticate } from './authenticate.ts'
 
 const MINUTE_MS = 60_000
@@ -27,7 +27,7 @@ export function createTokenUse(deps: {
   const { store, now, later = inAMinute } = deps
   const waiting = new Map<string, number>()
   /** What is written already, so that a busy token costs one row a minute. */
-  const written = createRecent<number>(MAX_WAITING, () => 1)
+  const written = createLruCache<number>(MAX_WAITING, () => 1)
   let isArmed = false
 
   function arm(): void {

@@ -5,7 +5,7 @@ import type { DeviceTokens } from '../identity/device/device-tokens.ts'
 import { readGrants, type AssignmentState } from './assignment-versions.ts'
 import { assignView, readAssignmentInputs } from './assigned-view.ts'
 import type { ViewRef } from './inspect-view.ts'
-import { createRecent } from '../platform/recent.ts'
+import { createLruCache } from '../platform/lru-cache.ts'
 
 /** More than twice a fleet of 100,000. */
 const MAX_DEVICES = 250_000
@@ -45,7 +45,7 @@ export function createAdmissions(deps: {
   readonly tokens: Pick<DeviceTokens, 'read'>
 }): Admissions {
   const { store, now } = deps
-  const devices = createRecent<Admitted>(MAX_DEVICES, () => 1)
+  const devices = createLruCache<Admitted>(MAX_DEVICES, () => 1)
 
   function find(token: string): Admitted | null {
     const device = devices.find(token)

@@ -5,7 +5,7 @@ import type { Admitted } from './admissions.ts'
 import { createAssignmentVersions, isGood, type AssignmentState } from './assignment-versions.ts'
 import { secondsOf } from './publication/renewal.ts'
 import { signDocument, type OpenKey, type RoleKey } from './keys/role-key.ts'
-import { createRecent } from '../platform/recent.ts'
+import { createLruCache } from '../platform/lru-cache.ts'
 import { ensureTrust } from './keys/trust.ts'
 import { formatTufTime } from './keys/metadata.ts'
 
@@ -61,8 +61,8 @@ export function createAssignments(deps: {
   readonly openKey: OpenKey
 }): Assign {
   const { store, now, openKey } = deps
-  const signers = createRecent<Signer>(MAX_SIGNERS, () => 1)
-  const assignments = createRecent<Made>(MAX_ASSIGNMENTS, () => 1)
+  const signers = createLruCache<Signer>(MAX_SIGNERS, () => 1)
+  const assignments = createLruCache<Made>(MAX_ASSIGNMENTS, () => 1)
   const findAssignment = createAssignmentVersions(deps)
   const makeKey = (org: string): Promise<RoleKey> =>
     store.transaction((writer) => makeTargetsKey(writer, org, now()))

@@ -7,7 +7,7 @@ import {
 import type { Store } from '../store/store.ts'
 import { startOfKept } from './publication/renewal.ts'
 import type { ViewRef } from './inspect-view.ts'
-import { createRecent } from '../platform/recent.ts'
+import { createLruCache } from '../platform/lru-cache.ts'
 import { readViewFiles } from './view-files.ts'
 import type { ServedTimestamp } from './publication/view-publisher.ts'
 
@@ -36,7 +36,7 @@ export interface Updates {
  * a text is made once for all machines that have the same files and ask for the same view.
  */
 export function createUpdates(deps: { readonly store: Store; readonly now: () => Date }): Updates {
-  const texts = createRecent<string>(MAX_REMEMBERED, (text) => text.length)
+  const texts = createLruCache<string>(MAX_REMEMBERED, (text) => text.length)
   const running = new Map<string, Promise<string>>()
 
   async function make(

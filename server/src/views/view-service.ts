@@ -8,7 +8,7 @@ import type { LastSeen } from './last-seen.ts'
 import { createAdmissions, type Admitted } from './admissions.ts'
 import { createAssignments, type AskedAssignment } from './assignments.ts'
 import { startOfKept } from './publication/renewal.ts'
-import { createRecent } from '../platform/recent.ts'
+import { createLruCache } from '../platform/lru-cache.ts'
 import { viewRefOf } from './assigned-view.ts'
 import type { ViewRef } from './inspect-view.ts'
 import { rememberOpenedKeys } from './keys/role-key.ts'
@@ -130,7 +130,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
   const admissions = createAdmissions(deps)
   const assignTo = createAssignments({ store, now, openKey })
   const updates = createUpdates({ store, now })
-  const files = createRecent<Uint8Array>(MAX_FILE_BYTES, (body) => body.byteLength)
+  const files = createLruCache<Uint8Array>(MAX_FILE_BYTES, (body) => body.byteLength)
 
   async function enter(
     authorizationHeader: string | undefined,

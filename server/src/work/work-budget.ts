@@ -1,6 +1,6 @@
 import { ApiError } from '../platform/api-error.ts'
 import { LEAST_TURN_MS, nextTurn } from '../platform/next-turn.ts'
-import { createRecent } from '../platform/recent.ts'
+import { createLruCache } from '../platform/lru-cache.ts'
 import { threadTimeMs } from './thread-time.ts'
 
 /** The burst that may be spent at once, and its refill in a second; milliseconds of work. */
@@ -149,7 +149,7 @@ interface Account {
 
 /** An account that is not kept is full. */
 function createAccounts({ burstMs, perSecondMs }: Allowance, maxAccounts: number) {
-  const accounts = createRecent<Account>(maxAccounts, () => 1)
+  const accounts = createLruCache<Account>(maxAccounts, () => 1)
 
   function left(key: string, nowMs: number): number {
     const known = accounts.find(key)

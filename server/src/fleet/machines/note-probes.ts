@@ -2,7 +2,7 @@ import type { EnforcementReport } from '@palisade/protocol'
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import { SERVER } from '../../history/author.ts'
 import { countAttempts } from '../../identity/limits/count-attempts.ts'
-import { createRecent } from '../../platform/recent.ts'
+import { createLruCache } from '../../platform/lru-cache.ts'
 
 type ProbeState = EnforcementReport['proxy']
 
@@ -30,7 +30,7 @@ export function createNoteProbe({
   readonly monotonicMs: () => number
 }): NoteProbe {
   const noted = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, monotonicMs)
-  const told = createRecent<ProbeState>(MOST_DEVICES, () => 1)
+  const told = createLruCache<ProbeState>(MOST_DEVICES, () => 1)
 
   return async ({ deviceId, org }, enforcement) => {
     if (enforcement === undefined) return

@@ -1,5 +1,5 @@
 import { threadTimeMs } from '../../work/thread-time.ts'
-import { createRecent } from '../../platform/recent.ts'
+import { createLruCache } from '../../platform/lru-cache.ts'
 
 /** Processor time from which on a count is remembered, in milliseconds. */
 const LONG_MS = 100
@@ -30,7 +30,7 @@ export function createRememberedCounts<Count>({
   monotonicMs,
   spentMs = threadTimeMs,
 }: RememberedCountDeps): RememberedCounts<Count> {
-  const kept = createRecent<{ readonly count: Count; readonly untilMs: number }>(
+  const kept = createLruCache<{ readonly count: Count; readonly untilMs: number }>(
     MAX_COUNTS,
     () => 1,
   )

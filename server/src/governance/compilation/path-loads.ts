@@ -6,7 +6,7 @@ import {
   type PathLoad,
 } from '@palisade/policy-core'
 import { nextTurn } from '../../platform/next-turn.ts'
-import { createRecent } from '../../platform/recent.ts'
+import { createLruCache } from '../../platform/lru-cache.ts'
 import type { PolicyHeadRecord, RuleRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import { knownRule, type KnownRules, type Rules } from '../known-rules.ts'
@@ -32,16 +32,16 @@ export interface KnownPathLoads {
 type PolicyRevision = Pick<PolicyHeadRecord, 'id' | 'revision'>
 
 export function createKnownPathLoads(maxShares = MAX_SHARES): KnownPathLoads {
-  const recent = createRecent<{ readonly revision: number; readonly load: PathLoad }>(
+  const cache = createLruCache<{ readonly revision: number; readonly load: PathLoad }>(
     maxShares,
     ({ load }) => load.shares.size + 1,
   )
   return {
     find({ id, revision }) {
-      const known = recent.find(id)
+      const known = cache.find(id)
       return known?.revision === revision ? known.load : null
     },
-    keep: ({ id, revision }, load) => recent.keep(id, { revision, load }),
+    keep: ({ id, revision }, load) => cache.keep(id, { revision, load }),
   }
 }
 

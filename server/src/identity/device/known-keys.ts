@@ -1,4 +1,4 @@
-import { createRecent } from '../../platform/recent.ts'
+import { createLruCache } from '../../platform/lru-cache.ts'
 import type { NamedKey } from './verify-proof.ts'
 
 /** Each takes some two kilobytes. */
@@ -17,7 +17,7 @@ export interface KnownKeys {
 }
 
 export function createKnownKeys(maxDevices = MAX_DEVICES): KnownKeys {
-  const devices = createRecent<{ readonly header: string; readonly key: NamedKey }>(
+  const devices = createLruCache<{ readonly header: string; readonly key: NamedKey }>(
     maxDevices,
     () => 1,
   )

@@ -1,4 +1,4 @@
-import { createRecent, type Recent } from '../../platform/recent.ts'
+import { createLruCache, type LruCache } from '../../platform/lru-cache.ts'
 
 /** Tokens that are remembered; one more drops the one that was used longest ago. */
 const MAX_TOKENS = 10_000
@@ -17,8 +17,8 @@ export interface VerifiedToken<Subject> {
  * nobody a part of a token. Only what a trusted key has signed is kept, so that no stranger can
  * fill it; whoever has many tokens made costs the others a verification at most.
  */
-export type VerifiedTokens<Subject> = Recent<VerifiedToken<Subject>>
+export type VerifiedTokens<Subject> = LruCache<VerifiedToken<Subject>>
 
 export function createVerifiedTokens<Subject>(maxTokens = MAX_TOKENS): VerifiedTokens<Subject> {
-  return createRecent<VerifiedToken<Subject>>(maxTokens, () => 1)
+  return createLruCache<VerifiedToken<Subject>>(maxTokens, () => 1)
 }

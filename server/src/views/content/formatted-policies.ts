@@ -3,7 +3,7 @@ import { listHeads } from '../../store/list-heads.ts'
 import { nextTurn } from '../../platform/next-turn.ts'
 import type { OrganizationRecord, PolicyRecord } from '../../store/records.ts'
 import type { Store, StoreReader } from '../../store/store.ts'
-import { createRecent } from '../../platform/recent.ts'
+import { createLruCache } from '../../platform/lru-cache.ts'
 import { byName } from './targets-text.ts'
 import { createDocumentFormat, type FormattedPolicy } from './view-document.ts'
 
@@ -73,12 +73,12 @@ type KnownPolicies = Map<string, FormattedPolicy>
  * revision at which it changed last, so a change costs as much as the policies that it is about.
  */
 export function createPolicyFormats(): PolicyFormats {
-  const recent = createRecent<FormattedPolicies>(MAX_BYTES, ({ bytes }) => bytes)
+  const cache = createLruCache<FormattedPolicies>(MAX_BYTES, ({ bytes }) => bytes)
   const preparing = new Map<string, Promise<void>>()
   const formatDocument = createDocumentFormat()
 
   function findKnown(org: string): KnownPolicies {
-    const policies = recent.find(org)?.policies ?? []
+    const policies = cache.find(org)?.policies ?? []
     return new Map(policies.map((policy) => [policy.id, policy]))
   }
 
@@ -124,7 +124,7 @@ export function createPolicyFormats(): PolicyFormats {
     for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
       const seen = await store.read(async (reader) => {
         const revision = (await reader.organizations.find(org))?.revision
-        const kept = recent.find(key)
+        const kept = cache.find(key)
         if (revision === undefined || kept?.revision === revision) return null
         if (base !== null && (kept !== null || !(await isOpen(reader, org, base)))) return null
         const settings = await readSettings(reader, org)
@@ -134,7 +134,7 @@ export function createPolicyFormats(): PolicyFormats {
       const { wanted, ...state } = seen
       if (!(await formatInTurns(store, { org, base, wanted }, known))) continue
       const policies = wanted.flatMap(({ id }) => known.get(id) ?? [])
-      return recent.keep(key, collect(policies, state))
+      return cache.keep(key, collect(policies, state))
     }
   }
 
@@ -152,14 +152,14 @@ export function createPolicyFormats(): PolicyFormats {
     async read(reader, organization, base) {
       const { name, revision } = organization
       const key = keyOf(name, base)
-      const known = recent.find(key)
+      const known = cache.find(key)
       if (known?.revision === revision) return known
       // The policies of a rollout's base are fixed; the organization's settings may change.
       const formatted =
         known !== null && base !== null
           ? { ...known, revision, ...(await readSettings(reader, name)) }
           : await readAll(reader, organization, base)
-      recent.keep(key, formatted)
+      cache.keep(key, formatted)
       return formatted
     },
     readUncommitted: readAll,

@@ -9,7 +9,7 @@ import { formatDetailedPolicy } from '../../store/aggregates/policies/format-pol
 import type { DocumentRecord } from '../../store/distribution-records.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import { sha256 } from '../keys/metadata.ts'
-import { createRecent } from '../../platform/recent.ts'
+import { createLruCache } from '../../platform/lru-cache.ts'
 import { formatEntry, type Listed } from './targets-text.ts'
 
 /**
@@ -37,7 +37,7 @@ export interface FormattedPolicy extends Pick<PolicyBody, 'id' | 'name' | 'scope
  * organizations together.
  */
 export function createDocumentFormat(): (policy: PolicyRecord) => FormattedPolicy {
-  const selfTests = createRecent<string>(MAX_SELF_TESTS, (text) => KEY_WEIGHT + text.length)
+  const selfTests = createLruCache<string>(MAX_SELF_TESTS, (text) => KEY_WEIGHT + text.length)
 
   function selfTestOf(policy: PolicyBody, hash: string): string {
     const known = selfTests.find(hash)

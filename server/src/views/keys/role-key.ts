@@ -8,7 +8,7 @@ import {
 } from 'node:crypto'
 import { formatCanonicalJson } from '../../history/canonical-json.ts'
 import type { DistributionKeyRecord, DistributionRole } from '../../store/distribution-records.ts'
-import { createRecent } from '../../platform/recent.ts'
+import { createLruCache } from '../../platform/lru-cache.ts'
 
 /** A key of a role, able to sign. */
 export interface RoleKey {
@@ -96,7 +96,7 @@ export type OpenKey = (record: DistributionKeyRecord) => RoleKey
 
 /** Opens each key once: to import it takes as long as to sign with it. */
 export function rememberOpenedKeys(): OpenKey {
-  const opened = createRecent<RoleKey>(MAX_KEYS, () => 1)
+  const opened = createLruCache<RoleKey>(MAX_KEYS, () => 1)
   return (record) => {
     const known = opened.find(record.kid)
     if (known !== null) return known

@@ -1,7 +1,7 @@
 import type { StoreWriter } from '../../store/store.ts'
 import { isWithin, startOfKept, termOfTimestamp } from './renewal.ts'
 import type { SignedView } from './publish-view.ts'
-import { createRecent } from '../../platform/recent.ts'
+import { createLruCache } from '../../platform/lru-cache.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Longer than any timestamp lives. */
@@ -21,7 +21,7 @@ export type StoreViews = (
  */
 export function createViewStorage(): StoreViews {
   /** When the organization's views were looked through, in milliseconds since 1970. */
-  const lookedThrough = createRecent<number>(MAX_ORGANIZATIONS, () => 1)
+  const lookedThrough = createLruCache<number>(MAX_ORGANIZATIONS, () => 1)
 
   /** Every view of it is looked at, so that is done once a day and not for each of them. */
   function isLookDue(org: string, nowMs: number): boolean {

@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts'
 import { isWithin, termOfTimestamp, type Term } from './renewal.ts'
 import type { FoundView, ViewRef } from '../inspect-view.ts'
 import { rememberOpenedKeys, type OpenKey } from '../keys/role-key.ts'
-import { createRecent } from '../../platform/recent.ts'
+import { createLruCache } from '../../platform/lru-cache.ts'
 import { createViewBatches } from './view-batches.ts'
 import { createViewSweeper } from './view-sweeper.ts'
 
@@ -61,7 +61,7 @@ export function createViewPublisher(deps: {
   readonly openKey?: OpenKey
 }): ViewPublisher {
   const { store, now, openKey = rememberOpenedKeys() } = deps
-  const views = createRecent<KnownView>(MAX_VIEWS, () => 1)
+  const views = createLruCache<KnownView>(MAX_VIEWS, () => 1)
   const running = new Map<string, Look>()
   const findView = createViewBatches({ store, now, openKey })
 

@@ -1,11 +1,11 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { createRecent } from '../../../server/src/platform/recent.ts'
+import { createLruCache } from '../../../server/src/platform/lru-cache.ts'
 
 describe('a cache of recent values', () => {
   it('finds the last value of each key', () => {
-    const recent = createRecent<string>(4, () => 1)
+    const recent = createLruCache<string>(4, () => 1)
     recent.keep('a', 'first')
     recent.keep('a', 'second')
 
@@ -14,7 +14,7 @@ describe('a cache of recent values', () => {
   })
 
   it('keeps a value in use among any number of others', () => {
-    const recent = createRecent<number>(10, () => 1)
+    const recent = createLruCache<number>(10, () => 1)
     recent.keep('used', 0)
     recent.keep('unused', 0)
     for (let other = 1; other <= 100; other += 1) {
@@ -26,7 +26,7 @@ describe('a cache of recent values', () => {
   })
 
   it('keeps all values in use up to half of the weight', () => {
-    const recent = createRecent<number>(20, () => 1)
+    const recent = createLruCache<number>(20, () => 1)
     const keys = Array.from({ length: 10 }, (_, index) => `key ${index}`)
     for (const [index, key] of keys.entries()) recent.keep(key, index)
 
@@ -35,7 +35,7 @@ describe('a cache of recent values', () => {
   })
 
   it('stays within its weight, even if the weight of a key changes', () => {
-    const recent = createRecent<{ weight: number }>(10, ({ weight }) => weight)
+    const recent = createLruCache<{ weight: number }>(10, ({ weight }) => weight)
     const keys = Array.from({ length: 30 }, (_, index) => `key ${index % 7}`)
     for (const [index, key] of keys.entries()) {
       recent.keep(key, { weight: 1 + (index % 5) })
@@ -47,7 +47,7 @@ describe('a cache of recent values', () => {
   })
 
   it('does not keep a value heavier than half, and drops the one it replaces', () => {
-    const recent = createRecent<number>(10, (value) => value)
+    const recent = createLruCache<number>(10, (value) => value)
     recent.keep('a', 5)
     recent.keep('a', 6)
 
@@ -55,7 +55,7 @@ describe('a cache of recent values', () => {
   })
 
   it('does not retain the text from which a key was cut', () => {
-    const recent = createRecent<number>(4_000, () => 1)
+    const recent = createLruCache<number>(4_000, () => 1)
     const cut = (index: number) =>
       `${' '.repeat(20_000)}a key of some length: ${index}`.slice(20_000)
     const keys = Array.from({ length: 1_500 }, (_, index) => index)

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 
 /** The values used lately, by key, within a bound on their total weight. */
-export interface Recent<V> {
+export interface LruCache<V> {
   find(key: string): V | null
   keep(key: string, value: V): void
 }
@@ -10,10 +10,10 @@ export interface Recent<V> {
  * `weigh` returns the share of a value in `maxWeight`, a whole number; 0 counts as 1. A value
  * heavier than half of `maxWeight` is not kept, because it would push out most of the others.
  */
-export function createRecent<V extends object | string | number>(
+export function createLruCache<V extends object | string | number>(
   maxWeight: number,
   weigh: (value: V) => number,
-): Recent<V> {
+): LruCache<V> {
   // Bounded by size also where each value weighs 1: for `max` keys the cache would take all of its
   // memory at once.
   const values = new LRUCache<string, V>({
