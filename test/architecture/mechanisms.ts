@@ -16,8 +16,8 @@ const OWN: ReadonlySet<string> = new Set([
   // Waiting machines, told of a new revision.
   'server/src/fleet/hint/waiting-room.ts',
   // Rows and targets that a store need not read again, and its readers.
-  'server/src/store/sql/remembered.ts',
-  'server/src/store/sql/writer-memory.ts',
+  'server/src/store/sql/row-cache.ts',
+  'server/src/store/sql/write-cache.ts',
   'server/src/store/sqlite/reading-pool.ts',
   'server/src/evidence/store/sql/writing-session.ts',
 ])

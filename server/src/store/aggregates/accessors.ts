@@ -1,5 +1,5 @@
 import type { Connection } from '../sql/connection.ts'
-import type { WriterMemory } from '../sql/writer-memory.ts'
+import type { WriteCache } from '../sql/write-cache.ts'
 import type { StoreReader, StoreWriter } from '../store.ts'
 import type { Aggregate, WriterContext } from './aggregate.ts'
 import { AGGREGATES, type Aggregates } from './aggregates.ts'
@@ -19,11 +19,11 @@ export function createReader(connection: Connection): StoreReader {
   return ofEach<StoreReader>((name) => ENTRIES[name].reader(connection))
 }
 
-/** All writers of one connection; they read the rows in `memory` without a query. */
-export function createWriter(connection: Connection, memory: WriterMemory): StoreWriter {
+/** All writers of one connection; they read the rows in `cache` without a query. */
+export function createWriter(connection: Connection, cache: WriteCache): StoreWriter {
   const context: WriterContext = {
-    memory,
-    bumpRevision: createBumpRevision(connection, memory),
+    cache,
+    bumpRevision: createBumpRevision(connection, cache),
   }
   return ofEach<StoreWriter>((name) => ENTRIES[name].writer(connection, context))
 }

@@ -1,6 +1,6 @@
 import type { ChangeRecorder, Writes } from '../change.ts'
 import type { Connection } from '../sql/connection.ts'
-import type { WriterMemory } from '../sql/writer-memory.ts'
+import type { WriteCache } from '../sql/write-cache.ts'
 
 /** A table of the schema, and the columns of its primary key. */
 export interface Table {
@@ -14,7 +14,7 @@ export type BumpRevision = (org: string) => Promise<number>
 /** Shared by all writers of one connection. */
 export interface WriterContext {
   /** Rows that writers read without a query. */
-  readonly memory: WriterMemory
+  readonly cache: WriteCache
   readonly bumpRevision: BumpRevision
 }
 

@@ -3,7 +3,7 @@ import type { Migration } from '../sql/dialect.ts'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
 import { requireTables } from '../aggregates/require-tables.ts'
 import { createReader, createWriter } from '../aggregates/accessors.ts'
-import { createWriterMemory } from '../sql/writer-memory.ts'
+import { createWriteCache } from '../sql/write-cache.ts'
 import { StoreError } from '../store-error.ts'
 import type { OpenMode } from '../open-mode.ts'
 import type { Store } from '../store.ts'
@@ -58,8 +58,8 @@ export async function openPostgresStore(
     createReader,
   )
   const writers = createSessions(address, 1, texts, (connection) => {
-    const memory = createWriterMemory()
-    return { memory, writer: createWriter(connection, memory) }
+    const cache = createWriteCache()
+    return { cache, writer: createWriter(connection, cache) }
   })
   const commits = watchCommits(address, schema)
   await commits.started
@@ -73,9 +73,9 @@ export async function openPostgresStore(
       const deadline = performance.now() + WRITE_WITHIN_MS
       return writers.use(
         (connection) => beginWriting(connection, schema, deadline),
-        ({ memory, writer }, connection) => {
+        ({ cache, writer }, connection) => {
           // Another process may have written since; asking whether costs as much as reading.
-          memory.forget()
+          cache.forget()
           return endWriting(connection, () => work(writer), commits.committed)
         },
       )

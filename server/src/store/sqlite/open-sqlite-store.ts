@@ -7,7 +7,7 @@ import type { Connection, Effect } from '../sql/connection.ts'
 import type { Migration } from '../sql/dialect.ts'
 import { requireTables } from '../aggregates/require-tables.ts'
 import { createReader, createWriter } from '../aggregates/accessors.ts'
-import { createWriterMemory } from '../sql/writer-memory.ts'
+import { createWriteCache } from '../sql/write-cache.ts'
 import type { Store, StoreReader } from '../store.ts'
 import { createBallast, type Ballast } from './ballast.ts'
 import { createBeginImmediate } from './begin-immediate.ts'
@@ -108,15 +108,15 @@ function createStore(
     readonly requireSameFiles: () => void
   },
 ): Store {
-  const memory = createWriterMemory()
+  const cache = createWriteCache()
   /** The effect of the writes since the transaction began. */
   let effect: Effect = 'progress'
-  const forgetOthers = createOthersCheck(writing, () => memory.forget())
+  const forgetOthers = createOthersCheck(writing, () => cache.forget())
   const writer = createWriter(
     createSqliteConnection(writing, (written) => {
       effect = widest(effect, written)
     }),
-    memory,
+    cache,
   )
   const generation = createGeneration(writing)
   const beginImmediate = createBeginImmediate(writing)
@@ -133,7 +133,7 @@ function createStore(
     },
     beforeCommit: requireSameFiles,
     ended(how) {
-      if (how === 'failed') memory.forget()
+      if (how === 'failed') cache.forget()
       if (how === 'committed') checkpoints.committed()
       if (how !== 'undone') generation.committed(how === 'failed' ? 'everything' : effect)
     },
@@ -142,11 +142,11 @@ function createStore(
     read: (work) => readers.read(({ reader }) => work(reader)),
     transaction: (work) =>
       writers.run(async () => {
-        memory.mark()
+        cache.mark()
         try {
           return await work(writer)
         } catch (error) {
-          memory.undo()
+          cache.undo()
           throw error
         }
       }),

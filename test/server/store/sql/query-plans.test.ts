@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Connection } from '../../../../server/src/store/sql/connection.ts'
 import { MIGRATIONS } from '../../../../server/src/store/sql/migrations/migrations.ts'
 import { createReader, createWriter } from '../../../../server/src/store/aggregates/accessors.ts'
-import { createWriterMemory } from '../../../../server/src/store/sql/writer-memory.ts'
+import { createWriteCache } from '../../../../server/src/store/sql/write-cache.ts'
 import { migrate } from '../../../../server/src/store/sqlite/migrate.ts'
 
 /** Intended scans of a whole table, by statement. */
@@ -43,7 +43,7 @@ function collectStatements(): string[] {
     },
   }
   createReader(connection)
-  createWriter(connection, createWriterMemory())
+  createWriter(connection, createWriteCache())
   return [...statements]
 }
 

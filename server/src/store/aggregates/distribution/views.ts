@@ -9,7 +9,7 @@ import type { Publication, ViewReader, ViewWriter } from './view-contract.ts'
 import type { DocumentRecord, ViewRecord } from '../../distribution-records.ts'
 import type { Connection, Value } from '../../sql/connection.ts'
 import { createInsertRows, type InsertedColumn } from '../../sql/insert-rows.ts'
-import { keyOf } from '../../sql/writer-memory.ts'
+import { keyOf } from '../../sql/write-cache.ts'
 
 export const VIEWS = defineAggregate({
   tables: [
@@ -117,7 +117,7 @@ function createViewReader(connection: Connection): ViewReader {
 
 function createViewWriter(
   connection: Connection,
-  { memory: { listings } }: Pick<WriterContext, 'memory'>,
+  { cache: { listings } }: Pick<WriterContext, 'cache'>,
 ): ViewWriter {
   const put = connection.prepare(
     `INSERT INTO views (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})

@@ -21,7 +21,7 @@ import { createPruneHistory } from './prune-rows.ts'
 import type { EventHead } from '../../records.ts'
 import type { Connection, Value } from '../../sql/connection.ts'
 import { createInsertRows } from '../../sql/insert-rows.ts'
-import type { StoredHead } from '../../sql/writer-memory.ts'
+import type { StoredHead } from '../../sql/write-cache.ts'
 
 export const EVENTS = defineAggregate({
   tables: [
@@ -128,7 +128,7 @@ function createEventReader(
 
 export function createEventWriter(
   connection: Connection,
-  { memory: { eventHeads } }: Pick<WriterContext, 'memory'>,
+  { cache: { eventHeads } }: Pick<WriterContext, 'cache'>,
 ): EventWriter {
   const load = createFindHead(connection)
   const findHead: FindHead = (org) => eventHeads.read(org, () => load(org))

@@ -5,7 +5,7 @@ import type { ChangeRecorder, Writes } from '../../change.ts'
 import type { MembershipRecord } from '../../records.ts'
 import type { Connection } from '../../sql/connection.ts'
 import { createSelectIn } from '../../sql/select-in.ts'
-import { keyOf } from '../../sql/writer-memory.ts'
+import { keyOf } from '../../sql/write-cache.ts'
 import { StoreError } from '../../store-error.ts'
 
 export interface MembershipReader {
@@ -173,7 +173,7 @@ function createMembershipReader(connection: Connection): MembershipReader {
 
 function createMembershipWriter(
   connection: Connection,
-  { memory: { memberships }, bumpRevision }: WriterContext,
+  { cache: { memberships }, bumpRevision }: WriterContext,
 ): MembershipWriter {
   const reader = createMembershipReader(connection)
   const insert = connection.prepare(

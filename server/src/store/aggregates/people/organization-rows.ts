@@ -13,7 +13,7 @@ import type { OrganizationReader, OrganizationWriter } from './organization-cont
 import type { OrganizationRecord } from '../../records.ts'
 import type { Connection } from '../../sql/connection.ts'
 import type { BumpRevision, WriterContext } from '../aggregate.ts'
-import type { WriterMemory } from '../../sql/writer-memory.ts'
+import type { WriteCache } from '../../sql/write-cache.ts'
 import { StoreError } from '../../store-error.ts'
 
 interface OrganizationRow {
@@ -28,7 +28,7 @@ interface OrganizationRow {
 
 export function createBumpRevision(
   connection: Connection,
-  { organizations }: Pick<WriterMemory, 'organizations'>,
+  { organizations }: Pick<WriteCache, 'organizations'>,
 ): BumpRevision {
   const bump = connection.prepare<{ revision: number }>(
     'UPDATE organizations SET revision = revision + 1 WHERE name = ? RETURNING revision',
@@ -100,7 +100,7 @@ export function createOrganizationReader(connection: Connection): OrganizationRe
 
 export function createOrganizationWriter(
   connection: Connection,
-  { memory, bumpRevision }: WriterContext,
+  { cache, bumpRevision }: WriterContext,
 ): OrganizationWriter {
   const reader = createOrganizationReader(connection)
   const insert = connection.prepare(`INSERT INTO organizations
@@ -133,7 +133,7 @@ export function createOrganizationWriter(
   const raiseRevision = connection.prepare('UPDATE organizations SET revision = ? WHERE name = ?')
   return {
     ...reader,
-    find: (name) => memory.organizations.read(name, () => reader.find(name)),
+    find: (name) => cache.organizations.read(name, () => reader.find(name)),
     async insert(organization) {
       const { name, entitled, resolve_unlisted_names, created_at } = organization
       const texts = [organization.default ?? null, organization.support_message ?? null] as const
@@ -142,11 +142,11 @@ export function createOrganizationWriter(
       return { ...organization, revision: 0 }
     },
     async updateDefault(name, chosen) {
-      await memory.organizations.write(name, () => updateDefault.run(chosen, name))
+      await cache.organizations.write(name, () => updateDefault.run(chosen, name))
       await bumpRevision(name)
     },
     async updateSupportMessage(name, message) {
-      await memory.organizations.write(name, () => updateSupport.run(message, name))
+      await cache.organizations.write(name, () => updateSupport.run(message, name))
       await bumpRevision(name)
     },
     async updateDistribution(name, settings) {
@@ -161,15 +161,15 @@ export function createOrganizationWriter(
       await putAccess.run(name, JSON.stringify(settings))
     },
     async updateEntitled(name, entitled) {
-      await memory.organizations.write(name, () => updateEntitled.run(Number(entitled), name))
+      await cache.organizations.write(name, () => updateEntitled.run(Number(entitled), name))
       await bumpRevision(name)
     },
     async raiseRevision(name, revision) {
-      await memory.organizations.write(name, () => raiseRevision.run(revision, name))
+      await cache.organizations.write(name, () => raiseRevision.run(revision, name))
     },
     async updateSettings(name, settings) {
       const resolves = Number(settings.resolve_unlisted_names)
-      await memory.organizations.write(name, () => updateSettings.run(resolves, name))
+      await cache.organizations.write(name, () => updateSettings.run(resolves, name))
       await bumpRevision(name)
     },
   }

@@ -6,13 +6,13 @@ import { createRuleWrites } from './rule-changes.ts'
 import type { PolicyRecord, RuleRecord } from '../../records.ts'
 import type { Connection } from '../../sql/connection.ts'
 import { rowNotFound } from '../../sql/row-not-found.ts'
-import { keyOf, type WriterMemory } from '../../sql/writer-memory.ts'
+import { keyOf, type WriteCache } from '../../sql/write-cache.ts'
 
 export function createPolicyWriter(
   connection: Connection,
-  { memory, bumpRevision }: WriterContext,
+  { cache, bumpRevision }: WriterContext,
 ): PolicyWriter {
-  const { policies } = memory
+  const { policies } = cache
   const reader = createPolicyReader(connection)
   const insert = connection.prepare(
     `INSERT INTO policies (id, org, name, mode, created_at, updated_at, revision)
@@ -41,7 +41,7 @@ export function createPolicyWriter(
 
   const find = (org: string, id: string) =>
     policies.read(keyOf(org, id), () => reader.find(org, id))
-  const keepBase = createKeepBase(connection, find, memory)
+  const keepBase = createKeepBase(connection, find, cache)
   const { change, changeRules } = createPolicyChange(connection, {
     find,
     keepBase,
@@ -100,7 +100,7 @@ function createPolicyChange(
     bumpRevision,
     policies,
   }: Pick<PolicyReader, 'find'> &
-    Pick<WriterMemory, 'policies'> & {
+    Pick<WriteCache, 'policies'> & {
       readonly keepBase: KeepBase
       readonly bumpRevision: BumpRevision
     },

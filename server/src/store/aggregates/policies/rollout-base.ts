@@ -1,6 +1,6 @@
 import type { PolicyRecord } from '../../records.ts'
 import type { Connection } from '../../sql/connection.ts'
-import type { WriterMemory } from '../../sql/writer-memory.ts'
+import type { WriteCache } from '../../sql/write-cache.ts'
 
 /**
  * To be awaited before a policy changes or goes: an open rollout keeps the policies it began with.
@@ -14,7 +14,7 @@ export type KeepBase = (org: string, policyId: string) => Promise<void>
 export function createKeepBase(
   connection: Connection,
   find: (org: string, policyId: string) => Promise<PolicyRecord | null>,
-  { openRollouts }: Pick<WriterMemory, 'openRollouts'>,
+  { openRollouts }: Pick<WriteCache, 'openRollouts'>,
 ): KeepBase {
   const findOpen = connection.prepare<{ id: string; base_revision: number }>(
     'SELECT id, base_revision FROM rollouts WHERE org = ? AND ended_at IS NULL',

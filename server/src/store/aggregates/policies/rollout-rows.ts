@@ -105,7 +105,7 @@ export function createRolloutReader(connection: Connection): RolloutReader {
 
 export function createRolloutWriter(
   connection: Connection,
-  { memory: { openRollouts }, bumpRevision }: WriterContext,
+  { cache: { openRollouts }, bumpRevision }: WriterContext,
 ): RolloutWriter {
   const reader = createRolloutReader(connection)
   const insert = connection.prepare(

@@ -4,7 +4,7 @@ import type { EventRecord } from '../../../../../server/src/store/records.ts'
 import type { Connection } from '../../../../../server/src/store/sql/connection.ts'
 import { createEventWriter } from '../../../../../server/src/store/aggregates/history/events.ts'
 import { MIGRATIONS } from '../../../../../server/src/store/sql/migrations/migrations.ts'
-import { createWriterMemory } from '../../../../../server/src/store/sql/writer-memory.ts'
+import { createWriteCache } from '../../../../../server/src/store/sql/write-cache.ts'
 import { migrate } from '../../../../../server/src/store/sqlite/migrate.ts'
 import { createSqliteConnection } from '../../../../../server/src/store/sqlite/sqlite-connection.ts'
 
@@ -24,7 +24,7 @@ describe('appending events', () => {
     [700, 3],
   ])('of number %i takes %i statements and one for the head', async (count, statements) => {
     const { connection, runs } = openConnection()
-    const writer = createEventWriter(connection, { memory: createWriterMemory() })
+    const writer = createEventWriter(connection, { cache: createWriteCache() })
     const events = Array.from({ length: count }, (_, index) => event(index + 1))
 
     await writer.append('acme', events)

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { createRemembered } from '../../../../server/src/store/sql/remembered.ts'
+import { createRowCache } from '../../../../server/src/store/sql/row-cache.ts'
 
 const load = async () => null
 
 it('drops values above the maximum weight, even if a kept value has grown', async () => {
-  const texts = createRemembered<string>(10, ({ length }) => length)
+  const texts = createRowCache<string>(10, ({ length }) => length)
   await texts.read('a', async () => 'aaaa')
   await texts.read('b', async () => 'bbbb')
   const grow = (by: string) =>
@@ -23,7 +23,7 @@ it('drops values above the maximum weight, even if a kept value has grown', asyn
 })
 
 it('forgets values of a failed write', async () => {
-  const texts = createRemembered<string>(10)
+  const texts = createRowCache<string>(10)
   await texts.read('a', async () => 'a')
   texts.mark()
 
@@ -38,7 +38,7 @@ it('forgets values of a failed write', async () => {
 })
 
 it('keeps no answer that was on its way while the row was written', async () => {
-  const texts = createRemembered<string>(10)
+  const texts = createRowCache<string>(10)
   const slow = Promise.withResolvers<string>()
   const reading = texts.read('a', () => slow.promise)
 

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache'
  * Work within a transaction may overlap (`Promise.all`). So an answer that was on its way while
  * another row was read or written is not kept: it may be older.
  */
-export interface Remembered<T> {
+export interface RowCache<T> {
   /** The kept row, or else the result of `load`; null is not kept. */
   read(key: string, load: () => Promise<T | null>): Promise<T | null>
   /**
@@ -26,10 +26,10 @@ export interface Remembered<T> {
 }
 
 /** Keeps rows of together at most `maxWeight`, those used last; each weighs at least 1. */
-export function createRemembered<T extends object | string>(
+export function createRowCache<T extends object | string>(
   maxWeight: number,
   weigh: (value: T) => number = () => 1,
-): Remembered<T> {
+): RowCache<T> {
   const entries = new LRUCache<string, T>({ maxSize: maxWeight, sizeCalculation: weigh })
   /** Some more than once. */
   let keptSince: string[] = []

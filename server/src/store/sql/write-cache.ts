@@ -5,7 +5,7 @@ import type {
   PolicyRecord,
   RuleRecord,
 } from '../records.ts'
-import { createRemembered, type Remembered } from './remembered.ts'
+import { createRowCache, type RowCache } from './row-cache.ts'
 
 const MAX_ROWS = 10_000
 /** Row ids that are kept for views; a view may list 300. */
@@ -30,15 +30,15 @@ export interface OpenRollout {
  * which the driver must find out within each transaction, when all other writers wait. Without
  * them, adding a rule to a policy reads all its rules twice.
  */
-export interface WriterMemory {
-  readonly organizations: Remembered<OrganizationRecord>
-  readonly memberships: Remembered<MembershipRecord>
-  readonly policies: Remembered<PolicyRecord>
-  readonly eventHeads: Remembered<StoredHead>
+export interface WriteCache {
+  readonly organizations: RowCache<OrganizationRecord>
+  readonly memberships: RowCache<MembershipRecord>
+  readonly policies: RowCache<PolicyRecord>
+  readonly eventHeads: RowCache<StoredHead>
   /** Whether each organization has a rollout that has not ended. */
-  readonly openRollouts: Remembered<OpenRollout>
+  readonly openRollouts: RowCache<OpenRollout>
   /** Row ids of the documents that the newest targets file of a view lists, in their order. */
-  readonly listings: Remembered<readonly number[]>
+  readonly listings: RowCache<readonly number[]>
   /** Begins work that may be undone by itself. */
   mark(): void
   /** The work since the mark was undone. */
@@ -47,14 +47,14 @@ export interface WriterMemory {
   forget(): void
 }
 
-export function createWriterMemory(maxPolicyBytes = MAX_POLICY_BYTES): WriterMemory {
+export function createWriteCache(maxPolicyBytes = MAX_POLICY_BYTES): WriteCache {
   const rows = {
-    organizations: createRemembered<OrganizationRecord>(MAX_ROWS),
-    memberships: createRemembered<MembershipRecord>(MAX_ROWS),
-    policies: createRemembered<PolicyRecord>(maxPolicyBytes, weighPolicy),
-    eventHeads: createRemembered<StoredHead>(MAX_ROWS),
-    openRollouts: createRemembered<OpenRollout>(MAX_ROWS),
-    listings: createRemembered<readonly number[]>(MAX_ROW_IDS, ({ length }) => length + 1),
+    organizations: createRowCache<OrganizationRecord>(MAX_ROWS),
+    memberships: createRowCache<MembershipRecord>(MAX_ROWS),
+    policies: createRowCache<PolicyRecord>(maxPolicyBytes, weighPolicy),
+    eventHeads: createRowCache<StoredHead>(MAX_ROWS),
+    openRollouts: createRowCache<OpenRollout>(MAX_ROWS),
+    listings: createRowCache<readonly number[]>(MAX_ROW_IDS, ({ length }) => length + 1),
   }
   const each = Object.values(rows)
   return {
