@@ -6,7 +6,7 @@ const ROOMS = /^server\/src\/(?:work|platform|workers)\//
 /** Sources that have one of their own, each with its reason. */
 const OWN: ReadonlySet<string> = new Set([
   // Attempts to sign in, and writes, by network and caller.
-  'server/src/identity/limits/count-attempts.ts',
+  'server/src/identity/limits/rate-limiter.ts',
   // Passwords are hashed two at a time.
   'server/src/identity/sign-in/password-queue.ts',
   // Readers of one revision share one answer.

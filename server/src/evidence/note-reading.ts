@@ -1,5 +1,5 @@
 import type { AuditedStore } from '../history/audit/audited-store.ts'
-import { countAttempts } from '../identity/limits/count-attempts.ts'
+import { createRateLimiter } from '../identity/limits/rate-limiter.ts'
 import { formatPrincipal, type Caller } from '../identity/principal.ts'
 
 /** A caller that follows the log reads it every few seconds. */
@@ -16,7 +16,7 @@ export function createNoteReading(
   }: { readonly store: Pick<AuditedStore, 'note'>; readonly monotonicMs: () => number },
   purpose: 'replay' | 'suggestions' | null,
 ): NoteReading {
-  const noted = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, monotonicMs)
+  const noted = createRateLimiter({ most: 1, windowMs: NOTED_EVERY_MS }, monotonicMs)
   /** Readings at once are one reading. */
   const running = new Map<string, Promise<unknown>>()
   return async (caller, org) => {

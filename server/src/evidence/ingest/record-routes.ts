@@ -2,7 +2,7 @@ import { MAX_UPLOAD_BYTES, recordReceiptSchema, UPLOAD_TYPE } from '@palisade/pr
 import type { FastifyRequest } from 'fastify'
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import { proofSchema, type Proofs } from '../../identity/device/require-proof.ts'
-import { countAttempts } from '../../identity/limits/count-attempts.ts'
+import { createRateLimiter } from '../../identity/limits/rate-limiter.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import type { Log } from '../../operations/log/create-log.ts'
 import { createAnswerTurns } from '../../work/answer-turns.ts'
@@ -47,7 +47,7 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
   const { store, log, monotonicMs } = deps
   const noteMark = noteMarks(store, log, monotonicMs)
   const warnOfLimit = warnOfLimits(log, monotonicMs)
-  const batches = countAttempts({ most: BATCHES_PER_MINUTE, windowMs: MINUTE_MS }, monotonicMs)
+  const batches = createRateLimiter({ most: BATCHES_PER_MINUTE, windowMs: MINUTE_MS }, monotonicMs)
   const prove = async (request: FastifyRequest): Promise<string> => {
     await deps.proofs.requireTokenProof(request)
     return (await deps.views.identify(request.headers.authorization)).deviceId

@@ -6,7 +6,7 @@ import {
 } from '@palisade/protocol'
 import type { FastifyRequest } from 'fastify'
 import { proofSchema, type Proofs } from '../../identity/device/require-proof.ts'
-import { countAttempts, type AttemptCount } from '../../identity/limits/count-attempts.ts'
+import { createRateLimiter, type RateLimiter } from '../../identity/limits/rate-limiter.ts'
 import { formatUser } from '../../identity/principal.ts'
 import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import { ApiError, permissionDenied } from '../../platform/api-error.ts'
@@ -32,14 +32,14 @@ export interface DeviceAccessRouteDeps {
 /** `GET` and `POST /api/v1/device/access-requests`, for the user of a machine. */
 export function deviceAccessRoutes(deps: DeviceAccessRouteDeps): Route[] {
   const { service, views, proofs } = deps
-  const count = (most: number) => countAttempts({ most, windowMs: MINUTE_MS }, deps.monotonicMs)
+  const count = (most: number) => createRateLimiter({ most, windowMs: MINUTE_MS }, deps.monotonicMs)
   const [asked, listed] = [count(MOST.asked), count(MOST.listed)]
 
   const prove = async (request: FastifyRequest): Promise<void> => {
     await proofs.requireTokenProof(request)
     requireUserOf(await views.identify(request.headers.authorization))
   }
-  const identify = async (authorization: string | undefined, attempts: AttemptCount) => {
+  const identify = async (authorization: string | undefined, attempts: RateLimiter) => {
     const device = await views.identify(authorization)
     const seconds = attempts.waitSeconds(device.deviceId)
     if (seconds > 0) throw tooMany(seconds)

@@ -1,7 +1,7 @@
 import type { EnforcementReport } from '@palisade/protocol'
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import { SERVER } from '../../history/author.ts'
-import { countAttempts } from '../../identity/limits/count-attempts.ts'
+import { createRateLimiter } from '../../identity/limits/rate-limiter.ts'
 import { createLruCache } from '../../platform/lru-cache.ts'
 
 type ProbeState = EnforcementReport['proxy']
@@ -29,7 +29,7 @@ export function createNoteProbe({
   readonly store: Pick<AuditedStore, 'note' | 'read'>
   readonly monotonicMs: () => number
 }): NoteProbe {
-  const noted = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, monotonicMs)
+  const noted = createRateLimiter({ most: 1, windowMs: NOTED_EVERY_MS }, monotonicMs)
   const told = createLruCache<ProbeState>(MOST_DEVICES, () => 1)
 
   return async ({ deviceId, org }, enforcement) => {

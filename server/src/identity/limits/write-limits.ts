@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { endsSomething } from '../../http/ends-something.ts'
 import { ApiError } from '../../platform/api-error.ts'
 import { formatCredential, formatPrincipal, formatUser, type Principal } from '../principal.ts'
-import { countAttempts, type AttemptCount } from './count-attempts.ts'
+import { createRateLimiter, type RateLimiter } from './rate-limiter.ts'
 
 const KIB = 1024
 const MINUTE_MS = 60_000
@@ -67,10 +67,10 @@ function createRate(
   { most, windowMs }: { readonly most: number; readonly windowMs: number },
   monotonicMs: () => number,
 ): (caller: CountedCaller, units?: number) => void {
-  const ofCredential = countAttempts({ most, windowMs }, monotonicMs)
-  const ofPerson = countAttempts({ most: most * CREDENTIALS_OF_PERSON, windowMs }, monotonicMs)
+  const ofCredential = createRateLimiter({ most, windowMs }, monotonicMs)
+  const ofPerson = createRateLimiter({ most: most * CREDENTIALS_OF_PERSON, windowMs }, monotonicMs)
   return ({ credential, person }, units = 1) => {
-    const counts: [AttemptCount, string][] = [
+    const counts: [RateLimiter, string][] = [
       [ofCredential, credential],
       [ofPerson, person],
     ]

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { countAttempts, type AttemptCount } from '../limits/count-attempts.ts'
+import { createRateLimiter, type RateLimiter } from '../limits/rate-limiter.ts'
 import { tooManyRequests } from './password-queue.ts'
 import type { ClientNetwork } from '../../http/client-network.ts'
 
@@ -51,7 +51,8 @@ export interface SignInLimits {
 }
 
 export function createSignInLimits(monotonicMs: () => number): SignInLimits {
-  const countFailures = (most: number) => countAttempts({ most, windowMs: WINDOW_MS }, monotonicMs)
+  const countFailures = (most: number) =>
+    createRateLimiter({ most, windowMs: WINDOW_MS }, monotonicMs)
   const near = countFailures(FROM_NETWORK)
   const wide = countFailures(FROM_WIDE_NETWORK)
   const elsewhere = countFailures(FROM_NETWORK)
@@ -94,7 +95,7 @@ export function createSignInLimits(monotonicMs: () => number): SignInLimits {
   }
 }
 
-function countOne(attempts: AttemptCount, key: string): void {
+function countOne(attempts: RateLimiter, key: string): void {
   requireNoWait(attempts.waitSeconds(key))
   attempts.add(key)
 }

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 const MAX_KEYS = 100_000
 
 /** Attempts of each key within a window of time from the first of them. */
-export interface AttemptCount {
+export interface RateLimiter {
   /** Whole seconds until the key may try again; 0 when it may now. */
   waitSeconds(key: string): number
   /** `amount` is 1 unless an attempt counts for several. */
@@ -14,10 +14,10 @@ export interface AttemptCount {
  * Lets each key try `most` times in `windowMs`. Remembers 100,000 keys; the least recent go first.
  * `monotonicMs` is a clock that nobody sets: a wall clock set back would prolong a wait.
  */
-export function countAttempts(
+export function createRateLimiter(
   { most, windowMs }: { readonly most: number; readonly windowMs: number },
   monotonicMs: () => number,
-): AttemptCount {
+): RateLimiter {
   const attempts = new LRUCache<string, number>({
     // Bounded by size: for `max` keys the cache would take all of its memory at once.
     maxSize: MAX_KEYS,

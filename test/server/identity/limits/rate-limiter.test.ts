@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { countAttempts } from '../../../../server/src/identity/limits/count-attempts.ts'
+import { createRateLimiter } from '../../../../server/src/identity/limits/rate-limiter.ts'
 
 function openCount() {
   let nowMs = 1_000
-  const failures = countAttempts({ most: 20, windowMs: 60_000 }, () => nowMs)
+  const failures = createRateLimiter({ most: 20, windowMs: 60_000 }, () => nowMs)
   const fail = (key: string, times: number) => {
     for (let failure = 0; failure < times; failure += 1) failures.add(key)
   }
