@@ -66,7 +66,7 @@ export async function composeRooms(deps: {
     now,
     requireRoom: createHistoryRoom(maxMib, config),
     onEvents(orgs) {
-      webhooks.courier.wake()
+      webhooks.deliverer.wake()
       views.changed(orgs)
       hints?.changed()
     },
@@ -132,7 +132,7 @@ export async function composeRooms(deps: {
       webhooks.routes({ store: audited, authenticate, quotas, budget, pageTokenKey }),
       eventRoutes({ store: audited, authenticate, budget, pageTokenKey }),
     ],
-    jobs: [[webhooks.courier, retention], fleet.jobs, records.jobs, identity.jobs].flat(),
+    jobs: [[webhooks.deliverer, retention], fleet.jobs, records.jobs, identity.jobs].flat(),
     writeLimits,
     views,
     hints,

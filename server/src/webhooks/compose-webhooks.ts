@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Log } from '../operations/log/create-log.ts'
 import type { Sources } from '../platform/sources.ts'
 import type { Store } from '../store/store.ts'
-import { createCourier, type Courier } from './courier.ts'
+import { createDeliverer, type Deliverer } from './deliverer.ts'
 import { createReachableAddresses } from './reachable-addresses.ts'
 import { createSendDelivery } from './send-delivery.ts'
 import { webhookRoutes, type WebhookRouteDeps } from './webhook-routes.ts'
@@ -10,9 +10,9 @@ import { webhookRoutes, type WebhookRouteDeps } from './webhook-routes.ts'
 /** For one delivery, from resolving its name to the status of the answer. */
 const TIMEOUT_MS = 15_000
 
-/** Webhooks: the courier is there before the history that it delivers, the routes after. */
+/** Webhooks: the deliverer is there before the history that it delivers, the routes after. */
 export interface Webhooks {
-  readonly courier: Courier
+  readonly deliverer: Deliverer
   routes(
     deps: Pick<WebhookRouteDeps, 'store' | 'authenticate' | 'quotas' | 'budget' | 'pageTokenKey'>,
   ): FastifyPluginAsyncZod
@@ -29,7 +29,7 @@ export function composeWebhooks(deps: {
   const { store, log } = deps
   const { now, random, newId } = deps.sources
   const reachable = createReachableAddresses(deps.networks)
-  const courier = createCourier({
+  const deliverer = createDeliverer({
     store,
     send: createSendDelivery({ reachable, timeoutMs: TIMEOUT_MS }),
     now,
@@ -38,7 +38,7 @@ export function composeWebhooks(deps: {
     onError: (error) => log.error({ err: error }, 'webhooks cannot be delivered'),
   })
   return {
-    courier,
+    deliverer,
     routes: ({ store: audited, authenticate, quotas, budget, pageTokenKey }) =>
       webhookRoutes({
         store: audited,
@@ -50,7 +50,7 @@ export function composeWebhooks(deps: {
         now,
         random,
         newId,
-        wake: () => courier.wake(),
+        wake: () => deliverer.wake(),
       }),
   }
 }

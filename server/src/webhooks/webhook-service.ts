@@ -40,7 +40,7 @@ export interface WebhookServiceDeps {
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
-  /** Called after a commit that leaves no event to wake the courier. */
+  /** Called after a commit that leaves no event to wake the deliverer. */
   readonly wake: () => void
 }
 

@@ -305,7 +305,7 @@ describe('the audited store', () => {
       'views/publication/insert-documents.ts',
       // Signs changes.
       'views/publication/view-batches.ts',
-      'webhooks/courier.ts',
+      'webhooks/deliverer.ts',
     ])
   })
 })

@@ -20,7 +20,7 @@ const SLOTS = { total: 32, perOrganization: 4 }
  */
 const LOOK_AT = { perOrganization: 2 * SLOTS.perOrganization, limit: 4 * SLOTS.total }
 
-export interface CourierDeps {
+export interface DelivererDeps {
   readonly store: Pick<Store, 'read' | 'transaction'>
   readonly send: SendDelivery
   readonly now: () => Date
@@ -34,7 +34,7 @@ export interface CourierDeps {
  * Delivers events to webhooks: each webhook gets its events in order and at least once. The events
  * themselves are the outbox, so that every committed event is delivered, also after a crash.
  */
-export interface Courier {
+export interface Deliverer {
   /** Looks for work every few seconds from now on. */
   start(): void
   /** Looks for work at once: something was written. Without effect before `start`. */
@@ -45,7 +45,7 @@ export interface Courier {
   stop(): Promise<void>
 }
 
-export function createCourier(deps: CourierDeps): Courier {
+export function createDeliverer(deps: DelivererDeps): Deliverer {
   const { store, now } = deps
   const owner = deps.newId()
   const stopping = new AbortController()
@@ -125,7 +125,7 @@ function sendsOf(active: ReadonlyMap<string, { readonly sent: Promise<unknown> }
 
 /** Sends the next event of a webhook, unless no event is due or another server has it. */
 async function deliverNext(
-  deps: CourierDeps,
+  deps: DelivererDeps,
   webhookId: string,
   owner: string,
   stop: AbortSignal,
@@ -151,7 +151,7 @@ async function deliverNext(
 }
 
 async function findEvent(
-  store: CourierDeps['store'],
+  store: DelivererDeps['store'],
   org: string,
   sequence: number,
 ): Promise<EventText | null> {
@@ -188,6 +188,6 @@ function describeAttempt(
   return { delivery, position }
 }
 
-function chanceOf({ random }: CourierDeps): number {
+function chanceOf({ random }: DelivererDeps): number {
   return (random(1)[0] ?? 0) / 255
 }

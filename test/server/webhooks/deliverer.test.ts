@@ -6,7 +6,7 @@ import { createAuditedStore } from '../../../server/src/history/audit/audited-st
 import { OPERATOR } from '../../../server/src/history/author.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../server/src/store/store.ts'
-import { createCourier, type Courier } from '../../../server/src/webhooks/courier.ts'
+import { createDeliverer, type Deliverer } from '../../../server/src/webhooks/deliverer.ts'
 import { createReachableAddresses } from '../../../server/src/webhooks/reachable-addresses.ts'
 import { createSendDelivery } from '../../../server/src/webhooks/send-delivery.ts'
 import { createWebhookSecret } from '../../../server/src/webhooks/webhook-secret.ts'
@@ -17,12 +17,12 @@ const START = '2026-11-21T08:00:00.250Z'
 const SECRET = createWebhookSecret((bytes) => new Uint8Array(bytes).fill(7))
 const NEW_SECRET = createWebhookSecret((bytes) => new Uint8Array(bytes).fill(8))
 
-describe('the courier', () => {
+describe('the deliverer', () => {
   let clockMs: number
   let path: string
   let store: Store
   let receiver: Receiver
-  let courier: Courier
+  let deliverer: Deliverer
 
   beforeEach(async () => {
     clockMs = Date.parse(START)
@@ -30,7 +30,7 @@ describe('the courier', () => {
     store = openSqliteStore(path)
     onTestFinished(() => store.close())
     receiver = await openReceiver()
-    courier = createTestCourier(store)
+    deliverer = createTestDeliverer(store)
     await seed(store)
   })
 
@@ -50,9 +50,9 @@ describe('the courier', () => {
     return { id, org: 'acme', url, enabled: true, ...made }
   }
 
-  function createTestCourier(on: Store, timeoutMs = 5000): Courier {
+  function createTestDeliverer(on: Store, timeoutMs = 5000): Deliverer {
     const reachable = createReachableAddresses(['127.0.0.1'])
-    const made = createCourier({
+    const made = createDeliverer({
       store: on,
       send: createSendDelivery({ reachable, timeoutMs }),
       now,
@@ -80,14 +80,14 @@ describe('the courier', () => {
     store.read((reader) => reader.deliveries.list('w1', { state: null, limit: 100 }))
   async function pass(seconds: number): Promise<void> {
     clockMs += seconds * 1000
-    await courier.deliverDue()
+    await deliverer.deliverDue()
   }
 
   it('delivers each event once, in order, as the feed shows it and signed', async () => {
     await change('one', 'two', 'three')
 
-    await courier.deliverDue()
-    await courier.deliverDue()
+    await deliverer.deliverDue()
+    await deliverer.deliverDue()
 
     expect(sequences()).toEqual([3, 4, 5])
     const page = { after: 2, through: 5, limit: 10 }
@@ -115,7 +115,7 @@ describe('the courier', () => {
         ),
     }
 
-    await createTestCourier(whole).deliverDue()
+    await createTestDeliverer(whole).deliverDue()
 
     expect(sequences()).toEqual([3])
   })
@@ -123,7 +123,7 @@ describe('the courier', () => {
   it('keeps the id of an event in a retry, with another id in another history', async () => {
     receiver.replies.push(500)
     await change('one')
-    await courier.deliverDue()
+    await deliverer.deliverDue()
     await pass(5)
     const [first, second] = ids()
     const backup = openSqliteStore(join(temporaryDirectory(), 'server.db'))
@@ -132,7 +132,7 @@ describe('the courier', () => {
 
     store = backup
     await change('one')
-    await createTestCourier(backup).deliverDue()
+    await createTestDeliverer(backup).deliverDue()
 
     expect(second).toBe(first)
     expect(sequences()).toEqual([3, 3, 3])
@@ -141,7 +141,7 @@ describe('the courier', () => {
 
   it('signs with the secret and the body', async () => {
     await change('one')
-    await courier.deliverDue()
+    await deliverer.deliverDue()
     const [request] = receiver.received
     if (request === undefined) throw new Error('nothing was delivered')
 
@@ -163,7 +163,7 @@ describe('the courier', () => {
       }),
     )
     await change('one')
-    await courier.deliverDue()
+    await deliverer.deliverDue()
     const first = now()
     await change('two')
     await pass(24 * 60 * 60)
@@ -180,7 +180,7 @@ describe('the courier', () => {
     receiver.replies.push(500, 302, 429)
     await change('one', 'two')
 
-    await courier.deliverDue()
+    await deliverer.deliverDue()
     expect(sequences()).toEqual([3])
     await pass(4)
     expect(sequences()).toHaveLength(1)
@@ -206,7 +206,7 @@ describe('the courier', () => {
     receiver.replies.push(...Array.from({ length: 8 }, () => 503))
     await change('one', 'two')
 
-    await courier.deliverDue()
+    await deliverer.deliverDue()
     for (const seconds of [5, 30, 120, 600, 1800, 7200, 21_600]) await pass(seconds)
 
     expect(sequences()).toEqual([...Array.from({ length: 8 }, () => 3), 4])
@@ -219,7 +219,7 @@ describe('the courier', () => {
   it('redelivers on request without changing the order of other events', async () => {
     receiver.replies.push(204, 500)
     await change('one', 'two')
-    await courier.deliverDue()
+    await deliverer.deliverDue()
     const again = {
       webhook_id: 'w1',
       sequence: 1,
@@ -231,7 +231,7 @@ describe('the courier', () => {
       next_attempt_at: START,
     }
     await store.transaction((writer) => writer.deliveries.put(again))
-    await courier.deliverDue()
+    await deliverer.deliverDue()
     await pass(5)
 
     expect(sequences()).toEqual([3, 4, 1, 4])
@@ -244,13 +244,13 @@ describe('the courier', () => {
 
   it('gives up a failed redelivery at once', async () => {
     await change('one')
-    await courier.deliverDue()
+    await deliverer.deliverDue()
     receiver.replies.push(500)
     const [delivery] = await deliveries()
     if (delivery === undefined) throw new Error('nothing was delivered')
     await store.transaction((writer) => writer.deliveries.put({ ...delivery, state: 'pending' }))
 
-    await courier.deliverDue()
+    await deliverer.deliverDue()
 
     expect(await deliveries()).toMatchObject([{ sequence: 3, state: 'dead', attempts: 1 }])
   })
@@ -259,7 +259,7 @@ describe('the courier', () => {
     receiver.replies.push('silence')
     await change('one')
 
-    await createTestCourier(store, 100).deliverDue()
+    await createTestDeliverer(store, 100).deliverDue()
 
     expect(await deliveries()).toMatchObject([
       { state: 'retrying', error: 'timeout', status: null },
@@ -273,11 +273,11 @@ describe('the courier', () => {
       )
     await enable(false)
     await change('one', 'two')
-    await courier.deliverDue()
+    await deliverer.deliverDue()
     expect(sequences()).toEqual([])
 
     await enable(true)
-    await courier.deliverDue()
+    await deliverer.deliverDue()
 
     expect(sequences()).toEqual([3, 4])
   })
@@ -287,7 +287,7 @@ describe('the courier', () => {
     const other = openSqliteStore(path)
     onTestFinished(() => other.close())
 
-    await Promise.all([courier.deliverDue(), createTestCourier(other).deliverDue()])
+    await Promise.all([deliverer.deliverDue(), createTestDeliverer(other).deliverDue()])
     expect(sequences()).toEqual([3, 4, 5, 6, 7])
 
     await change('six')
@@ -308,9 +308,9 @@ describe('the courier', () => {
     await store.transaction((writer) => writer.webhooks.insert(webhookOf('w0', slow), 2))
     await change('one', 'two', 'three')
 
-    const done = courier.deliverDue()
+    const done = deliverer.deliverDue()
     await Promise.all([slow.count(1), receiver.count(3)])
-    await courier.stop()
+    await deliverer.stop()
     await done
 
     expect(sequences()).toHaveLength(3)
@@ -327,9 +327,9 @@ describe('the courier', () => {
     )
     await change('one', 'two', 'three')
 
-    const done = courier.deliverDue()
+    const done = deliverer.deliverDue()
     await Promise.all([slow.count(4), receiver.count(3)])
-    await courier.stop()
+    await deliverer.stop()
     await done
 
     expect(slow.received).toHaveLength(4)
@@ -341,7 +341,7 @@ describe('the courier', () => {
     await change('one')
     const other = await openReceiver()
 
-    const done = createTestCourier(store, 500).deliverDue()
+    const done = createTestDeliverer(store, 500).deliverDue()
     await receiver.count(1)
     await store.transaction((writer) =>
       writer.webhooks.update({ ...webhookOf('w1', other) }, now().toISOString()),
@@ -366,7 +366,7 @@ describe('the courier', () => {
         return quiet.read(work)
       },
     }
-    const woken = createTestCourier(counted)
+    const woken = createTestDeliverer(counted)
     woken.start()
     await first.promise
     looks = 0
@@ -387,11 +387,11 @@ describe('the courier', () => {
   it('does not count attempts that it aborts when closed', async () => {
     receiver.replies.push('silence')
     await change('one')
-    courier.start()
+    deliverer.start()
     await receiver.count(1)
 
-    await courier.stop()
-    await createTestCourier(store).deliverDue()
+    await deliverer.stop()
+    await createTestDeliverer(store).deliverDue()
 
     expect(sequences()).toEqual([3, 3])
     expect(await deliveries()).toMatchObject([{ state: 'delivered', attempts: 1 }])
