@@ -1,7 +1,7 @@
 import { DEVICE_VIEW_TYPE, MAX_DEVICE_GRANTS, type DeviceView } from '@palisade/protocol'
 import { isDeepStrictEqual } from 'node:util'
 import type { Store, StoreWriter } from '../store/store.ts'
-import type { Admitted } from './admissions.ts'
+import type { DeviceSession } from './device-sessions.ts'
 import { createAssignmentVersions, isGood, type AssignmentState } from './assignment-versions.ts'
 import { secondsOf } from './publication/renewal.ts'
 import { signDocument, type OpenKey, type RoleKey } from './keys/role-key.ts'
@@ -47,7 +47,7 @@ export interface AskedAssignment {
 /** Signs which view is a device's own; as of now, or of some minutes ago when it was the same. */
 export type Assign = (device: Device, asked: AskedAssignment) => Promise<DeviceView>
 
-type Device = Pick<Admitted, 'deviceId' | 'user' | 'viewRef' | 'assignment'>
+type Device = Pick<DeviceSession, 'deviceId' | 'user' | 'viewRef' | 'assignment'>
 
 /**
  * Signs the assignments of devices. The key is read again after each commit, because a fleet that

@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts'
 import { findDeviceToken } from '../identity/device/device-authorization.ts'
 import type { DeviceTokens } from '../identity/device/device-tokens.ts'
 import type { LastSeen } from './last-seen.ts'
-import { createAdmissions, type Admitted } from './admissions.ts'
+import { createDeviceSessions, type DeviceSession } from './device-sessions.ts'
 import { createAssignments, type AskedAssignment } from './assignments.ts'
 import { startOfKept } from './publication/renewal.ts'
 import { createLruCache } from '../platform/lru-cache.ts'
@@ -127,7 +127,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
   const { store, now, random } = deps
   const openKey = rememberOpenedKeys()
   const publisher = createViewPublisher({ store, now, openKey })
-  const admissions = createAdmissions(deps)
+  const sessions = createDeviceSessions(deps)
   const assignTo = createAssignments({ store, now, openKey })
   const updates = createUpdates({ store, now })
   const files = createLruCache<Uint8Array>(MAX_FILE_BYTES, (body) => body.byteLength)
@@ -135,8 +135,8 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
   async function enter(
     authorizationHeader: string | undefined,
     requested: Requested,
-  ): Promise<Admitted> {
-    const device = await admissions.admit(authorizationHeader)
+  ): Promise<DeviceSession> {
+    const device = await sessions.admit(authorizationHeader)
     if (!isOwn(device.viewRef, requested)) throw notFound('view not found')
     return device
   }
@@ -165,13 +165,13 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
 
     async identify(authorizationHeader) {
       const { deviceId, user, viewRef, expiresMs, assignment } =
-        await admissions.admit(authorizationHeader)
+        await sessions.admit(authorizationHeader)
       const assignmentVersion = assignment?.version ?? 0
       return { org: viewRef.org, deviceId, user, assignmentVersion, expiresMs }
     },
 
     async assign(authorizationHeader, asked) {
-      return assignTo(await admissions.admit(authorizationHeader), asked)
+      return assignTo(await sessions.admit(authorizationHeader), asked)
     },
 
     bundle: (device, work) =>
@@ -179,7 +179,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
 
     known(authorizationHeader, requested, heldVersion) {
       const token = findDeviceToken(authorizationHeader)
-      const device = token === null ? null : admissions.find(token)
+      const device = token === null ? null : sessions.find(token)
       if (device === null || !isOwn(device.viewRef, requested)) return null
       const timestamp = publisher.known(device.viewRef)
       if (timestamp === null) return null
@@ -195,7 +195,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     },
 
     async update(authorizationHeader, { held, assignment: asked, issuedAfterMs, hasTag }) {
-      const device = await admissions.admit(authorizationHeader)
+      const device = await sessions.admit(authorizationHeader)
       const { deviceId, viewRef } = device
       const timestamp =
         issuedAfterMs === null
@@ -231,7 +231,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
 }
 
 /** Versions in the future, which `isGood` ignores, are never behind either. */
-function isBehind({ assignment }: Admitted, heldVersion: number | null): boolean {
+function isBehind({ assignment }: DeviceSession, heldVersion: number | null): boolean {
   return heldVersion !== null && assignment !== null && assignment.version > heldVersion
 }
 

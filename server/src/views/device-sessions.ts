@@ -11,7 +11,7 @@ import { createLruCache } from '../platform/lru-cache.ts'
 const MAX_DEVICES = 250_000
 
 /** A device whose token is good, and where it belongs. */
-export interface Admitted {
+export interface DeviceSession {
   /** `Store.generation` of accounts, from before the store was asked. */
   readonly generation: number
   /** The end of the device token. */
@@ -23,11 +23,11 @@ export interface Admitted {
   readonly assignment: AssignmentState | null
 }
 
-export interface Admissions {
+export interface DeviceSessions {
   /** Without asking the store: null for a token that was not seen since accounts were changed. */
-  find(token: string): Admitted | null
+  find(token: string): DeviceSession | null
   /** Throws ApiError 401 or 403. */
-  admit(authorizationHeader: string | undefined): Promise<Admitted>
+  admit(authorizationHeader: string | undefined): Promise<DeviceSession>
 }
 
 /**
@@ -38,22 +38,22 @@ export interface Admissions {
  * are equal, and those hashes depend on a seed of this process, so timing reveals no part of a
  * token. An attacker who can read this memory can also read the key that signs tokens.
  */
-export function createAdmissions(deps: {
+export function createDeviceSessions(deps: {
   readonly store: Store
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly tokens: Pick<DeviceTokens, 'read'>
-}): Admissions {
+}): DeviceSessions {
   const { store, now } = deps
-  const devices = createLruCache<Admitted>(MAX_DEVICES, () => 1)
+  const devices = createLruCache<DeviceSession>(MAX_DEVICES, () => 1)
 
-  function find(token: string): Admitted | null {
+  function find(token: string): DeviceSession | null {
     const device = devices.find(token)
     if (device?.generation !== store.generation('accounts')) return null
     return device.expiresMs > now().getTime() ? device : null
   }
 
-  async function admit(authorizationHeader: string | undefined): Promise<Admitted> {
+  async function admit(authorizationHeader: string | undefined): Promise<DeviceSession> {
     const token = parseDeviceToken(authorizationHeader)
     const known = find(token)
     if (known !== null) return known
@@ -63,9 +63,9 @@ export function createAdmissions(deps: {
     )
     const { id: deviceId, username: user } = device
     const viewRef = await assignView(deps, inputs)
-    const admitted = { generation, expiresMs, deviceId, user, viewRef, assignment }
-    devices.keep(token, admitted)
-    return admitted
+    const session = { generation, expiresMs, deviceId, user, viewRef, assignment }
+    devices.keep(token, session)
+    return session
   }
 
   return { find, admit }
