@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { backUp } from '../operations/backup/back-up.ts'
 import type { OnProgress } from '../operations/backup/copy-database.ts'
-import { describeEnded } from '../operations/backup/end-access.ts'
+import { describeEnded } from '../operations/backup/end-restored-access.ts'
 import { restore } from '../operations/backup/restore.ts'
 import { CommandFailure } from '../platform/command-failure.ts'
 import { createProgress } from './progress.ts'

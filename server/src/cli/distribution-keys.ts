@@ -11,7 +11,7 @@ import {
   rotateDistributionKeys,
   type Rotation,
   type RotationRequest,
-} from '../views/keys/rotate-keys.ts'
+} from '../views/keys/rotate-distribution-keys.ts'
 import { decryptRootKey, encryptRootKey } from '../views/keys/root-key-file.ts'
 import { signAllViews, type SignedViews } from '../views/publication/sign-all-views.ts'
 import { ensureTrust, findKey } from '../views/keys/trust.ts'

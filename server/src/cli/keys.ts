@@ -6,8 +6,11 @@ import { createAuditedStore } from '../history/audit/audited-store.ts'
 import { OPERATOR } from '../history/author.ts'
 import type { Sources } from '../platform/sources.ts'
 import type { SigningKeyRecord } from '../store/records.ts'
-import { retireAccessTokenKey, rotateAccessTokenKey } from '../identity/tokens/rotate-keys.ts'
-import { isSigning, isVerifying } from '../identity/tokens/signing-keys.ts'
+import {
+  retireAccessTokenKey,
+  rotateAccessTokenKey,
+} from '../identity/tokens/rotate-access-token-key.ts'
+import { isSigning, isVerifying } from '../identity/tokens/ensure-signing-keys.ts'
 
 export interface KeyOptions {
   readonly json?: true

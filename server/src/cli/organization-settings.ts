@@ -1,5 +1,5 @@
 import type { DistributionSettings } from '@palisade/protocol'
-import { describeEnded, endAccess } from '../operations/backup/end-access.ts'
+import { describeEnded, endRestoredAccess } from '../operations/backup/end-restored-access.ts'
 import { raiseRevisions } from '../operations/backup/raise-revisions.ts'
 import { formatColumns } from './columns.ts'
 import { CommandFailure } from '../platform/command-failure.ts'
@@ -90,7 +90,7 @@ export async function raiseRevisionsCommand(
   await withStore(config, 'existing', async (store) => {
     const audited = createAuditedStore({ store, now: sources.now })
     const data = await raiseRevisions(audited, sources.now().getTime())
-    const ended = await endAccess(audited, sources.now())
+    const ended = await endRestoredAccess(audited, sources.now())
     print(options, { data, ended }, () => {
       const revisions = data.map(({ org, revision }) => [org, String(revision)])
       const columns = formatColumns([['ORGANIZATION', 'REVISION'], ...revisions])

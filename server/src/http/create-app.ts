@@ -10,7 +10,7 @@ import type { Certificate } from '../operations/tls/certificate.ts'
 import { createTlsServer } from '../operations/tls/listener.ts'
 import type { Tracing } from '../operations/tracing/tracing.ts'
 import { invalidArgument, type ApiError } from '../platform/api-error.ts'
-import { registerDocumentRoutes } from './openapi/document-routes.ts'
+import { registerOpenapiRoutes } from './openapi/openapi-routes.ts'
 import { endsSomething } from './ends-something.ts'
 import { errorResponses } from './errors/error-responses.ts'
 import { registerHealthRoutes } from './health-routes.ts'
@@ -132,7 +132,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   registerLimit(app, deps.limitRequest)
   registerShutdown(app, closing)
 
-  registerDocumentRoutes(app)
+  registerOpenapiRoutes(app)
   registerHealthRoutes(app, deps.ping)
   for (const routes of deps.routes) await app.register(routes)
   await app.ready()

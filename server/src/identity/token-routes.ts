@@ -12,7 +12,7 @@ import {
   type SignInResult,
 } from './sign-in/sign-in-outcome.ts'
 import type { Store } from '../store/store.ts'
-import { isVerifying, publicKeyOf } from './tokens/signing-keys.ts'
+import { isVerifying, publicKeyOf } from './tokens/ensure-signing-keys.ts'
 
 /** Low, because bodies of strangers are buffered until they are complete. */
 const MAX_BODY_BYTES = 64 * 1024

@@ -23,7 +23,7 @@ import {
   type Access,
 } from '../identity/authorize.ts'
 import { requireRoom, type Quotas } from '../identity/limits/quotas.ts'
-import { endAccess } from './end-access.ts'
+import { endMemberAccess } from './end-member-access.ts'
 import { countMadeTokens, revokeMadeTokens } from './made-tokens.ts'
 import { hashNewPassword } from './new-password.ts'
 import { formatUser, type Caller, type Principal } from '../identity/principal.ts'
@@ -155,7 +155,7 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
         // Or they would come back to life if the user joined again.
         const now = deps.now()
         await writer.devices.revokeOfUser(org, username, now.toISOString())
-        await endAccess(writer, { org, username }, { now, actor: caller.author.actor })
+        await endMemberAccess(writer, { org, username }, { now, actor: caller.author.actor })
         // Otherwise the former member could still enrol a machine.
         await writer.enrolmentTokens.revokeMadeBy(org, formatUser(username), now.toISOString())
         if (query.organization_tokens === 'revoke')

@@ -24,7 +24,7 @@ import { createAccessTokenIssuer } from '../../../server/src/identity/tokens/acc
 import { createAccessTokenKeys } from '../../../server/src/identity/tokens/access-token-keys.ts'
 import { startInProcess } from '../in-process-worker.ts'
 import { openTestStore } from '../store/test-store.ts'
-import { ensureSigningKeys } from '../../../server/src/identity/tokens/signing-keys.ts'
+import { ensureSigningKeys } from '../../../server/src/identity/tokens/ensure-signing-keys.ts'
 import { removeDirectory } from '../../remove-directory.ts'
 
 /** The time at which every test starts; `advance` moves it. */

@@ -4,7 +4,7 @@ import { OPERATOR } from '../../../server/src/history/author.ts'
 import {
   retireAccessTokenKey,
   rotateAccessTokenKey,
-} from '../../../server/src/identity/tokens/rotate-keys.ts'
+} from '../../../server/src/identity/tokens/rotate-access-token-key.ts'
 import { openOwner } from '../owner.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 

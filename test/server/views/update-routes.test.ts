@@ -6,7 +6,7 @@ import {
 } from '@palisade/protocol'
 import type { LightMyRequestResponse } from 'fastify'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { rotateDistributionKeys } from '../../../server/src/views/keys/rotate-keys.ts'
+import { rotateDistributionKeys } from '../../../server/src/views/keys/rotate-distribution-keys.ts'
 import { startOfPeriod } from '../../../server/src/views/publication/renewal.ts'
 import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
 import { OPERATOR } from '../../../server/src/history/author.ts'

@@ -1,7 +1,7 @@
 import { importJWK, type CryptoKey } from 'jose'
 import type { SigningKeyRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
-import { isSigning, isVerifying, publicKeyOf } from './signing-keys.ts'
+import { isSigning, isVerifying, publicKeyOf } from './ensure-signing-keys.ts'
 
 /** The key that currently signs access tokens. */
 export interface SigningKey {

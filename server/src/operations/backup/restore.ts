@@ -9,7 +9,7 @@ import type { Migration } from '../../store/sql/dialect.ts'
 import { MIGRATIONS } from '../../store/sql/migrations/migrations.ts'
 import { openSqliteStore } from '../../store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../store/store.ts'
-import { endAccess, type EndedAccess } from './end-access.ts'
+import { endRestoredAccess, type EndedAccess } from './end-restored-access.ts'
 import { copyDatabase, syncFile, type OnProgress } from './copy-database.ts'
 import { raiseRevisions } from './raise-revisions.ts'
 import { readSeal } from './seal.ts'
@@ -140,7 +140,7 @@ async function bringUpToDate(
     const faults = await checkHistory(store, request)
     const audited = createAuditedStore({ store, now: () => new Date(nowMs) })
     await raiseRevisions(audited, nowMs)
-    made = { faults, ended: await endAccess(audited, new Date(nowMs)) }
+    made = { faults, ended: await endRestoredAccess(audited, new Date(nowMs)) }
   } finally {
     await store.close()
   }

@@ -9,7 +9,7 @@ import {
   createAccessService,
   type AccessService,
 } from '../../../../server/src/fleet/access/access-service.ts'
-import { endAccess } from '../../../../server/src/organizations/end-access.ts'
+import { endMemberAccess } from '../../../../server/src/organizations/end-member-access.ts'
 import { createWorkBudget } from '../../../../server/src/work/work-budget.ts'
 import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
 import { createDeviceTokens } from '../../../../server/src/identity/device/device-tokens.ts'
@@ -224,7 +224,7 @@ async function openRun(store: Store) {
           return
         case 'leave':
           await audited.write(owner.author, (writer) =>
-            endAccess(
+            endMemberAccess(
               writer,
               { org, username: USERS[step.user] ?? '' },
               { now: now(), actor: 'user:olga' },

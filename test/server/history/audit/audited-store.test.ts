@@ -291,7 +291,7 @@ describe('the audited store', () => {
       'identity/idempotency/forget-answers.ts',
       // The last use of a token is not a change.
       'identity/token-use.ts',
-      'identity/tokens/signing-keys.ts',
+      'identity/tokens/ensure-signing-keys.ts',
       'store/ensure-secret.ts',
       // Observes the writes of others.
       'store/store-hooks.ts',

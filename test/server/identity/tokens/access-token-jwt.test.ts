@@ -9,7 +9,7 @@ import {
   type AccessTokenIssuer,
 } from '../../../../server/src/identity/tokens/access-token-jwt.ts'
 import { createAccessTokenKeys } from '../../../../server/src/identity/tokens/access-token-keys.ts'
-import { ensureSigningKeys } from '../../../../server/src/identity/tokens/signing-keys.ts'
+import { ensureSigningKeys } from '../../../../server/src/identity/tokens/ensure-signing-keys.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const START_MS = Date.parse('2026-11-21T08:00:00Z')

@@ -4,7 +4,7 @@ import type { StoreWriter } from '../store/store.ts'
  * Revokes the grants of a member who leaves, and rejects the requests: they would count again if
  * the user joined again.
  */
-export async function endAccess(
+export async function endMemberAccess(
   writer: StoreWriter,
   { org, username }: { readonly org: string; readonly username: string },
   { now, actor }: { readonly now: Date; readonly actor: string },

@@ -6,7 +6,7 @@ import type { SigningKeyRecord } from '../../../../server/src/store/records.ts'
 import {
   retireAccessTokenKey,
   rotateAccessTokenKey,
-} from '../../../../server/src/identity/tokens/rotate-keys.ts'
+} from '../../../../server/src/identity/tokens/rotate-access-token-key.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
 const MINUTE_MS = 60_000

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createEvidenceRetention } from '../../../server/src/evidence/retention.ts'
+import { createEvidenceRetention } from '../../../server/src/evidence/evidence-retention.ts'
 import { openSqliteEvidence } from '../../../server/src/evidence/store/sqlite/open-sqlite-evidence.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 import { batch, DAY_MS, NOW_MS, row, TODAY } from './store/evidence-batches.ts'

@@ -1,7 +1,7 @@
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import type { Author } from '../../history/author.ts'
 import type { SigningKeyRecord } from '../../store/records.ts'
-import { createSigningKey, isSigning, isVerifying } from './signing-keys.ts'
+import { createSigningKey, isSigning, isVerifying } from './ensure-signing-keys.ts'
 
 /**
  * The maximum of `PALISADE_ACCESS_TOKEN_MINUTES` for any server on this store, and a minute for a

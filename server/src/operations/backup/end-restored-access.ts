@@ -22,7 +22,7 @@ export function describeEnded({ grants, requests }: EndedAccess): string {
  * Must be done on every restored database: a grant that was revoked after the backup would be in
  * force again, on machines that had heard of its end, and no one would know which.
  */
-export async function endAccess(
+export async function endRestoredAccess(
   store: Pick<AuditedStore, 'write'>,
   now: Date,
 ): Promise<EndedAccess> {

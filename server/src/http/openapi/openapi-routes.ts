@@ -11,7 +11,7 @@ const PATHS = ['/openapi.json', '/docs', '/docs/*'] as const
  * the first request, because loading the generator would slow down each start. Range requests get
  * the whole document.
  */
-export function registerDocumentRoutes(app: FastifyInstance): void {
+export function registerOpenapiRoutes(app: FastifyInstance): void {
   const routes: RouteOptions[] = []
   let documents: Promise<RenderDocument> | null = null
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
 import { OPERATOR } from '../../../../server/src/history/author.ts'
-import { createHistoryRetention } from '../../../../server/src/operations/storage/retention.ts'
+import { createHistoryRetention } from '../../../../server/src/operations/storage/history-retention.ts'
 import { verifyHistory } from '../../../../server/src/history/verify-history.ts'
 import { createLog } from '../../../../server/src/operations/log/create-log.ts'
 import { nextTurn } from '../../../../server/src/platform/next-turn.ts'

@@ -21,7 +21,7 @@ import {
 import {
   rotateDistributionKeys,
   type RotationRequest,
-} from '../../../../server/src/views/keys/rotate-keys.ts'
+} from '../../../../server/src/views/keys/rotate-distribution-keys.ts'
 import { signAllViews } from '../../../../server/src/views/publication/sign-all-views.ts'
 import { signDeviceView } from '../../../../server/src/views/assignments.ts'
 import {
