@@ -4,8 +4,8 @@ import { createProgress } from './progress.ts'
 import type { Config } from '../config/config.ts'
 import { ensurePrivateDirectory } from '../platform/private-directory.ts'
 import { CopyError } from '../store/copy/copy-error.ts'
-import { copyStore, type CopiedTable, type CopyEnd } from '../store/copy/copy-store.ts'
-import { createSqliteEnd } from '../store/copy/sqlite-end.ts'
+import { copyStore, type CopiedTable, type CopyEndpoint } from '../store/copy/copy-store.ts'
+import { createSqliteEndpoint } from '../store/copy/sqlite-endpoint.ts'
 
 export interface CopyOptions {
   readonly from: string
@@ -15,8 +15,8 @@ export interface CopyOptions {
 
 /** `copy`: everything in one store to another, which is empty. */
 export async function copyCommand(config: Config, options: CopyOptions): Promise<void> {
-  const from = await endOf('--from', options.from, config)
-  const to = await endOf('--to', options.to, config)
+  const from = await openEndpoint('--from', options.from, config)
+  const to = await openEndpoint('--to', options.to, config)
   const startedAt = performance.now()
   const tables = await run(from, to)
   const report = {
@@ -29,7 +29,7 @@ export async function copyCommand(config: Config, options: CopyOptions): Promise
   process.stdout.write(options.json === true ? `${JSON.stringify(report)}\n` : describe(report))
 }
 
-async function run(from: CopyEnd, to: CopyEnd): Promise<readonly CopiedTable[]> {
+async function run(from: CopyEndpoint, to: CopyEndpoint): Promise<readonly CopiedTable[]> {
   const tell = createProgress()
   try {
     return await copyStore(from, to, (table, rows) =>
@@ -41,15 +41,19 @@ async function run(from: CopyEnd, to: CopyEnd): Promise<readonly CopiedTable[]> 
   }
 }
 
-async function endOf(option: string, location: string, config: Config): Promise<CopyEnd> {
+async function openEndpoint(
+  option: string,
+  location: string,
+  config: Config,
+): Promise<CopyEndpoint> {
   if (location === 'postgres' || /^postgres(ql)?:/.test(location)) {
     const url = location === 'postgres' ? config.databaseUrl : location
     if (url === null)
       throw new CommandFailure('usage', `\`${option} postgres\` needs \`DATABASE_URL\`; set it`)
     // Loaded late, as in `openStore`.
-    const { createPostgresEnd } = await import('../store/copy/postgres-end.ts')
+    const { createPostgresEndpoint } = await import('../store/copy/postgres-endpoint.ts')
     try {
-      return createPostgresEnd(url)
+      return createPostgresEndpoint(url)
     } catch (error) {
       if (error instanceof RangeError)
         throw new CommandFailure('usage', `the URL of \`${option}\` ${error.message}`)
@@ -58,7 +62,7 @@ async function endOf(option: string, location: string, config: Config): Promise<
   }
   const path = location === 'sqlite' ? join(config.dataDir, 'server.db') : resolve(location)
   if (option === '--to') ensurePrivateDirectory(dirname(path))
-  return createSqliteEnd(path)
+  return createSqliteEndpoint(path)
 }
 
 function describe(report: {

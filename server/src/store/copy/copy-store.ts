@@ -5,7 +5,7 @@ import { CopyError } from './copy-error.ts'
 import { createRowDigest, createRowWriter, readPages } from './table-rows.ts'
 
 /** A store as its tables, below the records. */
-export interface CopyEnd {
+export interface CopyEndpoint {
   /** Where it is, for messages; without secrets. */
   readonly label: string
   /** Runs `work` on one snapshot of a store of this release's schema. */
@@ -26,8 +26,8 @@ export interface CopiedTable {
  * transaction. Calls `progress` after each page. Throws CopyError, StoreError.
  */
 export function copyStore(
-  source: CopyEnd,
-  target: CopyEnd,
+  source: CopyEndpoint,
+  target: CopyEndpoint,
   progress: (table: string, rows: number) => void,
 ): Promise<readonly CopiedTable[]> {
   return target.fill((to) =>

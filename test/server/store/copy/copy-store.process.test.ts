@@ -11,8 +11,8 @@ import { OPERATOR } from '../../../../server/src/history/author.ts'
 import { pruneHistory } from '../../../../server/src/history/prune-history.ts'
 import { verifyHistory } from '../../../../server/src/history/verify-history.ts'
 import { copyStore } from '../../../../server/src/store/copy/copy-store.ts'
-import { createPostgresEnd } from '../../../../server/src/store/copy/postgres-end.ts'
-import { createSqliteEnd } from '../../../../server/src/store/copy/sqlite-end.ts'
+import { createPostgresEndpoint } from '../../../../server/src/store/copy/postgres-endpoint.ts'
+import { createSqliteEndpoint } from '../../../../server/src/store/copy/sqlite-endpoint.ts'
 import { openPostgresStore } from '../../../../server/src/store/postgres/open-postgres-store.ts'
 import { TABLES } from '../../../../server/src/store/aggregates/aggregates.ts'
 import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
@@ -150,8 +150,12 @@ describe.skipIf(!hasPostgres())('a copy', () => {
     const filled = await fillSqlite(path)
     const { url } = await testDatabase()
 
-    const sent = await copyStore(createSqliteEnd(path), createPostgresEnd(url), silent)
-    const returned = await copyStore(createPostgresEnd(url), createSqliteEnd(back), silent)
+    const sent = await copyStore(createSqliteEndpoint(path), createPostgresEndpoint(url), silent)
+    const returned = await copyStore(
+      createPostgresEndpoint(url),
+      createSqliteEndpoint(back),
+      silent,
+    )
 
     expect(returned).toEqual(sent)
     expect(sent.find(({ name }) => name === 'rules')).toMatchObject({ rows: 120 })
@@ -223,6 +227,6 @@ it('refuses a source that is not an ordinary file, instead of waiting for it', a
 
   for (const from of [pipe, directory, '/dev/null'])
     await expect(
-      copyStore(createSqliteEnd(from), createSqliteEnd(newPath()), silent),
+      copyStore(createSqliteEndpoint(from), createSqliteEndpoint(newPath()), silent),
     ).rejects.toThrow('is not an ordinary file')
 })

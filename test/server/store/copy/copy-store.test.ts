@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { copyStore } from '../../../../server/src/store/copy/copy-store.ts'
-import { createSqliteEnd } from '../../../../server/src/store/copy/sqlite-end.ts'
+import { createSqliteEndpoint } from '../../../../server/src/store/copy/sqlite-endpoint.ts'
 import { TABLES } from '../../../../server/src/store/aggregates/aggregates.ts'
 import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
 import { AT, silent, newPath } from './copy-scene.ts'
@@ -58,7 +58,7 @@ describe('a copy from SQLite to SQLite', () => {
     target.exec(`CREATE TRIGGER meddle AFTER INSERT ON users BEGIN
       UPDATE users SET created_at = 'never'; END`)
 
-    const attempt = copyStore(createSqliteEnd(from), createSqliteEnd(to), silent)
+    const attempt = copyStore(createSqliteEndpoint(from), createSqliteEndpoint(to), silent)
 
     await expect(attempt).rejects.toMatchObject({ code: 'ERR_COPY_DIFFERS' })
     expect(target.prepare('SELECT count(*) AS n FROM users').get()).toEqual({ n: 0 })
@@ -71,7 +71,7 @@ describe('a copy from SQLite to SQLite', () => {
     onTestFinished(() => store.close())
     const writes: Promise<void>[] = []
 
-    await copyStore(createSqliteEnd(from), createSqliteEnd(to), (table) => {
+    await copyStore(createSqliteEndpoint(from), createSqliteEndpoint(to), (table) => {
       if (table !== 'users') return
       writes.push(store.transaction((writer) => writer.secrets.insert('late', new Uint8Array(1))))
     })
@@ -90,7 +90,7 @@ describe('a copy from SQLite to SQLite', () => {
     source.pragma('user_version = 999')
     source.close()
 
-    const attempt = copyStore(createSqliteEnd(from), createSqliteEnd(to), silent)
+    const attempt = copyStore(createSqliteEndpoint(from), createSqliteEndpoint(to), silent)
 
     await expect(attempt).rejects.toMatchObject({ code: 'ERR_COPY_SCHEMA' })
   })

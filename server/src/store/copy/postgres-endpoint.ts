@@ -5,12 +5,12 @@ import type { PostgresConnection } from '../postgres/postgres-connection.ts'
 import { CHANNEL } from '../postgres/transactions.ts'
 import { TAKE_WRITE_LOCK } from '../postgres/write-lock.ts'
 import { CopyError } from './copy-error.ts'
-import type { CopyEnd } from './copy-store.ts'
+import type { CopyEndpoint } from './copy-store.ts'
 
 const LONG = { mayTakeLong: true }
 
 /** The PostgreSQL database of the URL. A source is only read. Throws RangeError for no URL. */
-export function createPostgresEnd(url: string): CopyEnd {
+export function createPostgresEndpoint(url: string): CopyEndpoint {
   const address = parseDatabaseUrl(url)
   return {
     label: address.label,

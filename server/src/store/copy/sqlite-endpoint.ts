@@ -5,10 +5,10 @@ import { openSqliteStore } from '../sqlite/open-sqlite-store.ts'
 import { createSqliteConnection } from '../sqlite/sqlite-connection.ts'
 import { guard } from '../sqlite/sqlite-error.ts'
 import { CopyError } from './copy-error.ts'
-import type { CopyEnd } from './copy-store.ts'
+import type { CopyEndpoint } from './copy-store.ts'
 
 /** The SQLite database at `path`, whose directory is there. A source is only read. */
-export function createSqliteEnd(path: string): CopyEnd {
+export function createSqliteEndpoint(path: string): CopyEndpoint {
   return {
     label: path,
 
