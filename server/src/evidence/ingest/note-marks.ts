@@ -1,6 +1,6 @@
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
 import { SERVER } from '../../history/author.ts'
-import { countAttempts } from '../../identity/limits/count-attempts.ts'
+import { createRateLimiter } from '../../identity/limits/rate-limiter.ts'
 import type { Log } from '../../operations/log/create-log.ts'
 import type { ExceededLimit } from '../store/evidence-limits.ts'
 import type { Ingested, Sender } from './ingest-service.ts'
@@ -14,14 +14,14 @@ export function noteMarks(
   log: Log,
   monotonicMs: () => number,
 ): (sender: Sender, mark: NonNullable<Ingested['mark']>) => void {
-  const noted = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, monotonicMs)
+  const noted = createRateLimiter({ most: 1, windowMs: NOTED_EVERY_MS }, monotonicMs)
   return ({ org, deviceId, username }, { kind: mark, missing }) => {
     const key = `${deviceId} ${mark}`
     if (noted.waitSeconds(key) > 0) return
     noted.add(key)
     void store
       .note(SERVER, {
-        place: { org },
+        scope: { org },
         kind: 'device.records_marked',
         subject: { id: deviceId, name: username },
         before: null,
@@ -36,7 +36,7 @@ export function warnOfLimits(
   log: Log,
   monotonicMs: () => number,
 ): (sender: Sender, limit: ExceededLimit) => void {
-  const warned = countAttempts({ most: 1, windowMs: NOTED_EVERY_MS }, monotonicMs)
+  const warned = createRateLimiter({ most: 1, windowMs: NOTED_EVERY_MS }, monotonicMs)
   return ({ org, deviceId }, limit) => {
     const key = `${deviceId} ${limit}`
     if (warned.waitSeconds(key) > 0) return

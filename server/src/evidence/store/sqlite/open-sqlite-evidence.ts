@@ -106,7 +106,7 @@ function createStore(
   })
   const writers = createWriters(writing, memory, {
     checkpoints: deps.checkpoints,
-    requireInPlace: deps.requireInPlace,
+    requireSameFiles: deps.requireSameFiles,
     ended: room.settle,
   })
   return createEvidenceStore({
