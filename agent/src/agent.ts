@@ -8,6 +8,7 @@ import type { AgentLog } from './host/agent-log.ts'
 import type { AgentConfig } from './host/config/config.ts'
 import type { ParentAccess } from './host/config/read-parent-access.ts'
 import { createTimeKeeper } from './policy/state/trusted-clock.ts'
+import type { SpentGrants } from './grants/access/spent-grants.ts'
 import type { BreakGlass } from './grants/break-glass/break-glass.ts'
 import type { ActivePolicy } from './policy/decision/active-policy.ts'
 import { watchAge, type AgeWatch } from './policy/decision/age-watch.ts'
@@ -21,7 +22,7 @@ import type { Prober } from './probe/proxy/prober.ts'
 import type { Reporter } from './report/reporter.ts'
 import type { SandboxParts } from './compose-sandboxes.ts'
 import type { Poller } from './sync/update/poller.ts'
-import type { CacheProblem, Synchronizer } from './sync/update/synchronizer.ts'
+import type { Synchronizer } from './sync/update/synchronizer.ts'
 
 const ANSWER_FIRST_MS = 20
 const TIME_NOT_KEPT = 'the time cannot be written to disk'
@@ -63,6 +64,7 @@ export interface AgentDeps {
   readonly points: readonly EnforcementPoint[]
   readonly sandboxes: Pick<SandboxParts, 'recover' | 'stop'>
   readonly recorder: Pick<Recorder, 'stop'>
+  readonly spent: Pick<SpentGrants, 'restore'>
   readonly synchronizer: Pick<Synchronizer, 'restore' | 'keepTime'>
   readonly breakGlass: Pick<BreakGlass, 'restore' | 'stop' | 'remainingMs' | 'tick'>
   readonly poller: Poller
@@ -72,13 +74,10 @@ export interface AgentDeps {
   readonly hints: Pick<HintListener, 'start' | 'stop'> | null
   readonly prober: Pick<Prober, 'start' | 'stop'>
   readonly active: ActivePolicy
-  /** The trusted time, in epoch milliseconds. */
-  readonly now: () => number
   /** Monotonic milliseconds. */
   readonly uptime: () => number
   /** Called with an error of an age check, and with errors of a stop that `stop` does not throw. */
   readonly onError: (error: unknown) => void
-  readonly onCacheProblem: (problem: CacheProblem) => void
   readonly log: AgentLog
 }
 
@@ -106,11 +105,10 @@ export function createAgent(deps: AgentDeps): Agent {
 
   const open = async (): Promise<void> => {
     await claimSocket(deps.socketPath, deps.users)
+    // Before any policy is in force, which would allow a spent grant once more.
+    await deps.spent.restore()
     const problem = await deps.synchronizer.restore()
-    if (problem !== null) {
-      deps.log.error(problem, 'the cached bundle cannot be used')
-      deps.onCacheProblem(problem)
-    }
+    if (problem !== null) deps.log.error(problem, 'the cached bundle cannot be used')
     await deps.breakGlass.restore()
     // Stopped after the points and the local API, which record their last events.
     closers.push(() => deps.recorder.stop())
@@ -172,14 +170,14 @@ function watchAgeOf(deps: AgentDeps): AgeWatch {
   // An end that is on disk stays one, also when the clock is set back over a restart.
   let nextMs = active.nextExpiryMs()
   active.subscribe(() => {
-    const isOver = nextMs !== null && nextMs <= deps.now()
+    const isOver = nextMs !== null && nextMs <= active.now()
     nextMs = active.nextExpiryMs()
     if (isOver)
       synchronizer.keepTime().catch((err: unknown) => {
         log.warn({ err }, TIME_NOT_KEPT)
       })
   })
-  return watchAge(active, deps.now, {
+  return watchAge(active, active.now, {
     grantRemainingMs: breakGlass.remainingMs,
     onCheck() {
       keepTime()

@@ -37,7 +37,7 @@ import { createStateStore } from './sync/state/state-store.ts'
 import { fetchAsDevice } from './sync/transport/fetch-file.ts'
 import { answerSync } from './sync/update/answer-sync.ts'
 import { createPoller, type Poller, type PollerDeps } from './sync/update/poller.ts'
-import { createSynchronizer, type CacheProblem } from './sync/update/synchronizer.ts'
+import { createSynchronizer } from './sync/update/synchronizer.ts'
 import { createSchedule, createTimetable } from './sync/update/timetable.ts'
 import { createViewChannel } from './sync/update/view-channel.ts'
 import { composeProber, composeProxy, DIAL_TIMEOUT_MS } from './compose-enforcement.ts'
@@ -68,7 +68,6 @@ export function createContainer(
   const onError = (err: unknown): void => log.error({ err }, 'unexpected error')
   const startedAtMs = clock()
   const isShared = config.users === 'all'
-  let cacheProblem: CacheProblem | null = null
 
   const time = createTrustedClock({ wall: clock, uptime: from.uptime })
   const control = controlPlane(enrolment.server)
@@ -84,12 +83,10 @@ export function createContainer(
   const store = createStateStore(directory)
   const channel = createViewChannel({ enrolment, store, fetchFile, clock: time })
   const selfTests = createSelfTestMemory({ ...from, directory })
-  const synchronizer = createSynchronizer({ ...shared, channel, selfTests, org: enrolment.org })
   const checkConflict = createConflictCheck(config, enrolment, active)
-  const poller = composePoller({
-    ...shared,
-    run: (...options) => checkConflict().then(() => synchronizer.run(...options)),
-  })
+  const { org } = enrolment
+  const synchronizer = createSynchronizer({ ...shared, channel, checkConflict, selfTests, org })
+  const poller = composePoller({ ...shared, run: synchronizer.run })
   const { inTurn } = poller
   const breakGlass = createBreakGlass({ ...shared, channel, store, clock: time, inTurn })
   const { record } = synchronizer
@@ -113,7 +110,7 @@ export function createContainer(
   const latest = () => ({ prober, assurance, parent, hints: hints?.status() ?? HINTS_OFF })
   const answers = {
     ...records,
-    status: () => describeAgent({ ...status, ...latest(), cacheProblem }),
+    status: () => describeAgent({ ...status, ...latest() }),
     policies: () => listPolicies(active, grants),
     requestAccess: access.ask,
     accessRequests: access.list,
@@ -150,17 +147,12 @@ export function createContainer(
     recorder,
     uploader,
     prober,
-    now: time.now,
     breakGlass,
     poller,
     reporter,
     hints,
-    synchronizer: {
-      keepTime: synchronizer.keepTime,
-      // Checked before any policy is in force.
-      restore: () => checkConflict().then(spent.restore).then(synchronizer.restore),
-    },
-    onCacheProblem: (problem) => void (cacheProblem = problem),
+    spent,
+    synchronizer,
   })
   return { agent }
 }

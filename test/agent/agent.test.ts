@@ -40,6 +40,7 @@ async function createScene(
     points,
     sandboxes: { recover: nothing, stop: nothing },
     recorder: { stop: nothing },
+    spent: { restore: nothing },
     synchronizer: { restore: async () => null, keepTime: nothing },
     breakGlass: { restore: nothing, stop: nothing, remainingMs: () => null, tick: nothing },
     poller: {
@@ -56,10 +57,8 @@ async function createScene(
     hints: null,
     prober: { start: () => {}, stop: nothing },
     active,
-    now: () => 0,
     uptime: () => 0,
     onError: () => {},
-    onCacheProblem: () => {},
     log: { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} },
   })
   onTestFinished(() => agent.stop().catch(() => {}))

@@ -7,16 +7,13 @@ import type { ActivePolicy } from '../policy/decision/active-policy.ts'
 import type { DecisionTally } from '../policy/decision/decision-tally.ts'
 import type { Uploader } from '../records/upload/uploader.ts'
 import { usualEnrolmentPath } from '../sync/enrol/second-enrolment.ts'
-import {
-  describeAwaitedIssue,
-  type AwaitedIssue,
-  type SyncRecord,
-} from '../sync/update/sync-status.ts'
+import { describeAwaitedIssue } from '../sync/update/sync-status.ts'
 import { countRules } from './list-policies.ts'
 import { describePoints, type EnforcementPoint } from '../enforcement/enforcement-point.ts'
 import type { Recorder } from '../records/recorder.ts'
 import type { Prober } from '../probe/proxy/prober.ts'
 import type { Poller } from '../sync/update/poller.ts'
+import type { Synchronizer } from '../sync/update/synchronizer.ts'
 
 /** The user's own file may be large, and the status is read often. */
 const MAX_LISTED_RULES = 100
@@ -30,10 +27,7 @@ export interface StatusDeps {
   readonly active: Pick<ActivePolicy, 'current' | 'local' | 'nextExpiryMs' | 'state'>
   readonly breakGlass: Pick<BreakGlass, 'inForce'>
   readonly grants: GrantStates
-  readonly synchronizer: {
-    readonly record: () => SyncRecord
-    readonly awaited: () => AwaitedIssue | null
-  }
+  readonly synchronizer: Pick<Synchronizer, 'record' | 'awaited' | 'cacheProblem'>
   readonly poller: Pick<Poller, 'nextAttemptAt'>
   readonly hints: AgentStatus['hints']
   readonly uploader: Pick<Uploader, 'status'>
@@ -44,7 +38,6 @@ export interface StatusDeps {
   readonly parent: { readonly status: () => NonNullable<AgentStatus['parent_proxy']> } | null
   readonly prober: Pick<Prober, 'results'>
   readonly assurance: () => Assurance
-  readonly cacheProblem: AgentStatus['cache_problem']
 }
 
 /** The content of `palisade status`; holds no secret. */
@@ -80,7 +73,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
       awaiting: describeAwaitedIssue(deps.synchronizer.awaited()),
     },
     hints: deps.hints,
-    cache_problem: deps.cacheProblem,
+    cache_problem: deps.synchronizer.cacheProblem(),
     decisions: deps.tally.read(),
     records: deps.recorder.status(),
     upload: deps.uploader.status(),

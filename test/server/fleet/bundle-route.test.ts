@@ -77,7 +77,13 @@ describe('the bundle of a device', () => {
       clock,
     })
     const now = (): number => surroundings.nowMs
-    const synchronizer = createSynchronizer({ active, channel, org, clock: now })
+    const synchronizer = createSynchronizer({
+      active,
+      channel,
+      checkConflict: async () => {},
+      org,
+      clock: now,
+    })
     await synchronizer.restore()
     return {
       synchronizer,

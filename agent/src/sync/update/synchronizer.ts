@@ -17,6 +17,8 @@ import type { Offer, ViewChannel } from './view-channel.ts'
 export interface SynchronizerDeps {
   readonly active: ActivePolicy
   readonly channel: ViewChannel
+  /** Called before `restore` and each attempt with the server. */
+  readonly checkConflict: () => Promise<void>
   /** Without it every start runs all self-tests. */
   readonly selfTests?: SelfTestMemory
   readonly org: string
@@ -42,9 +44,10 @@ export interface CacheProblem {
 export interface Synchronizer {
   /**
    * Puts the kept bundle into force, or sets a damaged one aside. Returns the reason if it is not
-   * in force.
+   * in force, which `cacheProblem` gives from then on.
    */
   restore(): Promise<CacheProblem | null>
+  cacheProblem(): CacheProblem | null
   /**
    * Makes one attempt; `isNewsExpected` is true when a change is likely. Never rejects. A failure
    * leaves the bundle in force. Not reentrant.
@@ -68,8 +71,10 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
   const { revocation } = channel
   const preparing = { active, readBundle: createBundleReader(deps.org) }
   let record = NO_ATTEMPTS
+  let cacheProblem: CacheProblem | null = null
 
   const restore = async (): Promise<CacheProblem | null> => {
+    await deps.checkConflict()
     const { kept, problem } = await channel.restore()
     if (revocation.restore()) active.apply({ kind: 'revoked' })
     if (kept === null) {
@@ -115,6 +120,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     findAwaitedIssue(active.current()?.bundle ?? null, channel.times())
 
   const attempt = async (signal: AbortSignal, isNewsExpected: boolean): Promise<Fault | null> => {
+    await deps.checkConflict()
     // Only a signature renews freshness, so a stale machine requests the update itself, not a 304.
     const isConfirmed = active.state() === 'fresh'
     const issuedAfterMs = awaited()?.afterMs ?? null
@@ -135,7 +141,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
       active.apply(eventOfFault(found.code))
     if (found?.code === 'revoked') revocation.begin()
     await revocation.keep()
-    const outcome = describeOutcome(before, found)
+    const outcome = describeOutcome(before, active.revision(), found)
     const { error } = outcome
     record = recordAttempt(record, { beganAt, endedAt: new Date(clock()).toISOString(), error })
     return outcome
@@ -151,7 +157,8 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     signal: AbortSignal,
   ): Promise<SyncOutcome> => {
     const before = active.revision()
-    return describeOutcome(before, await take(body, signal).catch(nameError))
+    const found = await take(body, signal).catch(nameError)
+    return describeOutcome(before, active.revision(), found)
   }
 
   const nameError = (error: unknown): Fault => {
@@ -159,16 +166,9 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     return internalFault(error)
   }
 
-  const describeOutcome = (before: number | null, found: Fault | null): SyncOutcome => {
-    const revision = active.revision()
-    const error = found === null ? null : { code: found.code, message: found.message }
-    const good = revision === before ? 'unchanged' : 'updated'
-    const outcome = error === null ? good : 'failed'
-    return { outcome, revision, error, retryAfterMs: found?.retryAfterMs ?? null }
-  }
-
   return {
-    restore,
+    restore: async () => (cacheProblem = await restore()),
+    cacheProblem: () => cacheProblem,
     run,
     import: importFile,
     record: () => record,
@@ -189,4 +189,15 @@ async function prepareInTurns(
     if (!signal.aborted) throw error
     return fault('stopping', 'the agent is stopping')
   }
+}
+
+function describeOutcome(
+  before: number | null,
+  revision: number | null,
+  found: Fault | null,
+): SyncOutcome {
+  const error = found === null ? null : { code: found.code, message: found.message }
+  const good = revision === before ? 'unchanged' : 'updated'
+  const outcome = error === null ? good : 'failed'
+  return { outcome, revision, error, retryAfterMs: found?.retryAfterMs ?? null }
 }

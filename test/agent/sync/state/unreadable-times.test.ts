@@ -78,6 +78,7 @@ it('an exception in an attempt becomes its error and leaves the bundle in force'
   const synchronizer = createSynchronizer({
     active: scene.active,
     channel: Object.assign(Object.create(null), channel),
+    checkConflict: async () => {},
     org: 'acme',
     clock: () => scene.surroundings.nowMs,
     onError: (error) => told.push(error),

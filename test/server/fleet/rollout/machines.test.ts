@@ -75,7 +75,13 @@ async function openMachine(
     fetchFile,
     clock,
   })
-  const synchronizer = createSynchronizer({ active, channel, org: scene.org, clock: wall })
+  const synchronizer = createSynchronizer({
+    active,
+    channel,
+    checkConflict: async () => {},
+    org: scene.org,
+    clock: wall,
+  })
   await synchronizer.restore()
   async function sync(isNewsExpected: boolean): Promise<string | null> {
     wall()

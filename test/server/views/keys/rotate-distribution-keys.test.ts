@@ -106,7 +106,13 @@ describe('a key rotation, as seen by a running agent,', () => {
       fetchFile: createFileFetcher({ ...wire, access }),
       clock: trusted,
     })
-    synchronizer = createSynchronizer({ active, channel, org, clock })
+    synchronizer = createSynchronizer({
+      active,
+      channel,
+      checkConflict: async () => {},
+      org,
+      clock,
+    })
     await synchronizer.restore()
     decide = (request) => active.decide(request).decision
     await allow('data')

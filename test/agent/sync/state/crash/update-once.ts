@@ -34,7 +34,13 @@ const channel = createViewChannel({
   fetchFile: createFileFetcher({ ...wire, access }),
   clock,
 })
-const synchronizer = createSynchronizer({ active, channel, org: enrolment.org, clock: Date.now })
+const synchronizer = createSynchronizer({
+  active,
+  channel,
+  checkConflict: async () => {},
+  org: enrolment.org,
+  clock: Date.now,
+})
 await synchronizer.restore()
 
 const steps: string[] = []
