@@ -70,8 +70,7 @@ export interface AgentDeps {
   readonly poller: Poller
   readonly reporter: Reporter
   readonly uploader: Pick<Uploader, 'stop'>
-  /** Null when hints are switched off. */
-  readonly hints: Pick<HintListener, 'start' | 'stop'> | null
+  readonly hints: Pick<HintListener, 'start' | 'stop'>
   readonly prober: Pick<Prober, 'start' | 'stop'>
   readonly active: ActivePolicy
   /** Monotonic milliseconds. */
@@ -133,12 +132,12 @@ export function createAgent(deps: AgentDeps): Agent {
     // Registered before the poller, which notifies them, so that it stops before them.
     closers.push(() => deps.reporter.stop())
     closers.push(() => deps.uploader.stop())
-    closers.push(async () => deps.hints?.stop())
+    closers.push(() => deps.hints.stop())
     // Callers that waited for the socket are answered from the cached policy first, because the
     // first request to the server loads much code.
     await setTimeout(ANSWER_FIRST_MS)
     deps.poller.start()
-    deps.hints?.start()
+    deps.hints.start()
     closers.push(() => deps.poller.stop())
     deps.prober.start()
     closers.push(() => deps.prober.stop())

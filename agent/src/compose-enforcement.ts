@@ -9,6 +9,7 @@ import { connectionsOnly } from './local-api/connections-only.ts'
 import type { AgentLog } from './host/agent-log.ts'
 import { logDecision } from './log-events.ts'
 import { createCanaries, type Canaries } from './probe/proxy/canaries.ts'
+import type { ProbeResults } from './probe/proxy/probe-results.ts'
 import { probeProxy } from './probe/proxy/probe-proxy.ts'
 import { createProber, everyHour, type Probed, type Prober } from './probe/proxy/prober.ts'
 import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
@@ -118,10 +119,11 @@ export function composeProber(
     readonly points: readonly Probed[]
     readonly canaries: Canaries
     readonly sandboxes: Pick<SandboxParts, 'probe'>
+    readonly results: ProbeResults
     readonly onChange: () => void
   },
 ): Prober {
-  const { points, canaries, sandboxes, onChange } = of
+  const { points, canaries, sandboxes, results, onChange } = of
   const probe = (name: 'sandbox' | 'strict', mode: 'default' | 'strict'): Probed => ({
     name,
     probe: () => sandboxes.probe(mode, { canaries, token: createToken }),
@@ -132,6 +134,7 @@ export function composeProber(
       ...points,
       ...(config.users === 'all' ? [] : [probe('sandbox', 'default'), probe('strict', 'strict')]),
     ],
+    results,
     timetable: createTimetable(everyHour(clock), random(), clock),
     onChange,
     log,

@@ -1,7 +1,6 @@
 // Imported first: tsyringe throws on import without `Reflect.getMetadata`.
 import '@abraham/reflection'
 import { container as root, type DependencyContainer, type InjectionToken } from 'tsyringe'
-import type { Assurance } from '@palisade/protocol'
 import { join } from 'node:path'
 
 import { followGrants } from './grants/access/grant-states.ts'
@@ -23,8 +22,7 @@ import { denyPolicies } from './policy/local-rules/deny-policies.ts'
 import { createLocalRules } from './policy/local-rules/local-rules.ts'
 import { createLocalApi } from './local-api/local-api.ts'
 import { logOutcomes, logStates } from './log-events.ts'
-import { assess } from './enforcement/assurance.ts'
-import { type Prober } from './probe/proxy/prober.ts'
+import { createProbeResults } from './probe/proxy/probe-results.ts'
 import { uploadRecords } from './records/upload/upload-records.ts'
 import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
 import { decideAsAsked } from './local-api/decide-as-proxy.ts'
@@ -90,13 +88,12 @@ export function createContainer(
   const { inTurn } = poller
   const breakGlass = createBreakGlass({ ...shared, channel, store, clock: time, inTurn })
   const { record } = synchronizer
-  const probes: Prober['results'] = () => prober.results()
-  const assurance = (): Assurance => assess(prober.results(), { nowMs: clock(), isShared })
-  const reporter = reportToServer({ ...shared, breakGlass, record, probes, assurance, fetchFile })
+  const probes = createProbeResults({ clock, isShared })
+  const reporter = reportToServer({ ...shared, breakGlass, record, probes, fetchFile })
   poller.subscribe(reporter.notice)
   const assignment = synchronizer.assignmentVersion
   const listening = { ...from, fetchFile, poller, reporter, assignment }
-  const hints = config.hints ? listenForHints(listening) : null
+  const hints = config.hints ? listenForHints(listening) : HINTS_OFF
 
   const network = networkOf(parts, config)
   const once = createOnceGrants({ ...shared, spent })
@@ -107,10 +104,9 @@ export function createContainer(
   const uploader = uploadRecords({ ...shared, kept, fetchFile, now: time.now })
   const counters = { tally, recorder, uploader, points }
   const status = { ...shared, ...counters, startedAtMs, breakGlass, grants, synchronizer, poller }
-  const latest = () => ({ prober, assurance, parent, hints: hints?.status() ?? HINTS_OFF })
   const answers = {
     ...records,
-    status: () => describeAgent({ ...status, ...latest() }),
+    status: () => describeAgent({ ...status, probes, parent, hints }),
     policies: () => listPolicies(active, grants),
     requestAccess: access.ask,
     accessRequests: access.list,
@@ -124,7 +120,8 @@ export function createContainer(
     serveApi: createServeSandboxApi({ ...api, ...answers, access }),
     network: { ...shared, ...enforcement.serving, maxSlots: SANDBOX_SLOTS },
   })
-  const prober = composeProber(from, { ...enforcement, sandboxes, onChange: reporter.notice })
+  const { notice: onChange } = reporter
+  const prober = composeProber(from, { ...enforcement, sandboxes, results: probes, onChange })
   const localApi = createLocalApi({
     ...decideAsAsked(api),
     ...answers,

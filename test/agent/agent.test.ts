@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAgent, type Agent } from '../../agent/src/agent.ts'
 import type { EnforcementPoint } from '../../agent/src/enforcement/enforcement-point.ts'
+import { HINTS_OFF } from '../../agent/src/sync/hint/hint-listener.ts'
 import { activePolicy } from './fixture/active-policy.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
 
@@ -54,7 +55,7 @@ async function createScene(
     },
     reporter: { notice: () => {}, holdBack: () => {}, stop: nothing },
     uploader: { stop: nothing },
-    hints: null,
+    hints: HINTS_OFF,
     prober: { start: () => {}, stop: nothing },
     active,
     uptime: () => 0,

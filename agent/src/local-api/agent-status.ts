@@ -1,17 +1,18 @@
 import type { Policy } from '@palisade/policy-core'
-import type { AgentStatus, Assurance, KeptEnrolment } from '@palisade/protocol'
+import type { AgentStatus, KeptEnrolment } from '@palisade/protocol'
 import type { GrantStates } from '../grants/access/grant-states.ts'
 import type { BreakGlass } from '../grants/break-glass/break-glass.ts'
 import type { AgentConfig } from '../host/config/config.ts'
 import type { ActivePolicy } from '../policy/decision/active-policy.ts'
 import type { DecisionTally } from '../policy/decision/decision-tally.ts'
 import type { Uploader } from '../records/upload/uploader.ts'
+import type { HintListener } from '../sync/hint/hint-listener.ts'
 import { usualEnrolmentPath } from '../sync/enrol/second-enrolment.ts'
 import { describeAwaitedIssue } from '../sync/update/sync-status.ts'
 import { countRules } from './list-policies.ts'
 import { describePoints, type EnforcementPoint } from '../enforcement/enforcement-point.ts'
 import type { Recorder } from '../records/recorder.ts'
-import type { Prober } from '../probe/proxy/prober.ts'
+import type { ProbeResults } from '../probe/proxy/probe-results.ts'
 import type { Poller } from '../sync/update/poller.ts'
 import type { Synchronizer } from '../sync/update/synchronizer.ts'
 
@@ -29,15 +30,14 @@ export interface StatusDeps {
   readonly grants: GrantStates
   readonly synchronizer: Pick<Synchronizer, 'record' | 'awaited' | 'cacheProblem'>
   readonly poller: Pick<Poller, 'nextAttemptAt'>
-  readonly hints: AgentStatus['hints']
+  readonly hints: Pick<HintListener, 'status'>
   readonly uploader: Pick<Uploader, 'status'>
   readonly tally: Pick<DecisionTally, 'read'>
   readonly recorder: Pick<Recorder, 'status'>
   readonly points: readonly EnforcementPoint[]
   /** Null without a parent proxy. */
   readonly parent: { readonly status: () => NonNullable<AgentStatus['parent_proxy']> } | null
-  readonly prober: Pick<Prober, 'results'>
-  readonly assurance: () => Assurance
+  readonly probes: Pick<ProbeResults, 'all' | 'assurance'>
 }
 
 /** The content of `palisade status`; holds no secret. */
@@ -61,8 +61,8 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
       : {}),
     ...describePoints(deps.points),
     ...(deps.parent === null ? {} : { parent_proxy: deps.parent.status() }),
-    probes: deps.prober.results(),
-    assurance: deps.assurance(),
+    probes: deps.probes.all(),
+    assurance: deps.probes.assurance(),
     bundle: describeBundle(deps.active),
     ...describeLocal(deps.active.local()),
     break_glass: deps.breakGlass.inForce(),
@@ -72,7 +72,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
       next_attempt_at: nextMs === null ? null : new Date(nextMs).toISOString(),
       awaiting: describeAwaitedIssue(deps.synchronizer.awaited()),
     },
-    hints: deps.hints,
+    hints: deps.hints.status(),
     cache_problem: deps.synchronizer.cacheProblem(),
     decisions: deps.tally.read(),
     records: deps.recorder.status(),

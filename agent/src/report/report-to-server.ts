@@ -1,7 +1,8 @@
-import type { Assurance, DeviceReport, ProbeResult } from '@palisade/protocol'
+import type { DeviceReport } from '@palisade/protocol'
 import type { AgentLog } from '../host/agent-log.ts'
 import type { BreakGlass } from '../grants/break-glass/break-glass.ts'
 import type { ActivePolicy } from '../policy/decision/active-policy.ts'
+import type { ProbeResults } from '../probe/proxy/probe-results.ts'
 import type { SyncRecord } from '../sync/update/sync-status.ts'
 import type { Fetched, FetchFile } from '../sync/transport/fetch-file.ts'
 import { describeEnforcement, describeReport } from './describe-report.ts'
@@ -15,8 +16,7 @@ export function reportToServer(deps: {
   readonly active: Pick<ActivePolicy, 'enforced' | 'state' | 'revision' | 'subscribe'>
   readonly breakGlass: Pick<BreakGlass, 'inForce'>
   readonly record: () => SyncRecord
-  readonly probes: () => { readonly proxy: ProbeResult | null }
-  readonly assurance: () => Assurance
+  readonly probes: Pick<ProbeResults, 'all' | 'assurance'>
   readonly fetchFile: FetchFile
   readonly version: string
   readonly random: () => number
@@ -24,13 +24,13 @@ export function reportToServer(deps: {
   readonly uptime: () => number
   readonly log: Pick<AgentLog, 'debug'>
 }): Reporter {
-  const { active, breakGlass, record, fetchFile, log, version: agent_version } = deps
+  const { active, breakGlass, record, probes, fetchFile, log, version: agent_version } = deps
   const reporter = createReporter({
     read: () =>
       describeReport(active, record(), {
         agent_version,
         grant: breakGlass.inForce(),
-        enforcement: describeEnforcement(active.enforced(), deps.probes(), deps.assurance()),
+        enforcement: describeEnforcement(active.enforced(), probes.all(), probes.assurance()),
       }),
     async send(report, signal) {
       const post = (sent: DeviceReport): Promise<Fetched> => {

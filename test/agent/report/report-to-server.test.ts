@@ -1,5 +1,6 @@
 import { deviceReportSchema, type Assurance, type DeviceReport } from '@palisade/protocol'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createProbeResults } from '../../../agent/src/probe/proxy/probe-results.ts'
 import { reportToServer } from '../../../agent/src/report/report-to-server.ts'
 import { fault } from '../../../agent/src/sync/fault.ts'
 import type { Fetched } from '../../../agent/src/sync/transport/fetch-file.ts'
@@ -12,6 +13,8 @@ function startReporter(answer: (report: DeviceReport) => Fetched) {
   const { active } = activePolicy()
   const sent: DeviceReport[] = []
   let assurance: Assurance = { class: 'proxy-only', reason: 'a sandbox was not tried yet' }
+  const results = createProbeResults({ clock: () => 0, isShared: false })
+  results.note('proxy', { at: '', ok: true, detail: '' })
   const reporter = reportToServer({
     active,
     breakGlass: { inForce: () => null },
@@ -21,8 +24,7 @@ function startReporter(answer: (report: DeviceReport) => Fetched) {
       failing_since: null,
       last_error: null,
     }),
-    probes: () => ({ proxy: { at: '', ok: true, detail: '' }, sandbox: null, strict: null }),
-    assurance: () => assurance,
+    probes: { all: results.all, assurance: () => assurance },
     async fetchFile({ body = '' }) {
       const report = deviceReportSchema.parse(JSON.parse(String(body)))
       sent.push(report)

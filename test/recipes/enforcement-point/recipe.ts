@@ -15,7 +15,7 @@ export const ENFORCEMENT_POINT: Recipe = {
       by: "{ proxy: '', beacon: '' }",
     },
     {
-      file: 'agent/src/probe/proxy/prober.ts',
+      file: 'agent/src/probe/proxy/probe-results.ts',
       after: '    proxy: null,',
       add: '    beacon: null,',
     },

@@ -1,10 +1,7 @@
 import type { ProbeResult } from '@palisade/protocol'
 import type { AgentLog } from '../../host/agent-log.ts'
 import type { Timetable } from '../../sync/update/timetable.ts'
-import type { PointName } from '../../enforcement/enforcement-point.ts'
-
-/** Members of the status that hold the result of a probe. */
-export type ProbeName = PointName | 'sandbox' | 'strict'
+import type { ProbeName, ProbeResults } from './probe-results.ts'
 
 /** A part of the agent that can test itself. */
 export interface Probed {
@@ -23,8 +20,6 @@ export interface Prober {
   start(): void
   /** Resolves when no probe runs any more. */
   stop(): Promise<void>
-  /** The last result of each point; null before the first. */
-  results(): Readonly<Record<ProbeName, ProbeResult | null>>
 }
 
 const SETTLED_AFTER_MS = 10_000
@@ -33,6 +28,7 @@ const RETRY_MS = 5 * 60_000
 
 export function createProber(deps: {
   readonly points: readonly Probed[]
+  readonly results: Pick<ProbeResults, 'all' | 'note'>
   readonly timetable: Timetable
   /** Called when a point has its first result, and when it fails or recovers. */
   readonly onChange: () => void
@@ -40,12 +36,7 @@ export function createProber(deps: {
   /** Milliseconds until the first probe of a costly point. Default 10,000. */
   readonly settledAfterMs?: number
 }): Prober {
-  const { points, log, settledAfterMs = SETTLED_AFTER_MS } = deps
-  const results: Record<ProbeName, ProbeResult | null> = {
-    proxy: null,
-    sandbox: null,
-    strict: null,
-  }
+  const { points, results, log, settledAfterMs = SETTLED_AFTER_MS } = deps
   let running: Promise<void> | null = null
   const waiting = new Set<Probed>()
   let isStopped = false
@@ -54,8 +45,8 @@ export function createProber(deps: {
 
   const probe = async ({ name, probe: test }: Probed): Promise<void> => {
     const result = await test()
-    const former = results[name]
-    results[name] = result
+    const former = results.all()[name]
+    results.note(name, result)
     if (former?.ok === result.ok) return
     const line = { point: name, detail: result.detail }
     if (result.ok) log.info(line, 'the self-probe passed')
@@ -69,7 +60,8 @@ export function createProber(deps: {
     }
     running = null
     clearTimeout(retry)
-    const failed = points.filter(({ name }) => results[name]?.ok === false)
+    const last = results.all()
+    const failed = points.filter(({ name }) => last[name]?.ok === false)
     if (failed.length > 0 && !isStopped) retry = setTimeout(run, RETRY_MS, failed).unref()
   }
   /** One probe at a time. */
@@ -93,7 +85,6 @@ export function createProber(deps: {
       deps.timetable.stop()
       await running
     },
-    results: () => ({ ...results }),
   }
 }
 

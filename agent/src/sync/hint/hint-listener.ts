@@ -177,9 +177,9 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
   }
 }
 
-/** Status of a machine with hints switched off. */
-export const HINTS_OFF: AgentStatus['hints'] = {
-  is_on: false,
-  failing_since: null,
-  last_error: null,
+/** Hints that are switched off. */
+export const HINTS_OFF: HintListener = {
+  start() {},
+  status: () => ({ is_on: false, failing_since: null, last_error: null }),
+  async stop() {},
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createProbeResults } from '../../../../agent/src/probe/proxy/probe-results.ts'
 import { createProber, everyHour, type Probed } from '../../../../agent/src/probe/proxy/prober.ts'
 import { NOW_MS } from '../../fixture/bundle.ts'
 
@@ -11,14 +12,16 @@ describe('the prober', () => {
       name: 'proxy',
       probe: async () => ({ at: '', ok: outcomes.shift() === true, detail: '' }),
     }
+    const results = createProbeResults({ clock: () => NOW_MS, isShared: false })
     const prober = createProber({
       points: [point],
+      results,
       timetable: { start: (onTick) => void (tick = onTick), stop: () => {}, nextAt: () => null },
-      onChange: () => changes.push(prober.results().proxy?.ok),
+      onChange: () => changes.push(results.all().proxy?.ok),
       log: { error: () => {}, info: () => {} },
     })
 
-    expect(prober.results()).toEqual({ proxy: null, sandbox: null, strict: null })
+    expect(results.all()).toEqual({ proxy: null, sandbox: null, strict: null })
     prober.start()
     for (const left of [3, 2, 1, 0]) {
       await expect.poll(() => outcomes.length).toBe(left + 1)
@@ -42,6 +45,7 @@ describe('the prober', () => {
     })
     const deps = {
       points: [pointOf('sandbox'), pointOf('proxy')],
+      results: createProbeResults({ clock: () => NOW_MS, isShared: false }),
       timetable: { start: () => {}, stop: () => {}, nextAt: () => null },
       onChange: () => {},
       log: { error: () => {}, info: () => {} },
