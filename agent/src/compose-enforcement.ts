@@ -13,9 +13,9 @@ import type { ProbeResults } from './probe/proxy/probe-results.ts'
 import { probeProxy } from './probe/proxy/probe-proxy.ts'
 import { createProber, everyHour, type Probed, type Prober } from './probe/proxy/prober.ts'
 import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
-import { endpointOf } from './host/process-lookup/client-endpoint.ts'
 import type { Dial } from './proxy/target/dial.ts'
-import { createProxy, type Proxy } from './proxy/proxy.ts'
+import { createProxyAddress } from './proxy/proxy-address.ts'
+import { createProxy } from './proxy/proxy.ts'
 import { createLiveConnections } from './proxy/admission/live-connections.ts'
 import { governWithParent } from './proxy/parent/decide-with-parent.ts'
 import {
@@ -58,15 +58,13 @@ export function composeProxy(
   const { config, clock, uptime, log } = from
   const { active, network, once, onError } = shared
   const tally = createDecisionTally()
-  const parent = createParent(from, {
-    ...network,
-    isOwnAddress: (...at) => proxy.isOwnAddress(...at),
-  })
+  const address = createProxyAddress()
+  const parent = createParent(from, { ...network, isOwnAddress: address.isOwn })
   const governed = parent === null ? active : governWithParent(active, parent)
   const { recorder, kept, ...records } = keepRecords({
     ...from,
     directory: join(config.agentDir, 'records'),
-    proxy: () => endpointOf(proxy.describe()),
+    proxy: address.endpoint,
     now: shared.now,
   })
   const onEvent = takeEvents({
@@ -92,13 +90,14 @@ export function composeProxy(
     maxConnections: 2 * from.maxConnections,
     bodyRate: BODY_RATE,
     nearMisses: createNearMisses(active.explain, uptime),
-    isOwnAddress: (...at: Parameters<Proxy['isOwnAddress']>) => proxy.isOwnAddress(...at),
+    isOwnAddress: address.isOwn,
     onClient: recorder.notice,
     onEvent,
     onError,
   }
-  const proxy: Proxy = createProxy({
+  const proxy = createProxy({
     ...serving,
+    address,
     port: config.proxyPort,
     decide,
     resolve: canaries.resolve(network.resolve),
@@ -109,7 +108,7 @@ export function composeProxy(
   const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]
   const policy = config.users === 'all' ? connectionsOnly(governed) : governed
   const recording = { recorder, kept, records, tally }
-  return { ...recording, policy, canaries, network, onEvent, parent, points, proxy, serving }
+  return { ...recording, policy, canaries, network, onEvent, parent, points, address, serving }
 }
 
 /** Lets the points and a sandbox test themselves. */

@@ -99,7 +99,7 @@ export function createContainer(
   const once = createOnceGrants({ ...shared, spent })
   const grants = followGrants({ ...shared, spent })
   const enforcement = composeProxy(from, { active, once, network, now: time.now, onError })
-  const { policy, proxy, parent, points, onEvent, recorder, records, kept, tally } = enforcement
+  const { policy, address, parent, points, onEvent, recorder, records, kept, tally } = enforcement
   const access = createAccessRequests({ ...from, fetchFile, grants })
   const uploader = uploadRecords({ ...shared, kept, fetchFile, now: time.now })
   const counters = { tally, recorder, uploader, points }
@@ -112,7 +112,7 @@ export function createContainer(
     accessRequests: access.list,
     flushTimeoutMs: FLUSH_TIMEOUT_MS,
   }
-  const api = { ...shared, ...network, active: policy, onEvent, isOwnAddress: proxy.isOwnAddress }
+  const api = { ...shared, ...network, active: policy, onEvent, isOwnAddress: address.isOwn }
   const paths = { agentDir: config.agentDir, socketPath: config.socketPath }
   const sandboxes = composeSandboxes({
     ...shared,

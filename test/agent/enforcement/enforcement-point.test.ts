@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createDial } from '../../../agent/src/proxy/target/dial.ts'
+import { createProxyAddress } from '../../../agent/src/proxy/proxy-address.ts'
 import { createProxy } from '../../../agent/src/proxy/proxy.ts'
 import { createLiveConnections } from '../../../agent/src/proxy/admission/live-connections.ts'
 import { describePoints } from '../../../agent/src/enforcement/enforcement-point.ts'
@@ -10,6 +11,7 @@ import { exchangeRaw, get } from '../fixture/proxy.ts'
 function createPoint() {
   const { active } = activePolicy()
   const point = createProxy({
+    address: createProxyAddress(),
     port: 0,
     decide: active.decide,
     resolve: async () => [],

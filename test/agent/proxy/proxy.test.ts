@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { createDial } from '../../../agent/src/proxy/target/dial.ts'
+import { createProxyAddress } from '../../../agent/src/proxy/proxy-address.ts'
 import { createProxy } from '../../../agent/src/proxy/proxy.ts'
 import { createLiveConnections } from '../../../agent/src/proxy/admission/live-connections.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
@@ -230,6 +231,7 @@ describe('a proxy that stops', () => {
     const { active, use } = activePolicy()
     use(bundleOf(['allow', 'connect:tcp', '*.a.test']))
     const proxy = createProxy({
+      address: createProxyAddress(),
       port: 0,
       decide: active.decide,
       resolve: () => {

@@ -28,9 +28,3 @@ export function readClientEndpoint({ remoteAddress, remotePort }: Socket): Clien
     ? null
     : { address: remoteAddress, port: remotePort }
 }
-
-/** The address that a URL such as `http://127.0.0.1:8421` names. */
-export function endpointOf(url: string): TcpEndpoint {
-  const { hostname, port } = new URL(url)
-  return { address: hostname, port: Number(port) }
-}

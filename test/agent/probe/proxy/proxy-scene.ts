@@ -7,7 +7,8 @@ import { probeProxy, type ProbeDeps } from '../../../../agent/src/probe/proxy/pr
 import { createLiveConnections } from '../../../../agent/src/proxy/admission/live-connections.ts'
 import { governWithParent } from '../../../../agent/src/proxy/parent/decide-with-parent.ts'
 import { createParentProxy } from '../../../../agent/src/proxy/parent/parent-proxy.ts'
-import { createProxy, type Proxy } from '../../../../agent/src/proxy/proxy.ts'
+import { createProxyAddress } from '../../../../agent/src/proxy/proxy-address.ts'
+import { createProxy } from '../../../../agent/src/proxy/proxy.ts'
 import { createDial, type Dial } from '../../../../agent/src/proxy/target/dial.ts'
 import { activePolicy } from '../../fixture/active-policy.ts'
 import { NOW_MS } from '../../fixture/bundle.ts'
@@ -42,7 +43,8 @@ export async function startPoint(
     dialled.add(address)
     return connectDirectly(address, port, signal)
   }
-  const isOwnAddress: Proxy['isOwnAddress'] = (...end) => proxy.isOwnAddress(...end)
+  const address = createProxyAddress()
+  const isOwnAddress = address.isOwn
   const access = { ...PARENT_ACCESS, host: 'parent.test', port: 3128, ...parent }
   const machine = { machineAddresses: () => [], uptime: () => 0, clock: () => NOW_MS }
   const above =
@@ -52,7 +54,8 @@ export async function startPoint(
   const ruled = above === null ? active : governWithParent(active, above)
   const whole = canaries.decide(ruled.decide)
   const decide = broken === undefined ? whole : broken(whole)
-  const proxy: Proxy = createProxy({
+  const proxy = createProxy({
+    address,
     port: 0,
     decide,
     resolve,
