@@ -20,7 +20,6 @@ import { describePoints, type EnforcementPoint } from './enforcement/enforcement
 import type { Recorder } from './records/recorder.ts'
 import type { Prober } from './probe/proxy/prober.ts'
 import type { Reporter } from './report/reporter.ts'
-import type { SandboxParts } from './compose-sandboxes.ts'
 import type { Poller } from './sync/update/poller.ts'
 import type { Synchronizer } from './sync/update/synchronizer.ts'
 
@@ -31,7 +30,7 @@ const TIME_NOT_KEPT = 'the time cannot be written to disk'
 export interface AgentEnvironment {
   readonly config: AgentConfig
   /** Present where the agent serves all users. */
-  readonly admit?: AdmitCaller
+  readonly admit?: AdmitCaller | undefined
   /** Null without a parent proxy. */
   readonly parentAccess: ParentAccess | null
   readonly enrolment: KeptEnrolment
@@ -52,6 +51,8 @@ export interface AgentEnvironment {
   readonly random: () => number
   readonly fetch: Fetch
   readonly machineAddresses: () => readonly string[]
+  /** Called with a bug, which does not end the agent. */
+  readonly onError: (error: unknown) => void
   /** Requests and tunnels of the proxy at once. */
   readonly maxConnections: number
 }
@@ -62,7 +63,7 @@ export interface AgentDeps {
   readonly users: AgentConfig['users']
   /** In start order. */
   readonly points: readonly EnforcementPoint[]
-  readonly sandboxes: Pick<SandboxParts, 'recover' | 'stop'>
+  readonly sandboxes: { recover(): Promise<void>; stop(): Promise<void> }
   readonly recorder: Pick<Recorder, 'stop'>
   readonly spent: Pick<SpentGrants, 'restore'>
   readonly synchronizer: Pick<Synchronizer, 'restore' | 'keepTime'>

@@ -2,49 +2,32 @@
 import '@abraham/reflection'
 import { container as root, type DependencyContainer, type InjectionToken } from 'tsyringe'
 import { join } from 'node:path'
-
+import { createAgent, type Agent, type AgentEnvironment } from './agent.ts'
+import {
+  composeEnforcement,
+  composeProber,
+  DIAL_TIMEOUT_MS,
+} from './composition/compose-enforcement.ts'
+import { composeLocalApi } from './composition/compose-local-api.ts'
+import { composeSync } from './composition/compose-sync.ts'
 import { followGrants } from './grants/access/grant-states.ts'
 import { createOnceGrants } from './grants/access/once-grants.ts'
-import { createAccessRequests } from './grants/access/request-access.ts'
 import { createSpentGrants } from './grants/access/spent-grants.ts'
-import { createAgent, type Agent, type AgentEnvironment } from './agent.ts'
-import { answerBreakGlass } from './grants/break-glass/answer-break-glass.ts'
-import { createBreakGlass } from './grants/break-glass/break-glass.ts'
-import type { AgentConfig } from './host/config/config.ts'
+import { logStates, noteEvents } from './log-events.ts'
 import { createActivePolicy } from './policy/decision/active-policy.ts'
+import { createDecisionTally } from './policy/decision/decision-tally.ts'
 import { controlPlane } from './policy/decision/offline.ts'
-import { createConflictCheck } from './sync/enrol/second-enrolment.ts'
-import { HINTS_OFF, listenForHints } from './sync/hint/hint-listener.ts'
-import { describeAgent } from './local-api/agent-status.ts'
-import { listPolicies } from './local-api/list-policies.ts'
-import { denyFileOf } from './policy/local-rules/deny-file.ts'
 import { denyPolicies } from './policy/local-rules/deny-policies.ts'
-import { createLocalRules } from './policy/local-rules/local-rules.ts'
-import { createLocalApi } from './local-api/local-api.ts'
-import { logOutcomes, logStates } from './log-events.ts'
-import { createProbeResults } from './probe/proxy/probe-results.ts'
-import { uploadRecords } from './records/upload/upload-records.ts'
-import { FLUSH_TIMEOUT_MS } from './http/await-flushed.ts'
-import { decideAsAsked } from './local-api/decide-as-proxy.ts'
-import { reportToServer } from './report/report-to-server.ts'
-import { createServeSandboxApi } from './local-api/sandbox-api.ts'
-import { composeSandboxes, refuseSandboxes } from './compose-sandboxes.ts'
 import { createTrustedClock } from './policy/state/trusted-clock.ts'
-import { createSelfTestMemory } from './sync/state/self-test-memory.ts'
-import { createStateStore } from './sync/state/state-store.ts'
-import { fetchAsDevice } from './sync/transport/fetch-file.ts'
-import { answerSync } from './sync/update/answer-sync.ts'
-import { createPoller, type Poller, type PollerDeps } from './sync/update/poller.ts'
-import { createSynchronizer } from './sync/update/synchronizer.ts'
-import { createSchedule, createTimetable } from './sync/update/timetable.ts'
-import { createViewChannel } from './sync/update/view-channel.ts'
-import { composeProber, composeProxy, DIAL_TIMEOUT_MS } from './compose-enforcement.ts'
+import { createCanaries } from './probe/proxy/canaries.ts'
+import { createProbeResults } from './probe/proxy/probe-results.ts'
+import { createProxyAddress } from './proxy/proxy-address.ts'
 import { createDial, type Dial } from './proxy/target/dial.ts'
 import { createResolver, createServiceResolver, type Resolve } from './proxy/target/resolver.ts'
+import { keepRecords } from './records/keep-records.ts'
+import { uploadRecords } from './records/upload/upload-records.ts'
 
 const RESOLVE_TIMEOUT_MS = 5_000
-/** Requests, tunnels and UDP conversations of one sandbox at once. */
-const SANDBOX_SLOTS = 1_024
 
 /** Network access of the proxy; tests may replace these parts. */
 export const RESOLVE: InjectionToken<Resolve> = Symbol('Resolve')
@@ -59,121 +42,103 @@ export function createParts({ config }: Pick<AgentEnvironment, 'config'>): Depen
 
 /** Composes the agent. No resource is opened before `start`. */
 export function createContainer(
-  from: AgentEnvironment,
-  parts: DependencyContainer = createParts(from),
+  environment: AgentEnvironment,
+  parts: DependencyContainer = createParts(environment),
 ): { readonly agent: Agent } {
-  const { config, enrolment, clock, log } = from
-  const onError = (err: unknown): void => log.error({ err }, 'unexpected error')
-  const startedAtMs = clock()
-  const isShared = config.users === 'all'
+  const { config, enrolment, localPolicies, localDenies, clock, uptime, random } = environment
+  const { log, onError } = environment
+  const { agentDir, socketPath, users } = config
+  const resolve = parts.resolve(RESOLVE)
+  const address = createProxyAddress()
+  const canaries = createCanaries()
+  const probes = createProbeResults({ clock, isShared: users === 'all' })
 
-  const time = createTrustedClock({ wall: clock, uptime: from.uptime })
-  const control = controlPlane(enrolment.server)
-  const localPolicies = [...from.localPolicies, ...denyPolicies(from.localDenies)]
-  const spent = createSpentGrants({ directory: join(config.agentDir, 'access'), now: time.now })
-  const settings = { localPolicies, clock: time, controlPlane: control, spentAmong: spent.among }
-  const active = createActivePolicy({ ...from, ...settings })
-  logStates(active, log)
-  const shared = { ...from, active, onError }
-
-  const fetchFile = fetchAsDevice({ ...from, now: time.now })
-  const directory = join(config.agentDir, 'policy')
-  const store = createStateStore(directory)
-  const channel = createViewChannel({ enrolment, store, fetchFile, clock: time })
-  const selfTests = createSelfTestMemory({ ...from, directory })
-  const checkConflict = createConflictCheck(config, enrolment, active)
-  const { org } = enrolment
-  const synchronizer = createSynchronizer({ ...shared, channel, checkConflict, selfTests, org })
-  const poller = composePoller({ ...shared, run: synchronizer.run })
-  const { inTurn } = poller
-  const breakGlass = createBreakGlass({ ...shared, channel, store, clock: time, inTurn })
-  const { record } = synchronizer
-  const probes = createProbeResults({ clock, isShared })
-  const reporter = reportToServer({ ...shared, breakGlass, record, probes, fetchFile })
-  poller.subscribe(reporter.notice)
-  const assignment = synchronizer.assignmentVersion
-  const listening = { ...from, fetchFile, poller, reporter, assignment }
-  const hints = config.hints ? listenForHints(listening) : HINTS_OFF
-
-  const network = networkOf(parts, config)
-  const once = createOnceGrants({ ...shared, spent })
-  const grants = followGrants({ ...shared, spent })
-  const enforcement = composeProxy(from, { active, once, network, now: time.now, onError })
-  const { policy, address, parent, points, onEvent, recorder, records, kept, tally } = enforcement
-  const access = createAccessRequests({ ...from, fetchFile, grants })
-  const uploader = uploadRecords({ ...shared, kept, fetchFile, now: time.now })
-  const counters = { tally, recorder, uploader, points }
-  const status = { ...shared, ...counters, startedAtMs, breakGlass, grants, synchronizer, poller }
-  const answers = {
-    ...records,
-    status: () => describeAgent({ ...status, probes, parent, hints }),
-    policies: () => listPolicies(active, grants),
-    requestAccess: access.ask,
-    accessRequests: access.list,
-    flushTimeoutMs: FLUSH_TIMEOUT_MS,
-  }
-  const api = { ...shared, ...network, active: policy, onEvent, isOwnAddress: address.isOwn }
-  const paths = { agentDir: config.agentDir, socketPath: config.socketPath }
-  const sandboxes = composeSandboxes({
-    ...shared,
-    ...paths,
-    serveApi: createServeSandboxApi({ ...api, ...answers, access }),
-    network: { ...shared, ...enforcement.serving, maxSlots: SANDBOX_SLOTS },
+  const time = createTrustedClock({ wall: clock, uptime })
+  const spent = createSpentGrants({ directory: join(agentDir, 'access'), now: time.now })
+  const active = createActivePolicy({
+    clock: time,
+    machineAddresses: environment.machineAddresses,
+    localPolicies: localPolicies.concat(denyPolicies(localDenies)),
+    home: environment.home,
+    controlPlane: controlPlane(enrolment.server),
+    spentAmong: spent.among,
   })
-  const { notice: onChange } = reporter
-  const prober = composeProber(from, { ...enforcement, sandboxes, results: probes, onChange })
-  const localApi = createLocalApi({
-    ...decideAsAsked(api),
-    ...answers,
-    ...answerSync({ ...shared, synchronizer, poller }),
-    ...createLocalRules({ ...shared, denies: from.localDenies, file: denyFileOf(config.agentDir) }),
-    ...answerBreakGlass({ breakGlass, poller, log }),
-    startSandbox: isShared ? refuseSandboxes : sandboxes.startSandbox,
-    sandboxLimits: sandboxes.limits,
-    staged: sandboxes.staged,
-    admit: from.admit,
+  logStates(active, log)
+
+  const sync = composeSync(environment, { time, active, probes })
+  const once = createOnceGrants({ active, spent, onError })
+  const grants = followGrants({ active, spent, log })
+  const records = keepRecords({
+    directory: join(agentDir, 'records'),
+    enrolment,
+    proxy: address.endpoint,
+    now: time.now,
+    uptime,
+    random,
+    log,
+  })
+  const { recorder, kept } = records
+  const uploader = uploadRecords({
+    active,
+    kept,
+    enrolment,
+    fetchFile: sync.fetchFile,
+    now: time.now,
+    uptime,
+    random,
     onError,
   })
+  const tally = createDecisionTally()
+  const onEvent = noteEvents({ recorder, tally, log, isProbe: canaries.isOwn })
+  const enforcement = composeEnforcement(environment, {
+    address,
+    active,
+    once,
+    canaries,
+    resolve,
+    resolveServices: createServiceResolver(config.dnsServers, RESOLVE_TIMEOUT_MS),
+    dial: parts.resolve(DIAL),
+    recorder,
+    onEvent,
+  })
+  const { localApi, sandboxes } = composeLocalApi(environment, {
+    active,
+    grants,
+    sync,
+    enforcement,
+    records,
+    tally,
+    uploader,
+    probes,
+    resolve,
+    onEvent,
+  })
+  const prober = composeProber(environment, {
+    probed: enforcement.probed,
+    canaries,
+    sandboxes,
+    results: probes,
+    onChange: sync.reporter.notice,
+  })
   const agent = createAgent({
-    ...shared,
     localApi,
-    socketPath: config.socketPath,
-    users: config.users,
-    points,
+    socketPath,
+    users,
+    points: enforcement.points,
     sandboxes,
     recorder,
-    uploader,
-    prober,
-    breakGlass,
-    poller,
-    reporter,
-    hints,
     spent,
-    synchronizer,
+    synchronizer: sync.synchronizer,
+    breakGlass: sync.breakGlass,
+    poller: sync.poller,
+    reporter: sync.reporter,
+    uploader,
+    hints: sync.hints,
+    prober,
+    active,
+    uptime,
+    onError,
+    log,
   })
   return { agent }
-}
-
-function networkOf(parts: DependencyContainer, { dnsServers }: Pick<AgentConfig, 'dnsServers'>) {
-  return {
-    resolve: parts.resolve(RESOLVE),
-    resolveServices: createServiceResolver(dnsServers, RESOLVE_TIMEOUT_MS),
-    dial: parts.resolve(DIAL),
-  }
-}
-
-/** Asks for a policy by the schedule, and logs each outcome. */
-function composePoller({
-  config,
-  clock,
-  random,
-  log,
-  run,
-  onError,
-}: AgentEnvironment & Pick<PollerDeps, 'run' | 'onError'>): Poller {
-  const schedule = createSchedule(config.syncSchedule, clock)
-  const timetable = createTimetable(schedule, random(), clock)
-  const poller = createPoller({ run, timetable, clock, onError })
-  logOutcomes(poller, log)
-  return poller
 }

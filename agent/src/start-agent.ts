@@ -34,8 +34,10 @@ export async function startAgent(
   const settings = { level: config.logLevel, base: { part: 'agent' } }
   const log = pino(settings, createLogDestination(process.stdout.fd))
   const fetch = createHttpFetch()
-  const environment = { fetch, log, clock: Date.now, random: Math.random }
-  if (!(await ensureEnrolled(config, { ...environment, hostName: hostname() }, stop))) return null
+  const { now: clock } = Date
+  const { random } = Math
+  const hostName = hostname()
+  if (!(await ensureEnrolled(config, { fetch, log, clock, random, hostName }, stop))) return null
   const enrolment = await readEnrolment(config.enrolmentPath)
   const key = await readDeviceKey(config.enrolmentPath)
   const localPolicies = await readLocal(config.localPoliciesPath)
@@ -55,17 +57,21 @@ export async function startAgent(
     log.warn('the home directory is not a canonical path: rules with `~` match nothing')
   const { agent } = createContainer({
     config,
-    ...(isShared ? { admit: await loadAdmission(process.getuid?.() ?? 0) } : {}),
+    admit: isShared ? await loadAdmission(process.getuid?.() ?? 0) : undefined,
     parentAccess,
-    ...environment,
     enrolment,
     key,
     localPolicies,
     localDenies,
     home,
     version: agentVersion(),
+    log,
+    clock,
     uptime,
+    random,
+    fetch,
     machineAddresses,
+    onError: (err) => log.error({ err }, 'unexpected error'),
     maxConnections: chooseConnectionLimit(await readLimits()),
   })
   // Awaited last, so that all of the above happens while flock(1) runs.
@@ -78,7 +84,7 @@ export async function startAgent(
     lock.release()
     throw error
   }
-  return { ...agent, stop: () => agent.stop().finally(lock.release) }
+  return { start: agent.start, stop: () => agent.stop().finally(lock.release) }
 }
 
 /** Null outside Linux. Node has raised the soft limit to the hard one by then. */

@@ -76,6 +76,7 @@ export async function startAgent(
       return new Response(body ?? '{}', { headers, status: body === undefined ? 404 : 200 })
     },
     machineAddresses: () => ['198.51.100.9'],
+    onError: (error) => void lines.push(error),
     maxConnections: 64,
   }
   const { agent } = createContainer(surroundings, parts)

@@ -7,10 +7,11 @@ export const AGENT: Building = {
     ['main.ts', 'index.ts'],
     ['start-agent.ts'],
     ['container.ts'],
-    ['compose-enforcement.ts'],
+    // The parts of each area, with what they are given.
+    ['composition'],
     // Units of systemd, pages of the manual.
     ['service', 'agent.ts'],
-    ['compose-sandboxes.ts', 'log-events.ts'],
+    ['log-events.ts'],
     // The socket for `palisade` and other tools, and for sandboxes; reports to the server.
     ['local-api', 'report'],
     // Self-tests of both enforcement points.

@@ -12,7 +12,7 @@ const MOST_LINES: Readonly<Record<string, number>> = {
   'packages/cli/src/': 15_800,
   'packages/launcher/': 2_090,
   'server/src/': 50_950,
-  'agent/src/': 33_870,
+  'agent/src/': 34_030,
   'bench/src/': 7_000,
 }
 

@@ -36,8 +36,10 @@ export interface KeptRecords {
   readonly owner: string
 }
 
-/** The records, for the people of this machine. */
-export interface ShownRecords {
+/** The decision records of this machine, their writer and their readers. */
+export interface Records {
+  readonly recorder: Recorder
+  readonly kept: KeptRecords
   /** Lines of the decision records, each with its line feed. */
   readonly log: (query: LogQuery, reader: StreamReader) => AsyncIterable<string>
   readonly verifyLog: () => Promise<LogVerification>
@@ -56,10 +58,7 @@ export function keepRecords(deps: {
   /** 0 to 1, exclusive. */
   readonly random: () => number
   readonly log: Pick<AgentLog, 'warn'>
-}): {
-  readonly recorder: Recorder
-  readonly kept: KeptRecords
-} & ShownRecords {
+}): Records {
   const { now, uptime, random, log } = deps
   const disk = createRecordDisk(deps.directory)
   const owner = formatOwner(deps.enrolment)

@@ -77,6 +77,18 @@ export function createSandboxes({ takeLaunch, start, onError }: SandboxesDeps): 
   }
 }
 
+/**
+ * The answer of an agent that serves all users: a sandbox is made of files and processes of the
+ * caller, which such an agent must not touch in the caller's place.
+ */
+export async function refuseSandboxes(): Promise<SandboxResult> {
+  return failed(
+    'unavailable',
+    'this agent serves all users and makes no sandboxes; start one of your own with ' +
+      '`palisade-agent install --user`',
+  )
+}
+
 /** The log cannot say it where no space is left for the log. */
 const SHORTAGES: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', 'no space is left for its files (ENOSPC); free some space for the agent'],

@@ -20,15 +20,20 @@ export const ENFORCEMENT_POINT: Recipe = {
       add: '    beacon: null,',
     },
     {
-      file: 'agent/src/compose-enforcement.ts',
-      after: "import { createCanaries, type Canaries } from './probe/proxy/canaries.ts'",
-      add: "import { createBeacon } from './beacon/beacon.ts'",
+      file: 'agent/src/composition/compose-enforcement.ts',
+      after: "import type { AgentEnvironment } from '../agent.ts'",
+      add: "import { createBeacon } from '../beacon/beacon.ts'",
     },
     {
-      file: 'agent/src/compose-enforcement.ts',
-      replace: '  const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }]',
+      file: 'agent/src/composition/compose-enforcement.ts',
+      replace: '  const points: EnforcementPoint[] = [proxy]',
       by: `  const beacon = createBeacon({ clock })
-  const points = [{ ...proxy, probe: () => probeProxy(probe, proxy.describe()) }, beacon]`,
+  const points: EnforcementPoint[] = [proxy, beacon]`,
+    },
+    {
+      file: 'agent/src/composition/compose-enforcement.ts',
+      replace: 'const probed: Probed[] = [{',
+      by: 'const probed: Probed[] = [beacon, {',
     },
     {
       file: 'test/architecture/agent-floors.ts',

@@ -90,6 +90,7 @@ async function openMachine() {
           return fetch(...asked)
         },
         machineAddresses: () => [],
+        onError: (error) => warn(error, 'unexpected error'),
         maxConnections: 64,
       }))
       await agent.start()

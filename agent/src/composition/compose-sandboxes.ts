@@ -1,33 +1,33 @@
 import { pathDenies } from '@palisade/policy-core'
-import type { LimitMechanisms, ProbeResult, SandboxResult } from '@palisade/protocol'
+import type { LimitMechanisms, ProbeResult } from '@palisade/protocol'
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { followPolicy } from './sandbox/follow-policy.ts'
-import { holderFile } from './sandbox/holder/holder-file.ts'
-import { startHolder } from './sandbox/holder/start-holder.ts'
+import { followPolicy } from '../sandbox/follow-policy.ts'
+import { holderFile } from '../sandbox/holder/holder-file.ts'
+import { startHolder } from '../sandbox/holder/start-holder.ts'
 import {
   createCgroupDisk,
   findCgroupBases,
   type CgroupBases,
-} from './sandbox/limits/cgroup-bases.ts'
-import { limitMechanisms } from './sandbox/limits/hold-limits.ts'
-import { recoverCgroups } from './sandbox/limits/sandbox-cgroups.ts'
-import { prepareLaunch, type PreparedLaunch } from './sandbox/launch/prepare-launch.ts'
-import { createSpareLaunch } from './sandbox/launch/spare-launch.ts'
-import { udpPortsOf } from './sandbox/network/udp-ports.ts'
-import { probeSandbox, type SandboxProbe } from './probe/sandbox/probe-sandbox.ts'
-import { createSandboxes, type Sandboxes } from './sandbox/sandboxes.ts'
-import { createStagedChanges, type StagedChanges } from './sandbox/staged/staged-changes.ts'
-import { createStagedStore, type StagedStore } from './sandbox/staged/staged-store.ts'
-import { startSandbox } from './sandbox/start-sandbox.ts'
-import { createViewDisk } from './sandbox/view/disk.ts'
-import { HiddenObjects } from './sandbox/view/hidden-objects.ts'
-import { createPlaceholderJournal } from './sandbox/view/placeholder-journal.ts'
-import { createPlaceholders } from './sandbox/view/placeholders.ts'
-import { createDeniesReader } from './sandbox/view/view-plan.ts'
-import { createPreparation } from './sandbox/prepare-start.ts'
-import type { SandboxEnvironment } from './sandbox/sandbox-environment.ts'
+} from '../sandbox/limits/cgroup-bases.ts'
+import { limitMechanisms } from '../sandbox/limits/hold-limits.ts'
+import { recoverCgroups } from '../sandbox/limits/sandbox-cgroups.ts'
+import { prepareLaunch, type PreparedLaunch } from '../sandbox/launch/prepare-launch.ts'
+import { createSpareLaunch } from '../sandbox/launch/spare-launch.ts'
+import { udpPortsOf } from '../sandbox/network/udp-ports.ts'
+import { probeSandbox, type SandboxProbe } from '../probe/sandbox/probe-sandbox.ts'
+import { createSandboxes, type Sandboxes } from '../sandbox/sandboxes.ts'
+import { createStagedChanges, type StagedChanges } from '../sandbox/staged/staged-changes.ts'
+import { createStagedStore, type StagedStore } from '../sandbox/staged/staged-store.ts'
+import { startSandbox } from '../sandbox/start-sandbox.ts'
+import { createViewDisk } from '../sandbox/view/disk.ts'
+import { HiddenObjects } from '../sandbox/view/hidden-objects.ts'
+import { createPlaceholderJournal } from '../sandbox/view/placeholder-journal.ts'
+import { createPlaceholders } from '../sandbox/view/placeholders.ts'
+import { createDeniesReader } from '../sandbox/view/view-plan.ts'
+import { createPreparation } from '../sandbox/prepare-start.ts'
+import type { SandboxEnvironment } from '../sandbox/sandbox-environment.ts'
 
 const ID_BYTES = 6
 const GRACE_MS = 10_000
@@ -51,50 +51,32 @@ export interface SandboxParts extends Sandboxes {
   probe(mode: 'default' | 'strict', from: SandboxProbe): Promise<ProbeResult>
 }
 
-/**
- * The answer of an agent that serves all users: a sandbox is made of files and processes of the
- * caller, which such an agent must not touch in the caller's place.
- */
-export async function refuseSandboxes(): Promise<SandboxResult> {
-  const message =
-    'this agent serves all users and makes no sandboxes; start one of your own with ' +
-    '`palisade-agent install --user`'
-  return { outcome: 'failed', launch: null, error: { code: 'unavailable', message } }
-}
-
 /** Loads and prepares the parts of sandboxes when the first one is asked for. */
 export function composeSandboxes(from: SandboxEnvironment): SandboxParts {
-  const { active, agentDir, log, onError } = from
+  const { active, agentDir, uptime, clock, graceMs = GRACE_MS, log, onError } = from
   const directory = join(agentDir, 'sandboxes')
   const random = (bytes: number): string => randomBytes(bytes).toString('hex')
   // The user may have no entry in /etc/passwd, which `userInfo` needs.
-  const ownUid = process.geteuid?.() ?? -1
-  const placeholders = createPlaceholders({
-    journal: createPlaceholderJournal(join(agentDir, 'placeholders.jsonl')),
-    randomName: () => random(16),
-  })
+  const uid = process.geteuid?.() ?? -1
+  const randomName = (): string => random(16)
+  const journal = createPlaceholderJournal(join(agentDir, 'placeholders.jsonl'))
+  const placeholders = createPlaceholders({ journal, randomName })
   let foundBases: CgroupBases | null = null
   const bases = (): CgroupBases =>
     (foundBases ??= findCgroupBases({
       disk: createCgroupDisk(),
       pid: process.pid,
-      uid: ownUid,
+      uid,
       probe: `palisade-${random(ID_BYTES)}`,
     }))
   const deniesOf = createDeniesReader(pathDenies)
   const disk = createViewDisk()
   const hidden = new HiddenObjects({ file: join(agentDir, 'hidden-objects.json'), disk, log })
   const openStore = (name: string): StagedStore =>
-    createStagedStore({
-      root: join(agentDir, name),
-      disk,
-      randomName: () => random(16),
-      now: from.clock,
-      onError,
-    })
+    createStagedStore({ root: join(agentDir, name), disk, randomName, now: clock, onError })
   const store = openStore('staged')
   const probed = openStore('staged-probe')
-  const staged = createStagedChanges({ ...from, store, deniesOf, disk, uid: ownUid })
+  const staged = createStagedChanges({ active, store, deniesOf, disk, uid, uptime, onError })
   const prepareOnce = createPreparation(from, {
     directory,
     bases,
@@ -128,18 +110,12 @@ export function composeSandboxes(from: SandboxEnvironment): SandboxParts {
     start: async (request, launch) => startSandbox(request, launch, await prepareOnce()),
     onError,
   })
-  const stopFollowing = followPolicy({
-    active,
-    sandboxes,
-    deniesOf,
-    graceMs: from.graceMs ?? GRACE_MS,
-    log,
-    onError,
-  })
+  const stopFollowing = followPolicy({ active, sandboxes, deniesOf, graceMs, log, onError })
 
   return {
-    ...sandboxes,
-    limits: () => limitMechanisms(bases(), ownUid),
+    startSandbox: sandboxes.startSandbox,
+    all: sandboxes.all,
+    limits: () => limitMechanisms(bases(), uid),
     staged,
     async recover() {
       await store.recover()
@@ -148,11 +124,12 @@ export function composeSandboxes(from: SandboxEnvironment): SandboxParts {
       await recoverCgroups(directory)
       await rm(directory, { recursive: true, force: true })
     },
-    probe: (mode, probe) =>
+    probe: (mode, { canaries, token }) =>
       probeSandbox({
-        ...probe,
+        canaries,
+        token,
         strict: mode === 'strict' ? probed : null,
-        clock: from.clock,
+        clock,
         temporary: PROBE_PARENT,
         start: prepareOnce,
         // Not the spare one, which a person may ask for meanwhile.
