@@ -2,9 +2,9 @@ import type { Violation } from './import-rules.ts'
 import type { SourceFile } from './workspace.ts'
 
 /** Files that construct parts: `container.ts`, and the `compose-*.ts` of a room. */
-const COMPOSING = /^(?:server)\/src\/(?:[\w-]+\/)?(?:container|compose-[\w-]+)\.ts$/
+const COMPOSING = /^(?:agent|server)\/src\/(?:[\w-]+\/)?(?:container|compose-[\w-]+)\.ts$/
 /** Elsewhere, collaborators are still named; a spread of values of another kind is not meant. */
-const CONSTRUCTING = /^(?:server)\/src\//
+const CONSTRUCTING = /^server\/src\//
 
 const MOST_LINES = 150
 
@@ -15,8 +15,9 @@ const SPREAD_OF_COLLABORATORS = /(?<!\[)\.\.\.(?:deps|sources|parts|\w+Deps)\b(?
 /** A composing file names each collaborator of each part. */
 export function strayBags(files: readonly SourceFile[]): Violation[] {
   return files.flatMap(({ path, text }) => {
-    if (!CONSTRUCTING.test(path)) return []
-    const found = (COMPOSING.test(path) ? SPREAD : SPREAD_OF_COLLABORATORS).exec(text)
+    const isComposing = COMPOSING.test(path)
+    if (!isComposing && !CONSTRUCTING.test(path)) return []
+    const found = (isComposing ? SPREAD : SPREAD_OF_COLLABORATORS).exec(text)
     return found === null ? [] : [`${path}: spreads \`${found[0]}\`; name what a part gets`]
   })
 }

@@ -11,7 +11,7 @@ const MOST_LINES: Readonly<Record<string, number>> = {
   'packages/client/src/': 2_780,
   'packages/cli/src/': 15_800,
   'packages/launcher/': 2_090,
-  'server/src/': 50_950,
+  'server/src/': 51_020,
   'agent/src/': 34_030,
   'bench/src/': 7_000,
 }

@@ -15,7 +15,7 @@ import type { EvaluatedReview } from './serve-reviews.ts'
 
 /** A set of this size compiles in a fifth of a second; a review compiles it for each resource. */
 const MAX_RESOURCES = 2_000
-/** Of their text, in UTF-16 code units: each segment of a long path takes time and memory. */
+/** The most text of resources, in UTF-16 code units: long paths take time and memory. */
 const MAX_TEXT = 128 * 1024
 /** Denials that are looked at. */
 const PAGE = { rows: 500, pages: 4 } as const
