@@ -66,7 +66,7 @@ export interface AgentDeps {
   readonly sandboxes: { recover(): Promise<void>; stop(): Promise<void> }
   readonly recorder: Pick<Recorder, 'stop'>
   readonly spent: Pick<SpentGrants, 'restore'>
-  readonly synchronizer: Pick<Synchronizer, 'restore' | 'keepTime'>
+  readonly synchronizer: Pick<Synchronizer, 'restoreTime' | 'restore' | 'keepTime'>
   readonly breakGlass: Pick<BreakGlass, 'restore' | 'stop' | 'remainingMs' | 'tick'>
   readonly poller: Poller
   readonly reporter: Reporter
@@ -105,6 +105,8 @@ export function createAgent(deps: AgentDeps): Agent {
 
   const open = async (): Promise<void> => {
     await claimSocket(deps.socketPath, deps.users)
+    // A grant counts as spent by the time, where the files that name it are damaged.
+    await deps.synchronizer.restoreTime()
     // Before any policy is in force, which would allow a spent grant once more.
     await deps.spent.restore()
     const problem = await deps.synchronizer.restore()

@@ -29,10 +29,12 @@ function createPoint(
 /** An agent with these points and no server. */
 async function createScene(
   points: readonly EnforcementPoint[],
+  restored: string[] = [],
 ): Promise<{ readonly agent: Agent; readonly socketPath: string }> {
   const { active } = activePolicy()
   const socketPath = join(await temporaryDirectory(), 'agent', 'agent.sock')
   const nothing = async (): Promise<void> => {}
+  const note = (name: string) => async () => void restored.push(name)
   const outcome = { outcome: 'unchanged', revision: null, error: null, retryAfterMs: null } as const
   const agent = createAgent({
     localApi: createServer(),
@@ -41,9 +43,18 @@ async function createScene(
     points,
     sandboxes: { recover: nothing, stop: nothing },
     recorder: { stop: nothing },
-    spent: { restore: nothing },
-    synchronizer: { restore: async () => null, keepTime: nothing },
-    breakGlass: { restore: nothing, stop: nothing, remainingMs: () => null, tick: nothing },
+    spent: { restore: note('spent grants') },
+    synchronizer: {
+      restoreTime: note('time'),
+      restore: async () => (restored.push('policies'), null),
+      keepTime: nothing,
+    },
+    breakGlass: {
+      restore: note('break-glass'),
+      stop: nothing,
+      remainingMs: () => null,
+      tick: nothing,
+    },
     poller: {
       start: () => {},
       subscribe: () => {},
@@ -67,6 +78,15 @@ async function createScene(
 }
 
 describe('an agent', () => {
+  it('restores the time first, by which a grant counts as spent', async () => {
+    const restored: string[] = []
+    const { agent } = await createScene([], restored)
+
+    await agent.start()
+
+    expect(restored).toEqual(['time', 'spent grants', 'policies', 'break-glass'])
+  })
+
   it('starts its points in order and stops them in reverse order', async () => {
     const events: string[] = []
     const { agent } = await createScene([createPoint('one', events), createPoint('two', events)])

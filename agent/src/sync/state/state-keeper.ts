@@ -29,6 +29,8 @@ export interface StateKeeper {
   root(): Root | null
   grants(): GrantLedger
   isRevoked(): boolean
+  /** Reads the known time, which `restore` needs. */
+  restoreTime(): Promise<void>
   /** Reads the kept view. Returns a problem if a file was damaged, which is renamed by then. */
   restore(): Promise<{ readonly kept: FetchedView | null; readonly problem: StateProblem | null }>
   /**
@@ -97,8 +99,11 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
     grants: () => state.grants,
     isRevoked: () => state.is_revoked,
 
-    async restore() {
+    async restoreTime() {
       clock.restore(await store.time.read())
+    },
+
+    async restore() {
       const first = await restoreCopy()
       if (first.isUsable) return first
       // The other copy still knows the versions, grants and revocation that must not be forgotten.

@@ -42,6 +42,8 @@ export interface CacheProblem {
 
 /** Brings policies into force: from disk at start, later from the server. */
 export interface Synchronizer {
+  /** Reads the known time from disk, so that a restart does not set it back. Before `restore`. */
+  restoreTime(): Promise<void>
   /**
    * Puts the kept bundle into force, or sets a damaged one aside. Returns the reason if it is not
    * in force, which `cacheProblem` gives from then on.
@@ -167,6 +169,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
   }
 
   return {
+    restoreTime: () => channel.restoreTime(),
     restore: async () => (cacheProblem = await restore()),
     cacheProblem: () => cacheProblem,
     run,

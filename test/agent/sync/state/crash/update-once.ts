@@ -41,6 +41,7 @@ const synchronizer = createSynchronizer({
   org: enrolment.org,
   clock: Date.now,
 })
+await synchronizer.restoreTime()
 await synchronizer.restore()
 
 const steps: string[] = []
