@@ -20,7 +20,7 @@ import { filesThatRun } from './files-that-run.ts'
  * is raised only with a reason in the commit. The aims are 80 for a rule, 120 for a poll, 80 for a
  * connection.
  */
-const MOST = { ruleCreate: 92, get: 40, approval: 90, poll: 132, connect: 88 } as const
+const MOST = { ruleCreate: 93, get: 40, approval: 91, poll: 132, connect: 88 } as const
 
 const SERVER = ['server/src/', 'packages/']
 const AGENT = ['agent/src/', 'packages/']

@@ -3,7 +3,7 @@ import { bundleOf, BUNDLED } from '../../packages/launcher/programs.mjs'
 import type { StartWorker, WorkerName } from '../../server/src/platform/start-worker.ts'
 import { startProcessOf } from '../../server/src/work/start-process.ts'
 
-const PROCESSES: readonly WorkerName[] = ['replay-worker', 'suggest-worker']
+const PROCESSES: readonly WorkerName[] = ['replay-worker', 'review-worker', 'suggest-worker']
 
 /** Starts the bundle of a worker, as the built server does: sources take ten times as long. */
 export const startBundle: StartWorker = (name, options) => {
