@@ -1,7 +1,9 @@
-import { readdir, readFile, symlink } from 'node:fs/promises'
+import { once } from 'node:events'
+import { lstat, readdir, readFile, symlink } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createFile } from '../../../packages/cli/src/runtime/replace-file.ts'
+import { createFile, replaceFile } from '../../../packages/cli/src/runtime/replace-file.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
 describe('a new file', () => {
@@ -25,4 +27,19 @@ describe('a new file', () => {
     expect(await readFile(join(directory.path, 'edited.yaml'), 'utf8')).toBe('edited')
     expect((await readdir(directory.path)).toSorted()).toEqual(['edited.yaml', 'link.yaml'])
   })
+})
+
+it('a file that is replaced is a regular one: a pipe, a socket and a device stay', async () => {
+  await using directory = await temporaryDirectory()
+  const path = join(directory.path, 'socket')
+  await using server = createServer().listen(path)
+  await once(server, 'listening')
+
+  await expect(replaceFile(path, 'socket', 'text')).rejects.toMatchObject({
+    exitCode: 2,
+    message: 'socket: is not a regular file; name another',
+  })
+
+  expect((await lstat(path)).isSocket()).toBe(true)
+  expect(await readdir(directory.path)).toEqual(['socket'])
 })

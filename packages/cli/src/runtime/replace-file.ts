@@ -1,23 +1,23 @@
 import { randomBytes } from 'node:crypto'
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'
-import { notWritten } from './file-argument.ts'
+import { notWritten, unreadable } from './file-argument.ts'
 import { systemCode } from './system-error.ts'
 
 /**
  * Replaces the file at `path` atomically, follows a link, and keeps the file's mode. Throws exit
- * 78, with the file named as `shown`.
+ * 78, or 2 for a pipe or a device, with the file named as `shown`.
  */
 export async function replaceFile(path: string, shown: string, text: string): Promise<void> {
   let temporary: string | null = null
+  const replaced = await stat(path).catch(() => null)
+  if (replaced !== null && !replaced.isFile())
+    throw unreadable(shown, 'is not a regular file; name another')
   try {
     const target = await realpath(path).catch((error: unknown) => {
       if (systemCode(error) === 'ENOENT') return path
       throw error
     })
-    const mode = await stat(target).then(
-      (status) => status.mode & 0o777,
-      () => 0o666,
-    )
+    const mode = replaced === null ? 0o666 : replaced.mode & 0o777
     temporary = `${target}.${randomBytes(6).toString('hex')}`
     {
       await using handle = await open(temporary, 'wx', mode)
