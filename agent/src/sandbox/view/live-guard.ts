@@ -243,8 +243,9 @@ class Guard implements LiveGuard {
   }
 
   #fail(error: unknown): void {
-    // The kernel has ended every process of it.
-    if (error instanceof EndedError) {
+    // The kernel has ended every process of it, also the shell that was about to mount.
+    const isEnded = this.#isOver && !this.#deps.shell.isAlive
+    if (error instanceof EndedError || isEnded) {
       this.#isOver = true
       return
     }

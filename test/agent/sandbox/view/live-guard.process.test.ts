@@ -97,6 +97,36 @@ describe.each(USERS)('the live guard, %s', (_, user) => {
     expect(view.problems).toEqual([])
   })
 
+  it('takes a mask that is not made when the command ends for no problem', async () => {
+    const scene = await viewScene(user)
+    scene.rule(['deny', 'read', `${scene.ws}/**/*.pem`])
+    const ended = Promise.withResolvers<void>()
+    let asked = 0
+    const view = await guardedView(scene, await scene.plan(), {
+      wrapShell: (shell) => ({
+        get isAlive() {
+          return shell.isAlive
+        },
+        async mount(command) {
+          asked += 1
+          await ended.promise
+          return shell.mount(command)
+        },
+        limitEntries: (target, entries) => shell.limitEntries(target, entries),
+        close: () => shell.close(),
+      }),
+    })
+
+    put(scene, 'key.pem')
+    await expect.poll(() => asked).toBe(1)
+    const finished = view.finish()
+    await expect.poll(() => view.shell.isAlive).toBe(false)
+    ended.resolve()
+
+    expect(await finished).toBeNull()
+    expect(view.problems).toEqual([])
+  })
+
   it('case 82: masks a file that the command renames to a denied name', async () => {
     const scene = await viewScene(user)
     put(scene, 'a/x')
