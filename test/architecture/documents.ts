@@ -70,7 +70,7 @@ export function deadPaths({ files, paths }: Documents): Violation[] {
 const MOST_WORDS: Readonly<Record<string, number>> = {
   'README.md': 880,
   'ARCHITECTURE.md': 1570,
-  'CONTRIBUTING.md': 1610,
+  'CONTRIBUTING.md': 1800,
   'SECURITY.md': 1120,
   'bench/README.md': 1800,
   'server/README.md': 1740,

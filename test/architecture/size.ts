@@ -25,7 +25,8 @@ export function wrongSizes(
     const lines = files
       .filter(({ path }) => path.startsWith(part))
       .reduce((sum, { text }) => sum + text.split('\n').length - 1, 0)
-    if (lines > bound) return [`${part}: has ${lines} lines, and ${bound} are the most`]
+    if (lines > bound)
+      return [`${part}: has ${lines} lines; ${bound} are the most (test/architecture/size.ts)`]
     return lines < bound * 0.98 ? [`${part}: has ${lines} lines; lower its bound of ${bound}`] : []
   })
 }

@@ -95,7 +95,14 @@ function compileSchema(schema: Schema, definitions: Schema): z.ZodType {
 /** Closes all objects of a schema, or of schemas by name, and moves their references. */
 function prepareSchema(schema: Schema): Schema {
   const text = JSON.stringify(schema).replaceAll('#/components/schemas/', '#/$defs/')
-  return JSON.parse(text, (_name, value: unknown) => closeObject(value)) as Schema
+  return JSON.parse(text, (name, value: unknown) =>
+    name === 'pattern' && namesProperty(value) ? undefined : closeObject(value),
+  ) as Schema
+}
+
+/** Whether a pattern names a property of Unicode, which zod reads as letters without the flag u. */
+function namesProperty(pattern: unknown): boolean {
+  return typeof pattern === 'string' && pattern.includes(String.raw`\p{`)
 }
 
 /**

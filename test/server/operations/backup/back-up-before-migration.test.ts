@@ -55,7 +55,7 @@ describe('a start on a database of an older schema', () => {
   it('keeps three backups, and deletes no file with another name', async () => {
     const dataDir = temporaryDirectory()
     makeOldDatabase(dataDir)
-    for (const [age, name] of ['schema-7', 'schema-8', 'schema-9', 'schema-x'].entries()) {
+    for (const [age, name] of ['schema-97', 'schema-98', 'schema-99', 'schema-x'].entries()) {
       const path = join(dataDir, `server.db.${name}`)
       writeFileSync(path, '')
       utimesSync(path, age + 1, age + 1)
@@ -66,8 +66,8 @@ describe('a start on a database of an older schema', () => {
     expect(readdirSync(dataDir).toSorted()).toEqual(
       [
         'server.db',
-        'server.db.schema-8',
-        'server.db.schema-9',
+        'server.db.schema-98',
+        'server.db.schema-99',
         'server.db.schema-x',
         `server.db.schema-${OLD}`,
       ].toSorted(),
