@@ -10,6 +10,7 @@ import {
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ApiError } from '../../platform/api-error.ts'
+import { nextTurn } from '../../platform/next-turn.ts'
 
 /** Media types by format. */
 export const DOWNLOAD_TYPES: Readonly<Record<AuditFormat, string>> = {
@@ -43,6 +44,8 @@ export function downloadAuditLog(
       if (page.next_page_token === '') return
       const next = pageQuery(query, page.next_page_token)
       page = await untilAdmitted(() => list(next), againMs)
+      // A quick reader takes a page at once, and others come to their turn in between.
+      await nextTurn()
     }
   }
   return Readable.from(read(), { objectMode: true, highWaterMark: 1 })
