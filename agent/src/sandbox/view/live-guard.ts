@@ -243,12 +243,9 @@ class Guard implements LiveGuard {
   }
 
   #fail(error: unknown): void {
+    if (error instanceof EndedError) this.#isOver = true
     // The kernel has ended every process of it, also the shell that was about to mount.
-    const isEnded = this.#isOver && !this.#deps.shell.isAlive
-    if (error instanceof EndedError || isEnded) {
-      this.#isOver = true
-      return
-    }
+    if (error instanceof EndedError || (this.#isOver && !this.#deps.shell.isAlive)) return
     this.#end(`the denied files of the sandbox cannot be kept hidden: ${reasonOf(error)}`)
   }
 
