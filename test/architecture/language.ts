@@ -88,11 +88,8 @@ export function namelessComments(files: readonly SourceFile[]): Violation[] {
   )
 }
 
-/** The look-up of policy-core has words of its own. */
 function namedParts(files: readonly SourceFile[]): readonly SourceFile[] {
-  return files.filter(
-    ({ path }) => NAMED_PARTS.test(path) && !path.startsWith('packages/policy-core/src/lookup/'),
-  )
+  return files.filter(({ path }) => NAMED_PARTS.test(path))
 }
 
 /** A reader, a user and a caller are *they*. */

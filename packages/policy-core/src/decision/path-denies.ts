@@ -1,7 +1,7 @@
 import { labelPatterns } from '../lookup/path/pattern-labels.ts'
 import { PatternStep } from '../lookup/path/pattern-step.ts'
 import { buildPatternTrie, IS_LOOP, type PatternTrie } from '../lookup/path/pattern-trie.ts'
-import { NONE, ROOT } from '../lookup/path/place-trie.ts'
+import { NONE, ROOT } from '../lookup/path/token-trie.ts'
 import type { GlobSegment } from '../path/glob.ts'
 import { foldCase, segmentsOf } from '../path/path.ts'
 import { FILESYSTEM_ACTIONS, isFilesystemAction, type FilesystemAction } from '../policy/policy.ts'

@@ -16,8 +16,8 @@ export class PortSets<T extends { readonly set: number; readonly port: number }>
 
   find(set: number, port: number): T | undefined {
     const row = rowOf(set, port)
-    for (let place = row; place < row + WAYS; place += 1) {
-      const kept = this.#kept[place]
+    for (let slot = row; slot < row + WAYS; slot += 1) {
+      const kept = this.#kept[slot]
       if (kept !== undefined && kept.set === set && kept.port === port) return kept
     }
     return undefined

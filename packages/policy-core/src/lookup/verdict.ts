@@ -5,7 +5,7 @@ import type { RuleDecision } from '../policy/policy.ts'
 export interface Verdict {
   readonly decision: RuleDecision
   readonly reason: Reason
-  /** By policy id, then rule id; frozen, because decisions share it. */
+  /** The deciding rules by policy id, then rule id; frozen, because decisions share it. */
   readonly rules: readonly RuleMatch[]
 }
 

@@ -24,7 +24,7 @@ export function readAddress(text: string): AskedAddress | null {
     : { family: 6, words, isCanonical }
 }
 
-/** As `formatAddress` writes it. */
+/** Writes an address as `formatAddress` does. */
 export function formatAsked(address: AskedAddress): string {
   return address.family === 4 ? formatIpv4Bits(address.bits) : formatWords(address.words)
 }

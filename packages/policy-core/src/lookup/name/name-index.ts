@@ -23,7 +23,7 @@ export interface DomainPatterns {
 export class NameIndex {
   readonly sets: ChainSets
   readonly #names: NameTable
-  /** By position in `#names`. */
+  /** The set of each name, by position in `#names`. */
   readonly #setOfName: Int32Array
   readonly #wildcards: Wildcards
   readonly #scan = new NameScan()
@@ -80,7 +80,7 @@ export function* buildNameIndex(
 /** The sets for names below domains with wildcards. */
 class Wildcards {
   readonly #domains: NameTable
-  /** By position in `#domains`: for names one label below, and for names further below. */
+  /** Sets by position in `#domains`: for names one label below, and for names further below. */
   readonly #one: Int32Array
   readonly #deeper: Int32Array
 

@@ -4,7 +4,7 @@ import { createLabelTexts, type LabelTexts } from './label-texts.ts'
 import type { PathLimits } from './path-limits.ts'
 import { START, type PatternStates } from './pattern-states.ts'
 import type { PatternTrie } from './pattern-trie.ts'
-import { NONE } from './place-trie.ts'
+import { NONE } from './token-trie.ts'
 import { isOdd, SLASH } from './plain-path.ts'
 
 const DOT = 0x2e
@@ -30,14 +30,14 @@ const NAME = 3
 /** The row of paths that are not plain. Row 0 is unused. */
 const REFUSED = 1
 /** Maximum number of label positions in a row. */
-const MAX_PLACES = 256
+const MAX_POSITIONS = 256
 
 /**
  * The meaning of the rows of a character automaton: the state before the current name, the state of
  * that name, and the matched part of each label.
  */
 export class CharRows {
-  /** By ASCII code: the class of the character. Each plain one in a label has its own. */
+  /** Classes of characters by ASCII code. Each plain one in a label has its own. */
   readonly classes: Uint8Array = new Uint8Array(ASCII).fill(OTHER_CLASS)
   readonly start: number
   readonly #characters: number[] = [ODD, SLASH, DOT, OTHER]
@@ -45,7 +45,7 @@ export class CharRows {
   readonly #states: PatternStates
   readonly #texts: LabelTexts
   readonly #rows: IntSets
-  /** By row: the state of a path that ends there; `NONE` when that is not plain. */
+  /** States of paths that end in a row, by row; `NONE` when that is not plain. */
   readonly #ends: number[] = []
   #isFull = false
 
@@ -77,8 +77,8 @@ export class CharRows {
     if (row === REFUSED || character === ODD) return REFUSED
     const [state, began] = this.#rows.members(row)
     if (character !== SLASH) {
-      const places = this.#texts.after(this.#placesOf(row), character)
-      return this.#rowOf(state!, beganAfter(began!, character), places)
+      const positions = this.#texts.after(this.#positionsOf(row), character)
+      return this.#rowOf(state!, beganAfter(began!, character), positions)
     }
     if (began !== NAME) return REFUSED
     const next = this.#stateAfter(row)
@@ -110,7 +110,7 @@ export class CharRows {
     }
   }
 
-  #placesOf(row: number): Int32Array {
+  #positionsOf(row: number): Int32Array {
     return this.#rows.members(row).subarray(2)
   }
 
@@ -118,16 +118,16 @@ export class CharRows {
     return this.#rowOf(state, EMPTY, this.#texts.begin(this.#labelsBelow(state)))
   }
 
-  #rowOf(state: number, began: number, places: Int32Array): number | null {
-    if (places.length > MAX_PLACES) return null
-    const row = this.#rows.intern(Int32Array.of(state, began, ...places), places.length + 2)
+  #rowOf(state: number, began: number, positions: Int32Array): number | null {
+    if (positions.length > MAX_POSITIONS) return null
+    const row = this.#rows.intern(Int32Array.of(state, began, ...positions), positions.length + 2)
     this.#isFull ||= row === null
     return row
   }
 
   #stateAfter(row: number): number | null {
     const [state] = this.#rows.members(row)
-    return this.#states.advance(state!, this.#texts.endedAt(this.#placesOf(row)))
+    return this.#states.advance(state!, this.#texts.endedAt(this.#positionsOf(row)))
   }
 
   #labelsBelow(state: number): number[] {

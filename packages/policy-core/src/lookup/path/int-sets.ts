@@ -35,7 +35,7 @@ export function createIntSets(maxSets: number, maxMembers: number): IntSets {
     return true
   }
 
-  const place = (set: number, hash: number): void => {
+  const insert = (set: number, hash: number): void => {
     const mask = slots.length - 1
     let slot = hash & mask
     while (slots[slot] !== 0) slot = (slot + 1) & mask
@@ -48,7 +48,7 @@ export function createIntSets(maxSets: number, maxMembers: number): IntSets {
     ends = enlarged(ends, size + 1)
     slots = new Int32Array(ends.length * 2)
     for (let set = 0; set < size; set += 1) {
-      place(set, hashOf(pool.subarray(startOf(set), ends[set]), ends[set]! - startOf(set)))
+      insert(set, hashOf(pool.subarray(startOf(set), ends[set]), ends[set]! - startOf(set)))
     }
   }
 
@@ -68,7 +68,7 @@ export function createIntSets(maxSets: number, maxMembers: number): IntSets {
         makeRoom(start + count)
         pool.set(members.subarray(0, count), start)
         ends[size] = start + count
-        place(size, hash)
+        insert(size, hash)
         size += 1
         return size - 1
       }

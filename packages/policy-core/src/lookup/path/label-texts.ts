@@ -5,16 +5,16 @@ const RUN = -1
 const END = -2
 
 /**
- * The texts of all labels, concatenated, for reading names character by character. A place in them
- * marks the matched part of a label. Sets of places are sorted.
+ * The texts of all labels, concatenated, for reading names character by character. A position
+ * in them marks the matched part of a label. Sets of positions are sorted.
  */
 export interface LabelTexts {
-  /** The places before any character of these labels. */
+  /** The positions before any character of these labels. */
   begin(labels: readonly number[]): Int32Array
-  /** The places after one more character. */
-  after(places: Int32Array, code: number): Int32Array
-  /** The labels that end at these places. */
-  endedAt(places: Int32Array): number[]
+  /** The positions after one more character. */
+  after(positions: Int32Array, code: number): Int32Array
+  /** The labels that end at these positions. */
+  endedAt(positions: Int32Array): number[]
   /** Every character in a label. */
   readonly characters: ReadonlySet<number>
 }
@@ -22,7 +22,7 @@ export interface LabelTexts {
 export function createLabelTexts({ count, literals, globs }: PatternLabels): LabelTexts {
   const starts = new Int32Array(count)
   const codes: number[] = []
-  /** By place, where a label ends. */
+  /** Labels by the position where they end. */
   const labelAt: number[] = []
   const characters = new Set<number>()
 
@@ -51,28 +51,30 @@ export function createLabelTexts({ count, literals, globs }: PatternLabels): Lab
     end(label)
   }
 
-  /** A run of characters may be empty, so the place after it is active too. */
+  /** A run of characters may be empty, so the position after it is active too. */
   const collect = (from: Iterable<number>): Int32Array => {
-    const places = new Set<number>()
-    for (let place of from) {
-      places.add(place)
-      for (; codes[place] === RUN; place += 1) places.add(place + 1)
+    const positions = new Set<number>()
+    for (let position of from) {
+      positions.add(position)
+      for (; codes[position] === RUN; position += 1) positions.add(position + 1)
     }
-    return Int32Array.from(places).toSorted()
+    return Int32Array.from(positions).toSorted()
   }
 
   return {
     begin: (labels) => collect(labels.map((label) => starts[label]!)),
-    after(places, code) {
+    after(positions, code) {
       const next: number[] = []
-      for (const place of places) {
-        if (codes[place] === RUN) next.push(place)
-        else if (codes[place] === code) next.push(place + 1)
+      for (const position of positions) {
+        if (codes[position] === RUN) next.push(position)
+        else if (codes[position] === code) next.push(position + 1)
       }
       return collect(next)
     },
-    endedAt: (places) =>
-      [...places].filter((place) => codes[place] === END).map((place) => labelAt[place]!),
+    endedAt: (positions) =>
+      [...positions]
+        .filter((position) => codes[position] === END)
+        .map((position) => labelAt[position]!),
     characters,
   }
 }

@@ -18,8 +18,8 @@ export class Occurrences {
   add(text: string): void {
     let known = this.#byLength.get(text.length)
     if (known === undefined)
-      this.#byLength.set(text.length, (known = { turn: 0, places: new Map(), present: [] }))
-    if (!known.places.has(text)) known.places.set(text, [])
+      this.#byLength.set(text.length, (known = { turn: 0, positions: new Map(), present: [] }))
+    if (!known.positions.has(text)) known.positions.set(text, [])
   }
 
   /** Texts looked for so far, in all names. */
@@ -35,19 +35,19 @@ export class Occurrences {
   /** Searched once in a name for all globs. Valid until the next name. */
   ofLength(length: number): Present {
     const known = this.#byLength.get(length)
-    if (known === undefined) return { places: new Map(), present: [] }
+    if (known === undefined) return { positions: new Map(), present: [] }
     if (known.turn !== this.#turn) this.#read(known, length)
     return known
   }
 
   #read(known: OfLength, length: number): void {
-    const { places, present } = known
-    for (const text of present) places.get(text)!.length = 0
+    const { positions, present } = known
+    for (const text of present) positions.get(text)!.length = 0
     present.length = 0
     known.turn = this.#turn
     const name = this.#name
     const cut = (name.length - length + 1) * visitsOfCut(length)
-    const scan = places.size * visitsOfScan(length, name.length)
+    const scan = positions.size * visitsOfScan(length, name.length)
     if (scan <= cut) this.#visits += scan + this.#scan(known)
     else {
       this.#visits += cut
@@ -56,9 +56,9 @@ export class Occurrences {
   }
 
   /** Returns how often the texts occur. */
-  #scan({ places, present }: OfLength): number {
+  #scan({ positions, present }: OfLength): number {
     let count = 0
-    for (const [text, found] of places) {
+    for (const [text, found] of positions) {
       for (let at = this.#name.indexOf(text); at >= 0; at = this.#name.indexOf(text, at + 1))
         found.push(at)
       if (found.length > 0) present.push(text)
@@ -67,11 +67,11 @@ export class Occurrences {
     return count
   }
 
-  #cut({ places, present }: OfLength, length: number): void {
+  #cut({ positions, present }: OfLength, length: number): void {
     const name = this.#name
     for (let at = 0; at + length <= name.length; at += 1) {
       const text = name.slice(at, at + length)
-      const found = places.get(text)
+      const found = positions.get(text)
       if (found === undefined) continue
       if (found.length === 0) present.push(text)
       found.push(at)
@@ -81,14 +81,14 @@ export class Occurrences {
 
 export interface Present {
   /** Start positions by text, ascending; empty for a text that does not occur. */
-  readonly places: ReadonlyMap<string, readonly number[]>
+  readonly positions: ReadonlyMap<string, readonly number[]>
   /** The texts that occur. */
   readonly present: readonly string[]
 }
 
 interface OfLength extends Present {
   turn: number
-  readonly places: Map<string, number[]>
+  readonly positions: Map<string, number[]>
   readonly present: string[]
 }
 
@@ -104,14 +104,14 @@ export function visitsOfCut(length: number): number {
   return 1 + Math.floor(length / HASHED_PER_VISIT)
 }
 
-/** The first of ascending places that is not before `from`; -1 without one. */
-export function firstFrom(places: readonly number[], from: number): number {
+/** The first of ascending positions that is not before `from`; -1 without one. */
+export function firstFrom(positions: readonly number[], from: number): number {
   let low = 0
-  let high = places.length
+  let high = positions.length
   while (low < high) {
     const middle = (low + high) >> 1
-    if (places[middle]! < from) low = middle + 1
+    if (positions[middle]! < from) low = middle + 1
     else high = middle
   }
-  return places[low] ?? -1
+  return positions[low] ?? -1
 }

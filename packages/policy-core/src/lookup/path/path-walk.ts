@@ -1,5 +1,5 @@
-import { PlaceReading, type NameLabels } from './place-reading.ts'
-import { NONE } from './place-trie.ts'
+import { TrieReading, type NameLabels } from './trie-reading.ts'
+import { NONE } from './token-trie.ts'
 import type { WalkParts } from './walk-parts.ts'
 
 /**
@@ -13,13 +13,13 @@ import type { WalkParts } from './walk-parts.ts'
  */
 export class PathWalk {
   readonly #parts: WalkParts
-  readonly #heads: PlaceReading
-  readonly #chunks: PlaceReading
-  readonly #tails: PlaceReading
+  readonly #heads: TrieReading
+  readonly #chunks: TrieReading
+  readonly #tails: TrieReading
   /** Number of names read before the loop opened; `NONE` while it is closed. */
   readonly #openAt: Int32Array
   readonly #open: number[] = []
-  /** By chunk: the ways that wait for it, in the order in which their loops opened. */
+  /** Ways that wait for a chunk, by chunk, in the order in which their loops opened. */
   readonly #firstWay: Int32Array
   readonly #lastWay: Int32Array
   readonly #nextWay: Int32Array
@@ -27,9 +27,9 @@ export class PathWalk {
 
   constructor(parts: WalkParts) {
     this.#parts = parts
-    this.#heads = new PlaceReading(parts.heads)
-    this.#chunks = new PlaceReading(parts.chunks)
-    this.#tails = new PlaceReading(parts.tails)
+    this.#heads = new TrieReading(parts.heads)
+    this.#chunks = new TrieReading(parts.chunks)
+    this.#tails = new TrieReading(parts.tails)
     this.#openAt = new Int32Array(parts.loopCount).fill(NONE)
     this.#firstWay = new Int32Array(parts.chunkCount).fill(NONE)
     this.#lastWay = new Int32Array(parts.chunkCount).fill(NONE)

@@ -8,8 +8,8 @@ export interface PathGroup {
   readonly group: number
 }
 
-/** One place of a pattern: any name, any number of names, or a label. */
-export type Place = 'any one' | 'any number' | number
+/** One token of a pattern: any name, any number of names, or a label. */
+export type Token = 'any one' | 'any number' | number
 
 /** A name with `*` inside, and its label. */
 export interface LabelledGlob {
@@ -24,28 +24,28 @@ export interface PatternLabels {
   readonly globs: readonly LabelledGlob[]
 }
 
-/** Patterns as lists of places, all with the same labels. */
+/** Patterns as lists of tokens, all with the same labels. */
 export interface LabelledPatterns {
   readonly labels: PatternLabels
-  /** By pattern. */
-  readonly places: readonly (readonly Place[])[]
+  /** The tokens of each pattern. */
+  readonly tokens: readonly (readonly Token[])[]
   readonly groups: Int32Array
 }
 
 export function* labelPatterns(patterns: readonly PathGroup[]): Steps<LabelledPatterns> {
   const collector = collectLabels()
-  const places: Place[][] = []
+  const tokens: Token[][] = []
   for (let index = 0; index < patterns.length; index += 1) {
     if (index % ITEMS_A_STEP === 0) yield
-    places.push(collector.placesOf(patterns[index]!.segments))
+    tokens.push(collector.tokensOf(patterns[index]!.segments))
   }
   const groups = Int32Array.from(patterns, ({ group }) => group)
-  return { labels: collector.finish(), places, groups }
+  return { labels: collector.finish(), tokens, groups }
 }
 
 interface LabelCollector {
-  /** The places of a pattern, its runs of `*` and `**` in their one spelling. */
-  placesOf(segments: readonly GlobSegment[]): Place[]
+  /** The tokens of a pattern, its runs of `*` and `**` in their one spelling. */
+  tokensOf(segments: readonly GlobSegment[]): Token[]
   finish(): PatternLabels
 }
 
@@ -69,24 +69,24 @@ function collectLabels(): LabelCollector {
   }
 
   return {
-    placesOf(segments) {
-      const places: Place[] = []
+    tokensOf(segments) {
+      const tokens: Token[] = []
       let loops = false
       for (let index = 0; index < segments.length; index += 1) {
         const segment = segments[index]!
         if ('recursive' in segment) {
           loops = true
         } else if (isAnyOne(segment.pieces)) {
-          places.push('any one')
+          tokens.push('any one')
         } else {
-          if (loops) places.push('any number')
+          if (loops) tokens.push('any number')
           loops = false
-          places.push(labelOf(segment.pieces))
+          tokens.push(labelOf(segment.pieces))
         }
       }
       // `**/*` equals `*/**`. With `*` first, a loop never has a child for any name.
-      if (loops) places.push('any number')
-      return places
+      if (loops) tokens.push('any number')
+      return tokens
     },
     finish: () => ({
       count: literals.size + globs.size,

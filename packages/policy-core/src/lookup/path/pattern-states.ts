@@ -6,7 +6,7 @@ import type { PathLimits } from './path-limits.ts'
 import type { PathWalk } from './path-walk.ts'
 import { PatternStep } from './pattern-step.ts'
 import { IS_LOOP, LEADS_ON, type PatternTrie } from './pattern-trie.ts'
-import { NONE, ROOT } from './place-trie.ts'
+import { NONE, ROOT } from './token-trie.ts'
 
 /** The state before the first name. State 0 is dead: no pattern can match from there. */
 export const START = 1

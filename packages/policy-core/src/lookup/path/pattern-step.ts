@@ -1,5 +1,5 @@
 import { IS_LOOP, type PatternTrie } from './pattern-trie.ts'
-import { NONE } from './place-trie.ts'
+import { NONE } from './token-trie.ts'
 
 /** Works out which nodes follow a set of nodes after one more name. */
 export class PatternStep {

@@ -2,8 +2,8 @@ import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
 import { intoBuckets, numbersTo } from './buckets.ts'
 import { createGlobFinder, type GlobFinder } from './glob-finder.ts'
 import { NamedChildren } from './named-children.ts'
-import type { LabelledGlob, LabelledPatterns, PatternLabels, Place } from './pattern-labels.ts'
-import { NONE, ROOT } from './place-trie.ts'
+import type { LabelledGlob, LabelledPatterns, PatternLabels, Token } from './pattern-labels.ts'
+import { NONE, ROOT } from './token-trie.ts'
 
 /** The node is that of a `**`. */
 export const IS_LOOP = 1
@@ -13,7 +13,7 @@ export const LEADS_ON = 2
 /**
  * All patterns in one tree, with a node for each shared prefix, in flat arrays by node. A loop is
  * the node of a `**`: it stays active, and a path that reaches the node before it has reached the
- * loop too. A loop therefore has no child by `*` (see `placesOf`) or by `**`.
+ * loop too. A loop therefore has no child by `*` (see `tokensOf`) or by `**`.
  */
 export interface PatternTrie {
   readonly size: number
@@ -40,22 +40,22 @@ export interface PatternTrie {
 /** Time and memory are linear in the segments of all patterns. */
 export function* buildPatternTrie({
   labels,
-  places,
+  tokens,
   groups,
 }: LabelledPatterns): Steps<PatternTrie> {
   const parent = [NONE]
-  const place: Place[] = ['any one']
+  const token: Token[] = ['any one']
   const star = [NONE]
   const loop = [NONE]
   const named = new NamedChildren()
 
-  const childOf = (node: number, by: Place): number => {
+  const childOf = (node: number, by: Token): number => {
     const known =
       by === 'any one' ? star[node]! : by === 'any number' ? loop[node]! : named.find(node, by)
     if (known !== undefined && known !== NONE) return known
     const child = parent.length
     parent.push(node)
-    place.push(by)
+    token.push(by)
     star.push(NONE)
     loop.push(NONE)
     if (by === 'any one') star[node] = child
@@ -65,28 +65,28 @@ export function* buildPatternTrie({
   }
 
   const ends: number[] = []
-  for (let index = 0; index < places.length; index += 1) {
+  for (let index = 0; index < tokens.length; index += 1) {
     if (index % ITEMS_A_STEP === 0) yield
-    ends.push(places[index]!.reduce(childOf, ROOT))
+    ends.push(tokens[index]!.reduce(childOf, ROOT))
   }
   yield
-  const byParent = intoBuckets(parent, numbersTo(place.length), place.length).items
+  const byParent = intoBuckets(parent, numbersTo(token.length), token.length).items
   const byLabel = intoBuckets(
-    place.map((by) => (typeof by === 'number' ? by : NONE)),
+    token.map((by) => (typeof by === 'number' ? by : NONE)),
     byParent,
     labels.count,
   )
   yield
-  const byEnd = intoBuckets(ends, numbersTo(ends.length), place.length)
+  const byEnd = intoBuckets(ends, numbersTo(ends.length), token.length)
   return {
-    size: place.length,
+    size: token.length,
     labels,
     globFinder: createGlobFinder(labels.globs),
     parent: Int32Array.from(parent),
     star: Int32Array.from(star),
     loop: Int32Array.from(loop),
-    traits: findTraits(parent, place),
-    globsBelow: findGlobsBelow(labels, parent, place),
+    traits: findTraits(parent, token),
+    globsBelow: findGlobsBelow(labels, parent, token),
     byLabel: byLabel.items,
     labelStart: byLabel.start,
     groups: byEnd.items.map((index) => groups[index]!),
@@ -94,10 +94,10 @@ export function* buildPatternTrie({
   }
 }
 
-function findTraits(parent: readonly number[], place: readonly Place[]): Uint8Array {
+function findTraits(parent: readonly number[], token: readonly Token[]): Uint8Array {
   const traits = new Uint8Array(parent.length)
-  for (let node = 0; node < place.length; node += 1) {
-    if (place[node] === 'any number') traits[node]! |= IS_LOOP
+  for (let node = 0; node < token.length; node += 1) {
+    if (token[node] === 'any number') traits[node]! |= IS_LOOP
     else if (node !== ROOT) traits[parent[node]!]! |= LEADS_ON
   }
   return traits
@@ -106,13 +106,13 @@ function findTraits(parent: readonly number[], place: readonly Place[]): Uint8Ar
 function findGlobsBelow(
   { globs }: PatternLabels,
   parent: readonly number[],
-  place: readonly Place[],
+  token: readonly Token[],
 ): Map<number, LabelledGlob[]> {
   const below = new Map<number, LabelledGlob[]>()
   if (globs.length === 0) return below
   const globOf = new Map(globs.map((glob) => [glob.label, glob]))
-  for (let node = 0; node < place.length; node += 1) {
-    const by = place[node]
+  for (let node = 0; node < token.length; node += 1) {
+    const by = token[node]
     const glob = typeof by === 'number' ? globOf.get(by) : undefined
     if (glob === undefined) continue
     const siblings = below.get(parent[node]!)

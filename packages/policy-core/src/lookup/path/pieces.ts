@@ -64,16 +64,16 @@ export class Pieces<T> {
     if (this.#only !== null) {
       const { text, value } = this.#only
       if (text.length > room) return 0
-      const at = firstFrom(name.ofLength(text.length).places.get(text) ?? [], from)
+      const at = firstFrom(name.ofLength(text.length).positions.get(text) ?? [], from)
       if (at >= 0) found(value, at + text.length)
       return 1
     }
     return this.#eachLength(room, (length, values) => {
-      const { places, present } = name.ofLength(length)
+      const { positions, present } = name.ofLength(length)
       const texts = values.size <= present.length ? values.keys() : present
       for (const text of texts) {
         const value = values.get(text)
-        const at = value === undefined ? -1 : firstFrom(places.get(text) ?? [], from)
+        const at = value === undefined ? -1 : firstFrom(positions.get(text) ?? [], from)
         if (value !== undefined && at >= 0) found(value, at + length)
       }
       return Math.max(1, Math.min(values.size, present.length))

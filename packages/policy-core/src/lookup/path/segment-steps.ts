@@ -5,7 +5,7 @@ import { MAX_EXACT, NameCode } from './name-code.ts'
 import type { PathLimits } from './path-limits.ts'
 import { START, type PatternStates } from './pattern-states.ts'
 import type { PatternTrie } from './pattern-trie.ts'
-import { NONE } from './place-trie.ts'
+import { NONE } from './token-trie.ts'
 import { matchSimpleGlobs, standsAt } from './simple-globs.ts'
 import { HAS_GLOBS, STAND, Stands } from './stands.ts'
 import { Transitions } from './transitions.ts'
@@ -40,7 +40,7 @@ export class SegmentSteps {
   readonly #found = new Map<number, readonly number[]>()
   /** Long names by code, because their codes may collide by chance or by design. */
   #longNames: { readonly name: string; readonly next: number }[] = []
-  /** By label. A name cut out of a path would keep that whole path in memory. */
+  /** Names by label. A name cut out of a path would keep that whole path in memory. */
   readonly #names: string[] = []
   #start: number
   #isFull = false

@@ -1,7 +1,7 @@
 import type { PathLimits } from './path-limits.ts'
 import type { LabelledGlob } from './pattern-labels.ts'
 import type { PatternStates } from './pattern-states.ts'
-import { NONE } from './place-trie.ts'
+import { NONE } from './token-trie.ts'
 import { MAX_TRIED, simpleGlobs } from './simple-globs.ts'
 
 /**
@@ -18,7 +18,7 @@ export const HAS_GLOBS = 2
 export class Stands {
   readonly #states: PatternStates
   readonly #maxAdded: number
-  /** By state. */
+  /** Traits by state. */
   #traits: number[] = []
   #globs: (readonly LabelledGlob[] | null)[] = []
   #unlabelled: number[] = []

@@ -1,4 +1,4 @@
-import { NONE } from './place-trie.ts'
+import { NONE } from './token-trie.ts'
 
 /** Maximum distance of an entry from the cell of its hash. */
 const MAX_PROBES = 32

@@ -1,7 +1,7 @@
 import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
 import { intoBuckets, numbersTo, type Buckets } from './buckets.ts'
-import type { LabelledPatterns, Place } from './pattern-labels.ts'
-import { createPlaceTrieBuilder, NONE, ROOT, type PlaceTrie } from './place-trie.ts'
+import type { LabelledPatterns, Token } from './pattern-labels.ts'
+import { createTokenTrieBuilder, NONE, ROOT, type TokenTrie } from './token-trie.ts'
 
 /**
  * All patterns cut at their `**`: a *head* before the first, *chunks* between two, and a *tail*
@@ -9,15 +9,15 @@ import { createPlaceTrieBuilder, NONE, ROOT, type PlaceTrie } from './place-trie
  * even after different loops, and so are equal tails.
  */
 export interface WalkParts {
-  readonly heads: PlaceTrie
-  readonly chunks: PlaceTrie
+  readonly heads: TokenTrie
+  readonly chunks: TokenTrie
   /** From the last name of a tail to its first. */
-  readonly tails: PlaceTrie
-  /** By node of `heads`: the loop that follows there, or `NONE`. */
+  readonly tails: TokenTrie
+  /** The loop that follows a node of `heads`, or `NONE`. */
   readonly loopOfHead: Int32Array
-  /** By node of `heads`: the groups of patterns without `**` that end there. */
+  /** Groups of patterns without `**`, by the node of `heads` where they end. */
   readonly groupsOfHead: Buckets
-  /** By node of `chunks`: the number of the chunk that ends there, or `NONE`. */
+  /** The number of the chunk that ends at a node of `chunks`, or `NONE`. */
   readonly chunkOf: Int32Array
   readonly chunkCount: number
   readonly loopCount: number
@@ -29,24 +29,22 @@ export interface WalkParts {
   readonly chunkOfWay: Int32Array
   readonly fromOfWay: Int32Array
   readonly toOfWay: Int32Array
-  /** By loop: the groups of patterns that end in it. */
+  /** Groups of patterns by the loop that they end in. */
   readonly groupsOfLoop: Buckets
-  /**
-   * By node of `tails`: the patterns that have this tail, with the loop before it and the group.
-   */
+  /** Patterns by the node of `tails` where they end, with the loop before that and the group. */
   readonly endsOfTail: Buckets
   readonly loopOfEnd: Int32Array
   readonly groupOfEnd: Int32Array
 }
 
 /** Time and memory are linear in the segments of all patterns. */
-export function* buildWalkParts({ places, groups, labels }: LabelledPatterns): Steps<WalkParts> {
+export function* buildWalkParts({ tokens, groups, labels }: LabelledPatterns): Steps<WalkParts> {
   const globs = new Set(labels.globs.map(({ label }) => label))
   const isGlob = (label: number): boolean => globs.has(label)
   const [heads, chunks, tails] = [
-    createPlaceTrieBuilder(isGlob),
-    createPlaceTrieBuilder(isGlob),
-    createPlaceTrieBuilder(isGlob),
+    createTokenTrieBuilder(isGlob),
+    createTokenTrieBuilder(isGlob),
+    createTokenTrieBuilder(isGlob),
   ]
   const loopOfHead: number[] = []
   const chunkOf: number[] = []
@@ -56,8 +54,8 @@ export function* buildWalkParts({ places, groups, labels }: LabelledPatterns): S
   const [ofHeads, ofLoops, ofTails]: [End[], End[], End[]] = [[], [], []]
 
   const addLoop = (): number => waysByChunk.push(new Map()) - 1
-  const loopAfter = (from: number, chunkPlaces: readonly Place[]): number => {
-    const chunk = (chunkOf[chunks.add(chunkPlaces)] ??= chunkCount++)
+  const loopAfter = (from: number, chunkTokens: readonly Token[]): number => {
+    const chunk = (chunkOf[chunks.add(chunkTokens)] ??= chunkCount++)
     const known = waysByChunk[from]!.get(chunk)
     if (known !== undefined) return known
     const to = addLoop()
@@ -65,9 +63,9 @@ export function* buildWalkParts({ places, groups, labels }: LabelledPatterns): S
     ways.push({ from, chunk, to })
     return to
   }
-  for (let index = 0; index < places.length; index += 1) {
+  for (let index = 0; index < tokens.length; index += 1) {
     if (index % ITEMS_A_STEP === 0) yield
-    const [head = [], ...rest] = cutAtLoops(places[index]!)
+    const [head = [], ...rest] = cutAtLoops(tokens[index]!)
     const group = groups[index]!
     const headNode = heads.add(head)
     const tail = rest.pop()
@@ -133,12 +131,12 @@ interface End {
   readonly group: number
 }
 
-/** The places before, between and after the `**`. */
-function cutAtLoops(places: readonly Place[]): Place[][] {
-  const parts: Place[][] = [[]]
-  for (const place of places) {
-    if (place === 'any number') parts.push([])
-    else parts.at(-1)!.push(place)
+/** The tokens before, between and after the `**`. */
+function cutAtLoops(tokens: readonly Token[]): Token[][] {
+  const parts: Token[][] = [[]]
+  for (const token of tokens) {
+    if (token === 'any number') parts.push([])
+    else parts.at(-1)!.push(token)
   }
   return parts
 }

@@ -1,14 +1,14 @@
 import { intoBuckets, numbersTo, type Buckets } from './buckets.ts'
 import { NamedChildren } from './named-children.ts'
-import type { Place } from './pattern-labels.ts'
+import type { Token } from './pattern-labels.ts'
 
 /** No node, label, loop or chunk. */
 export const NONE = -1
 /** The node where reading begins. */
 export const ROOT = 0
 
-/** Lists of places of exactly one name each, in one tree. */
-export interface PlaceTrie {
+/** Lists of tokens of exactly one name each, in one tree. */
+export interface TokenTrie {
   readonly size: number
   /** A parent comes before its children. */
   readonly parent: Int32Array
@@ -22,21 +22,21 @@ export interface PlaceTrie {
   readonly globs: Buckets
 }
 
-export interface PlaceTrieBuilder {
-  /** The node where the places end; it is made when it is new. */
-  add(places: readonly Place[]): number
-  finish(): PlaceTrie
+export interface TokenTrieBuilder {
+  /** The node where the tokens end; it is made when it is new. */
+  add(tokens: readonly Token[]): number
+  finish(): TokenTrie
 }
 
-/** No place may be `**`. `isGlob` tells of labels once all places are added. */
-export function createPlaceTrieBuilder(isGlob: (label: number) => boolean): PlaceTrieBuilder {
+/** No token may be `**`. `isGlob` tells of labels once all tokens are added. */
+export function createTokenTrieBuilder(isGlob: (label: number) => boolean): TokenTrieBuilder {
   const parent = [NONE]
   const depth = [0]
   const label = [NONE]
   const star = [NONE]
   const named = new NamedChildren()
 
-  const childOf = (node: number, by: Place): number => {
+  const childOf = (node: number, by: Token): number => {
     const known = typeof by === 'number' ? named.find(node, by) : star[node]!
     if (known !== undefined && known !== NONE) return known
     const child = parent.length
@@ -50,7 +50,7 @@ export function createPlaceTrieBuilder(isGlob: (label: number) => boolean): Plac
   }
 
   return {
-    add: (places) => places.reduce(childOf, ROOT),
+    add: (tokens) => tokens.reduce(childOf, ROOT),
     finish() {
       const size = parent.length
       const labels = label.reduce((most, each) => Math.max(most, each + 1), 0)

@@ -1,23 +1,23 @@
 import type { Buckets } from './buckets.ts'
-import { NONE, ROOT, type PlaceTrie } from './place-trie.ts'
+import { NONE, ROOT, type TokenTrie } from './token-trie.ts'
 
 /** The labels of one name of a path. */
 export interface NameLabels {
-  /** Of the name itself, or `NONE`. */
+  /** The label that is the name itself, or `NONE`. */
   readonly literal: number
-  /** Of the globs that match it. */
+  /** The labels that are globs which match the name. */
   readonly globs: readonly number[]
 }
 
 /** Reads names through a trie and holds the nodes that the last name reached. */
-export class PlaceReading {
-  readonly #trie: PlaceTrie
+export class TrieReading {
+  readonly #trie: TokenTrie
   #nodes: number[] = []
   #count = 0
   #former: number[] = []
   #steps = 0
 
-  constructor(trie: PlaceTrie) {
+  constructor(trie: TokenTrie) {
     this.#trie = trie
   }
 
