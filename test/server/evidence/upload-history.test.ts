@@ -8,7 +8,7 @@ import { OPERATOR } from '../../../server/src/history/author.ts'
 import { pruneHistory } from '../../../server/src/history/prune-history.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../server/src/store/store.ts'
-import { SETTINGS } from '../history/audit/audited-writes.ts'
+import { SETTINGS } from '../history/audit/audited-organization-writes.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
 const HOUR_MS = 60 * 60_000

@@ -12,7 +12,7 @@ import {
   token,
   webhook,
 } from './audit/audited-records.ts'
-import { SETTINGS } from './audit/audited-writes.ts'
+import { SETTINGS } from './audit/audited-organization-writes.ts'
 
 const OTHER_TEAM = TEAM.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))
 /** Members, teams, policies and credentials, all of them changed and some deleted. */

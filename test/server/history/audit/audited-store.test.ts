@@ -21,7 +21,8 @@ import {
   token,
   webhook,
 } from './audited-records.ts'
-import { NOT_AUDITED, RULE_0, SETTINGS, cases, type Work } from './audited-writes.ts'
+import { SETTINGS } from './audited-organization-writes.ts'
+import { NOT_AUDITED, RULE_0, cases, type Work } from './audited-writes.ts'
 
 const AUTHOR = { actor: 'user:ann', address: '192.0.2.7', request_id: 'req_7' }
 

@@ -1,9 +1,3 @@
-import {
-  DEFAULT_ACCESS_SETTINGS,
-  DEFAULT_DISTRIBUTION_SETTINGS,
-  DEFAULT_EVIDENCE_SETTINGS,
-} from '@palisade/protocol'
-import { expect } from 'vitest'
 import type { StoreWriter } from '../../../../server/src/store/store.ts'
 import {
   NOW,
@@ -22,6 +16,7 @@ import {
 import { accessWrites } from './audited-access-writes.ts'
 import { eventWrites } from './audited-event-writes.ts'
 import { invitationWrites } from './audited-invitation-writes.ts'
+import { organizationWrites } from './audited-organization-writes.ts'
 import { rolloutWrites } from './audited-rollout-writes.ts'
 import { accessTokenWrites, enrolmentTokenWrites } from './audited-token-writes.ts'
 import { trustWrites } from './audited-trust-writes.ts'
@@ -44,112 +39,13 @@ const SHOWN_POLICY = {
   updated_at: LATER,
 }
 const RETIRED_KEY = { ...SHOWN_KEY, verifies_until: LATER }
-export const SETTINGS = {
-  name: 'acme',
-  entitled: true,
-  resolve_unlisted_names: false,
-  created_at: NOW,
-}
-const CHOSEN = { ...DEFAULT_DISTRIBUTION_SETTINGS, offline_allow: ['vpn.example.com:443'] }
-const UPLOADED = { ...DEFAULT_EVIDENCE_SETTINGS, upload: 'full' } as const
-const LIMITED = { ...DEFAULT_ACCESS_SETTINGS, most_open: 1 }
 const { org: _grantOrg, over_at: _overAt, ...SHOWN_GRANT } = GRANT
 const D0 = { id: 'd0', user: 'bob', thumbprint: 'key of d0', labels: [], created_at: NOW }
 const D2 = { id: 'd2', user: null, thumbprint: 'key of d2' }
 
 /** Events of every write in the history of `acme`, by section and method. */
 const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
-  organizations: {
-    insert: [(writer) => writer.organizations.insert({ ...SETTINGS, name: 'third' }), []],
-    updateDistribution: [
-      (writer) => writer.organizations.updateDistribution('acme', CHOSEN),
-      [
-        [
-          'organization.updated',
-          { id: 'acme', name: 'acme' },
-          { distribution: DEFAULT_DISTRIBUTION_SETTINGS },
-          { distribution: CHOSEN },
-        ],
-      ],
-    ],
-    updateEvidence: [
-      (writer) => writer.organizations.updateEvidence('acme', UPLOADED),
-      [
-        [
-          'organization.updated',
-          { id: 'acme', name: 'acme' },
-          { evidence: DEFAULT_EVIDENCE_SETTINGS },
-          { evidence: UPLOADED },
-        ],
-      ],
-    ],
-    updateAccess: [
-      (writer) => writer.organizations.updateAccess('acme', LIMITED),
-      [
-        [
-          'organization.updated',
-          { id: 'acme', name: 'acme' },
-          { access: DEFAULT_ACCESS_SETTINGS },
-          { access: LIMITED },
-        ],
-      ],
-    ],
-    updateSettings: [
-      (writer) => writer.organizations.updateSettings('acme', { resolve_unlisted_names: true }),
-      [
-        [
-          'organization.updated',
-          { id: 'acme', name: 'acme' },
-          SETTINGS,
-          { ...SETTINGS, resolve_unlisted_names: true },
-        ],
-      ],
-    ],
-    updateDefault: [
-      (writer) => writer.organizations.updateDefault('acme', 'observe'),
-      [
-        [
-          'organization.updated',
-          { id: 'acme', name: 'acme' },
-          SETTINGS,
-          { ...SETTINGS, default: 'observe' },
-        ],
-      ],
-    ],
-    updateSupportMessage: [
-      (writer) => writer.organizations.updateSupportMessage('acme', 'Ask us'),
-      [
-        [
-          'organization.updated',
-          { id: 'acme', name: 'acme' },
-          SETTINGS,
-          { ...SETTINGS, support_message: 'Ask us' },
-        ],
-      ],
-    ],
-    raiseRevision: [
-      (writer) => writer.organizations.raiseRevision('acme', 1000),
-      [
-        [
-          'organization.restored',
-          { id: 'acme', name: 'acme' },
-          { revision: expect.any(Number) },
-          { revision: 1000 },
-        ],
-      ],
-    ],
-    updateEntitled: [
-      (writer) => writer.organizations.updateEntitled('acme', false),
-      [
-        [
-          'organization.updated',
-          { id: 'acme', name: 'acme' },
-          SETTINGS,
-          { ...SETTINGS, entitled: false },
-        ],
-      ],
-    ],
-  },
+  organizations: organizationWrites(),
   users: {
     insert: [
       async (writer) => {
