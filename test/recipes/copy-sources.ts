@@ -2,8 +2,10 @@ import { cpSync, mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:
 import { basename, join, relative } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** The sources, and all that compiling and testing them reads. */
+/** The sources, and all that compiling, testing, formatting and linting them reads. */
 const SOURCES = [
+  '.oxlintrc.json',
+  '.prettierrc.json',
   'package.json',
   'tsconfig.json',
   'vitest.config.ts',

@@ -22,11 +22,16 @@ export interface Recipe {
 /** The folder of recipes. A file of a recipe must not be taken for one of the project. */
 const SUFFIX = '.txt'
 
-/** Applies a recipe to a copy of the sources. A stale step throws with its name and the file. */
-export function applyRecipe({ name, edits }: Recipe, copy: string): void {
+/**
+ * Applies a recipe to a copy of the sources, and returns the files that it writes. A stale step
+ * throws with its name and the file.
+ */
+export function applyRecipe({ name, edits }: Recipe, copy: string): readonly string[] {
+  const files = new Set(edits.map(({ file }) => file))
   const folder = join(import.meta.dirname, name, 'new')
   for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (!file.endsWith(SUFFIX)) continue
+    files.add(file.slice(0, -SUFFIX.length))
     const target = join(copy, file.slice(0, -SUFFIX.length))
     mkdirSync(dirname(target), { recursive: true })
     // A recipe must not replace a file.
@@ -38,6 +43,7 @@ export function applyRecipe({ name, edits }: Recipe, copy: string): void {
       new Error(`the recipe \`${name}\` is stale: ${edit.file} ${problem}`)
     writeFileSync(path, apply(edit, readFileSync(path, 'utf8'), stale))
   }
+  return [...files]
 }
 
 function apply(edit: Edit, text: string, stale: (problem: string) => Error): string {

@@ -18,6 +18,8 @@ const MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 
 const onEnd: (() => unknown)[] = []
 let copy = ''
+/** The files that the recipes write. */
+const written = new Set<string>()
 
 /** Runs a program of the copy. Throws with its output. */
 async function runInCopy(program: string, ...words: readonly string[]): Promise<void> {
@@ -38,7 +40,8 @@ beforeAll(async () => {
     'copy',
   )
   copySources(copy)
-  for (const recipe of RECIPES) applyRecipe(recipe, copy)
+  for (const recipe of RECIPES)
+    for (const file of applyRecipe(recipe, copy)) written.add(file)
   await runInCopy('typescript/bin/tsc', '--build', 'test')
 })
 
@@ -47,6 +50,11 @@ afterAll(async () => {
 })
 
 describe('a recipe of CONTRIBUTING.md', () => {
+  it('passes the linter once its code is formatted', async () => {
+    await runInCopy('prettier/bin/prettier.cjs', '--write', ...written)
+    await runInCopy('oxlint/bin/oxlint', '--type-aware', ...written)
+  })
+
   it.each(RECIPES)('leads to a working project: $name', async ({ tests, titles }) => {
     const some = titles === undefined ? [] : ['--testNamePattern', titles]
     await runInCopy('vitest/vitest.mjs', 'run', '--project', 'fast', ...some, ...tests)
