@@ -17,7 +17,10 @@ export interface JsonExtent {
   readonly values: number
   /** Members of all objects, including repeated ones. */
   readonly members: number
-  /** Different beginnings of the lists of member names, as they are written, of all objects. */
+  /**
+   * Different beginnings of the lists of member names, as they are written, of all objects. A name
+   * that may be an array index begins a new one each time.
+   */
   readonly shapes: number
   /** Maximum nesting of objects and arrays. */
   readonly depth: number
@@ -43,6 +46,12 @@ export function measureJson(text: string, limits: ExtentLimits): JsonExtent {
   }
   return counter
 }
+
+/**
+ * A name that may be an array index, perhaps by its escapes. V8 reserves kilobytes for the members
+ * of an object with one, which are no part of its hidden class.
+ */
+const MAY_BE_INDEX = /^\d|\\/
 
 /** The objects whose first members have the same names in the same order, by the next name. */
 type Shape = Map<string, Shape>
@@ -89,7 +98,7 @@ class Counter implements JsonExtent {
     this.members += 1
     this.#before = COLON
     const shape = this.#shapeAt[this.#open] ?? this.#empty
-    let next = shape.get(name)
+    let next = MAY_BE_INDEX.test(name) ? undefined : shape.get(name)
     if (next === undefined) {
       next = new Map()
       shape.set(name, next)
