@@ -63,9 +63,9 @@ export async function readRuleInput<S extends z.ZodType<WrittenMembers>>(
   })
   const work = deps.budget.begin(payer)
   try {
-    const json = await attempt(() => readLargeJson(body, { maxValues: MAX_VALUES }))
+    const json = await attempt(() => readLargeJson(body, { maxValues: MAX_VALUES }, work))
     await work.turn()
-    const input = parse(schema, json)
+    const input = work.run(() => parse(schema, json))
     await work.turn()
     if (!input.body.ok) return { ...input, checked: null }
     const { actions = stored, resources = [] } = input.body.value

@@ -22,7 +22,7 @@ const LIMITS: BudgetLimits = {
   reservedMs: 2_500,
 }
 /**
- * Upper bound on the charge of one turn: the rest was work of others while it waited for the store.
+ * Upper bound on the charge of a turn: the rest was work of others while it waited for the store.
  */
 const LONGEST_TURN_MS = 50
 /** Accounts that are kept of organizations and of callers each, those asked for last. */
@@ -60,6 +60,8 @@ export interface Work {
    * others. Call it between pieces of work of any length.
    */
   turn(): Promise<void>
+  /** Does synchronous work of any length, and charges all of its time. */
+  run<T>(piece: () => T): T
   /** Charges the last turn. */
   end(): void
   /** Charges work done elsewhere, such as by a worker. */
@@ -118,6 +120,16 @@ export function createWorkBudget({
         await nextTurn()
         startedMs = workMs()
         dueMs = clockMs() + LEAST_TURN_MS
+      },
+      run(piece) {
+        end()
+        startedMs = workMs()
+        try {
+          return piece()
+        } finally {
+          charge(payer, workMs() - startedMs)
+          startedMs = workMs()
+        }
       },
       charge: (ms) => charge(payer, ms),
     }

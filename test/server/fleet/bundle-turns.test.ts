@@ -146,6 +146,7 @@ describe('a bundle', () => {
           told.push(payer)
           return {
             turn: async () => void told.push('turn'),
+            run: (piece) => piece(),
             end: () => void told.push('end'),
             charge: () => undefined,
           }

@@ -117,6 +117,29 @@ describe('the work budget', () => {
     expect(() => budget.require(reader)).toThrow('wait and try again')
   })
 
+  it('charges all of a synchronous piece, and the turn around it apart', () => {
+    const clock = { workMs: 0 }
+    const budget = createWorkBudget({
+      limits: { ...limits, caller: { burstMs: 500, perSecondMs: 0.001 } },
+      clockMs: () => 0,
+      workMs: () => clock.workMs,
+    })
+    const work = budget.begin(reader)
+    clock.workMs += 10
+    expect(work.run(() => (clock.workMs += 400))).toBe(410)
+    clock.workMs += 10
+    work.end()
+    work.charge(79)
+    budget.require(reader)
+
+    const failing = (): never => {
+      clock.workMs += 1
+      throw new Error('no JSON')
+    }
+    expect(() => work.run(failing)).toThrow('no JSON')
+    expect(() => budget.require(reader)).toThrow('wait and try again')
+  })
+
   it('ends turns that have lasted two milliseconds, and no shorter ones', async () => {
     const { budget, clock } = open()
     const work = budget.begin(reader)

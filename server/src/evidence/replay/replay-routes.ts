@@ -153,7 +153,7 @@ interface ReplayCall {
 /** Throws ApiError. */
 async function validate(deps: ReplayRouteDeps, call: ReplayCall) {
   const { org, principal } = call
-  const { span, json } = readReplayBody(await readLargeJson(call.body, { maxValues: MAX_VALUES }))
+  const { span, json } = readReplayBody(await parse(deps, call))
   const nowMs = deps.now().getTime()
   const time = readReplayTime(span, nowMs)
   const drafted = await deps.draft({ principal, org, json })
@@ -164,6 +164,17 @@ async function validate(deps: ReplayRouteDeps, call: ReplayCall) {
   // Last in the order of checks.
   readQuery(z.strictObject({}), call.query)
   return { drafted, groups: span.groups ?? DEFAULT_REPLAY_GROUPS, names, time, nowMs }
+}
+
+/** Charges the time, also of a body that is refused. Throws 429 before it. */
+async function parse({ store, budget }: ReplayRouteDeps, { principal, org, body }: ReplayCall) {
+  const access = await store.read((reader) => authorize(reader, principal, org, 'policies:read'))
+  const work = budget.begin(payerOf(principal, access))
+  try {
+    return await readLargeJson(body, { maxValues: MAX_VALUES }, work)
+  } finally {
+    work.end()
+  }
 }
 
 async function prepare(deps: ReplayRouteDeps, call: ReplayCall): Promise<ReplayJob> {

@@ -161,9 +161,9 @@ async function parse(
 ): Promise<{ ok: true; json: unknown } | { ok: false; error: ApiError }> {
   const access = await store.read((reader) => authorize(reader, principal, org, null))
   const work = budget.begin(payerOf(principal, access))
-  const read = { maxValues: MAX_VALUES, advice: ADVICE, endTurn: () => work.turn() }
+  const limits = { maxValues: MAX_VALUES, advice: ADVICE }
   try {
-    return { ok: true, json: await readLargeJson(body, read) }
+    return { ok: true, json: await readLargeJson(body, limits, work) }
   } catch (error) {
     if (error instanceof ApiError) return { ok: false, error }
     throw error

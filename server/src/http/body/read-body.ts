@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
 import { ApiError, invalidArgument } from '../../platform/api-error.ts'
 import { describeIssue, quote, shorten } from '../input/describe-issue.ts'
-import { createTurnEnds } from '../../platform/next-turn.ts'
+import type { Work } from '../../work/work-budget.ts'
 import type { RawBody } from './raw-body.ts'
 
 /**
@@ -26,29 +26,22 @@ export function readJson(body: RawBody): unknown {
 }
 
 /**
- * Like `readJson`, with turns of other requests in between, for a body of some megabytes. `advice`
- * follows the message for a body that is too large.
+ * Like `readJson`, with turns of other requests in between, for a body of some megabytes. Charges
+ * all of its time. `advice` follows the message for a body that is too large.
  */
 export async function readLargeJson(
   body: RawBody,
-  {
-    maxValues,
-    advice,
-    endTurn = createTurnEnds(),
-  }: {
-    readonly maxValues: number
-    readonly advice?: string
-    readonly endTurn?: () => Promise<void>
-  },
+  { maxValues, advice }: { readonly maxValues: number; readonly advice?: string },
+  work: Pick<Work, 'run' | 'turn'>,
 ): Promise<unknown> {
   if (advice !== undefined && body.tooLarge) requireJson(body, `; ${advice}`)
-  if (body.bytes.length <= MAX_BYTES_AT_ONCE) return readJson(body)
-  const text = readText(body)
-  await endTurn()
+  if (body.bytes.length <= MAX_BYTES_AT_ONCE) return work.run(() => readJson(body))
+  const text = work.run(() => readText(body))
   const steps = parseJsonInSteps(text, { maxValues, maxShapes: MAX_SHAPES })
-  for (let step = steps.next(); ; step = steps.next()) {
+  for (;;) {
+    await work.turn()
+    const step = work.run(() => steps.next())
     if (step.done === true) return valueOf(step.value)
-    await endTurn()
   }
 }
 

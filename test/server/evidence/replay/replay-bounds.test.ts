@@ -31,6 +31,8 @@ describe('a replay', () => {
   let mostDrafting: number
   let line: string
   let started: number
+  /** Processor time that a piece of work takes, as the budget counts it. */
+  let pieceMs: number
   const sockets: Socket[] = []
 
   const startWorker: StartWorker = () => {
@@ -51,10 +53,11 @@ describe('a replay', () => {
   }
 
   beforeEach(async () => {
-    drafting = mostDrafting = started = 0
+    drafting = mostDrafting = started = pieceMs = 0
     line = '{}'
     processes = createProcessPool(startWorker)
-    budget = createWorkBudget()
+    let spentMs = 0
+    budget = createWorkBudget({ workMs: () => (spentMs += pieceMs) })
     governed = await openGovernedApp({
       routes: [
         async (app) => {
@@ -83,7 +86,8 @@ describe('a replay', () => {
     await governed.close()
   })
 
-  const replay = () => governed.send({ method: 'POST', url: PATH, payload: PAYLOAD })
+  const replay = (payload: object = PAYLOAD) =>
+    governed.send({ method: 'POST', url: PATH, payload })
 
   /** Sends a replay whose answer is not read. */
   async function replayUnread(): Promise<void> {
@@ -103,7 +107,7 @@ describe('a replay', () => {
   }
 
   it('is validated one at a time in an organization, and once more at its turn', async () => {
-    const answers = await Promise.all(Array.from({ length: 5 }, replay))
+    const answers = await Promise.all(Array.from({ length: 5 }, () => replay()))
 
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200, 200])
     expect([mostDrafting, started]).toEqual([2, 5])
@@ -126,6 +130,13 @@ describe('a replay', () => {
 
     await setTimeout(300)
     expect(started).toBe(2)
+  })
+
+  it('charges a body that is refused', async () => {
+    pieceMs = 5_000
+
+    expect((await replay({ days: 0 })).statusCode).toBe(400)
+    expect((await replay({ days: 0 })).statusCode).toBe(429)
   })
 
   it('is refused before its body is read once the budget is used up', async () => {

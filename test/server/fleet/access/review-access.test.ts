@@ -275,7 +275,12 @@ describe('the review of an access request', () => {
 /** A budget that refuses nothing. */
 function recordCharges() {
   const charged: number[] = []
-  const work = { turn: async () => {}, end: () => {}, charge: (ms: number) => charged.push(ms) }
+  const work = {
+    turn: async () => {},
+    run: <T>(piece: () => T) => piece(),
+    end: () => {},
+    charge: (ms: number) => charged.push(ms),
+  }
   return { charged, budget: { begin: () => work, count: () => work, require: () => undefined } }
 }
 

@@ -41,6 +41,7 @@ async function countTurns(scene: RolloutScene, id: string, ifMatch: string | und
       if (open > 0) held += 1
       await nextTurn()
     },
+    run: <T>(piece: () => T) => piece(),
     end: () => undefined,
     charge: () => undefined,
   }

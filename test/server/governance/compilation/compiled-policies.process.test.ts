@@ -65,6 +65,7 @@ function spending() {
   let charged = 0
   const work: Work = {
     turn: () => nextTurn(),
+    run: (piece) => piece(),
     end: () => undefined,
     charge: (ms) => void (charged += ms),
   }

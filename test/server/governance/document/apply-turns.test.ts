@@ -39,7 +39,11 @@ function createScene(isUsedUp: boolean) {
       begin(payer: unknown) {
         if (isUsedUp) throw new Error('the budget is used up')
         events.push(['charged to', payer])
-        return { turn: async () => undefined, end: () => void events.push('charged') }
+        return {
+          turn: async () => undefined,
+          run: (piece: () => unknown) => piece(),
+          end: () => void events.push('charged'),
+        }
       },
     },
   } as unknown as Deps
