@@ -49,8 +49,11 @@ export interface WorkBudget {
   require(payer: Payer): void
   /** Throws as `require` does, and begins to count. */
   begin(payer: Payer): Work
-  /** Begins to count though the budget may be used up, for work that must not wait for it. */
-  count(payer: Payer): Work
+  /**
+   * Throws 429 while the caller's own budget is used up, and begins to count. For work that must
+   * not wait for others, which so do not wait for its debt either.
+   */
+  beginOwn(payer: Payer): Work
 }
 
 /** Work in short turns, so that other requests are served in between. */
@@ -89,11 +92,11 @@ export function createWorkBudget({
   const callers = createAccounts(limits.caller, maxAccounts)
   const keyOf = ({ org, caller }: Payer) => JSON.stringify([org, caller])
 
-  function charge(payer: Payer, ms: number): void {
+  function charge(payer: Payer, ms: number, mostDebtMs = Infinity): void {
     const nowMs = clockMs()
-    const leastMs = payer.isWriter ? Number.NEGATIVE_INFINITY : limits.reservedMs
+    const leastMs = payer.isWriter ? -mostDebtMs : limits.reservedMs
     organizations.charge(payer.org, ms, { nowMs, leastMs })
-    if (!payer.isWriter) readers.charge(payer.org, ms, { nowMs })
+    if (!payer.isWriter) readers.charge(payer.org, ms, { nowMs, leastMs: -mostDebtMs })
     callers.charge(keyOf(payer), ms, { nowMs })
   }
 
@@ -108,10 +111,10 @@ export function createWorkBudget({
     if (waitMs > 0) throw exhausted(waitMs)
   }
 
-  function count(payer: Payer): Work {
+  function count(pay: (ms: number) => void): Work {
     let startedMs = workMs()
     let dueMs = clockMs() + LEAST_TURN_MS
-    const end = () => charge(payer, Math.min(workMs() - startedMs, LONGEST_TURN_MS))
+    const end = () => pay(Math.min(workMs() - startedMs, LONGEST_TURN_MS))
     return {
       end,
       async turn() {
@@ -127,11 +130,11 @@ export function createWorkBudget({
         try {
           return piece()
         } finally {
-          charge(payer, workMs() - startedMs)
+          pay(workMs() - startedMs)
           startedMs = workMs()
         }
       },
-      charge: (ms) => charge(payer, ms),
+      charge: pay,
     }
   }
 
@@ -139,9 +142,13 @@ export function createWorkBudget({
     require,
     begin(payer) {
       require(payer)
-      return count(payer)
+      return count((ms) => charge(payer, ms))
     },
-    count,
+    beginOwn(payer) {
+      const waitMs = callers.waitMs(keyOf(payer), 0, clockMs())
+      if (waitMs > 0) throw exhausted(waitMs)
+      return count((ms) => charge(payer, ms, 0))
+    },
   }
 }
 
@@ -179,7 +186,7 @@ function createAccounts({ burstMs, perSecondMs }: Allowance, maxAccounts: number
     charge(
       key: string,
       ms: number,
-      { nowMs, leastMs = Number.NEGATIVE_INFINITY }: { nowMs: number; leastMs?: number },
+      { nowMs, leastMs = -Infinity }: { nowMs: number; leastMs?: number },
     ): void {
       const beforeMs = left(key, nowMs)
       const leftMs = Math.max(beforeMs - ms, Math.min(beforeMs, leastMs))

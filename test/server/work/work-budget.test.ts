@@ -74,6 +74,28 @@ describe('the work budget', () => {
     budget.require(owner)
   })
 
+  it('lets work that must not wait for others wait for its own caller alone', () => {
+    const { budget } = open()
+    for (const index of [1, 2]) charge(budget, another(owner, index), 500)
+    expect(() => budget.require(owner)).toThrow('wait and try again')
+
+    budget.beginOwn(owner).charge(501)
+
+    expect(() => budget.beginOwn(owner)).toThrow('wait and try again')
+    budget.beginOwn(another(owner, 3))
+  })
+
+  it('adds nothing to the debt of an organization for such work', () => {
+    const { budget, clock } = open()
+    for (const index of [1, 2, 3]) budget.beginOwn(another(owner, index)).charge(100_000)
+    for (const index of [1, 2, 3]) budget.beginOwn(another(reader, index)).charge(100_000)
+
+    clock.nowMs += 1
+    budget.require(another(owner, 4))
+    clock.nowMs += 2500
+    budget.require(another(reader, 4))
+  })
+
   it('makes all others of the organization wait for the debt of one of them', () => {
     const { budget, clock } = open()
     charge(budget, reader, 1250)

@@ -34,15 +34,15 @@ export interface ReviewsDeps {
   readonly evidence: Pick<EvidenceStore, 'list'>
   readonly now: () => Date
   readonly store: Pick<Store, 'read'>
-  readonly budget: Pick<WorkBudget, 'begin' | 'count'>
+  readonly budget: Pick<WorkBudget, 'begin' | 'beginOwn'>
   /** Starts a child process: V8 may abort the process of a thread that has too little memory. */
   readonly startProcess: StartWorker
 }
 
 /**
  * Makes reviews, one at a time in an organization, and charges them: many patterns in policies make
- * one take a second. An approval needs no budget: other callers must not keep it from its answer.
- * Throws the errors of `evaluateReview`, 429, and 403 for one that takes too much time or memory.
+ * one take a second. An approval waits for no debt of other callers. Throws the errors of
+ * `evaluateReview`, 429, and 403 for one that takes too much time or memory.
  */
 export type MakeReview = (
   payer: Payer,
@@ -55,7 +55,7 @@ export function createReviews(deps: ReviewsDeps): MakeReview {
   const turns = createAnswerTurns()
 
   async function review(payer: Payer, reviewed: Reviewed, approval: Approval | null) {
-    const work = approval === null ? budget.begin(payer) : budget.count(payer)
+    const work = approval === null ? budget.begin(payer) : budget.beginOwn(payer)
     try {
       const job = { ...(await readJob(deps, reviewed, work)), approval }
       return await evaluateInProcess(startProcess, job, work)

@@ -205,26 +205,21 @@ describe('the review of an access request', () => {
     await expect(review(payerOf('other'), reviewed('other'))).resolves.toBeDefined()
   })
 
-  it('charges an approval, which needs no budget', async () => {
+  it('of an approval waits for the budget of its caller alone', async () => {
     const account = { burstMs: 1, perSecondMs: 1e-6 }
     const limits = { organization: account, caller: account, reservedMs: 0 }
     const budget = createWorkBudget({ limits })
     const review = reviewsOf(async () => ({ rows: [], next: null }), budget)
-    const payer = payerOf(scene.org)
-    budget.begin(payer).charge(10)
-    const charged: number[] = []
-    const counting: WorkBudget = {
-      ...budget,
-      count: (of) => ({ ...budget.count(of), end: () => void charged.push(1) }),
-    }
-    const approve = reviewsOf(async () => ({ rows: [], next: null }), counting)
-
-    await expect(review(payer, reviewed(scene.org))).rejects.toMatchObject({ status: 429 })
     const { duration_seconds } = WANTED
     const approval = { request: WANTED, duration_seconds, once: false }
-    await approve(payer, reviewed(scene.org), approval)
+    const payer = payerOf(scene.org)
+    budget.begin({ ...payer, caller: 'user:other' }).charge(10)
+    const refused = { status: 429, code: 'limit_exceeded' }
 
-    expect(charged).toEqual([1])
+    await expect(review(payer, reviewed(scene.org))).rejects.toMatchObject(refused)
+    await review(payer, reviewed(scene.org), approval)
+
+    await expect(review(payer, reviewed(scene.org), approval)).rejects.toMatchObject(refused)
   })
 
   it('is made in a process of its own, which ends, and whose time is charged', async () => {
@@ -281,7 +276,7 @@ function recordCharges() {
     end: () => {},
     charge: (ms: number) => charged.push(ms),
   }
-  return { charged, budget: { begin: () => work, count: () => work, require: () => undefined } }
+  return { charged, budget: { begin: () => work, beginOwn: () => work, require: () => undefined } }
 }
 
 function denialOf(path: string) {

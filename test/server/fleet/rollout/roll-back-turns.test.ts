@@ -51,7 +51,7 @@ async function countTurns(scene: RolloutScene, id: string, ifMatch: string | und
       store: createAuditedStore({ store, now }),
       now,
       random: randomBytes,
-      budget: { require: () => undefined, begin: () => work, count: () => work },
+      budget: { require: () => undefined, begin: () => work, beginOwn: () => work },
       limits: { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600 },
       knownRules: createKnownRules(),
     },
