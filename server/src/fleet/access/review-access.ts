@@ -4,11 +4,11 @@ import type { EvidenceStore, StoredEvidence } from '../../evidence/store/evidenc
 import { formatPolicy } from '../../store/aggregates/policies/format-policy.ts'
 import { createAnswerTurns } from '../../work/answer-turns.ts'
 import type { Payer, Work, WorkBudget } from '../../work/work-budget.ts'
-import { limitExceeded } from '../../platform/api-error.ts'
-import type { StartWorker } from '../../platform/start-worker.ts'
+import { limitExceeded, type ApiError } from '../../platform/api-error.ts'
+import { isOutOfMemory, type StartWorker } from '../../platform/start-worker.ts'
 import { listHeads } from '../../store/list-heads.ts'
 import type { Store, StoreReader } from '../../store/store.ts'
-import { callWorker } from '../../work/worker-calls.ts'
+import { callWorker, SilentWorkerError } from '../../work/worker-calls.ts'
 import type { Approval, RecordedDenial, ReviewJob } from './evaluate-review.ts'
 import type { Allowed } from './require-grantable.ts'
 import type { EvaluatedReview } from './serve-reviews.ts'
@@ -23,6 +23,8 @@ const RECENT_MS = 30 * 24 * 60 * 60_000
 /** The process of one review: its memory, and its time on a busy machine. */
 const MAX_HEAP_MIB = 128
 const TIME_LIMIT_MS = 20_000
+/** Processor time that its start takes. */
+const START_MS = 100
 
 /** A grant, or a request for one, of a user. */
 export interface Reviewed extends Allowed {
@@ -42,7 +44,8 @@ export interface ReviewsDeps {
 /**
  * Makes reviews, one at a time in an organization, and charges them: many patterns in policies make
  * one take a second. An approval waits for no debt of other callers. Throws the errors of
- * `evaluateReview`, 429, and 403 for one that takes too much time or memory.
+ * `evaluateReview`, 429, 403 for one that takes too much time or memory, and the cause when its
+ * process ends otherwise.
  */
 export type MakeReview = (
   payer: Payer,
@@ -80,11 +83,12 @@ async function evaluateInProcess(
   })
   const calls = callWorker(worker, {
     answerWithinMs: TIME_LIMIT_MS,
-    refuse: () => limitExceeded('the review takes too much time or memory; ask for less at once'),
+    refuse: ({ cause }) =>
+      cause instanceof SilentWorkerError || isOutOfMemory(cause) ? tooMuch() : cause,
   })
   try {
     const { review, tookMs } = await calls.call<EvaluatedReview>(job)
-    work.charge(tookMs)
+    work.charge(START_MS + tookMs)
     return review
   } catch (error) {
     work.charge(performance.now() - beganMs)
@@ -92,6 +96,10 @@ async function evaluateInProcess(
   } finally {
     await calls.end(new Error('the review is made'))
   }
+}
+
+function tooMuch(): ApiError {
+  return limitExceeded('the review takes too much time or memory; ask for less at once')
 }
 
 async function readJob(

@@ -1,9 +1,10 @@
+import { EventEmitter } from 'node:events'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createReviews } from '../../../../server/src/fleet/access/review-access.ts'
 import { createWorkBudget, type WorkBudget } from '../../../../server/src/work/work-budget.ts'
 import { bodyOf, HEADER, linesOf, recordOf, textOf } from '../../evidence/ingest/batch-text.ts'
 import { headersOf } from '../../test-device.ts'
-import type { StartWorker } from '../../../../server/src/platform/start-worker.ts'
+import { OUT_OF_MEMORY, type StartWorker } from '../../../../server/src/platform/start-worker.ts'
 import { startInProcess } from '../../in-process-worker.ts'
 import type { TestServer } from '../../test-server.ts'
 import { openAccessScene, openAccessServer, WANTED, type AccessScene } from './access-scene.ts'
@@ -243,23 +244,27 @@ describe('the review of an access request', () => {
     expect(made.recorded).toEqual({ requests: 100, last_at: expect.any(String), complete: true })
     expect(processes).toEqual([{ name: 'review-worker', heapMib: 128, ended: 1 }])
     expect(charged).toEqual([expect.any(Number)])
+    expect(charged[0]).toBeGreaterThan(100)
   })
 
-  it('is refused and charged when its process ends early, and the next one is made', async () => {
+  it.each([
+    ['is refused when its process has too little memory', OUT_OF_MEMORY, { status: 403 }],
+    ['fails when its process cannot start', { code: 'EMFILE' }, { code: 'EMFILE' }],
+  ])('%s; it is charged, and the next one is made', async (_title, code, expected) => {
     let isEnding = true
     const startProcess: StartWorker = (name, options) => {
       const worker = startInProcess(name, options)
-      if (isEnding) void worker.terminate()
-      return worker
+      if (!isEnding) return worker
+      const ending = new EventEmitter()
+      setImmediate(() => ending.emit('error', Object.assign(new Error('ended'), code)))
+      const { ref, unref, terminate } = worker
+      return Object.assign(ending, { ref, unref, terminate, postMessage: () => undefined })
     }
     const list = async () => ({ rows: [], next: null })
     const { budget, charged } = recordCharges()
     const review = reviewsOf(list, budget, startProcess)
 
-    await expect(review(payerOf(scene.org), reviewed(scene.org))).rejects.toMatchObject({
-      status: 403,
-      code: 'limit_exceeded',
-    })
+    await expect(review(payerOf(scene.org), reviewed(scene.org))).rejects.toMatchObject(expected)
     isEnding = false
     expect(charged).toEqual([expect.any(Number)])
 
