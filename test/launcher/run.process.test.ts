@@ -108,6 +108,7 @@ describe('a later run', () => {
   it.each([
     ['a source', 'agent/src/new.ts'],
     ['the lock file', 'pnpm-lock.yaml'],
+    ['the bundling', 'packages/launcher/prepare/plain.mjs'],
   ])('bundles again when %s changed', async (_what, file) => {
     checkout.write(file, 'export const a = 1')
 

@@ -9,6 +9,8 @@ import { readStamp, stampPath, writeStamp } from './stamp.mjs'
 
 /** Projects without output: Node runs their sources, and the compiler only checks them. */
 const CHECKED_ONLY = ['test', 'bench', 'packages/launcher', 'examples/demo']
+/** Projects of which and by which nothing is bundled. */
+const UNBUNDLED = ['test', 'bench', 'examples/demo']
 
 /** @typedef {'product' | 'everything'} BuildScope `everything` also compiles, to check all types */
 
@@ -85,7 +87,7 @@ async function build(root, node, scope, tell) {
  */
 function sourcesOf(root, scope, known) {
   const projects = workspaceFolders(root).filter(
-    (folder) => folder !== '.' && (scope === 'everything' || emits(folder)),
+    (folder) => folder !== '.' && (scope === 'everything' || !UNBUNDLED.includes(folder)),
   )
   const sources = known?.split(' ')[0] ?? sourceFingerprint(root, projects)
   const compiled = scope === 'everything' ? projects.filter(emits) : []

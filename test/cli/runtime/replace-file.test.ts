@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { lstat, readdir, readFile, symlink } from 'node:fs/promises'
+import { lstat, open, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -27,6 +27,25 @@ describe('a new file', () => {
     expect(await readFile(join(directory.path, 'edited.yaml'), 'utf8')).toBe('edited')
     expect((await readdir(directory.path)).toSorted()).toEqual(['edited.yaml', 'link.yaml'])
   })
+})
+
+it('a link is followed, also to a file without a name, which cannot be replaced', async () => {
+  await using directory = await temporaryDirectory()
+  const [file, link] = [join(directory.path, 'file'), join(directory.path, 'link')]
+  await directory.write('file', 'before')
+  await symlink(file, link)
+  await replaceFile(link, 'link', 'after')
+  expect(await readFile(file, 'utf8')).toBe('after')
+
+  await using handle = await open(file)
+  await rm(file)
+  await rm(link)
+  await symlink(`/proc/self/fd/${handle.fd}`, link)
+  const refused = replaceFile(link, 'link', 'text')
+  await expect(refused).rejects.toMatchObject({ exitCode: 78 })
+
+  expect((await lstat(link)).isSymbolicLink()).toBe(true)
+  expect(await readdir(directory.path)).toEqual(['link'])
 })
 
 it('a file that is replaced is a regular one: a pipe, a socket and a device stay', async () => {

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { notWritten, unreadable } from './file-argument.ts'
-import { systemCode } from './system-error.ts'
 
 /**
- * Replaces the file at `path` atomically, follows a link, and keeps the file's mode. Throws exit
+ * Replaces the file at `path` atomically, follows a link to one, and keeps its mode. Throws exit
  * 78, or 2 for a pipe or a device, with the file named as `shown`.
  */
 export async function replaceFile(path: string, shown: string, text: string): Promise<void> {
@@ -13,10 +12,8 @@ export async function replaceFile(path: string, shown: string, text: string): Pr
   if (replaced !== null && !replaced.isFile())
     throw unreadable(shown, 'is not a regular file; name another')
   try {
-    const target = await realpath(path).catch((error: unknown) => {
-      if (systemCode(error) === 'ENOENT') return path
-      throw error
-    })
+    // A link may lead to a file that has no name any more.
+    const target = replaced === null ? path : await realpath(path)
     const mode = replaced === null ? 0o666 : replaced.mode & 0o777
     temporary = `${target}.${randomBytes(6).toString('hex')}`
     {
