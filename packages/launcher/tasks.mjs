@@ -62,14 +62,14 @@ export const TASKS = {
   },
   bench: {
     summary: 'measures decisions and programs beside others; lists its subjects',
-    build: 'product',
+    build: 'everything',
     product: false,
     extra: 'bench/peers',
     steps: [['bench/src/main.ts']],
   },
   fuzz: {
     summary: 'decide and explain against the reference evaluator; `--minutes N`, `--seed S`',
-    build: 'product',
+    build: 'everything',
     product: false,
     steps: [['test/fuzz/main.ts']],
   },
