@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { TASKS } from '../../packages/launcher/tasks.mjs'
 
-it('a task that runs sources of tests or benchmarks has our packages compiled, which they import', () => {
+it('a task that runs sources of tests or benchmarks has our packages compiled', () => {
   const ofSources = Object.entries(TASKS).filter(([, { steps }]) =>
     steps.some(([file = '']) => /^(?:bench|test)\/.*\.ts$/.test(file)),
   )

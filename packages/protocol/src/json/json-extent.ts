@@ -26,25 +26,39 @@ export interface JsonExtent {
   readonly depth: number
 }
 
+/** Code units between two pauses, some milliseconds of work. */
+const UNITS_OF_A_STEP = 512 * 1024
+
 /**
  * Measures a JSON text without parsing it, in one pass and little memory: millions of values take
- * tens of milliseconds, while parsing them takes seconds.
+ * tens of milliseconds, while parsing them takes seconds. Yields where other work may be done.
  */
-export function measureJson(text: string, limits: ExtentLimits): JsonExtent {
+export function* measureJson(text: string, limits: ExtentLimits): Generator<void, JsonExtent> {
   const counter = new Counter(limits)
-  let [start, end] = [0, 0]
-  for (let index = 0; index < text.length && !counter.exceeds; index += 1) {
+  let index = countTokens(counter, text, 0)
+  while (index < text.length && !counter.exceeds) {
+    yield
+    index = countTokens(counter, text, index)
+  }
+  return counter
+}
+
+/** Returns where the next step begins. */
+function countTokens(counter: Counter, text: string, from: number): number {
+  const end = Math.min(text.length, from + UNITS_OF_A_STEP)
+  let index = from
+  for (; index < end && !counter.exceeds; index += 1) {
     const unit = text.charCodeAt(index)
     // White space; other control characters are not JSON anyway.
     if (unit <= SPACE) continue
-    if (unit === COLON) counter.countMember(text.slice(start, end))
+    if (unit === QUOTE) {
+      const start = index + 1
+      index = endOfString(text, index)
+      counter.countString(start, index)
+    } else if (unit === COLON) counter.countMember(text)
     else counter.count(unit)
-    if (unit !== QUOTE) continue
-    start = index + 1
-    index = endOfString(text, index)
-    end = index
   }
-  return counter
+  return index
 }
 
 /**
@@ -70,6 +84,9 @@ class Counter implements JsonExtent {
   /** The shape so far of the object at each depth. */
   readonly #shapeAt: Shape[] = []
   #before = 0
+  /** The last string, which a colon makes the name of a member. */
+  #start = 0
+  #end = 0
 
   constructor(limits: ExtentLimits) {
     this.#limits = limits
@@ -94,7 +111,14 @@ class Counter implements JsonExtent {
     this.#before = unit
   }
 
-  countMember(name: string): void {
+  countString(start: number, end: number): void {
+    this.#before = QUOTE
+    this.#start = start
+    this.#end = end
+  }
+
+  countMember(text: string): void {
+    const name = text.slice(this.#start, this.#end)
     this.members += 1
     this.#before = COLON
     const shape = this.#shapeAt[this.#open] ?? this.#empty

@@ -47,7 +47,7 @@ export function* parseJsonInSteps(
   { maxDepth = MAX_DEPTH, maxValues = Infinity, maxShapes = Infinity }: JsonLimits,
 ): Generator<void, JsonResult> {
   const limits = { depth: maxDepth, values: maxValues, shapes: maxShapes }
-  const extent = measureJson(text, limits)
+  const extent = yield* measureJson(text, limits)
   const excess = findExcess(extent, limits)
   if (excess !== null) return { ok: false, problem: excess }
   yield
