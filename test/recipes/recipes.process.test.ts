@@ -40,8 +40,7 @@ beforeAll(async () => {
     'copy',
   )
   copySources(copy)
-  for (const recipe of RECIPES)
-    for (const file of applyRecipe(recipe, copy)) written.add(file)
+  for (const recipe of RECIPES) for (const file of applyRecipe(recipe, copy)) written.add(file)
   await runInCopy('typescript/bin/tsc', '--build', 'test')
 })
 
