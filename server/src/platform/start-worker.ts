@@ -40,7 +40,7 @@ export const OUT_OF_MEMORY = { code: 'ERR_WORKER_OUT_OF_MEMORY' } as const
 
 /**
  * V8 gives each thread the space for new objects that the options of the program reserve for
- * requests, whatever its `resourceLimits` say; threads are as fast with less.
+ * requests, whatever its `resourceLimits` say. A fifth of the memory under load was theirs.
  *
  * bench: server/hostile
  */

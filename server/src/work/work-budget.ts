@@ -51,7 +51,7 @@ export interface WorkBudget {
   begin(payer: Payer): Work
   /**
    * Throws 429 while the caller's own budget is used up, and begins to count. For work that must
-   * not wait for others, which so do not wait for its debt either.
+   * not wait for others: its debt is that of its caller alone.
    */
   beginOwn(payer: Payer): Work
 }
